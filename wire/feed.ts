@@ -1,0 +1,124 @@
+// The messages between control and an edge: snapshot, numbered deltas, acknowledgements, reports.
+// Plain data; the framing is in feed-stream.ts. Docs: docs/protocol.md, The feed.
+
+import type { ProxyProtocol, TunnelType } from '@underpass/rules/entity.ts';
+
+export const feedVersion = 1;
+
+/** One tunnel as an edge needs it. Ids are never reused; names may be. */
+export interface FeedTunnel {
+  readonly id: string;
+  readonly projectId: string;
+  readonly name: string;
+  readonly type: TunnelType;
+  /** Verified ingress domains only: lower-case A-labels, no trailing dot. */
+  readonly hosts: readonly string[];
+  /** SHA-256 of each live token, hex. Rotation keeps the old one until expiresAtMs. */
+  readonly tokens: readonly { readonly hash: string; readonly expiresAtMs: number | null }[];
+  /** Empty denies everybody. */
+  readonly allowList: readonly string[];
+  readonly proxyProtocol: ProxyProtocol;
+  /** A suspended tunnel refuses clients and visitors, and says so. */
+  readonly suspended: boolean;
+}
+
+/** PEM; hosts may hold one wildcard label (`*.example.com`). Newer notAfterMs wins. */
+export interface FeedCertificate {
+  readonly id: string;
+  readonly hosts: readonly string[];
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+  readonly notAfterMs: number;
+}
+
+export type FeedChallenge =
+  | {
+      readonly id: string;
+      readonly kind: 'http-01';
+      readonly host: string;
+      readonly token: string;
+      readonly keyAuthorization: string;
+    }
+  | {
+      readonly id: string;
+      readonly kind: 'tls-alpn-01';
+      readonly host: string;
+      readonly certificatePem: string;
+      readonly privateKeyPem: string;
+    };
+
+/** Another edge of the region that a visitor's stream may be handed to, one hop at most. */
+export interface FeedPeer {
+  readonly edgeId: string;
+  /** host:port of its hop listener. */
+  readonly address: string;
+}
+
+export interface FeedState {
+  readonly tunnels: readonly FeedTunnel[];
+  readonly certificates: readonly FeedCertificate[];
+  readonly challenges: readonly FeedChallenge[];
+  readonly peers: readonly FeedPeer[];
+}
+
+export type ToEdge =
+  | { readonly type: 'welcome'; readonly version: number; readonly epoch: string; readonly region: string }
+  | { readonly type: 'snapshot'; readonly seq: number; readonly state: FeedState }
+  | {
+      readonly type: 'delta';
+      readonly seq: number;
+      readonly put: Partial<FeedState>;
+      /** Ids (edgeId for peers) to forget. */
+      readonly drop: {
+        readonly tunnels?: readonly string[];
+        readonly certificates?: readonly string[];
+        readonly challenges?: readonly string[];
+        readonly peers?: readonly string[];
+      };
+    }
+  | { readonly type: 'ping'; readonly id: number };
+
+export interface FeedClient {
+  readonly id: string;
+  readonly address: string;
+  readonly version: string;
+  readonly sinceMs: number;
+  /** Last data-path round trip; null until the first. */
+  readonly rttMs: number | null;
+  /** Of that round trip; connected means within the last 15 s. */
+  readonly provenAtMs: number | null;
+  /** False while its upstream probe fails. */
+  readonly healthy: boolean;
+}
+
+/** Monotonic counters since the edge started; control derives rates and history. */
+export interface FeedTunnelReport {
+  readonly tunnelId: string;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+  readonly connections: number;
+  readonly requests: number;
+  readonly clients: readonly FeedClient[];
+}
+
+export type FromEdge =
+  | {
+      readonly type: 'hello';
+      readonly version: number;
+      readonly edgeId: string;
+      readonly region: string;
+      readonly software: string;
+      /** Its hop listener, if it has one. */
+      readonly hopAddress?: string;
+      /** What it already holds, so that control may send deltas only. */
+      readonly epoch?: string;
+      readonly seq?: number;
+    }
+  | { readonly type: 'ack'; readonly seq: number }
+  | {
+      readonly type: 'report';
+      readonly atMs: number;
+      /** Only tunnels that have clients or whose counters moved since the last report. */
+      readonly tunnels: readonly FeedTunnelReport[];
+    }
+  | { readonly type: 'pong'; readonly id: number };
