@@ -1,0 +1,18 @@
+// How a test asks for a program of the system. In CI a missing one fails the test; elsewhere it skips with one line.
+import { findTool, systemTools } from '../../tools/system-tools.mjs';
+
+export type ToolName = keyof typeof systemTools;
+
+/** For node:test's `skip`: false where the test can (or, in CI, must) run. */
+export function skipWithout(...names: ToolName[]): string | false {
+  const missing = names.filter((name) => findTool(name) === undefined);
+  if (missing.length === 0 || process.env.CI) return false;
+  return `needs ${missing.join(', ')}: apt-get install ${missing.map((name) => systemTools[name].package).join(' ')}`;
+}
+
+/** Full path of a tool; throws one line naming the package. */
+export function requireTool(name: ToolName): string {
+  const path = findTool(name);
+  if (path === undefined) throw new Error(`${name} is not installed: apt-get install ${systemTools[name].package}`);
+  return path;
+}

@@ -1,0 +1,71 @@
+// What `npm start` and `npm test` need before they run: packages, the built dashboard, and for tests the system's tools.
+// Runs on the machine's own Node (20 or newer), before the pinned one is there.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { installTools, missingTools, systemTools } from './system-tools.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const log = (line) => process.stderr.write(`setup: ${line}\n`);
+
+requireNode(20);
+installPackages();
+buildDashboard();
+if (process.argv[2] === 'test') checkTools();
+
+function requireNode(major) {
+  if (Number(process.versions.node.split('.')[0]) >= major) return;
+  log(`Node ${major} or newer is needed, this is ${process.version}`);
+  process.exit(1);
+}
+
+function installPackages() {
+  const stamp = join(root, 'node_modules', '.underpass-lock');
+  const wanted = digest([join(root, 'package-lock.json')]);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  log('installing packages (about a minute, once)');
+  npm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  writeFileSync(stamp, wanted);
+}
+
+function buildDashboard() {
+  const stamp = join(root, 'dashboard', 'dist', '.built-from');
+  const wanted = digest([...files(join(root, 'dashboard')), ...files(join(root, 'rules')), join(root, 'package-lock.json')]);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  log('building the dashboard');
+  npm(['run', 'build', '-w', 'dashboard', '--silent']);
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, wanted);
+}
+
+function checkTools() {
+  const missing = installTools(missingTools(), log);
+  if (missing.length === 0) return;
+  const packages = missing.map((name) => systemTools[name].package).join(' ');
+  log(`missing for tests: ${missing.join(', ')} (apt-get install ${packages})`);
+  if (process.env.CI) process.exit(1);
+}
+
+function npm(args) {
+  const command = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const { status } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
+  if (status === 0) return;
+  log(`npm ${args.join(' ')} failed`);
+  process.exit(1);
+}
+
+function files(folder) {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => !['node_modules', 'dist'].includes(entry.name) && !entry.name.includes('.test.'))
+    .flatMap((entry) => (entry.isDirectory() ? files(join(folder, entry.name)) : [join(folder, entry.name)]))
+    .filter((path) => statSync(path).isFile())
+    .sort();
+}
+
+function digest(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths) hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0');
+  return hash.digest('hex');
+}

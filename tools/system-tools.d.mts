@@ -1,0 +1,21 @@
+export declare const systemTools: Record<
+  | 'chromium'
+  | 'postgres'
+  | 'nats-server'
+  | 'pebble'
+  | 'knotd'
+  | 'haproxy'
+  | 'nginx'
+  | 'caddy'
+  | 'systemd-analyze'
+  | 'buildah'
+  | 'fish'
+  | 'zsh'
+  | 'curl'
+  | 'openssl'
+  | 'git',
+  { package: string; why: string; folders?: () => string[] }
+>;
+export declare function findTool(name: string): string | undefined;
+export declare function missingTools(): string[];
+export declare function installTools(missing: string[], log: (line: string) => void): string[];

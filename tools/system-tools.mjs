@@ -1,0 +1,75 @@
+// The programs that tests use from the system: where each is found, and the Debian package that brings it.
+// Plain JavaScript: the setup reads it on whatever Node the machine has.
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+export const systemTools = {
+  chromium: { package: 'chromium', why: 'browser tests' },
+  postgres: { package: 'postgresql', why: 'the store suite on Postgres', folders: () => versioned('/usr/lib/postgresql', 'bin') },
+  'nats-server': { package: 'nats-server', why: 'the bus suite on NATS' },
+  pebble: { package: 'pebble', why: 'ACME tests' },
+  knotd: { package: 'knot', why: 'DNS-01 by RFC 2136' },
+  haproxy: { package: 'haproxy', why: 'PROXY protocol receivers and the benchmark' },
+  nginx: { package: 'nginx-light', why: 'PROXY protocol receivers and passthrough' },
+  caddy: { package: 'caddy', why: 'PROXY protocol receivers' },
+  'systemd-analyze': { package: 'systemd', why: 'generated units' },
+  buildah: { package: 'buildah', why: 'the container image' },
+  fish: { package: 'fish', why: 'shell completion' },
+  zsh: { package: 'zsh', why: 'shell completion' },
+  curl: { package: 'curl', why: 'commands of the docs' },
+  openssl: { package: 'openssl', why: 'TLS peers in tests' },
+  git: { package: 'git', why: 'the dead-code and secret checks' },
+};
+
+/** Full path of a tool, or undefined. Looks in the sbin folders too, which a user's PATH often lacks. */
+export function findTool(name) {
+  const own = systemTools[name]?.folders?.() ?? [];
+  const folders = [...own, ...(process.env.PATH ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin'];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+export function missingTools() {
+  return Object.keys(systemTools).filter((name) => findTool(name) === undefined);
+}
+
+/** Installs what is missing where apt-get can; answers what is still missing. */
+export function installTools(missing, log) {
+  const apt = aptCommand();
+  if (missing.length === 0 || apt === undefined) return missing;
+  const packages = missing.map((name) => systemTools[name].package);
+  log(`installing from Debian's packages: ${packages.join(' ')}`);
+  run(apt, ['update', '-qq']);
+  run(apt, ['install', '-y', '-qq', '--no-install-recommends', ...packages]);
+  return missingTools();
+}
+
+function aptCommand() {
+  if (process.platform !== 'linux' || findTool('apt-get') === undefined) return undefined;
+  if (process.getuid() === 0) return ['apt-get'];
+  return spawnSync('sudo', ['-n', 'true']).status === 0 ? ['sudo', '-n', 'apt-get'] : undefined;
+}
+
+function run([command, ...first], rest) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  spawnSync(command, [...first, ...rest], { stdio: ['ignore', 'ignore', 'inherit'], env, timeout: 600_000 });
+}
+
+function versioned(root, leaf) {
+  try {
+    return readdirSync(root)
+      .sort((a, b) => Number(b) - Number(a))
+      .map((version) => join(root, version, leaf));
+  } catch {
+    return [];
+  }
+}
+
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,21 @@
+// Runs the whole suite in one node:test run, so that its closing lines count everything.
+// Arguments are parts of paths: `npm test -- wire edge/core` runs only the files that contain one of them.
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const wanted = process.argv.slice(2);
+const files = globSync('{rules,wire,control,edge,client,dashboard,server,tests,bench,tools,deploy}/**/*.test.{ts,mjs}', {
+  cwd: root,
+  exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(typeof path === 'string' ? path : path.name),
+})
+  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .sort();
+
+// Ten minutes bound the longest whole-system test; a hung one must not hold CI.
+const args = ['--test', '--test-timeout=600000', '--test-concurrency=2', ...files];
+const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+child.on('exit', (code) => process.exit(code ?? 1));
