@@ -50,7 +50,11 @@ function checkTools() {
 
 function npm(args) {
   const command = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const { status } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
+  const { status } = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: process.platform === 'win32',
+  });
   if (status === 0) return;
   log(`npm ${args.join(' ')} failed`);
   process.exit(1);
