@@ -1,0 +1,123 @@
+// Parsers from the text of one setting to its value. Each answers with the value or with what is wrong, never throws.
+
+import { isIP } from 'node:net';
+
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+export type ParseValue<T> = (text: string) => Parsed<T>;
+
+const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
+const bad = (problem: string): Parsed<never> => ({ ok: false, problem });
+
+export const parseText =
+  (maxLength: number): ParseValue<string> =>
+  (text) =>
+    text.length <= maxLength ? good(text) : bad(`must be at most ${maxLength} characters, has ${text.length}`);
+
+export const parseWhole =
+  (min: number, max: number): ParseValue<number> =>
+  (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? good(value) : bad(`must be a whole number from ${min} to ${max}, is "${text}"`);
+  };
+
+/** 0 lets the system choose a free port. */
+export const parsePort = parseWhole(0, 65535);
+
+export const parseOneOf =
+  <const T extends string>(...choices: readonly T[]): ParseValue<T> =>
+  (text) => {
+    const choice = choices.find((each) => each === text);
+    return choice === undefined ? bad(`must be one of ${choices.join(', ')}, is "${text}"`) : good(choice);
+  };
+
+const truths: Readonly<Record<string, boolean>> = { '1': true, true: true, yes: true, '0': false, false: false, no: false };
+
+export const parseSwitch: ParseValue<boolean> = (text) => {
+  const value = truths[text.toLowerCase()];
+  return value === undefined ? bad(`must be true or false, is "${text}"`) : good(value);
+};
+
+export const parseUrl =
+  (...schemes: readonly string[]): ParseValue<string> =>
+  (text) => {
+    const url = URL.parse(text);
+    const wanted = schemes.map((scheme) => `${scheme}://`).join(' or ');
+    if (url === null || !schemes.includes(url.protocol.slice(0, -1))) return bad(`must be a URL that starts with ${wanted}`);
+    return good(text);
+  };
+
+/** An origin as browsers send it: scheme, host and port, nothing after. */
+export const parseOrigin: ParseValue<string> = (text) => {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    return bad(`must be an address such as https://underpass.example.com, is "${text}"`);
+  }
+  const plain = url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
+  return plain ? good(url.origin) : bad(`must have nothing after the host and port, is "${text}"`);
+};
+
+/** Text that has been cut at commas and white space; at most 256 entries. */
+export const parseList =
+  <T>(each: ParseValue<T>): ParseValue<readonly T[]> =>
+  (text) => {
+    const parts = text.split(/[\s,]+/).filter((part) => part !== '');
+    if (parts.length > 256) return bad(`must have at most 256 entries, has ${parts.length}`);
+    const values: T[] = [];
+    for (const part of parts) {
+      const parsed = each(part);
+      if (!parsed.ok) return parsed;
+      values.push(parsed.value);
+    }
+    return good(values);
+  };
+
+/** An address or a CIDR range, for lists of machines that we trust. */
+export const parseRange: ParseValue<string> = (text) => {
+  const [address = '', prefix] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || text.split('/').length > 2) return bad(`must list IP addresses or CIDR ranges, has "${text}"`);
+  const most = family === 4 ? 32 : 128;
+  const fits = prefix === undefined || (/^(0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= most);
+  return fits ? good(text) : bad(`has a prefix over /${most} in "${text}"`);
+};
+
+export interface SocketAddress {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** `192.0.2.1`, `192.0.2.1:5353`, `[2001:db8::1]:53` or `2001:db8::1`. */
+export const parseAddress =
+  (defaultPort: number): ParseValue<SocketAddress> =>
+  (text) => {
+    const match = /^\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?$/.exec(text) ?? /^(\d[\d.]*)(?::(\d{1,5}))?$/.exec(text);
+    const address = match?.[1] ?? text;
+    const port = Number(match?.[2] ?? defaultPort);
+    if (isIP(address) === 0 || port < 1 || port > 65535) return bad(`must be an IP address with an optional port, is "${text}"`);
+    return good({ address, port });
+  };
+
+/** A host name in lower case, without a trailing dot. */
+export const parseHostName: ParseValue<string> = (text) => {
+  const name = text.toLowerCase();
+  const valid = name.length <= 253 && name.split('.').every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label));
+  return valid ? good(name) : bad(`must be a host name, is "${text}"`);
+};
+
+/** `host:port` that other machines can reach. */
+export const parseHostPort: ParseValue<string> = (text) => {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:\s]+):(\d{1,5})$/.exec(text);
+  return match !== null && Number(match[2]) <= 65535 ? good(text) : bad(`must be host:port, is "${text}"`);
+};
+
+export const parseBase64Key =
+  (minBytes: number): ParseValue<string> =>
+  (text) => {
+    const valid = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) && Buffer.from(text, 'base64').length >= minBytes;
+    return valid ? good(text) : bad(`must be base64 of at least ${minBytes} bytes`);
+  };
+
+export const parseSecret =
+  (minLength: number): ParseValue<string> =>
+  (text) =>
+    text.length >= minLength && text.length <= 4096 ? good(text) : bad(`must have at least ${minLength} characters`);

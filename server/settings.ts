@@ -1,0 +1,575 @@
+// Every setting of the server, once: name, sentence, default, bounds. Pure: the environment and the reader of
+// secret files are passed in. The docs page and `underpass-server config` print this table (settings-page.ts).
+
+import {
+  type Parsed,
+  type ParseValue,
+  parseAddress,
+  parseBase64Key,
+  parseHostName,
+  parseHostPort,
+  parseList,
+  parseOneOf,
+  parseOrigin,
+  parsePort,
+  parseRange,
+  parseSecret,
+  parseSwitch,
+  parseText,
+  parseUrl,
+  parseWhole,
+} from './setting-values.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+type SettingGroup = 'General' | 'Addresses' | 'State' | 'Mail' | 'Sign-up' | 'Region and edge' | 'Certificates' | 'DNS';
+
+export interface SettingRow<T> {
+  readonly name: string;
+  readonly group: SettingGroup;
+  readonly about: string;
+  readonly parse: ParseValue<T>;
+  /** Computed from the environment alone, so that `config` prints what would be used. */
+  readonly fallback: (env: Environment) => T;
+  /** What the docs say about the default. */
+  readonly fallbackText: string;
+  /** Never printed, and readable from the file that NAME_FILE names. */
+  readonly secret: boolean;
+}
+
+interface RowOptions<T> {
+  readonly group: SettingGroup;
+  readonly about: string;
+  readonly parse: ParseValue<T>;
+  readonly secret?: boolean;
+}
+
+function setting<T>(name: string, options: RowOptions<T>, fallback: T | ((env: Environment) => T), fallbackText?: string) {
+  const compute = typeof fallback === 'function' ? (fallback as (env: Environment) => T) : () => fallback;
+  const text = fallbackText ?? (fallback === undefined ? 'none' : String(fallback));
+  const { group, about, parse, secret = false } = options;
+  return { name, group, about, parse, fallback: compute, fallbackText: text, secret } satisfies SettingRow<T>;
+}
+
+/** A setting without a default. */
+function optional<T>(name: string, options: RowOptions<T>, fallbackText = 'none'): SettingRow<T | undefined> {
+  return setting<T | undefined>(name, options, undefined, fallbackText);
+}
+
+function secret<T>(name: string, options: Omit<RowOptions<T>, 'secret'>, fallbackText = 'none'): SettingRow<T | undefined> {
+  return optional(name, { ...options, secret: true }, fallbackText);
+}
+
+const isProduction = (env: Environment): boolean => valueOr(parseSwitch, env.UNDERPASS_PRODUCTION, env.NODE_ENV === 'production');
+
+function valueOr<T>(parse: ParseValue<T>, text: string | undefined, fallback: T): T {
+  const parsed = text === undefined || text === '' ? undefined : parse(text);
+  return parsed?.ok === true ? parsed.value : fallback;
+}
+
+const controlPort = (env: Environment): number => valueOr(parsePort, env.UNDERPASS_PORT, 8400);
+const edgePort = (env: Environment): number => valueOr(parsePort, env.UNDERPASS_EDGE_HTTPS_PORT, 8443);
+const laptopOrigin = (env: Environment): string => `http://localhost:${controlPort(env)}`;
+const list = parseList;
+
+function defaultHome(env: Environment): string {
+  if (env.XDG_STATE_HOME) return `${env.XDG_STATE_HOME}/underpass`;
+  if (env.LOCALAPPDATA) return `${env.LOCALAPPDATA}\\Underpass`;
+  return `${env.HOME ?? '.'}/.local/state/underpass`;
+}
+
+export const settingTable = {
+  role: setting(
+    'UNDERPASS_ROLE',
+    {
+      group: 'General',
+      about: 'What this process runs: everything, control alone, or the edge of one region.',
+      parse: parseOneOf('all', 'control', 'edge'),
+    },
+    'all',
+  ),
+  home: setting(
+    'UNDERPASS_HOME',
+    {
+      group: 'General',
+      about: 'Folder for everything that this process keeps: embedded database, keys, certificates, mailbox.',
+      parse: parseText(4096),
+    },
+    defaultHome,
+    '`underpass` in the user’s state folder',
+  ),
+  production: setting(
+    'UNDERPASS_PRODUCTION',
+    { group: 'General', about: 'Refuses every default that is only fit for a laptop.', parse: parseSwitch },
+    isProduction,
+    'true when NODE_ENV is production',
+  ),
+  log: setting(
+    'UNDERPASS_LOG',
+    {
+      group: 'General',
+      about: 'Least severe level that is logged.',
+      parse: parseOneOf('silent', 'error', 'warn', 'info', 'debug'),
+    },
+    (env): 'warn' | 'info' => (isProduction(env) ? 'info' : 'warn'),
+    'info in production, else warn',
+  ),
+  replicas: setting(
+    'UNDERPASS_REPLICAS',
+    {
+      group: 'General',
+      about: 'How many control processes share this installation; over 1 needs DATABASE_URL and NATS_URL.',
+      parse: parseWhole(1, 100),
+    },
+    1,
+  ),
+
+  listen: setting(
+    'UNDERPASS_LISTEN',
+    {
+      group: 'Addresses',
+      about: 'Address that the dashboard, the API and the edge listen on.',
+      parse: (text) => onlyAddress(text),
+    },
+    (env) => (isProduction(env) ? '::' : '127.0.0.1'),
+    ':: in production, else 127.0.0.1',
+  ),
+  port: setting('UNDERPASS_PORT', { group: 'Addresses', about: 'Port of the dashboard and the API.', parse: parsePort }, 8400),
+  edgeHttpsPort: setting(
+    'UNDERPASS_EDGE_HTTPS_PORT',
+    { group: 'Addresses', about: 'Port where the edge takes https visitors and clients.', parse: parsePort },
+    8443,
+  ),
+  edgeHttpPort: setting(
+    'UNDERPASS_EDGE_HTTP_PORT',
+    { group: 'Addresses', about: 'Port where the edge takes plain http visitors.', parse: parsePort },
+    8480,
+  ),
+  publicHttpsPort: setting(
+    'UNDERPASS_PUBLIC_HTTPS_PORT',
+    {
+      group: 'Addresses',
+      about: 'Port in the https addresses that people are shown, when a balancer or a port mapping stands in front.',
+      parse: parseWhole(1, 65535),
+    },
+    (env) => (isProduction(env) ? 443 : edgePort(env)),
+    '443 in production, else UNDERPASS_EDGE_HTTPS_PORT',
+  ),
+  origin: setting(
+    'UNDERPASS_ORIGIN',
+    {
+      group: 'Addresses',
+      about: 'Public address of the dashboard, as browsers see it; links in mails start with it.',
+      parse: parseOrigin,
+    },
+    laptopOrigin,
+    'http://localhost:UNDERPASS_PORT',
+  ),
+  trustedProxies: setting<readonly string[]>(
+    'UNDERPASS_TRUSTED_PROXIES',
+    {
+      group: 'Addresses',
+      about: 'Proxies in front of the dashboard whose X-Forwarded-For is believed.',
+      parse: list(parseRange),
+    },
+    [],
+    'none',
+  ),
+  metricsPort: optional(
+    'UNDERPASS_METRICS_PORT',
+    { group: 'Addresses', about: 'Port of the Prometheus metrics; keep it private.', parse: parsePort },
+    'no metrics port',
+  ),
+  metricsListen: setting(
+    'UNDERPASS_METRICS_LISTEN',
+    { group: 'Addresses', about: 'Address that the metrics port listens on.', parse: (text) => onlyAddress(text) },
+    '127.0.0.1',
+  ),
+  dashboard: optional(
+    'UNDERPASS_DASHBOARD',
+    { group: 'Addresses', about: 'Folder with the built dashboard.', parse: parseText(4096) },
+    'dashboard/dist beside the server',
+  ),
+  releases: optional(
+    'UNDERPASS_RELEASES',
+    {
+      group: 'Addresses',
+      about: 'Folder with the released command-line files that the download page offers.',
+      parse: parseText(4096),
+    },
+    'client/dist/releases beside the server',
+  ),
+
+  databaseUrl: secret(
+    'DATABASE_URL',
+    {
+      group: 'State',
+      about: 'Postgres to keep the state in, for example postgres://user:password@host/underpass.',
+      parse: parseUrl('postgres', 'postgresql'),
+    },
+    'the embedded database in UNDERPASS_HOME',
+  ),
+  natsUrl: secret(
+    'NATS_URL',
+    { group: 'State', about: 'NATS server that carries events between control processes.', parse: parseUrl('nats', 'tls') },
+    'events stay in the process',
+  ),
+  masterKey: secret(
+    'UNDERPASS_MASTER_KEY',
+    {
+      group: 'State',
+      about:
+        'Key that encrypts tokens and private keys at rest: base64 of 32 bytes. Control processes that share a database share it.',
+      parse: parseBase64Key(32),
+    },
+    'made on first start and kept in UNDERPASS_HOME',
+  ),
+
+  smtpUrl: secret(
+    'SMTP_URL',
+    {
+      group: 'Mail',
+      about: 'Server that sends mail, for example smtps://user:password@mail.example.com.',
+      parse: parseUrl('smtp', 'smtps'),
+    },
+    'mail is kept in UNDERPASS_HOME/mailbox',
+  ),
+  mailFrom: setting(
+    'UNDERPASS_MAIL_FROM',
+    { group: 'Mail', about: 'Sender of every mail.', parse: parseText(320) },
+    'Underpass <no-reply@underpass.localhost>',
+  ),
+
+  operatorEmail: setting(
+    'UNDERPASS_OPERATOR_EMAIL',
+    { group: 'Sign-up', about: 'First operator, made on first start.', parse: parseText(254) },
+    'operator@underpass.localhost',
+  ),
+  securityContact: optional(
+    'UNDERPASS_SECURITY_CONTACT',
+    {
+      group: 'Sign-up',
+      about: 'Where security reports go, shown in security.txt: a mailto: or https: address.',
+      parse: parseUrlOrMail,
+    },
+    'mailto: UNDERPASS_OPERATOR_EMAIL',
+  ),
+  turnstileSiteKey: optional(
+    'UNDERPASS_TURNSTILE_SITE_KEY',
+    {
+      group: 'Sign-up',
+      about: 'Cloudflare Turnstile site key; with the secret it replaces the built-in bot check.',
+      parse: parseText(256),
+    },
+    'the built-in bot check',
+  ),
+  turnstileSecret: secret('UNDERPASS_TURNSTILE_SECRET', {
+    group: 'Sign-up',
+    about: 'Cloudflare Turnstile secret.',
+    parse: parseText(256),
+  }),
+  turnstileUrl: setting(
+    'UNDERPASS_TURNSTILE_URL',
+    { group: 'Sign-up', about: 'Address that checks Turnstile answers.', parse: parseUrl('https', 'http') },
+    'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+  ),
+  subscriptionLookupUrl: optional('UNDERPASS_SUBSCRIPTION_LOOKUP_URL', {
+    group: 'Sign-up',
+    about: 'Asked with ?email= whether a registration has an active subscription.',
+    parse: parseUrl('https', 'http'),
+  }),
+  subscriptionLookupToken: secret('UNDERPASS_SUBSCRIPTION_LOOKUP_TOKEN', {
+    group: 'Sign-up',
+    about: 'Bearer token for the subscription lookup.',
+    parse: parseText(4096),
+  }),
+  subscriptionWebhookSecret: secret(
+    'UNDERPASS_SUBSCRIPTION_WEBHOOK_SECRET',
+    { group: 'Sign-up', about: 'Signs the webhook that reports changed subscriptions.', parse: parseSecret(16) },
+    'the webhook is closed',
+  ),
+
+  region: setting(
+    'UNDERPASS_REGION',
+    {
+      group: 'Region and edge',
+      about: 'Region that this edge serves; in role all also the region made on first start.',
+      parse: parseLabel,
+    },
+    'local',
+  ),
+  regionDescription: setting(
+    'UNDERPASS_REGION_DESCRIPTION',
+    { group: 'Region and edge', about: 'How people see that first region.', parse: parseText(120) },
+    'This machine',
+  ),
+  dataPlaneHost: setting(
+    'UNDERPASS_DATA_PLANE_HOST',
+    {
+      group: 'Region and edge',
+      about: 'Host that clients of that first region dial, and that CNAME records point at.',
+      parse: parseHostName,
+    },
+    'local.localhost',
+  ),
+  wildcardDomain: setting(
+    'UNDERPASS_WILDCARD_DOMAIN',
+    { group: 'Region and edge', about: 'Domain under which that first region makes names.', parse: parseHostName },
+    'tunnels.localhost',
+  ),
+  controlUrl: optional('UNDERPASS_CONTROL_URL', {
+    group: 'Region and edge',
+    about: 'Where an edge finds control. Needed in role edge.',
+    parse: parseUrl('https', 'http'),
+  }),
+  edgeKey: secret('UNDERPASS_EDGE_KEY', {
+    group: 'Region and edge',
+    about: 'Key that control gave to this region (underpass-server regions key). Needed in role edge.',
+    parse: parseSecret(16),
+  }),
+  edgeId: optional(
+    'UNDERPASS_EDGE_ID',
+    { group: 'Region and edge', about: 'Name of this edge among those of its region.', parse: parseLabel },
+    'made on first start and kept in UNDERPASS_HOME',
+  ),
+  edgeWorkers: setting(
+    'UNDERPASS_EDGE_WORKERS',
+    { group: 'Region and edge', about: 'Processes of the edge; 0 means one for each core.', parse: parseWhole(0, 256) },
+    (env) => (isProduction(env) ? 0 : 1),
+    '0 in production, else 1',
+  ),
+  trustedBalancers: setting<readonly string[]>(
+    'UNDERPASS_TRUSTED_BALANCERS',
+    {
+      group: 'Region and edge',
+      about: 'Load balancers in front of the edge that send a PROXY protocol header.',
+      parse: list(parseRange),
+    },
+    [],
+    'none',
+  ),
+  hopPort: optional(
+    'UNDERPASS_HOP_PORT',
+    { group: 'Region and edge', about: 'Port where edges of one region hand visitors to each other.', parse: parsePort },
+    'no hand-over between edges',
+  ),
+  hopAddress: optional('UNDERPASS_HOP_ADDRESS', {
+    group: 'Region and edge',
+    about: 'host:port at which the other edges reach that port.',
+    parse: parseHostPort,
+  }),
+
+  certificates: optional('UNDERPASS_CERTIFICATES', {
+    group: 'Certificates',
+    about: 'Folder of given certificates: NAME.crt (the chain, PEM) beside NAME.key; watched for changes.',
+    parse: parseText(4096),
+  }),
+  acmeDirectory: optional(
+    'UNDERPASS_ACME_DIRECTORY',
+    {
+      group: 'Certificates',
+      about: 'ACME directory that issues certificates, for example https://acme-v02.api.letsencrypt.org/directory.',
+      parse: parseUrl('https', 'http'),
+    },
+    'a local authority that this machine makes',
+  ),
+  acmeEmail: optional('UNDERPASS_ACME_EMAIL', {
+    group: 'Certificates',
+    about: 'Contact for the ACME account.',
+    parse: parseText(254),
+  }),
+  acmeCaFile: optional('UNDERPASS_ACME_CA_FILE', {
+    group: 'Certificates',
+    about: 'Extra authority (PEM) to trust when talking to the ACME directory.',
+    parse: parseText(4096),
+  }),
+  rfc2136Server: optional('UNDERPASS_RFC2136_SERVER', {
+    group: 'Certificates',
+    about: 'DNS server that takes RFC 2136 updates, for wildcard certificates by DNS-01.',
+    parse: parseAddress(53),
+  }),
+  rfc2136Zone: optional('UNDERPASS_RFC2136_ZONE', {
+    group: 'Certificates',
+    about: 'Zone that those updates go to.',
+    parse: parseHostName,
+  }),
+  rfc2136KeyName: optional('UNDERPASS_RFC2136_KEY_NAME', {
+    group: 'Certificates',
+    about: 'Name of the TSIG key (hmac-sha256).',
+    parse: parseHostName,
+  }),
+  rfc2136Key: secret('UNDERPASS_RFC2136_KEY', {
+    group: 'Certificates',
+    about: 'The TSIG key, base64.',
+    parse: parseBase64Key(16),
+  }),
+
+  dnsServers: setting<readonly { address: string; port: number }[]>(
+    'UNDERPASS_DNS_SERVERS',
+    { group: 'DNS', about: 'DNS servers that verify domains, as addresses with optional ports.', parse: list(parseAddress(53)) },
+    [],
+    'those of the system',
+  ),
+} as const;
+
+type Table = typeof settingTable;
+export type Settings = { readonly [K in keyof Table]: ReturnType<Table[K]['fallback']> };
+export type SettingsResult =
+  | { readonly ok: true; readonly settings: Settings; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+function onlyAddress(text: string): Parsed<string> {
+  const parsed = parseAddress(1)(text);
+  const plain = parsed.ok && parsed.value.address === text;
+  return plain ? { ok: true, value: text } : { ok: false, problem: `must be an IP address, is "${text}"` };
+}
+
+function parseLabel(text: string): Parsed<string> {
+  const valid = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
+  return valid
+    ? { ok: true, value: text }
+    : { ok: false, problem: `must be lower-case letters, digits and hyphens, is "${text}"` };
+}
+
+function parseUrlOrMail(text: string): Parsed<string> {
+  const valid = /^mailto:[^\s@]+@[^\s@]+$/.test(text) || URL.parse(text)?.protocol === 'https:';
+  return valid ? { ok: true, value: text } : { ok: false, problem: `must start with mailto: or https:, is "${text}"` };
+}
+
+export type ReadFile = (path: string) => string;
+
+/** The text given for a row: its own variable, or for a secret the file that NAME_FILE names. */
+function givenText(row: SettingRow<unknown>, env: Environment, readFile: ReadFile): Parsed<string | undefined> {
+  const text = env[row.name] || undefined;
+  const path = row.secret ? env[`${row.name}_FILE`] || undefined : undefined;
+  if (path === undefined) return { ok: true, value: text };
+  if (text !== undefined) return { ok: false, problem: `is set twice, by ${row.name} and by ${row.name}_FILE` };
+  try {
+    return { ok: true, value: readFile(path).trim() || undefined };
+  } catch {
+    return { ok: false, problem: `cannot be read from the file "${path}" that ${row.name}_FILE names` };
+  }
+}
+
+function readRow(row: SettingRow<unknown>, env: Environment, readFile: ReadFile): Parsed<unknown> {
+  const given = givenText(row, env, readFile);
+  if (!given.ok) return given;
+  return given.value === undefined ? { ok: true, value: row.fallback(env) } : row.parse(given.value);
+}
+
+/** Every problem at once, each starting with the name of its setting. */
+export function readSettings(env: Environment, readFile: ReadFile): SettingsResult {
+  const values: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [key, row] of Object.entries(settingTable)) {
+    const parsed = readRow(row, env, readFile);
+    if (parsed.ok) values[key] = parsed.value;
+    else problems.push(`${row.name} ${parsed.problem}`);
+  }
+  if (problems.length > 0) return { ok: false, problems };
+  const settings = values as unknown as Settings;
+  const disagreements = [...settingsThatDisagree(settings), ...(settings.production ? laptopDefaults(settings) : [])];
+  return disagreements.length > 0 ? { ok: false, problems: disagreements } : { ok: true, settings, warnings: unknownNames(env) };
+}
+
+/** A misspelt setting must not pass in silence; not an error, because Kubernetes adds names of its own. */
+const clientNames = new Set(['UNDERPASS_TOKEN', 'UNDERPASS_CONFIG', 'UNDERPASS_SERVER']);
+
+function unknownNames(env: Environment): string[] {
+  const known = new Set<string>();
+  for (const row of Object.values(settingTable)) {
+    known.add(row.name);
+    if (row.secret) known.add(`${row.name}_FILE`);
+  }
+  const strange = Object.keys(env).filter((name) => name.startsWith('UNDERPASS_') && !known.has(name) && !clientNames.has(name));
+  return strange.sort().map((name) => `${name} is not a setting; run underpass-server config to see them all`);
+}
+
+interface Requirement {
+  readonly problem: string;
+  readonly broken: (settings: Settings) => boolean;
+}
+
+const rfc2136Keys = ['rfc2136Server', 'rfc2136Zone', 'rfc2136KeyName', 'rfc2136Key'] as const;
+const countSet = (settings: Settings, keys: readonly (keyof Settings)[]): number =>
+  keys.filter((key) => settings[key] !== undefined).length;
+
+const requirements: readonly Requirement[] = [
+  { problem: 'UNDERPASS_CONTROL_URL is needed in role edge', broken: (s) => s.role === 'edge' && s.controlUrl === undefined },
+  { problem: 'UNDERPASS_EDGE_KEY is needed in role edge', broken: (s) => s.role === 'edge' && s.edgeKey === undefined },
+  {
+    problem: 'DATABASE_URL is needed when UNDERPASS_REPLICAS is over 1: the embedded database serves one process',
+    broken: (s) => s.replicas > 1 && s.databaseUrl === undefined,
+  },
+  {
+    problem: 'NATS_URL is needed when UNDERPASS_REPLICAS is over 1: the processes must hear of each other',
+    broken: (s) => s.replicas > 1 && s.natsUrl === undefined,
+  },
+  {
+    problem: 'UNDERPASS_MASTER_KEY is needed when UNDERPASS_REPLICAS is over 1: the processes must share it',
+    broken: (s) => s.replicas > 1 && s.masterKey === undefined,
+  },
+  {
+    problem: 'UNDERPASS_TURNSTILE_SITE_KEY and UNDERPASS_TURNSTILE_SECRET must be set together',
+    broken: (s) => countSet(s, ['turnstileSiteKey', 'turnstileSecret']) === 1,
+  },
+  {
+    problem: 'UNDERPASS_HOP_PORT and UNDERPASS_HOP_ADDRESS must be set together',
+    broken: (s) => countSet(s, ['hopPort', 'hopAddress']) === 1,
+  },
+  {
+    problem:
+      'UNDERPASS_RFC2136_SERVER, UNDERPASS_RFC2136_ZONE, UNDERPASS_RFC2136_KEY_NAME and UNDERPASS_RFC2136_KEY must be set together',
+    broken: (s) => ![0, 4].includes(countSet(s, rfc2136Keys)),
+  },
+];
+
+const settingsThatDisagree = (settings: Settings): string[] => problemsOf(requirements, settings);
+const problemsOf = (list: readonly Requirement[], settings: Settings): string[] =>
+  list.filter((each) => each.broken(settings)).map((each) => each.problem);
+
+const underLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
+const runsControl = (s: Settings): boolean => s.role !== 'edge';
+const originHost = (s: Settings): string => new URL(s.origin).hostname;
+
+/** Design section 3: what is convenient on a laptop is refused in production, by name. */
+const productionRules: readonly Requirement[] = [
+  {
+    problem: 'SMTP_URL must be set in production: without it mail stays in a folder',
+    broken: (s) => runsControl(s) && s.smtpUrl === undefined,
+  },
+  {
+    problem: 'UNDERPASS_ORIGIN must be a public https address in production',
+    broken: (s) => runsControl(s) && (underLocalhost(originHost(s)) || !s.origin.startsWith('https:')),
+  },
+  {
+    problem: 'UNDERPASS_OPERATOR_EMAIL must be a real mailbox in production',
+    broken: (s) => runsControl(s) && s.operatorEmail.endsWith('localhost'),
+  },
+  {
+    problem: 'UNDERPASS_MAIL_FROM must be a real sender in production',
+    broken: (s) => runsControl(s) && /localhost>?$/.test(s.mailFrom),
+  },
+  {
+    problem: 'UNDERPASS_MASTER_KEY must be set in production, or UNDERPASS_MASTER_KEY_FILE: keep it apart from the database',
+    broken: (s) => runsControl(s) && s.masterKey === undefined,
+  },
+  {
+    problem:
+      'UNDERPASS_ACME_DIRECTORY or UNDERPASS_CERTIFICATES must be set in production: browsers do not trust the local authority',
+    broken: (s) => runsControl(s) && s.acmeDirectory === undefined && s.certificates === undefined,
+  },
+  {
+    problem: 'UNDERPASS_DATA_PLANE_HOST must be a public name in production',
+    broken: (s) => s.role === 'all' && underLocalhost(s.dataPlaneHost),
+  },
+  {
+    problem: 'UNDERPASS_WILDCARD_DOMAIN must be a public name in production',
+    broken: (s) => s.role === 'all' && underLocalhost(s.wildcardDomain),
+  },
+  {
+    problem: 'UNDERPASS_CONTROL_URL must start with https:// in production',
+    broken: (s) => s.role === 'edge' && s.controlUrl?.startsWith('http:') === true,
+  },
+];
+
+const laptopDefaults = (settings: Settings): string[] => problemsOf(productionRules, settings);
