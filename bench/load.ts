@@ -1,0 +1,209 @@
+// The visitor side of a benchmark: one process, one workload, one line of JSON as its result.
+// argv: workload, JSON of { host, port, tls, connections, seconds, bytes }.
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, createSecureContext, type SecureContextOptions } from 'node:tls';
+import { median } from './core/table.ts';
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly connections: number;
+  readonly seconds: number;
+  readonly bytes: number;
+}
+
+type Result = Record<string, number>;
+
+const [workload = '', json = '{}'] = process.argv.slice(2);
+const target = JSON.parse(json) as Target;
+// Peers present self-signed certificates made for this run; their identity is not what is measured.
+const unchecked: SecureContextOptions & { rejectUnauthorized: boolean } = { rejectUnauthorized: false };
+const context = createSecureContext(unchecked);
+
+const workloads: Record<string, () => Promise<Result>> = {
+  small: () => keepAlive(target.connections),
+  latency: () => keepAlive(1),
+  connect: newConnections,
+  down: () => bulk(downloadOnce),
+  up: () => bulk(uploadOnce),
+  idle: idleWebSockets,
+  stalled: stalledBesideFast,
+};
+
+function open(): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: target.port, noDelay: true };
+    const socket = target.tls
+      ? connectTls({
+          ...options,
+          servername: target.host,
+          secureContext: context,
+          rejectUnauthorized: false,
+          ALPNProtocols: ['http/1.1'],
+        })
+      : connectTcp(options);
+    socket.once(target.tls ? 'secureConnect' : 'connect', () => resolve(socket));
+    socket.once('error', reject);
+  });
+}
+
+const smallRequest = Buffer.from(
+  `GET /small HTTP/1.1\r\nHost: ${target.host}\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n`,
+  'latin1',
+);
+
+/** Calls back once per whole response. Bodies are short: head and body are awaited together. */
+function onResponses(socket: Socket, done: (bytes: number) => void): void {
+  let pending: Buffer = Buffer.alloc(0);
+  let headEnd = -1;
+  let total = 0;
+  socket.on('data', (chunk: Buffer) => {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    while (true) {
+      if (headEnd < 0) {
+        headEnd = pending.indexOf('\r\n\r\n');
+        if (headEnd < 0) return;
+        total = headEnd + 4 + contentLength(pending.toString('latin1', 0, headEnd));
+      }
+      if (pending.length < total) return;
+      const bytes = total;
+      pending = pending.subarray(total);
+      headEnd = -1;
+      done(bytes);
+      if (pending.length === 0) return;
+    }
+  });
+}
+
+function contentLength(head: string): number {
+  if (!/^HTTP\/1\.1 [12]/.test(head)) throw new Error(`unexpected answer: ${head.slice(0, 60)}`);
+  return Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+}
+
+async function keepAlive(connections: number): Promise<Result> {
+  const sockets = await Promise.all(Array.from({ length: connections }, open));
+  const times: number[] = [];
+  const started = performance.now();
+  await Promise.all(sockets.map((socket) => askUntil(socket, started + target.seconds * 1000, (ms) => void times.push(ms))));
+  const seconds = (performance.now() - started) / 1000;
+  for (const socket of sockets) socket.destroy();
+  times.sort((a, b) => a - b);
+  return { count: times.length, seconds, p50: median(times), p99: times[Math.floor(times.length * 0.99)] ?? Number.NaN };
+}
+
+function askUntil(socket: Socket, deadline: number, took: (ms: number) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let asked = performance.now();
+    socket.once('error', reject);
+    socket.once('close', () => reject(new Error('closed early')));
+    onResponses(socket, () => {
+      const now = performance.now();
+      took(now - asked);
+      if (now >= deadline) return resolve();
+      asked = now;
+      socket.write(smallRequest);
+    });
+    socket.write(smallRequest);
+  });
+}
+
+async function newConnections(): Promise<Result> {
+  const started = performance.now();
+  const deadline = started + target.seconds * 1000;
+  let count = 0;
+  const worker = async (): Promise<void> => {
+    while (performance.now() < deadline) {
+      const socket = await open();
+      await new Promise<void>((resolve) => {
+        onResponses(socket, () => resolve());
+        socket.write(smallRequest);
+      });
+      socket.destroy();
+      count += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: target.connections }, worker));
+  return { count, seconds: (performance.now() - started) / 1000 };
+}
+
+async function bulk(once: (socket: Socket) => Promise<void>): Promise<Result> {
+  const sockets = await Promise.all(Array.from({ length: target.connections }, open));
+  const started = performance.now();
+  await Promise.all(sockets.map(once));
+  const seconds = (performance.now() - started) / 1000;
+  for (const socket of sockets) socket.destroy();
+  return { bytes: target.bytes * target.connections, seconds };
+}
+
+function downloadOnce(socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let got = 0;
+    let headDone = false;
+    socket.once('close', () => reject(new Error('closed early')));
+    socket.on('data', (chunk: Buffer) => {
+      got += headDone ? chunk.length : chunk.length - (chunk.indexOf('\r\n\r\n') + 4);
+      headDone = true;
+      if (got >= target.bytes) resolve();
+    });
+    socket.write(`GET /bulk/${target.bytes} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
+  });
+}
+
+const uploadBlock = Buffer.alloc(256 * 1024, 'u');
+
+function uploadOnce(socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let left = target.bytes;
+    socket.once('close', () => reject(new Error('closed early')));
+    onResponses(socket, () => resolve());
+    socket.write(`POST /sink HTTP/1.1\r\nHost: ${target.host}\r\nContent-Length: ${target.bytes}\r\n\r\n`);
+    const more = (): void => {
+      while (left > 0) {
+        const part = left >= uploadBlock.length ? uploadBlock : uploadBlock.subarray(0, left);
+        left -= part.length;
+        if (!socket.write(part)) return void socket.once('drain', more);
+      }
+    };
+    more();
+  });
+}
+
+const upgrade = () =>
+  `GET /ws HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+
+/** Opens all, says so on stdout, then waits for a byte on stdin while the caller reads memory. */
+async function idleWebSockets(): Promise<Result> {
+  const sockets: Socket[] = [];
+  for (let left = target.connections; left > 0; left -= 50)
+    sockets.push(...(await Promise.all(Array.from({ length: Math.min(50, left) }, openWebSocket))));
+  process.stdout.write('{"open":true}\n');
+  await new Promise((resolve) => process.stdin.once('data', resolve));
+  for (const socket of sockets) socket.destroy();
+  return { count: sockets.length };
+}
+
+async function openWebSocket(): Promise<Socket> {
+  const socket = await open();
+  await new Promise<void>((resolve, reject) => {
+    socket.once('close', () => reject(new Error('closed early')));
+    socket.once('data', () => resolve());
+    socket.write(upgrade());
+  });
+  return socket;
+}
+
+/** One visitor asks for much and never reads; the speed of another beside it is the result. */
+async function stalledBesideFast(): Promise<Result> {
+  const stalled = await open();
+  stalled.write(`GET /bulk/${1024 ** 3} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
+  stalled.pause();
+  const fast = await bulk(downloadOnce);
+  stalled.destroy();
+  return fast;
+}
+
+const run = workloads[workload];
+if (run === undefined) throw new Error(`unknown workload '${workload}': ${Object.keys(workloads).join(', ')}`);
+process.stdout.write(`${JSON.stringify(await run())}\n`);
+process.exit(0);

@@ -1,0 +1,68 @@
+// The private web server that every peer exposes: raw TCP, so that its own cost stays small and equal.
+// GET /small answers 100 bytes, GET /bulk/N answers N bytes, POST /sink reads all and answers, an Upgrade is accepted and idles.
+import { createServer, type Socket } from 'node:net';
+
+const smallAnswer = Buffer.from(
+  `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n${'x'.repeat(100)}`,
+  'latin1',
+);
+const switching = Buffer.from('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 'latin1');
+const block = Buffer.alloc(256 * 1024, 'b');
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let pending: Buffer = Buffer.alloc(0);
+  let bodyLeft = 0;
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk: Buffer) => {
+    if (bodyLeft > 0) {
+      bodyLeft -= chunk.length;
+      if (bodyLeft <= 0) socket.write(smallAnswer);
+      return;
+    }
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    for (let end = pending.indexOf('\r\n\r\n'); end >= 0; end = pending.indexOf('\r\n\r\n')) {
+      const head = pending.toString('latin1', 0, end);
+      pending = pending.subarray(end + 4);
+      bodyLeft = answer(socket, head);
+      if (bodyLeft > 0) {
+        bodyLeft -= pending.length;
+        pending = Buffer.alloc(0);
+        if (bodyLeft <= 0) socket.write(smallAnswer);
+        return;
+      }
+    }
+  });
+});
+
+/** Answers one head; gives the number of body bytes still to read before answering. */
+function answer(socket: Socket, head: string): number {
+  if (head.startsWith('GET /bulk/')) {
+    sendBulk(socket, Number(head.slice(10, head.indexOf(' ', 10))));
+    return 0;
+  }
+  if (head.startsWith('POST ')) return Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+  socket.write(/\nupgrade: *websocket/i.test(head) ? switching : smallAnswer);
+  return 0;
+}
+
+function sendBulk(socket: Socket, bytes: number): void {
+  let left = bytes;
+  socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n`);
+  const more = (): void => {
+    while (left > 0) {
+      const size = Math.min(left, block.length);
+      left -= size;
+      if (!socket.write(size === block.length ? block : block.subarray(0, size))) {
+        if (left > 0) socket.once('drain', more);
+        return;
+      }
+    }
+  };
+  more();
+}
+
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  if (address !== null && typeof address === 'object') process.stdout.write(`${JSON.stringify({ port: address.port })}\n`);
+});
+process.on('SIGTERM', () => process.exit(0));

@@ -1,0 +1,87 @@
+// Two haproxy processes in a row: TLS edge, TLS hop, origin. What two hops cost when C does them well.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort, start, untilListening } from '../processes.ts';
+import { makeCertificate, onPath, type Peer, type Running, type Setup } from './peer.ts';
+
+const shared = `global
+  nbthread 2
+  tune.ssl.default-dh-param 2048
+  maxconn 20000
+defaults
+  timeout connect 5s
+  timeout client 300s
+  timeout server 300s
+  timeout tunnel 1h
+`;
+
+const httpEdge = (port: number, hop: number, pem: string) => `${shared}
+frontend visitors
+  mode http
+  bind 127.0.0.1:${port} ssl crt ${pem} alpn h2,http/1.1
+  option forwardfor
+  default_backend hop
+backend hop
+  mode http
+  http-reuse safe
+  server hop 127.0.0.1:${hop} ssl verify none alpn http/1.1
+`;
+
+const httpHop = (port: number, origin: number, pem: string) => `${shared}
+frontend hop
+  mode http
+  bind 127.0.0.1:${port} ssl crt ${pem} alpn http/1.1
+  default_backend origin
+backend origin
+  mode http
+  http-reuse safe
+  server origin 127.0.0.1:${origin}
+`;
+
+const tcpEdge = (port: number, hop: number) => `${shared}
+frontend visitors
+  mode tcp
+  bind 127.0.0.1:${port}
+  default_backend hop
+backend hop
+  mode tcp
+  server hop 127.0.0.1:${hop} ssl verify none
+`;
+
+const tcpHop = (port: number, origin: number, pem: string) => `${shared}
+frontend hop
+  mode tcp
+  bind 127.0.0.1:${port} ssl crt ${pem}
+  default_backend origin
+backend origin
+  mode tcp
+  server origin 127.0.0.1:${origin}
+`;
+
+async function startChain(setup: Setup, carries: Peer['carries']): Promise<Running> {
+  const [edgePort, hopPort] = [await freePort(), await freePort()];
+  const { both } = makeCertificate(setup.folder, setup.host);
+  const [edgeFile, hopFile] = [join(setup.folder, 'edge.cfg'), join(setup.folder, 'hop.cfg')];
+  const isHttp = carries === 'https';
+  writeFileSync(edgeFile, isHttp ? httpEdge(edgePort, hopPort, both) : tcpEdge(edgePort, hopPort));
+  writeFileSync(hopFile, isHttp ? httpHop(hopPort, setup.originPort, both) : tcpHop(hopPort, setup.originPort, both));
+  const haproxy = onPath('haproxy') ?? 'haproxy';
+  const hop = start(haproxy, ['-db', '-f', hopFile]);
+  const edge = start(haproxy, ['-db', '-f', edgeFile]);
+  await Promise.all([untilListening(edgePort), untilListening(hopPort)]);
+  return { port: edgePort, tls: isHttp, edgeSide: [edge], clientSide: [hop] };
+}
+
+export const haproxyHttps: Peer = {
+  name: 'haproxy ×2',
+  carries: 'https',
+  needs: ['haproxy', 'openssl'],
+  start: (setup) => startChain(setup, 'https'),
+};
+
+export const haproxyTcp: Peer = {
+  name: 'haproxy ×2',
+  carries: 'tcp',
+  needs: ['haproxy', 'openssl'],
+  start: (setup) => startChain(setup, 'tcp'),
+};

@@ -1,0 +1,65 @@
+// What every peer of the benchmark offers: a way to start it in front of an origin, and which of its processes to account.
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { Started } from '../processes.ts';
+
+export interface Setup {
+  /** The origin's port on 127.0.0.1. */
+  readonly originPort: number;
+  /** An empty folder of this peer's run. */
+  readonly folder: string;
+  /** What visitors ask for. */
+  readonly host: string;
+}
+
+export interface Running {
+  readonly port: number;
+  readonly tls: boolean;
+  readonly edgeSide: readonly Started[];
+  readonly clientSide: readonly Started[];
+}
+
+export interface Peer {
+  readonly name: string;
+  /** How it carries: 'https' ends TLS at the edge; 'tcp' passes bytes; a column compares like with like. */
+  readonly carries: 'https' | 'tcp';
+  /** Binaries that must be on PATH. */
+  readonly needs: readonly string[];
+  start(setup: Setup): Promise<Running>;
+}
+
+export function onPath(name: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  return folders.map((folder) => join(folder, name)).find(canRun);
+}
+
+function canRun(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface Certificate {
+  readonly certificate: string;
+  readonly key: string;
+  /** Both in one file, as haproxy reads them. */
+  readonly both: string;
+}
+
+/** A P-256 certificate made for this run, so that every peer pays for the same handshake. */
+export function makeCertificate(folder: string, host: string): Certificate {
+  const [certificate, key, both] = ['cert.pem', 'key.pem', 'both.pem'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const subject = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host},DNS:localhost,IP:127.0.0.1`];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  execFileSync('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+  writeFileSync(both, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'), { mode: 0o600 });
+  return { certificate, key, both };
+}

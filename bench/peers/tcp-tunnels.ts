@@ -1,0 +1,85 @@
+// Tunnels that carry plain TCP to a public port: ssh -R, chisel, frp, rathole, bore. Each as its own manual starts it,
+// with its own encryption where it has one by default or by a line of configuration.
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { freePort, type Started, start, untilListening } from '../processes.ts';
+import { onPath, type Peer, type Setup } from './peer.ts';
+
+type Starter = (setup: Setup, publicPort: number) => Promise<{ edgeSide: Started; clientSide: Started }>;
+
+const binary = (name: string): string => onPath(name) ?? name;
+
+function tcpPeer(name: string, needs: readonly string[], starter: Starter): Peer {
+  return {
+    name,
+    carries: 'tcp',
+    needs,
+    start: async (setup) => {
+      const port = await freePort();
+      const { edgeSide, clientSide } = await starter(setup, port);
+      await untilListening(port);
+      return { port, tls: false, edgeSide: [edgeSide], clientSide: [clientSide] };
+    },
+  };
+}
+
+export const sshReverse = tcpPeer('ssh -R', ['sshd', 'ssh', 'ssh-keygen'], async ({ folder, originPort }, publicPort) => {
+  const [hostKey, userKey] = [join(folder, 'host'), join(folder, 'user')];
+  for (const file of [hostKey, userKey]) execFileSync(binary('ssh-keygen'), ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
+  const port = await freePort();
+  const config = join(folder, 'sshd.conf');
+  const lines = [`Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${hostKey}`, `AuthorizedKeysFile ${userKey}.pub`];
+  writeFileSync(config, [...lines, 'StrictModes no', 'UsePAM no', 'PidFile none', 'PermitRootLogin yes', ''].join('\n'));
+  const edgeSide = start(binary('sshd'), ['-D', '-e', '-f', config]);
+  await untilListening(port);
+  const unchecked = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null', '-o', 'BatchMode=yes'];
+  const forward = ['-N', '-R', `127.0.0.1:${publicPort}:127.0.0.1:${originPort}`];
+  const who = ['-i', userKey, '-p', String(port), `${userInfo().username}@127.0.0.1`];
+  return { edgeSide, clientSide: start(binary('ssh'), [...unchecked, ...forward, ...who]) };
+});
+
+export const chisel = tcpPeer('chisel', ['chisel'], async ({ originPort }, publicPort) => {
+  const port = await freePort();
+  const edgeSide = start(binary('chisel'), ['server', '--host', '127.0.0.1', '--port', String(port), '--reverse']);
+  await untilListening(port);
+  const remote = `R:127.0.0.1:${publicPort}:127.0.0.1:${originPort}`;
+  return { edgeSide, clientSide: start(binary('chisel'), ['client', `http://127.0.0.1:${port}`, remote]) };
+});
+
+export const frp = tcpPeer('frp', ['frps', 'frpc'], async ({ folder, originPort }, publicPort) => {
+  const port = await freePort();
+  const [serverFile, clientFile] = [join(folder, 'frps.toml'), join(folder, 'frpc.toml')];
+  writeFileSync(serverFile, `bindAddr = "127.0.0.1"\nbindPort = ${port}\nlog.level = "error"\n`);
+  const proxy = `[[proxies]]\nname = "bench"\ntype = "tcp"\nlocalIP = "127.0.0.1"\nlocalPort = ${originPort}\nremotePort = ${publicPort}\n`;
+  writeFileSync(clientFile, `serverAddr = "127.0.0.1"\nserverPort = ${port}\nlog.level = "error"\n${proxy}`);
+  const edgeSide = start(binary('frps'), ['-c', serverFile]);
+  await untilListening(port);
+  return { edgeSide, clientSide: start(binary('frpc'), ['-c', clientFile]) };
+});
+
+export const rathole = tcpPeer('rathole', ['rathole'], async ({ folder, originPort }, publicPort) => {
+  const port = await freePort();
+  const [serverFile, clientFile] = [join(folder, 'server.toml'), join(folder, 'client.toml')];
+  // The token only has to be alike on both sides of this run.
+  const token = `run-${process.pid}`;
+  const transport = (side: string) => `[${side}.transport]\ntype = "noise"\n`;
+  const serverLines = `[server]\nbind_addr = "127.0.0.1:${port}"\ndefault_token = "${token}"\n${transport('server')}`;
+  writeFileSync(serverFile, `${serverLines}[server.services.bench]\nbind_addr = "127.0.0.1:${publicPort}"\n`);
+  const clientLines = `[client]\nremote_addr = "127.0.0.1:${port}"\ndefault_token = "${token}"\n${transport('client')}`;
+  writeFileSync(clientFile, `${clientLines}[client.services.bench]\nlocal_addr = "127.0.0.1:${originPort}"\n`);
+  const edgeSide = start(binary('rathole'), ['--server', serverFile]);
+  await untilListening(port);
+  return { edgeSide, clientSide: start(binary('rathole'), ['--client', clientFile]) };
+});
+
+/** bore's control port is fixed. */
+const boreControlPort = 7835;
+
+export const bore = tcpPeer('bore', ['bore'], async ({ originPort }, publicPort) => {
+  const edgeSide = start(binary('bore'), ['server', '--bind-addr', '127.0.0.1']);
+  await untilListening(boreControlPort);
+  const clientArgs = ['local', String(originPort), '--to', '127.0.0.1', '--port', String(publicPort)];
+  return { edgeSide, clientSide: start(binary('bore'), clientArgs) };
+});

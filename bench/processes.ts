@@ -1,0 +1,121 @@
+// Starting a peer's processes, waiting until they listen, and reading their own accounts of CPU and memory.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+
+/** Linux counts CPU time in hundredths of a second (USER_HZ). */
+const tickSeconds = 0.01;
+
+export interface Started {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  stop(): Promise<void>;
+}
+
+export function start(command: string, args: readonly string[], env: Record<string, string> = {}): Started {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  const errors: string[] = [];
+  child.stderr.on('data', (data: Buffer) => errors.push(data.toString()) > 50 && errors.shift());
+  child.on('exit', (code) => {
+    if (code !== null && code !== 0 && process.env.BENCH_VERBOSE)
+      process.stderr.write(`${command}: exit ${code}\n${errors.join('')}\n`);
+  });
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return { pid: child.pid ?? -1, child, stop: () => endWithin(child, gone) };
+}
+
+async function endWithin(child: ChildProcess, gone: Promise<void>): Promise<void> {
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+  await gone;
+  clearTimeout(timer);
+}
+
+/** The first line of JSON that the process prints. */
+export function firstJson<T>(started: Started, timeoutMs = 20_000): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('no line within the time')), timeoutMs);
+    let text = '';
+    started.child.once('exit', (code) => reject(new Error(`ended with ${code} before its first line`)));
+    started.child.stdout?.on('data', (data: Buffer) => {
+      text += data.toString();
+      const line = text.split('\n').find((part) => part.startsWith('{') && part.endsWith('}'));
+      if (line === undefined) return;
+      clearTimeout(timer);
+      resolve(JSON.parse(line) as T);
+    });
+  });
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+export async function untilListening(port: number, timeoutMs = 15_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await accepts(port))) {
+    if (Date.now() > deadline) throw new Error(`nothing listens on ${port}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** Seconds of CPU of these processes and all that they started. */
+export function cpuSeconds(pids: readonly number[]): number {
+  return withChildren(pids).reduce((sum, pid) => sum + ticksOf(pid), 0) * tickSeconds;
+}
+
+export function residentBytes(pids: readonly number[]): number {
+  return withChildren(pids).reduce((sum, pid) => sum + residentOf(pid), 0);
+}
+
+function withChildren(pids: readonly number[]): number[] {
+  const parents = new Map(
+    readdirSync('/proc')
+      .filter(isNumber)
+      .map((pid) => [Number(pid), parentOf(Number(pid))]),
+  );
+  const isOurs = (pid: number | undefined): boolean => pid !== undefined && (pids.includes(pid) || isOurs(parents.get(pid)));
+  return [...parents.keys()].filter(isOurs);
+}
+
+const isNumber = (name: string): boolean => /^\d+$/.test(name);
+
+/** The fields of /proc/<pid>/stat after the command's closing parenthesis; field 3 of the manual is the first here. */
+function statOf(pid: number): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return [];
+  }
+}
+
+const parentOf = (pid: number): number | undefined => (pid > 1 ? Number(statOf(pid)[1] ?? 0) || undefined : undefined);
+
+function ticksOf(pid: number): number {
+  const fields = statOf(pid);
+  return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+}
+
+function residentOf(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
