@@ -110,6 +110,8 @@ export type FromEdge =
       readonly software: string;
       /** Its hop listener, if it has one. */
       readonly hopAddress?: string;
+      /** When its counters were zero: a new value tells control that they began again. */
+      readonly startedAtMs?: number;
       /** What it already holds, so that control may send deltas only. */
       readonly epoch?: string;
       readonly seq?: number;
@@ -118,7 +120,10 @@ export type FromEdge =
   | {
       readonly type: 'report';
       readonly atMs: number;
-      /** Only tunnels that have clients or whose counters moved since the last report. */
+      /**
+       * Only tunnels that have clients or whose counters moved since the last report; the first report of a
+       * connection holds every tunnel whose counters are above zero.
+       */
       readonly tunnels: readonly FeedTunnelReport[];
     }
   | { readonly type: 'pong'; readonly id: number };
