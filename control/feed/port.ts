@@ -1,0 +1,60 @@
+// What the API needs of the feed hub. hub.ts implements it; tests pass a fake.
+
+import type { TunnelMetrics } from '@underpass/rules/entity.ts';
+
+export interface ConnectedClient {
+  readonly id: string;
+  readonly address: string;
+  readonly version: string;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly edge: string;
+  readonly rttMs: number | null;
+  readonly healthy: boolean;
+}
+
+export interface EdgeHealth {
+  readonly id: string;
+  readonly region: string;
+  readonly version: string;
+  readonly connected: boolean;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly lastSeenAt: string;
+  readonly acknowledged: boolean;
+  readonly clients: number;
+}
+
+export interface TunnelHistory {
+  readonly stepSeconds: number;
+  readonly points: readonly {
+    /** ISO 8601. */
+    readonly at: string;
+    readonly rx: number;
+    readonly tx: number;
+    readonly tcpConnectionRate: number;
+    readonly clients: number;
+  }[];
+}
+
+export type HistoryRange = 'hour' | 'day' | 'week';
+
+export interface FeedPort {
+  /** After a commit: what the edges hold of these tunnels (made, changed, deleted, suspended) is out of date. */
+  tunnelsChanged(tunnelIds: readonly string[]): void;
+  /** After a commit: the region's keys or the region itself changed. Edges with a dead key are cut. */
+  regionChanged(region: string): void;
+  /**
+   * True once an edge of the tunnel's region has acknowledged its route as stored, with a certificate for every host
+   * of an http tunnel. Decides Progressing or Created.
+   */
+  isServing(tunnelId: string): boolean;
+  /** Clients whose data path worked within 15 s. */
+  clients(tunnelId: string): readonly ConnectedClient[];
+  /** Undefined until an edge has reported for the tunnel. */
+  metrics(tunnelId: string): TunnelMetrics | undefined;
+  history(tunnelId: string, range: HistoryRange): Promise<TunnelHistory>;
+  edges(): readonly EdgeHealth[];
+  /** Tells when acknowledgements, clients or metrics of tunnels moved. Answers how to stop listening. */
+  onMoved(listener: (tunnelIds: readonly string[]) => void): () => void;
+}

@@ -1,0 +1,57 @@
+// Seals what must be readable again (tunnel tokens, private keys) with AES-256-GCM. The newest key seals; every key opens.
+
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+const algorithm = 'aes-256-gcm';
+const keyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export interface KeyRing {
+  /** `context` names what is sealed (table and row id): a sealed text moved to another row does not open. */
+  seal(text: string, context: string): string;
+  open(sealed: string, context: string): string;
+  /** True when `sealed` was made by a key that is no longer the newest. */
+  isStale(sealed: string): boolean;
+  /** Signs proof-of-work challenges and the like; differs per `purpose`. */
+  derive(purpose: string): string;
+}
+
+// The key's id travels with what it sealed. 48 bits tell apart the few keys of a ring.
+const keyId = (key: Buffer): string => createHash('sha256').update('key-id').update(key).digest('hex').slice(0, 12);
+
+const sealWith = (key: Buffer, text: string, context: string): string => {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(context));
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return `${keyId(key)}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
+};
+
+const openWith = (key: Buffer, body: Buffer, context: string): string => {
+  const decipher = createDecipheriv(algorithm, key, body.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  decipher.setAAD(Buffer.from(context)).setAuthTag(body.subarray(nonceBytes, nonceBytes + tagBytes));
+  return decipher.update(body.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8');
+};
+
+const parseSealed = (sealed: string): { id: string; body: Buffer } => {
+  const [id = '', body = ''] = sealed.split('.');
+  return { id, body: Buffer.from(body, 'base64url') };
+};
+
+/** Newest key first, at least one, 32 bytes each. */
+export const createKeyRing = (keys: readonly Buffer[]): KeyRing => {
+  const newest = keys[0];
+  if (!newest || keys.some((key) => key.length !== keyBytes)) throw new Error('key ring: needs keys of 32 bytes');
+  const byId = new Map(keys.map((key) => [keyId(key), key]));
+  return {
+    seal: (text, context) => sealWith(newest, text, context),
+    open: (sealed, context) => {
+      const { id, body } = parseSealed(sealed);
+      const key = byId.get(id);
+      if (!key) throw new Error(`key ring: no key ${id}; it was removed before everything was sealed again`);
+      return openWith(key, body, context);
+    },
+    isStale: (sealed) => parseSealed(sealed).id !== keyId(newest),
+    derive: (purpose) => createHash('sha256').update(newest).update(`purpose:${purpose}`).digest('base64url'),
+  };
+};

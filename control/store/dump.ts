@@ -1,0 +1,132 @@
+// Backup and restore for both databases: one JSON line per row, in an order that foreign keys accept.
+// A dump of one kind of database restores into the other. The key ring is a separate file: keep both.
+
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { sql } from 'kysely';
+import type { Schema } from './schema.ts';
+import type { Queries, Store } from './store.ts';
+
+type TableName = keyof Schema;
+
+// Parents before children, each with its primary key, by which it is read in pages.
+const tables = {
+  users: ['id'],
+  login_links: ['id'],
+  sessions: ['id'],
+  registrations: ['id'],
+  subscriptions: ['id'],
+  projects: ['id'],
+  members: ['project_id', 'user_id'],
+  invitations: ['id'],
+  domains: ['id'],
+  regions: ['name'],
+  edge_keys: ['id'],
+  security_groups: ['id'],
+  tunnels: ['id'],
+  tunnel_hosts: ['project_id', 'host'],
+  tunnel_tokens: ['id'],
+  api_tokens: ['id'],
+  device_logins: ['id'],
+  audit: ['id'],
+  abuse_reports: ['id'],
+  mail_queue: ['id'],
+  metric_minutes: ['tunnel_id', 'minute_at'],
+  released_names: ['host'],
+  spent_answers: ['answer_hash'],
+  settings: ['name'],
+  leases: ['name'],
+} satisfies Record<TableName, readonly string[]>;
+
+const formatVersion = 1;
+// A page is what is held in memory at once.
+const pageRows = 500;
+// Rows of one insert: 13 columns at most times 100 stays far under both databases' parameter limits.
+const batchRows = 100;
+
+type Row = Record<string, unknown>;
+
+const readPage = async (db: Queries, table: TableName, last: Row | undefined): Promise<Row[]> => {
+  const keys = tables[table];
+  const columns = sql.join(keys.map((key) => sql.ref(key)));
+  const after = last ? sql`where (${columns}) > (${sql.join(keys.map((key) => last[key]))})` : sql``;
+  const page = await sql<Row>`select * from ${sql.table(table)} ${after} order by ${columns} limit ${sql.lit(pageRows)}`.execute(
+    db,
+  );
+  return page.rows;
+};
+
+async function* readTable(db: Queries, table: TableName): AsyncGenerator<Row> {
+  for (let last: Row | undefined; ; ) {
+    const page = await readPage(db, table, last);
+    yield* page;
+    if (page.length < pageRows) return;
+    last = page.at(-1);
+  }
+}
+
+async function* readLines(db: Queries): AsyncGenerator<string> {
+  yield `${JSON.stringify({ underpass: 'backup', version: formatVersion })}\n`;
+  for (const table of Object.keys(tables) as TableName[]) {
+    for await (const row of readTable(db, table)) yield `${JSON.stringify([table, row])}\n`;
+  }
+}
+
+/** Writes a consistent copy to `path`, which must not exist, readable by its owner alone. Running servers go on. */
+export const dumpStore = async (store: Store, path: string): Promise<void> => {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await store.read((trx) => file.writeFile(readLines(trx)));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+};
+
+const insertRows = async (db: Queries, table: TableName, rows: readonly object[]): Promise<void> => {
+  if (rows.length > 0)
+    await db
+      .insertInto(table)
+      .values(rows as never)
+      .execute();
+};
+
+const isEmpty = async (db: Queries): Promise<boolean> => !(await db.selectFrom('users').select('id').limit(1).executeTakeFirst());
+
+const parseHeader = (line: string): void => {
+  const header = JSON.parse(line) as { underpass?: string; version?: number };
+  if (header.underpass !== 'backup' || header.version !== formatVersion) throw new Error('restore: not a backup of this version');
+};
+
+const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<void> => {
+  let table: TableName | undefined;
+  let rows: object[] = [];
+  let headerSeen = false;
+  for await (const line of lines) {
+    if (!headerSeen) {
+      parseHeader(line);
+      headerSeen = true;
+      continue;
+    }
+    const [name, row] = JSON.parse(line) as [TableName, object];
+    if (!(name in tables)) throw new Error(`restore: unknown table ${JSON.stringify(name)}`);
+    if (table && (name !== table || rows.length === batchRows)) {
+      await insertRows(db, table, rows);
+      rows = [];
+    }
+    table = name;
+    rows.push(row);
+  }
+  if (!headerSeen) throw new Error('restore: the file is empty');
+  if (table) await insertRows(db, table, rows);
+};
+
+/** All or nothing, into an empty store only. */
+export const restoreStore = async (store: Store, path: string): Promise<void> => {
+  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+  await store.write(async (trx) => {
+    if (!(await isEmpty(trx))) throw new Error('restore: the database already holds users; restore into an empty one');
+    await restoreLines(trx, lines);
+  });
+};

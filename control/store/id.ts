@@ -1,0 +1,33 @@
+// Row ids: 10 characters of time and 16 of randomness, so that they sort by creation and never repeat.
+
+import { randomBytes } from 'node:crypto';
+
+// Crockford's alphabet in lower case: the same order in SQLite and in every Postgres collation.
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const timeLength = 10;
+const randomLength = 16;
+
+const encodeTime = (ms: number): string => {
+  let text = '';
+  for (let rest = ms, i = 0; i < timeLength; i++, rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text;
+  return text;
+};
+
+const state = { lastMs: 0, lastTail: 0 };
+
+// Ids of one millisecond count up from a random start: lists keep the order of creation.
+const nextTail = (nowMs: number): number => {
+  state.lastTail = nowMs === state.lastMs ? state.lastTail + 1 : randomBytes(4).readUInt32BE() >>> 4;
+  state.lastMs = nowMs;
+  return state.lastTail;
+};
+
+const encodeTail = (value: number): string => {
+  let text = '';
+  for (let rest = value, i = 0; i < 7; i++, rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text;
+  return text;
+};
+
+const randomText = (length: number): string => Array.from(randomBytes(length), (byte) => alphabet[byte & 31]).join('');
+
+export const createId = (nowMs: number): string => encodeTime(nowMs) + encodeTail(nextTail(nowMs)) + randomText(randomLength - 7);

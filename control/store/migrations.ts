@@ -1,0 +1,117 @@
+// The schema's history, applied in order on both databases. A shipped migration is never edited: add one.
+// Plain SQL that node:sqlite and Postgres both read; `bigint` holds milliseconds.
+
+import { type Kysely, sql } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+const first = [
+  `create table users (
+    id text primary key, email text not null unique, first_name text not null, last_name text not null,
+    operator integer not null, default_project text, suspended_at bigint, created_at bigint not null)`,
+  `create table login_links (
+    id text primary key, user_id text not null references users (id) on delete cascade,
+    token_hash text not null unique, browser_hash text,
+    created_at bigint not null, expires_at bigint not null, used_at bigint)`,
+  'create index login_links_expiry on login_links (expires_at)',
+  `create table sessions (
+    id text primary key, user_id text not null references users (id) on delete cascade,
+    token_hash text not null unique, address text not null, user_agent text not null,
+    created_at bigint not null, seen_at bigint not null, expires_at bigint not null)`,
+  'create index sessions_user on sessions (user_id)',
+  'create index sessions_expiry on sessions (expires_at)',
+  `create table registrations (
+    id text primary key, email text not null unique, first_name text not null, last_name text not null,
+    company text not null, github text not null, x_account text not null, state text not null,
+    created_at bigint not null, decided_at bigint, decided_by text)`,
+  'create index registrations_state on registrations (state, id)',
+  `create table subscriptions (
+    id text primary key, email text not null unique, source text not null, active integer not null,
+    expires_at bigint, updated_at bigint not null)`,
+  `create table projects (
+    id text primary key, name text not null, limits text, suspended_at bigint,
+    revision bigint not null, created_at bigint not null)`,
+  `create table members (
+    project_id text not null references projects (id) on delete cascade,
+    user_id text not null references users (id) on delete cascade,
+    role text not null, created_at bigint not null, primary key (project_id, user_id))`,
+  'create index members_user on members (user_id)',
+  `create table invitations (
+    id text primary key, project_id text not null references projects (id) on delete cascade,
+    email text not null, role text not null, token_hash text unique, invited_by text not null,
+    created_at bigint not null, expires_at bigint not null, unique (project_id, email))`,
+  `create table domains (
+    id text primary key, project_id text not null references projects (id) on delete cascade,
+    apex_name text not null, challenge text not null, verified_at bigint, owned_apex text unique,
+    checked_at bigint, misses integer not null, first_missed_at bigint, created_at bigint not null,
+    unique (project_id, apex_name))`,
+  'create index domains_checked on domains (checked_at)',
+  `create table regions (
+    name text primary key, description text not null, available integer not null, tls_termination integer not null,
+    wildcard_ingress_domain text, data_plane_host text not null unique,
+    https_port integer not null, http_port integer not null, created_at bigint not null)`,
+  `create table edge_keys (
+    id text primary key, region text not null references regions (name) on delete cascade,
+    key_hash text not null unique, created_at bigint not null, expires_at bigint)`,
+  'create index edge_keys_region on edge_keys (region)',
+  `create table security_groups (
+    id text primary key, project_id text not null references projects (id) on delete cascade,
+    name text not null, allow_list text not null, created_at bigint not null, updated_at bigint not null,
+    unique (project_id, name))`,
+  `create table tunnels (
+    id text primary key, project_id text not null references projects (id) on delete cascade,
+    name text not null, type text not null, region text not null references regions (name),
+    proxy_protocol text not null, security_group_id text not null references security_groups (id),
+    suspended_at bigint, created_at bigint not null, updated_at bigint not null, unique (project_id, name))`,
+  'create index tunnels_region on tunnels (region)',
+  'create index tunnels_group on tunnels (security_group_id)',
+  `create table tunnel_hosts (
+    tunnel_id text not null references tunnels (id) on delete cascade, project_id text not null,
+    host text not null, apex_name text not null, live_host text unique, position integer not null,
+    primary key (project_id, host))`,
+  'create index tunnel_hosts_tunnel on tunnel_hosts (tunnel_id)',
+  'create index tunnel_hosts_apex on tunnel_hosts (project_id, apex_name)',
+  `create table tunnel_tokens (
+    id text primary key, tunnel_id text not null references tunnels (id) on delete cascade,
+    token_hash text not null unique, token_sealed text not null, created_at bigint not null, expires_at bigint)`,
+  'create index tunnel_tokens_tunnel on tunnel_tokens (tunnel_id)',
+  `create table api_tokens (
+    id text primary key, project_id text not null references projects (id) on delete cascade,
+    user_id text not null references users (id) on delete cascade, name text not null, role text not null,
+    token_hash text not null unique, created_at bigint not null, expires_at bigint, used_at bigint)`,
+  'create index api_tokens_project on api_tokens (project_id)',
+  `create table device_logins (
+    id text primary key, device_hash text not null unique, user_code text not null unique, name text not null,
+    state text not null, user_id text, project_id text, role text, address text not null,
+    created_at bigint not null, expires_at bigint not null)`,
+  `create table audit (
+    id text primary key, at bigint not null, project_id text, actor text not null, action text not null,
+    target text not null, address text not null, detail text not null)`,
+  'create index audit_project on audit (project_id, id)',
+  `create table abuse_reports (
+    id text primary key, host text not null, email text not null, text text not null, state text not null,
+    address text not null, created_at bigint not null)`,
+  `create table mail_queue (
+    id text primary key, kind text not null, recipient text not null, payload text not null,
+    attempts integer not null, due_at bigint not null, expires_at bigint not null, last_error text,
+    created_at bigint not null)`,
+  'create index mail_queue_due on mail_queue (due_at)',
+  `create table metric_minutes (
+    tunnel_id text not null references tunnels (id) on delete cascade, minute_at bigint not null,
+    rx_bytes bigint not null, tx_bytes bigint not null, connections bigint not null, clients integer not null,
+    primary key (tunnel_id, minute_at))`,
+  'create index metric_minutes_at on metric_minutes (minute_at)',
+  'create table released_names (host text primary key, project_id text not null, resting_until bigint not null)',
+  'create table spent_answers (answer_hash text primary key, expires_at bigint not null)',
+  'create table settings (name text primary key, value text not null)',
+  'create table leases (name text primary key, holder text not null, expires_at bigint not null)',
+];
+
+const migration = (statements: readonly string[]): Migration => ({
+  up: async (db: Kysely<unknown>) => {
+    for (const statement of statements) await sql.raw(statement).execute(db);
+  },
+});
+
+export const migrations: Record<string, Migration> = {
+  '0001-first': migration(first),
+};

@@ -1,0 +1,50 @@
+// The driver for more than one machine: Kysely over pg.
+
+import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import pg from 'pg';
+import type { Schema } from './schema.ts';
+import { migrateToLatest, type Store } from './store.ts';
+
+// Every bigint column holds milliseconds or a counter below 2^53.
+const parseInt8 = (text: string): number => Number(text);
+const int8Oid = 20;
+
+const createPool = (url: string) =>
+  new pg.Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    query_timeout: 15_000,
+    statement_timeout: 10_000,
+    types: { getTypeParser: (oid, format) => (oid === int8Oid ? parseInt8 : pg.types.getTypeParser(oid, format as 'text')) },
+  });
+
+// Postgres: serialization_failure and deadlock_detected; the transaction was undone and may run again.
+const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
+const attempts = 4;
+
+const writeWithRetry = async <T>(db: Kysely<Schema>, body: (trx: Transaction<Schema>) => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction().execute(body);
+    } catch (error) {
+      if (attempt === attempts || !isConflict(error)) throw error;
+    }
+  }
+};
+
+export const openPostgresStore = async (url: string, onIdleError: (error: Error) => void): Promise<Store> => {
+  const pool = createPool(url);
+  // An idle connection that breaks would otherwise end the process.
+  pool.on('error', onIdleError);
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  await migrateToLatest(db);
+  return {
+    kind: 'postgres',
+    db,
+    write: (body) => writeWithRetry(db, body),
+    read: (body) => db.transaction().setAccessMode('read only').setIsolationLevel('repeatable read').execute(body),
+    close: () => db.destroy(),
+  };
+};

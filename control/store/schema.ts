@@ -1,0 +1,309 @@
+// The tables as TypeScript sees them: one schema for node:sqlite and Postgres.
+// Portable types only: text ids, integer milliseconds (`_at`), 0 or 1 for claims, JSON as text.
+
+import type { ProxyProtocol, Role, TunnelType } from '@underpass/rules/entity.ts';
+
+export type Flag = 0 | 1;
+
+export interface UsersTable {
+  id: string;
+  /** Canonical: lower case. Unique. */
+  email: string;
+  first_name: string;
+  last_name: string;
+  operator: Flag;
+  default_project: string | null;
+  suspended_at: number | null;
+  created_at: number;
+}
+
+export interface LoginLinksTable {
+  id: string;
+  user_id: string;
+  /** SHA-256 of the token, hex. */
+  token_hash: string;
+  /** SHA-256 of the asking browser's cookie; null for links that an operator made. */
+  browser_hash: string | null;
+  created_at: number;
+  expires_at: number;
+  used_at: number | null;
+}
+
+export interface SessionsTable {
+  id: string;
+  user_id: string;
+  token_hash: string;
+  address: string;
+  user_agent: string;
+  created_at: number;
+  seen_at: number;
+  expires_at: number;
+}
+
+export type RegistrationState = 'waiting' | 'approved' | 'rejected';
+
+export interface RegistrationsTable {
+  id: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  company: string;
+  github: string;
+  x_account: string;
+  state: RegistrationState;
+  created_at: number;
+  decided_at: number | null;
+  decided_by: string | null;
+}
+
+export interface SubscriptionsTable {
+  id: string;
+  email: string;
+  source: 'operator' | 'import' | 'webhook';
+  active: Flag;
+  /** End of the paid period; null when open. */
+  expires_at: number | null;
+  updated_at: number;
+}
+
+export interface ProjectsTable {
+  id: string;
+  name: string;
+  /** JSON of the limits that the operator changed; null for the defaults. */
+  limits: string | null;
+  suspended_at: number | null;
+  /** Raised first in every write of the project: the row lock that serialises its quotas and owners. */
+  revision: number;
+  created_at: number;
+}
+
+export interface MembersTable {
+  project_id: string;
+  user_id: string;
+  role: Role;
+  created_at: number;
+}
+
+export interface InvitationsTable {
+  id: string;
+  project_id: string;
+  email: string;
+  role: Role;
+  /** Null until the mail is written: the token exists in the mail alone. */
+  token_hash: string | null;
+  invited_by: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface DomainsTable {
+  id: string;
+  project_id: string;
+  apex_name: string;
+  challenge: string;
+  verified_at: number | null;
+  /** The apex while verified, else null. Unique: one project owns a verified apex. */
+  owned_apex: string | null;
+  checked_at: number | null;
+  /** Consecutive failed re-checks of a verified domain, and when the first of them was. */
+  misses: number;
+  first_missed_at: number | null;
+  created_at: number;
+}
+
+export interface TunnelsTable {
+  id: string;
+  project_id: string;
+  name: string;
+  type: TunnelType;
+  region: string;
+  proxy_protocol: ProxyProtocol;
+  security_group_id: string;
+  suspended_at: number | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface TunnelHostsTable {
+  tunnel_id: string;
+  project_id: string;
+  /** Lower-case A-label, no trailing dot. Unique within its project. */
+  host: string;
+  /** Empty for a generated name. */
+  apex_name: string;
+  /** The host while its apex is verified or it is generated, else null. Unique: one tunnel serves a host. */
+  live_host: string | null;
+  position: number;
+}
+
+export interface TunnelTokensTable {
+  id: string;
+  tunnel_id: string;
+  token_hash: string;
+  /** Sealed by the key ring. */
+  token_sealed: string;
+  created_at: number;
+  /** Set on the old token by rotation; null on the one in use. */
+  expires_at: number | null;
+}
+
+export interface SecurityGroupsTable {
+  id: string;
+  project_id: string;
+  name: string;
+  /** JSON list of canonical addresses and CIDRs. */
+  allow_list: string;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface ApiTokensTable {
+  id: string;
+  project_id: string;
+  /** Its maker: the token never does more than this member may do now. */
+  user_id: string;
+  name: string;
+  role: Role;
+  token_hash: string;
+  created_at: number;
+  expires_at: number | null;
+  used_at: number | null;
+}
+
+export interface DeviceLoginsTable {
+  id: string;
+  device_hash: string;
+  user_code: string;
+  name: string;
+  state: 'pending' | 'approved' | 'denied';
+  user_id: string | null;
+  project_id: string | null;
+  role: Role | null;
+  address: string;
+  created_at: number;
+  expires_at: number;
+}
+
+export interface AuditTable {
+  /** Sorts by time. */
+  id: string;
+  at: number;
+  /** Null for what concerns no project. */
+  project_id: string | null;
+  actor: string;
+  action: string;
+  target: string;
+  address: string;
+  /** JSON object. */
+  detail: string;
+}
+
+export interface RegionsTable {
+  name: string;
+  description: string;
+  available: Flag;
+  tls_termination: Flag;
+  wildcard_ingress_domain: string | null;
+  data_plane_host: string;
+  /** Public ports of the region's edges. */
+  https_port: number;
+  http_port: number;
+  created_at: number;
+}
+
+export interface EdgeKeysTable {
+  id: string;
+  region: string;
+  key_hash: string;
+  created_at: number;
+  /** Set on the old key when a new one is made; null on the one in use. */
+  expires_at: number | null;
+}
+
+export interface AbuseReportsTable {
+  id: string;
+  host: string;
+  email: string;
+  text: string;
+  state: 'open' | 'closed';
+  address: string;
+  created_at: number;
+}
+
+export interface MailQueueTable {
+  id: string;
+  kind: string;
+  recipient: string;
+  /** JSON; never a secret: tokens are made when the mail is written. */
+  payload: string;
+  attempts: number;
+  /** When it may be tried (again). A worker that takes it moves this ahead. */
+  due_at: number;
+  expires_at: number;
+  last_error: string | null;
+  created_at: number;
+}
+
+export interface MetricMinutesTable {
+  tunnel_id: string;
+  /** Start of the minute, ms. */
+  minute_at: number;
+  rx_bytes: number;
+  tx_bytes: number;
+  connections: number;
+  clients: number;
+}
+
+export interface ReleasedNamesTable {
+  host: string;
+  project_id: string;
+  /** Nobody else may take it before this. */
+  resting_until: number;
+}
+
+/** Proof-of-work answers already spent. */
+export interface SpentAnswersTable {
+  answer_hash: string;
+  expires_at: number;
+}
+
+export interface SettingsTable {
+  name: string;
+  /** JSON. */
+  value: string;
+}
+
+/** Named, expiring locks between control replicas. */
+export interface LeasesTable {
+  name: string;
+  holder: string;
+  expires_at: number;
+}
+
+export interface Schema {
+  users: UsersTable;
+  login_links: LoginLinksTable;
+  sessions: SessionsTable;
+  registrations: RegistrationsTable;
+  subscriptions: SubscriptionsTable;
+  projects: ProjectsTable;
+  members: MembersTable;
+  invitations: InvitationsTable;
+  domains: DomainsTable;
+  tunnels: TunnelsTable;
+  tunnel_hosts: TunnelHostsTable;
+  tunnel_tokens: TunnelTokensTable;
+  security_groups: SecurityGroupsTable;
+  api_tokens: ApiTokensTable;
+  device_logins: DeviceLoginsTable;
+  audit: AuditTable;
+  regions: RegionsTable;
+  edge_keys: EdgeKeysTable;
+  abuse_reports: AbuseReportsTable;
+  mail_queue: MailQueueTable;
+  metric_minutes: MetricMinutesTable;
+  released_names: ReleasedNamesTable;
+  spent_answers: SpentAnswersTable;
+  settings: SettingsTable;
+  leases: LeasesTable;
+}

@@ -1,0 +1,131 @@
+// The embedded driver: Kysely over node:sqlite. One connection, one statement at a time, durable at every commit.
+
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { Schema } from './schema.ts';
+import { migrateToLatest, type Store } from './store.ts';
+
+// The queries of the code are a few hundred; lists of values make more, so the cache has an end.
+const statementCacheSize = 512;
+// A transaction that waits for itself would wait for ever; one that takes this long is a defect.
+const acquireTimeoutMs = 10_000;
+
+// FULL syncs the log at every commit: what was answered survives a power cut (SQLite docs, PRAGMA synchronous).
+const pragmas = `
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma foreign_keys = on;
+  pragma busy_timeout = 5000;
+  pragma trusted_schema = off;
+`;
+
+const createStatementCache = (database: DatabaseSync) => {
+  const cache = new Map<string, StatementSync>();
+  const evictOldest = () => {
+    const oldest = cache.keys().next();
+    if (!oldest.done) cache.delete(oldest.value);
+  };
+  return (text: string): StatementSync => {
+    const known = cache.get(text);
+    if (known) return known;
+    if (cache.size >= statementCacheSize) evictOldest();
+    const statement = database.prepare(text);
+    cache.set(text, statement);
+    return statement;
+  };
+};
+
+const createConnection = (database: DatabaseSync): DatabaseConnection => {
+  const prepare = createStatementCache(database);
+  return {
+    executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+      const statement = prepare(query.sql);
+      const parameters = query.parameters as SQLInputValue[];
+      if (statement.columns().length > 0) return { rows: statement.all(...parameters) as R[] };
+      const { changes } = statement.run(...parameters);
+      return { numAffectedRows: BigInt(changes), rows: [] };
+    },
+    streamQuery: async function* <R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
+      for (const row of prepare(query.sql).iterate(...(query.parameters as SQLInputValue[]))) yield { rows: [row as R] };
+    },
+  };
+};
+
+/** Hands out the one connection in turn. */
+const createTurns = () => {
+  const waiting: (() => void)[] = [];
+  let taken = false;
+  const wait = () =>
+    new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(grant), 1);
+        reject(new Error('sqlite: a query waited 10 s for its turn; a transaction must use its own handle'));
+      }, acquireTimeoutMs);
+      const grant = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      waiting.push(grant);
+    });
+  const take = async () => {
+    if (taken) return wait();
+    taken = true;
+  };
+  const give = () => {
+    const next = waiting.shift();
+    if (next) next();
+    else taken = false;
+  };
+  return { take, give };
+};
+
+const createDriver = (database: DatabaseSync): Driver => {
+  const connection = createConnection(database);
+  const turns = createTurns();
+  const run = async (text: string) => database.exec(text);
+  return {
+    init: async () => {},
+    acquireConnection: async () => {
+      await turns.take();
+      return connection;
+    },
+    // Immediate: the write lock is taken at once, so no transaction fails half-way for want of it.
+    beginTransaction: (_, settings) => run(settings.accessMode === 'read only' ? 'begin' : 'begin immediate'),
+    commitTransaction: () => run('commit'),
+    rollbackTransaction: () => run('rollback'),
+    releaseConnection: async () => turns.give(),
+    destroy: async () => database.close(),
+  };
+};
+
+const createDialect = (database: DatabaseSync): Dialect => ({
+  createAdapter: () => new SqliteAdapter(),
+  createDriver: () => createDriver(database),
+  createIntrospector: (db) => new SqliteIntrospector(db),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+});
+
+/** `path` is a file, or `:memory:` for tests. */
+export const openSqliteStore = async (path: string): Promise<Store> => {
+  const database = new DatabaseSync(path);
+  database.exec(pragmas);
+  const db = new Kysely<Schema>({ dialect: createDialect(database) });
+  await migrateToLatest(db);
+  return {
+    kind: 'sqlite',
+    db,
+    write: (body) => db.transaction().execute(body),
+    read: (body) => db.transaction().setAccessMode('read only').execute(body),
+    close: () => db.destroy(),
+  };
+};

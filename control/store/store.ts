@@ -1,0 +1,43 @@
+// The one door to the database: typed queries, serialised writes, migrations. Drivers: sqlite.ts and postgres.ts.
+
+import type { Kysely, Transaction } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { migrations } from './migrations.ts';
+import type { Schema } from './schema.ts';
+
+/** What a query function takes: the store's `db`, or the transaction it runs in. */
+export type Queries = Kysely<Schema>;
+
+export interface Store {
+  readonly kind: 'sqlite' | 'postgres';
+  readonly db: Queries;
+  /**
+   * One transaction. The body awaits nothing but its own queries, never `store.db`, and may run again after a conflict.
+   */
+  write<T>(body: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
+  /** One read-only transaction: every query in it sees the same moment. */
+  read<T>(body: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export const migrateToLatest = async (db: Queries): Promise<void> => {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw error;
+};
+
+/** True for both drivers' way of saying that a unique or primary key was taken. */
+export const isUniqueViolation = (error: unknown): boolean => {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
+  // SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY; Postgres unique_violation.
+  return errcode === 2067 || errcode === 1555 || code === '23505';
+};
+
+/** Takes the project's row lock until the transaction ends, so that counts and owners read after it hold. */
+export const lockProject = async (trx: Queries, projectId: string): Promise<void> => {
+  await trx
+    .updateTable('projects')
+    .set((eb) => ({ revision: eb('revision', '+', 1) }))
+    .where('id', '=', projectId)
+    .execute();
+};
