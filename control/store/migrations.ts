@@ -106,6 +106,22 @@ const first = [
   'create table leases (name text primary key, holder text not null, expires_at bigint not null)',
 ];
 
+const dataPlane = [
+  `create table tunnel_routes (
+    tunnel_id text primary key references tunnels (id) on delete cascade, hosts text not null)`,
+  `create table certificates (
+    id text primary key, name text not null unique, hosts text not null, chain_pem text not null,
+    key_sealed text not null, starts_at bigint not null, expires_at bigint not null, created_at bigint not null)`,
+  `create table certificate_attempts (
+    id text primary key, name text not null, project_id text not null, at bigint not null,
+    outcome text not null, detail text not null)`,
+  'create index certificate_attempts_at on certificate_attempts (at)',
+  'create index certificate_attempts_name on certificate_attempts (name, at)',
+  `create table challenges (
+    id text primary key, region text not null, payload_sealed text not null,
+    created_at bigint not null, expires_at bigint not null)`,
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -114,4 +130,5 @@ const migration = (statements: readonly string[]): Migration => ({
 
 export const migrations: Record<string, Migration> = {
   '0001-first': migration(first),
+  '0002-data-plane': migration(dataPlane),
 };

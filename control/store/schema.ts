@@ -254,6 +254,48 @@ export interface MetricMinutesTable {
   clients: number;
 }
 
+/** What an edge has acknowledged: survives a restart of control, so that no live tunnel looks unready after it. */
+export interface TunnelRoutesTable {
+  tunnel_id: string;
+  /** The hosts that were acknowledged, sorted, joined by commas. */
+  hosts: string;
+}
+
+export interface CertificatesTable {
+  id: string;
+  /** The host or wildcard that it was made for. Unique: a renewal replaces it. */
+  name: string;
+  /** JSON list. */
+  hosts: string;
+  chain_pem: string;
+  /** Sealed by the key ring. */
+  key_sealed: string;
+  starts_at: number;
+  expires_at: number;
+  created_at: number;
+}
+
+/** What was asked of the certificate authority: budgets and back-off are counted from it. */
+export interface CertificateAttemptsTable {
+  id: string;
+  name: string;
+  /** Empty for our own names. */
+  project_id: string;
+  at: number;
+  outcome: 'started' | 'issued' | 'failed';
+  detail: string;
+}
+
+/** ACME challenges that the edges of a region must answer now. */
+export interface ChallengesTable {
+  id: string;
+  region: string;
+  /** A FeedChallenge as JSON, sealed by the key ring. */
+  payload_sealed: string;
+  created_at: number;
+  expires_at: number;
+}
+
 export interface ReleasedNamesTable {
   host: string;
   project_id: string;
@@ -302,6 +344,10 @@ export interface Schema {
   abuse_reports: AbuseReportsTable;
   mail_queue: MailQueueTable;
   metric_minutes: MetricMinutesTable;
+  tunnel_routes: TunnelRoutesTable;
+  certificates: CertificatesTable;
+  certificate_attempts: CertificateAttemptsTable;
+  challenges: ChallengesTable;
   released_names: ReleasedNamesTable;
   spent_answers: SpentAnswersTable;
   settings: SettingsTable;
