@@ -1,0 +1,30 @@
+// When a verified domain is lost. Pure. design 4: re-checked daily, and lost after three misses over 72 hours.
+
+import type { ChallengeAnswer } from '../port.ts';
+
+const hourMs = 3_600_000;
+/** Checks come a little more often than daily, so that three misses can fall within 72 hours and a bit. */
+export const recheckEveryMs = 24 * hourMs;
+const lostAfterMs = 72 * hourMs;
+const lostAfterMisses = 3;
+
+export interface Misses {
+  readonly misses: number;
+  readonly firstMissedAt: number | null;
+}
+
+export type OwnershipDecision =
+  | { readonly kind: 'kept' }
+  /** No usable answer: nothing is learnt, and nothing is forgotten. */
+  | { readonly kind: 'unknown' }
+  | ({ readonly kind: 'missed' } & Misses)
+  | { readonly kind: 'lost' };
+
+export function decideOwnership(answer: ChallengeAnswer, before: Misses, nowMs: number): OwnershipDecision {
+  if (answer === 'found') return { kind: 'kept' };
+  if (answer === 'unknown') return { kind: 'unknown' };
+  const firstMissedAt = before.firstMissedAt ?? nowMs;
+  const misses = before.misses + 1;
+  const lost = misses >= lostAfterMisses && nowMs - firstMissedAt >= lostAfterMs;
+  return lost ? { kind: 'lost' } : { kind: 'missed', misses, firstMissedAt };
+}

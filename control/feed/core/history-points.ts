@@ -1,0 +1,69 @@
+// From rows by the minute to the points of a chart. Pure. Every range has a bounded number of points.
+
+export type HistoryRange = 'hour' | 'day' | 'week';
+
+export interface MinuteRow {
+  /** Start of the minute, ms. */
+  readonly minuteMs: number;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+  readonly connections: number;
+  /** Most clients connected at once in that minute. */
+  readonly clients: number;
+}
+
+export interface HistoryPoint {
+  /** ISO 8601, UTC: start of the step. */
+  readonly at: string;
+  /** Bytes per second. */
+  readonly rx: number;
+  readonly tx: number;
+  readonly tcpConnectionRate: number;
+  readonly clients: number;
+}
+
+export interface History {
+  readonly stepSeconds: number;
+  readonly points: readonly HistoryPoint[];
+}
+
+export const minuteMs = 60_000;
+
+/** 60, 96 and 168 points. */
+const steps: Readonly<Record<HistoryRange, { readonly stepMs: number; readonly count: number }>> = {
+  hour: { stepMs: minuteMs, count: 60 },
+  day: { stepMs: 15 * minuteMs, count: 96 },
+  week: { stepMs: 60 * minuteMs, count: 168 },
+};
+
+/** Rows older than the longest range are of no use to anybody. */
+export const historyKeptMs = steps.week.stepMs * (steps.week.count + 1);
+
+export const isHistoryRange = (text: string): text is HistoryRange => Object.hasOwn(steps, text);
+
+/** The first moment that a query for this range needs. */
+export function historyFrom(range: HistoryRange, nowMs: number): number {
+  const { stepMs, count } = steps[range];
+  return Math.floor(nowMs / stepMs) * stepMs - (count - 1) * stepMs;
+}
+
+function pointOf(atMs: number, stepMs: number, rows: readonly MinuteRow[]): HistoryPoint {
+  const seconds = stepMs / 1000;
+  const sum = (read: (row: MinuteRow) => number): number => rows.reduce((total, row) => total + read(row), 0);
+  return {
+    at: new Date(atMs).toISOString(),
+    rx: sum((row) => row.rxBytes) / seconds,
+    tx: sum((row) => row.txBytes) / seconds,
+    tcpConnectionRate: sum((row) => row.connections) / seconds,
+    clients: rows.reduce((most, row) => Math.max(most, row.clients), 0),
+  };
+}
+
+/** A point for every step, zero where nothing happened. */
+export function historyPoints(range: HistoryRange, rows: readonly MinuteRow[], nowMs: number): History {
+  const { stepMs, count } = steps[range];
+  const fromMs = historyFrom(range, nowMs);
+  const byStep = Map.groupBy(rows, (row) => Math.floor((row.minuteMs - fromMs) / stepMs));
+  const points = Array.from({ length: count }, (_, step) => pointOf(fromMs + step * stepMs, stepMs, byStep.get(step) ?? []));
+  return { stepSeconds: stepMs / 1000, points };
+}

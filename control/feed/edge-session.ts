@@ -1,0 +1,127 @@
+// One edge's connection: its hello, what is sent to it, what it acknowledges and reports. Knows nothing of other edges.
+
+import type { FeedTunnelReport, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
+import { feedVersion } from '@underpass/wire/feed.ts';
+import type { EdgeReport } from './edge-view.ts';
+import type { RegionState } from './region-state.ts';
+
+/** What carries the messages: wire/feed-stream.ts over whatever Duplex the edge came by. */
+export interface FeedChannel {
+  readonly send: (message: ToEdge) => void;
+  readonly close: () => void;
+}
+
+type Hello = Extract<FromEdge, { type: 'hello' }>;
+
+/** A report is one tunnel's few hundred bytes; more tunnels than this do not fit one region. */
+const maxReportedTunnels = 1_000_000;
+
+export interface EdgeSession {
+  readonly edgeId: () => string | undefined;
+  readonly hopAddress: () => string | undefined;
+  readonly ackedSeq: () => number;
+  readonly heardAtMs: () => number;
+  readonly receive: (message: FromEdge) => void;
+  readonly send: (message: ToEdge) => void;
+  readonly ping: () => void;
+  readonly close: () => void;
+}
+
+export interface EdgeSessionDeps {
+  readonly region: string;
+  readonly state: RegionState;
+  readonly channel: FeedChannel;
+  readonly now: () => number;
+  readonly onHello: (edgeId: string) => void;
+  readonly onAck: (seq: number) => void;
+  readonly onReport: (report: EdgeReport) => void;
+  readonly onRefused: (why: string) => void;
+}
+
+const validId = (text: unknown): boolean => typeof text === 'string' && /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$/.test(text);
+
+/** Why a hello is refused; undefined when it is fine. */
+function helloProblem(hello: Hello, region: string): string | undefined {
+  if (hello.version !== feedVersion) return `feed version must be ${feedVersion}, is ${Number(hello.version)}`;
+  if (hello.region !== region) return 'the key belongs to another region';
+  if (!validId(hello.edgeId)) return 'the edge id is not letters, digits, dots and hyphens';
+  return undefined;
+}
+
+const isSent = (seq: number, newest: number): boolean => Number.isSafeInteger(seq) && seq >= 0 && seq <= newest;
+
+const isTunnelReport = (value: FeedTunnelReport | null): boolean =>
+  typeof value?.tunnelId === 'string' && Array.isArray(value.clients);
+
+const isReport = ({ atMs, tunnels }: Extract<FromEdge, { type: 'report' }>): boolean =>
+  Number.isFinite(atMs) && Array.isArray(tunnels) && tunnels.length <= maxReportedTunnels && tunnels.every(isTunnelReport);
+
+export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
+  const { region, state, channel, now } = deps;
+  const connectedAtMs = now();
+  let hello: Hello | undefined;
+  let acked = 0;
+  let heardAtMs = connectedAtMs;
+  let reports = 0;
+  let pings = 0;
+
+  const refuse = (why: string): void => {
+    deps.onRefused(why);
+    channel.close();
+  };
+
+  const welcome = (message: Hello): void => {
+    hello = message;
+    channel.send({ type: 'welcome', version: feedVersion, epoch: state.epoch, region });
+    const held = message.epoch === state.epoch ? message.seq : undefined;
+    const missing = state.catchUp(held);
+    for (const each of missing) channel.send(each);
+    deps.onHello(message.edgeId);
+    if (missing.length === 0 && held !== undefined) acknowledge(held);
+  };
+
+  const acknowledge = (seq: number): void => {
+    acked = Math.max(acked, seq);
+    deps.onAck(acked);
+  };
+
+  const report = (message: Extract<FromEdge, { type: 'report' }>, from: Hello): void => {
+    reports += 1;
+    const { edgeId, software, startedAtMs, hopAddress } = from;
+    const about = { edgeId, region, software: String(software).slice(0, 100), connectedAtMs, startedAtMs, hopAddress };
+    deps.onReport({ ...about, first: reports === 1, atMs: message.atMs, tunnels: message.tunnels });
+  };
+
+  const problemOf = (message: FromEdge): string | undefined => {
+    if (message.type === 'hello') return hello === undefined ? helloProblem(message, region) : 'a second hello';
+    if (hello === undefined) return 'no hello first';
+    if (message.type === 'ack') return isSent(message.seq, state.seq()) ? undefined : 'an acknowledgement of what was never sent';
+    if (message.type === 'report') return isReport(message) ? undefined : 'a report out of shape';
+    return message.type === 'pong' ? undefined : 'a message of unknown type';
+  };
+
+  const receive = (message: FromEdge): void => {
+    heardAtMs = now();
+    const problem = problemOf(message);
+    if (problem !== undefined) refuse(problem);
+    else if (message.type === 'hello') welcome(message);
+    else if (message.type === 'ack') acknowledge(message.seq);
+    else if (message.type === 'report' && hello !== undefined) report(message, hello);
+  };
+
+  return {
+    edgeId: () => hello?.edgeId,
+    hopAddress: () => hello?.hopAddress,
+    ackedSeq: () => acked,
+    heardAtMs: () => heardAtMs,
+    receive,
+    send: (message) => {
+      if (hello !== undefined) channel.send(message);
+    },
+    ping: () => {
+      pings += 1;
+      channel.send({ type: 'ping', id: pings });
+    },
+    close: () => channel.close(),
+  };
+}
