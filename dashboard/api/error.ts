@@ -1,0 +1,34 @@
+// What a failed call raises: the status and the response text, as spec section 8 asks.
+
+/** No answer came: the network is away, or the call took longer than its limit. */
+export const NO_ANSWER = 0;
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  /** Seconds to wait, where the answer was 429 and said so. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, text: string, retryAfterSeconds?: number) {
+    super(text);
+    this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
+
+/** True where the person asked for something else meanwhile; nothing has to be said then. */
+export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
+
+/** The public text of any failure; undefined where there is none worth showing. */
+export function messageOf(error: unknown): string | undefined {
+  if (isApiError(error)) return error.message || undefined;
+  if (error instanceof Error) return error.message || undefined;
+  return undefined;
+}
+
+/** spec 8: some texts are shown with their first letter capitalised. */
+export function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

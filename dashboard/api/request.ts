@@ -1,0 +1,64 @@
+// One call to control: same origin, with the session cookie, bounded in time. Everything in api/ goes through here.
+import { ApiError, isAbort, NO_ANSWER } from './error.ts';
+
+const TIMEOUT_MS = 20_000;
+
+export interface RequestOptions {
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly json?: unknown;
+  /** Form fields: URLSearchParams travels form-encoded, FormData as multipart. */
+  readonly form?: URLSearchParams | FormData;
+  readonly text?: { readonly type: string; readonly body: string };
+  readonly signal?: AbortSignal | undefined;
+}
+
+const signedOut = new EventTarget();
+
+/** Calls back when an answer says that there is no session any more. */
+export function onSignedOut(listener: () => void): () => void {
+  signedOut.addEventListener('signed-out', listener);
+  return () => signedOut.removeEventListener('signed-out', listener);
+}
+
+export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+  const response = await send(method, path, options);
+  if (!response.ok) throw await failureOf(response, path);
+  return readBody<T>(response);
+}
+
+async function send(method: string, path: string, options: RequestOptions): Promise<Response> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  try {
+    return await fetch(withQuery(path, options.query), { method, credentials: 'same-origin', signal, ...bodyOf(options) });
+  } catch (error) {
+    if (isAbort(error) && options.signal?.aborted) throw error;
+    if (timeout.aborted) throw new ApiError(NO_ANSWER, 'The server took too long to answer.');
+    throw new ApiError(NO_ANSWER, navigator.onLine ? 'The server cannot be reached.' : 'You are offline.');
+  }
+}
+
+function withQuery(path: string, query: RequestOptions['query']): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(name, value);
+  return search.size === 0 ? path : `${path}?${search}`;
+}
+
+function bodyOf(options: RequestOptions): Pick<RequestInit, 'body' | 'headers'> {
+  if (options.json !== undefined) return { body: JSON.stringify(options.json), headers: { 'Content-Type': 'application/json' } };
+  if (options.text !== undefined) return { body: options.text.body, headers: { 'Content-Type': options.text.type } };
+  return options.form === undefined ? {} : { body: options.form };
+}
+
+async function failureOf(response: Response, path: string): Promise<ApiError> {
+  const text = await response.text().catch(() => '');
+  // spec 6: 401 on the user call means that there is no user, which is an answer and no surprise.
+  if (response.status === 401 && path !== '/api/user') signedOut.dispatchEvent(new Event('signed-out'));
+  const retryAfter = Number(response.headers.get('Retry-After'));
+  return new ApiError(response.status, text.trim(), retryAfter > 0 ? retryAfter : undefined);
+}
+
+async function readBody<T>(response: Response): Promise<T> {
+  const isJson = response.headers.get('Content-Type')?.includes('json') === true;
+  return (isJson ? await response.json() : undefined) as T;
+}

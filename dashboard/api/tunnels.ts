@@ -1,0 +1,80 @@
+// The calls about tunnels, regions and DNS look-ups (spec 7, and the live and history calls beyond it).
+import type { DnsLookup, ProxyProtocol, Region, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
+import { request } from './request.ts';
+
+export interface NewTunnel {
+  readonly name: string;
+  readonly region: string;
+  /** Empty: control generates a name under the region's wildcard domain. */
+  readonly ingressDomains: readonly string[];
+  readonly proxyProtocol: ProxyProtocol;
+  readonly type: TunnelType;
+}
+
+export interface TunnelChange {
+  readonly ingressDomains: readonly string[];
+  readonly proxyProtocol: ProxyProtocol;
+  readonly securityGroup: string;
+}
+
+export interface ConnectedClient {
+  readonly id: string;
+  readonly address: string;
+  readonly version: string;
+  /** ISO 8601, UTC. */
+  readonly since: string;
+  readonly edge: string;
+  readonly rttMs: number;
+  readonly healthy: boolean;
+}
+
+export type HistoryRange = 'hour' | 'day' | 'week';
+
+export interface HistoryPoint {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly rx: number;
+  readonly tx: number;
+  readonly tcpConnectionRate: number;
+  readonly clients: number;
+}
+
+export interface TunnelHistory {
+  readonly stepSeconds: number;
+  readonly points: readonly HistoryPoint[];
+}
+
+const tunnelPath = (name: string) => `/api/tunnels/${encodeURIComponent(name)}`;
+
+export const listTunnels = (project: string, signal?: AbortSignal) =>
+  request<Tunnel[]>('GET', '/api/tunnels', { query: { project }, signal });
+
+export async function getTunnel(project: string, name: string, signal?: AbortSignal): Promise<Tunnel> {
+  const tunnel = await request<Tunnel>('GET', tunnelPath(name), { query: { project, metrics: '1' }, signal });
+  // spec 7: ingressDomains defaults to an empty list. spec 4: a Pending tunnel without a count has none connected.
+  const ingressDomains = tunnel.ingressDomains ?? [];
+  if (tunnel.status === 'Pending') return { ...tunnel, ingressDomains, connectedClients: tunnel.connectedClients ?? 0 };
+  return { ...tunnel, ingressDomains };
+}
+
+export const createTunnel = (project: string, tunnel: NewTunnel) =>
+  request<Tunnel>('POST', '/api/tunnels', { query: { project }, json: tunnel });
+
+export const updateTunnel = (project: string, name: string, change: TunnelChange) =>
+  request<Tunnel>('PATCH', tunnelPath(name), { query: { project }, json: change });
+
+export const deleteTunnel = (project: string, name: string) => request<void>('DELETE', tunnelPath(name), { query: { project } });
+
+export const rotateTunnelToken = (project: string, name: string) =>
+  request<Tunnel>('POST', `${tunnelPath(name)}/token/rotate`, { query: { project } });
+
+export const listClients = (project: string, name: string, signal?: AbortSignal) =>
+  request<ConnectedClient[]>('GET', `${tunnelPath(name)}/clients`, { query: { project }, signal });
+
+export const getHistory = (project: string, name: string, range: HistoryRange, signal?: AbortSignal) =>
+  request<TunnelHistory>('GET', `${tunnelPath(name)}/history`, { query: { project, range }, signal });
+
+export const listRegions = (signal?: AbortSignal) => request<Region[]>('GET', '/api/regions', { signal });
+
+export const lookUp = (host: string, signal?: AbortSignal) =>
+  request<DnsLookup>('GET', '/api/dns/lookup', { query: { host }, signal });

@@ -1,0 +1,144 @@
+// The 'I am human' control of the public forms. It hands its token up; remount it (key) for a fresh one after every send.
+import { Check } from 'lucide-react';
+import { useEffect, useId, useRef, useState } from 'react';
+import { type BotCheckKind, getBotCheck } from '../api/bot-check.ts';
+import { isAbort } from '../api/error.ts';
+import { Button } from '../ui/button.tsx';
+import { FieldError } from '../ui/field.tsx';
+import { Ring, Skeleton } from '../ui/spinner.tsx';
+import { solveProofOfWork } from './proof-of-work.ts';
+import { renderTurnstile } from './turnstile.ts';
+
+export interface BotCheckProps {
+  /** undefined: none yet, or no longer good. */
+  readonly onToken: (token: string | undefined) => void;
+  readonly error: string | undefined;
+}
+
+const CANNOT_LOAD = 'The bot check cannot be loaded.';
+
+export function BotCheck({ onToken, error }: BotCheckProps) {
+  const [kind, setKind] = useState<BotCheckKind | 'failed'>();
+  const [attempt, setAttempt] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: attempt is what asks again.
+  useEffect(() => {
+    const abort = new AbortController();
+    setKind(undefined);
+    getBotCheck(abort.signal).then(setKind, (reason) => isAbort(reason) || setKind('failed'));
+    return () => abort.abort();
+  }, [attempt]);
+  if (kind === undefined) return <Skeleton className="h-14 rounded-md" />;
+  if (kind === 'failed') return <CheckFailed onRetry={() => setAttempt(attempt + 1)} />;
+  if (kind.kind === 'turnstile') return <TurnstileCheck siteKey={kind.siteKey} onToken={onToken} error={error} />;
+  return <ProofOfWorkCheck challengeUrl={kind.challengeUrl} onToken={onToken} error={error} />;
+}
+
+function CheckFailed({ onRetry }: { readonly onRetry: () => void }) {
+  return (
+    <div className="flex min-h-14 flex-wrap items-center justify-between gap-2 rounded-md border border-danger px-3 py-2">
+      <FieldError id={undefined} text={CANNOT_LOAD} />
+      <Button size="sm" onClick={onRetry}>
+        Try Again
+      </Button>
+    </div>
+  );
+}
+
+type CheckState = 'idle' | 'solving' | 'verified' | 'failed';
+
+const LABELS: Record<CheckState, string> = {
+  idle: 'I am human',
+  solving: 'Checking…',
+  verified: 'Verified',
+  failed: 'The check failed. Try again.',
+};
+
+function ProofOfWorkCheck({ challengeUrl, onToken, error }: { readonly challengeUrl: string } & BotCheckProps) {
+  const [state, start] = useProofOfWork(challengeUrl, onToken);
+  const errorId = useId();
+  const shownError = state === 'idle' || state === 'failed' ? error : undefined;
+  return (
+    <div className="grid gap-1.5">
+      {/* biome-ignore lint/a11y/useSemanticElements: a native box would tick before the work is done. */}
+      <button
+        type="button"
+        role="checkbox"
+        aria-checked={state === 'verified'}
+        aria-busy={state === 'solving'}
+        aria-invalid={shownError ? true : undefined}
+        aria-describedby={shownError ? errorId : undefined}
+        onClick={start}
+        className="flex h-14 w-full items-center gap-3 rounded-md border border-edge bg-surface px-3.5 text-left text-base hover:border-ink-faint aria-invalid:border-danger"
+      >
+        <CheckMark state={state} />
+        <span aria-live="polite">{LABELS[state]}</span>
+      </button>
+      <FieldError id={errorId} text={shownError} />
+    </div>
+  );
+}
+
+function CheckMark({ state }: { readonly state: CheckState }) {
+  if (state === 'solving') return <Ring className="size-5" />;
+  const ticked = state === 'verified';
+  return (
+    <span
+      aria-hidden="true"
+      className={`flex size-5 items-center justify-center rounded-sm border ${ticked ? 'border-accent-ink bg-accent text-on-accent' : 'border-edge'}`}
+    >
+      {ticked && <Check className="size-4" strokeWidth={3} />}
+    </span>
+  );
+}
+
+function useProofOfWork(challengeUrl: string, onToken: BotCheckProps['onToken']): readonly [CheckState, () => void] {
+  const [state, setState] = useState<CheckState>('idle');
+  const work = useRef<AbortController>(undefined);
+  const expiry = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(
+    () => () => {
+      work.current?.abort();
+      clearTimeout(expiry.current);
+    },
+    [],
+  );
+  const expire = () => {
+    onToken(undefined);
+    setState('idle');
+  };
+  const start = async () => {
+    if (state === 'solving' || state === 'verified') return;
+    setState('solving');
+    work.current = new AbortController();
+    try {
+      const answer = await solveProofOfWork(challengeUrl, work.current.signal);
+      onToken(answer.payload);
+      setState('verified');
+      if (answer.expiresAtMs !== undefined) expiry.current = setTimeout(expire, answer.expiresAtMs - Date.now());
+    } catch (reason) {
+      if (work.current.signal.aborted) return;
+      console.error('Bot check failed', reason);
+      setState('failed');
+    }
+  };
+  return [state, start];
+}
+
+function TurnstileCheck({ siteKey, onToken, error }: { readonly siteKey: string } & BotCheckProps) {
+  const container = useRef<HTMLDivElement>(null);
+  const [failed, setFailed] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the widget lives as long as its container.
+  useEffect(() => {
+    if (!container.current) return;
+    const handlers = { onToken, onExpired: () => onToken(undefined), onError: () => setFailed(true) };
+    const rendered = renderTurnstile(container.current, siteKey, handlers);
+    rendered.catch(() => setFailed(true));
+    return () => void rendered.then((widget) => widget.remove()).catch(() => undefined);
+  }, [siteKey]);
+  return (
+    <div className="grid gap-1.5">
+      <div ref={container} className="min-h-16" />
+      <FieldError id={undefined} text={failed ? CANNOT_LOAD : error} />
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+// A form's state: what was typed, what a rule says about it, and how the sending went. What was typed survives every failure.
+import type { ParsedForm } from '@underpass/rules/parsed.ts';
+import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import { messageOf } from '../api/error.ts';
+
+type Values<Field extends string> = Readonly<Record<Field, string>>;
+
+export interface FormOptions<Field extends string, Value> {
+  readonly initial: Values<Field>;
+  readonly parse: (values: Values<Field>) => ParsedForm<Value, Field>;
+  /** Rejects where the form has to stay. */
+  readonly send: (value: Value) => Promise<unknown>;
+  readonly onFailure?: (error: unknown) => void;
+}
+
+export interface Form<Field extends string> {
+  readonly ref: RefObject<HTMLFormElement | null>;
+  readonly values: Values<Field>;
+  readonly set: (field: Field, value: string) => void;
+  /** Empty until the first try; from then on they follow the typing. */
+  readonly errors: Readonly<Partial<Record<Field, string>>>;
+  readonly busy: boolean;
+  /** The response text of the last failure. */
+  readonly failure: string | undefined;
+  readonly dismissFailure: () => void;
+  readonly onSubmit: (event: FormEvent) => void;
+  readonly reset: () => void;
+}
+
+export function useForm<Field extends string, Value>(options: FormOptions<Field, Value>): Form<Field> {
+  const ref = useRef<HTMLFormElement>(null);
+  const [values, setValues] = useState(options.initial);
+  const [tries, setTries] = useState(0);
+  const sending = useSending(options);
+  const parsed = options.parse(values);
+  const errors: Partial<Record<Field, string>> = tries > 0 && !parsed.ok ? parsed.errors : {};
+  useFocusOnFirstError(ref, tries);
+
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    setTries(tries + 1);
+    if (parsed.ok) sending.start(parsed.value);
+  };
+  const reset = () => {
+    setValues(options.initial);
+    setTries(0);
+  };
+  const set = (field: Field, value: string) => setValues((before) => ({ ...before, [field]: value }));
+  const { busy, failure, dismissFailure } = sending;
+  return { ref, values, set, errors, busy, failure, dismissFailure, onSubmit, reset };
+}
+
+function useSending<Value>({ send, onFailure }: Pick<FormOptions<string, Value>, 'send' | 'onFailure'>) {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string>();
+  const start = async (value: Value) => {
+    if (busy) return;
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await send(value);
+    } catch (error) {
+      setFailure(messageOf(error) ?? 'Please try again.');
+      onFailure?.(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, failure, start, dismissFailure: () => setFailure(undefined) };
+}
+
+/** After a refused try the focus goes to the first field that has to change. */
+function useFocusOnFirstError(ref: RefObject<HTMLFormElement | null>, tries: number): void {
+  useEffect(() => {
+    if (tries > 0) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [ref, tries]);
+}

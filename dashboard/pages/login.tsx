@@ -1,0 +1,77 @@
+// Asks for a sign-in link (spec 2, Login page).
+import { botCheckField } from '@underpass/rules/bot-check.ts';
+import { type Login, type LoginField, parseLoginForm } from '@underpass/rules/login-form.ts';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { isApiError, messageOf } from '../api/error.ts';
+import { requestMagicLink } from '../api/session.ts';
+import { BotCheck } from '../bot-check/bot-check.tsx';
+import { MailSentIllustration } from '../brand/illustrations/mail-sent.tsx';
+import { TextField } from '../form/text-field.tsx';
+import { useForm } from '../form/use-form.ts';
+import { paths } from '../paths.ts';
+import { Button } from '../ui/button.tsx';
+import { toast } from '../ui/toast.tsx';
+import { AuthCard, AuthOutcome } from './auth-card.tsx';
+
+export function Component() {
+  const [sentTo, setSentTo] = useState<string>();
+  if (sentTo === undefined) return <LoginForm onSent={setSentTo} />;
+  return (
+    <AuthOutcome
+      illustration={<MailSentIllustration />}
+      title={`We have sent an email with a login link to ${sentTo}`}
+      text="The link works once and for 15 minutes. Open it in this browser and you are signed in at once."
+      action={<Button onClick={() => setSentTo(undefined)}>Use another email</Button>}
+    />
+  );
+}
+
+function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
+  const [attempt, setAttempt] = useState(0);
+  const form = useForm<LoginField, Login>({
+    initial: { email: '', [botCheckField]: '' },
+    parse: parseLoginForm,
+    send: async ({ email, botCheck }) => {
+      await requestMagicLink(loginFields(email, botCheck));
+      onSent(email);
+    },
+    onFailure: (error) => {
+      reportFailure(error);
+      form.set(botCheckField, '');
+      setAttempt(attempt + 1);
+    },
+  });
+  return (
+    <AuthCard
+      title="Sign in"
+      text="We send you a link. There is no password to remember."
+      foot={
+        <>
+          No account yet? <Link to={paths.register()}>Register</Link>
+        </>
+      }
+    >
+      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
+        <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" autoFocus />
+        <BotCheck key={attempt} onToken={(token) => form.set(botCheckField, token ?? '')} error={form.errors[botCheckField]} />
+        <Button type="submit" variant="primary" busy={form.busy} className="w-full">
+          Sign in
+        </Button>
+      </form>
+    </AuthCard>
+  );
+}
+
+function loginFields(email: string, botCheck: string): FormData {
+  const fields = new FormData();
+  fields.set('email', email);
+  fields.set(botCheckField, botCheck);
+  return fields;
+}
+
+/** spec 8: only logged; the toast is this product's own addition. */
+function reportFailure(error: unknown): void {
+  console.error('Login failed try again', isApiError(error) ? error.status : error);
+  toast.failed('The login link could not be sent.', messageOf(error) ?? 'Please try again.');
+}

@@ -1,0 +1,44 @@
+// The one place that spells the URLs of the dashboard. routes.tsx matches them; paths.test.ts holds the two together.
+
+const seg = encodeURIComponent;
+const inProject = (projectId: string, rest: string) => `/projects/${seg(projectId)}/${rest}`;
+
+export const paths = {
+  home: () => '/',
+  login: () => '/login',
+  register: () => '/register',
+  privacyPolicy: () => '/privacy-policy',
+  termsOfService: () => '/terms-of-service',
+  abuse: () => '/abuse',
+  activate: () => '/activate',
+  noProject: () => '/no-project',
+  download: () => '/download',
+  sessions: () => '/sessions',
+  invitation: (token: string) => `/invitations/${seg(token)}`,
+  logout: () => '/auth/logout',
+
+  dashboard: (projectId: string) => inProject(projectId, 'dashboard'),
+  domains: (projectId: string) => inProject(projectId, 'domains'),
+  domain: (projectId: string, name: string) => inProject(projectId, `domains/${seg(name)}`),
+  tunnels: (projectId: string) => inProject(projectId, 'tunnels'),
+  tunnel: (projectId: string, name: string) => inProject(projectId, `tunnels/${seg(name)}`),
+  tunnelDomain: (projectId: string, tunnel: string, name: string) =>
+    inProject(projectId, `tunnels/${seg(tunnel)}/domains/${seg(name)}`),
+  securityGroups: (projectId: string) => inProject(projectId, 'security-groups'),
+  securityGroup: (projectId: string, name: string) => inProject(projectId, `security-groups/${seg(name)}`),
+  members: (projectId: string) => inProject(projectId, 'members'),
+  tokens: (projectId: string) => inProject(projectId, 'tokens'),
+  audit: (projectId: string) => inProject(projectId, 'audit'),
+
+  operator: (page: OperatorPage) => `/operator/${page}`,
+} as const;
+
+export type OperatorPage =
+  | 'registrations'
+  | 'subscriptions'
+  | 'users'
+  | 'projects'
+  | 'tunnels'
+  | 'regions'
+  | 'edges'
+  | 'abuse-reports';

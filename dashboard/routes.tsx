@@ -1,0 +1,45 @@
+// The route table, in the order of spec section 2, then what the product has beyond it. Every page is its own chunk.
+// A page module exports Component, and where it needs them loader and action.
+import { type RouteObject, redirect } from 'react-router';
+import { paths } from './paths.ts';
+import { loadSession, projectOfScreen, SHELL_ROUTE } from './session.ts';
+import { ApplicationError } from './shell/application-error.tsx';
+import { PageError } from './shell/page-error.tsx';
+import { FirstLoad, Root } from './shell/root.tsx';
+
+/** spec 2: home goes to /login, or to the dashboard of the selected project. */
+async function home() {
+  const session = await loadSession();
+  if (!session) return redirect(paths.login());
+  const project = projectOfScreen(session, undefined);
+  return redirect(project ? paths.dashboard(project.id) : paths.noProject());
+}
+
+const publicPages: RouteObject[] = [];
+
+const projectPages: RouteObject[] = [
+  { path: 'projects/:projectID/dashboard', lazy: () => import('./pages/dashboard/dashboard.tsx') },
+];
+
+const beyondTheSpec: RouteObject[] = [{ path: 'no-project', lazy: () => import('./pages/no-project.tsx') }];
+
+export const routes: RouteObject[] = [
+  {
+    path: '/',
+    Component: Root,
+    HydrateFallback: FirstLoad,
+    ErrorBoundary: ApplicationError,
+    children: [
+      { index: true, loader: home },
+      {
+        lazy: () => import('./shell/public-layout.tsx'),
+        children: [{ ErrorBoundary: PageError, children: publicPages }],
+      },
+      {
+        id: SHELL_ROUTE,
+        lazy: () => import('./shell/project-shell.tsx'),
+        children: [{ ErrorBoundary: PageError, children: [...projectPages, ...beyondTheSpec] }],
+      },
+    ],
+  },
+];

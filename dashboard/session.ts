@@ -1,0 +1,66 @@
+// Who is signed in and their projects, fetched once and kept until something changes it.
+import type { Project, User } from '@underpass/rules/entity.ts';
+import { redirect, useRouteLoaderData } from 'react-router';
+import { getUser, listProjects } from './api/session.ts';
+import { paths } from './paths.ts';
+import { chooseProject, rememberedProject } from './project/selected-project.ts';
+
+export interface Session {
+  readonly user: User;
+  readonly projects: readonly Project[];
+}
+
+/** What the shell knows: the session, and the project that the screen is about (none where the person has none). */
+export interface ShellData extends Session {
+  readonly project: Project | undefined;
+}
+
+export const SHELL_ROUTE = 'shell';
+
+let kept: Promise<Session | undefined> | undefined;
+
+/** undefined: nobody is signed in. A failure is not kept. */
+export function loadSession(): Promise<Session | undefined> {
+  kept ??= fetchSession().catch((error: unknown) => {
+    kept = undefined;
+    throw error;
+  });
+  return kept;
+}
+
+/** Call it after signing in or out, and after a change to one's projects; then revalidate or navigate. */
+export function forgetSession(): void {
+  kept = undefined;
+}
+
+async function fetchSession(): Promise<Session | undefined> {
+  const user = await getUser();
+  return user && { user, projects: await listProjects() };
+}
+
+/** For loaders behind the sign-in: throws the redirect to /login. */
+export async function requireSession(): Promise<Session> {
+  const session = await loadSession();
+  if (!session) throw redirect(paths.login());
+  return session;
+}
+
+/** The project of the address, else the selected one. An unknown id in the address is no project: undefined. */
+export function projectOfScreen({ user, projects }: Session, projectId: string | undefined): Project | undefined {
+  if (projectId !== undefined) return projects.find((project) => project.id === projectId);
+  return chooseProject(projects, user, rememberedProject());
+}
+
+/** For components inside the project shell. */
+export function useShell(): ShellData {
+  const data = useRouteLoaderData<ShellData>(SHELL_ROUTE);
+  if (!data) throw new Error('useShell is for pages inside the project shell');
+  return data;
+}
+
+/** The same on pages whose address names a project: there the shell has checked that it exists. */
+export function useProject(): Project {
+  const { project } = useShell();
+  if (!project) throw new Error('useProject is for pages of a project');
+  return project;
+}

@@ -1,0 +1,59 @@
+// Who is signed in, the theme, the sessions, and the way out.
+import type { User } from '@underpass/rules/entity.ts';
+import { CircleUser, LogOut, Monitor, MonitorSmartphone, Moon, Sun } from 'lucide-react';
+import { useState } from 'react';
+import { useNavigate } from 'react-router';
+import { messageOf } from '../api/error.ts';
+import { logout } from '../api/session.ts';
+import { paths } from '../paths.ts';
+import { forgetSession } from '../session.ts';
+import { keepTheme, readTheme, type Theme } from '../theme.ts';
+import { IconButton } from '../ui/button.tsx';
+import { Menu, MenuChoice, MenuItem, MenuNote, MenuSeparator } from '../ui/menu.tsx';
+import { toast } from '../ui/toast.tsx';
+
+const THEMES = [
+  { value: 'system', label: 'System', icon: <Monitor aria-hidden="true" /> },
+  { value: 'light', label: 'Light', icon: <Sun aria-hidden="true" /> },
+  { value: 'dark', label: 'Dark', icon: <Moon aria-hidden="true" /> },
+] as const;
+
+export function AccountMenu({ user }: { readonly user: User }) {
+  const navigate = useNavigate();
+  const leave = async () => {
+    try {
+      await logout();
+    } catch (error) {
+      return toast.failed('Could not log out.', messageOf(error));
+    }
+    forgetSession();
+    navigate(paths.home());
+  };
+  return (
+    <Menu trigger={<IconButton size="md" label="Account" icon={<CircleUser aria-hidden="true" className="size-5!" />} />}>
+      <MenuNote>
+        Signed in as
+        <strong className="block wrap-anywhere text-ink">{user.email}</strong>
+      </MenuNote>
+      <MenuSeparator />
+      <MenuItem icon={<MonitorSmartphone aria-hidden="true" />} onClick={() => navigate(paths.sessions())}>
+        Sessions
+      </MenuItem>
+      <MenuSeparator />
+      <ThemeChoice />
+      <MenuSeparator />
+      <MenuItem icon={<LogOut aria-hidden="true" />} onClick={leave}>
+        Log out
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState(readTheme);
+  const choose = (next: Theme) => {
+    keepTheme(next);
+    setTheme(next);
+  };
+  return <MenuChoice label="Theme" value={theme} options={THEMES} onChange={choose} />;
+}

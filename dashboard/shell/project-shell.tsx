@@ -1,0 +1,108 @@
+// The frame of every page behind the sign-in (spec 2, Project shell).
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { Menu as MenuIcon, X } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { Link, type LoaderFunctionArgs, Outlet, useLoaderData, useLocation, useNavigation } from 'react-router';
+import { Logo } from '../brand/logo.tsx';
+import { paths } from '../paths.ts';
+import { rememberProject } from '../project/selected-project.ts';
+import { projectOfScreen, requireSession, type ShellData } from '../session.ts';
+import { IconButton } from '../ui/button.tsx';
+import { ErrorPanel } from '../ui/error-panel.tsx';
+import { ToastArea } from '../ui/toast.tsx';
+import { AccountMenu } from './account-menu.tsx';
+import { Navigation } from './navigation.tsx';
+import { OfflineNotice } from './offline-notice.tsx';
+import { ProjectSelector } from './project-selector.tsx';
+
+interface LoaderData extends ShellData {
+  /** The address names a project that is not the person's. */
+  readonly unknownProject: boolean;
+}
+
+export async function loader({ params }: LoaderFunctionArgs): Promise<LoaderData> {
+  const session = await requireSession();
+  const project = projectOfScreen(session, params.projectID);
+  if (params.projectID !== undefined && project) rememberProject(project.id);
+  const unknownProject = params.projectID !== undefined && !project;
+  return { ...session, project: project ?? projectOfScreen(session, undefined), unknownProject };
+}
+
+export function Component() {
+  const { user, projects, project, unknownProject } = useLoaderData<typeof loader>();
+  return (
+    <CSPProvider disableStyleElements>
+      <ToastArea>
+        <a
+          href="#content"
+          className="fixed top-2 left-2 z-60 -translate-y-20 rounded-md bg-accent px-3 py-2 font-semibold text-on-accent focus:translate-y-0"
+        >
+          Skip to content
+        </a>
+        <TopBar user={user} projects={projects} project={project} />
+        <div className="mx-auto flex max-w-[100rem] pt-14">
+          <aside className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-60 shrink-0 overflow-y-auto border-r px-3 py-5 lg:block">
+            <Navigation user={user} project={project} />
+          </aside>
+          <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">
+            <div className="mx-auto max-w-6xl">
+              <OfflineNotice />
+              {unknownProject ? <ErrorPanel message="This project does not exist, or you are not a member of it." /> : <Outlet />}
+            </div>
+          </main>
+        </div>
+      </ToastArea>
+    </CSPProvider>
+  );
+}
+
+function TopBar({ user, projects, project }: ShellData) {
+  const [open, setOpen] = useState(false);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes whenever the page changes.
+  useEffect(() => setOpen(false), [pathname]);
+  return (
+    <header className="fixed inset-x-0 top-0 z-30 bg-bar text-ink scheme-dark">
+      <div className="mx-auto flex h-14 max-w-[100rem] items-center gap-2 px-3 sm:gap-3 sm:px-5">
+        <IconButton
+          label={open ? 'Close navigation' : 'Open navigation'}
+          aria-expanded={open}
+          aria-controls="mobile-navigation"
+          size="md"
+          icon={open ? <X aria-hidden="true" /> : <MenuIcon aria-hidden="true" />}
+          onClick={() => setOpen(!open)}
+          className="lg:hidden"
+        />
+        <Link to={paths.home()} aria-label="Underpass home" className="rounded-sm max-sm:hidden">
+          <Logo />
+        </Link>
+        <span aria-hidden="true" className="h-5 w-px rotate-12 bg-edge max-sm:hidden" />
+        <ProjectSelector projects={projects} project={project} />
+        <div className="ml-auto flex items-center gap-1">
+          <AccountMenu user={user} />
+        </div>
+      </div>
+      <NavigationProgress />
+      <div
+        id="mobile-navigation"
+        hidden={!open}
+        className="max-h-[calc(100dvh-3.5rem)] overflow-y-auto border-t px-3 py-4 lg:hidden"
+      >
+        <Navigation user={user} project={project} onNavigate={() => setOpen(false)} />
+      </div>
+    </header>
+  );
+}
+
+/** Lane marking under the bar while the next page loads. */
+function NavigationProgress() {
+  const { state } = useNavigation();
+  if (state === 'idle') return null;
+  return (
+    <div
+      role="progressbar"
+      aria-label="Loading page"
+      className="absolute inset-x-0 -bottom-0.5 h-0.5 animate-lanes text-accent lanes"
+    />
+  );
+}

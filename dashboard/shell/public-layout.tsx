@@ -1,0 +1,40 @@
+// The frame of the pages that need no sign-in: the mark above, the legal links below.
+import { Link, Outlet } from 'react-router';
+import { Logo } from '../brand/logo.tsx';
+import { paths } from '../paths.ts';
+
+export function Component() {
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <header className="bg-bar text-ink scheme-dark">
+        <div className="mx-auto flex h-14 max-w-6xl items-center px-4 sm:px-6">
+          <Link to={paths.home()} aria-label="Underpass home" className="rounded-sm">
+            <Logo />
+          </Link>
+        </div>
+      </header>
+      <main tabIndex={-1} className="flex flex-1 flex-col px-4 py-10 sm:px-6 sm:py-16">
+        <Outlet />
+      </main>
+      <PublicFooter />
+    </div>
+  );
+}
+
+function PublicFooter() {
+  return (
+    <footer className="border-t">
+      <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-5 text-sm text-ink-soft sm:px-6">
+        <p>© {new Date().getFullYear()} Underpass Ltd. All rights reserved.</p>
+        <nav aria-label="Legal" className="flex gap-5">
+          <Link to={paths.termsOfService()} className="underline-offset-4 hover:underline">
+            Terms of Service
+          </Link>
+          <Link to={paths.privacyPolicy()} className="underline-offset-4 hover:underline">
+            Privacy Policy
+          </Link>
+        </nav>
+      </div>
+    </footer>
+  );
+}

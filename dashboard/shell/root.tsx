@@ -1,0 +1,48 @@
+// What is around every screen: leaving when the session ends, and moving the focus after a navigation.
+import { useEffect, useRef } from 'react';
+import { Outlet, ScrollRestoration, useLocation, useNavigate } from 'react-router';
+import { onSignedOut } from '../api/request.ts';
+import { paths } from '../paths.ts';
+import { forgetSession } from '../session.ts';
+import { LoadingArea } from '../ui/spinner.tsx';
+
+export function Root() {
+  useLeaveWhenSignedOut();
+  useFocusAfterNavigation();
+  return (
+    <>
+      <title>Underpass</title>
+      <Outlet />
+      <ScrollRestoration />
+    </>
+  );
+}
+
+/** Before the first route is ready. */
+export function FirstLoad() {
+  return <LoadingArea className="min-h-dvh" />;
+}
+
+function useLeaveWhenSignedOut(): void {
+  const navigate = useNavigate();
+  useEffect(
+    () =>
+      onSignedOut(() => {
+        forgetSession();
+        navigate(paths.login(), { replace: true });
+      }),
+    [navigate],
+  );
+}
+
+/** A new page begins at its heading, for the keyboard and for screen readers (WCAG 2.4.3). The first page keeps the browser's way. */
+function useFocusAfterNavigation(): void {
+  const { pathname } = useLocation();
+  const previous = useRef(pathname);
+  useEffect(() => {
+    if (previous.current === pathname) return;
+    previous.current = pathname;
+    const target = document.querySelector<HTMLElement>('main h1[tabindex="-1"]') ?? document.querySelector<HTMLElement>('main');
+    target?.focus({ preventScroll: true });
+  }, [pathname]);
+}

@@ -1,0 +1,42 @@
+// A state in one word. The dot's shape and the word carry it; the colour only helps.
+import clsx from 'clsx';
+import type { ReactNode } from 'react';
+
+export type Tone = 'neutral' | 'ok' | 'info' | 'warn' | 'danger' | 'accent';
+
+const TONES: Record<Tone, string> = {
+  neutral: 'bg-sunken text-ink-soft',
+  ok: 'bg-ok-soft text-ok',
+  info: 'bg-info-soft text-info',
+  warn: 'bg-warn-soft text-warn',
+  danger: 'bg-danger-soft text-danger',
+  accent: 'bg-accent-soft text-accent-ink',
+};
+
+export interface BadgeProps {
+  readonly tone?: Tone;
+  /** A filled dot: alive. A ring: not yet. */
+  readonly dot?: 'filled' | 'ring' | undefined;
+  readonly children: ReactNode;
+  readonly className?: string;
+}
+
+export function Badge({ tone = 'neutral', dot, children, className }: BadgeProps) {
+  return (
+    <span
+      className={clsx(
+        'inline-flex h-6 items-center gap-1.5 rounded-sm px-2 text-sm font-semibold whitespace-nowrap',
+        TONES[tone],
+        className,
+      )}
+    >
+      {dot && (
+        <span
+          aria-hidden="true"
+          className={clsx('size-2 rounded-full', dot === 'filled' ? 'bg-current' : 'border-[1.5px] border-current')}
+        />
+      )}
+      {children}
+    </span>
+  );
+}

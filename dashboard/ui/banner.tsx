@@ -1,0 +1,46 @@
+// A message in the page: what happened, and a way to put it aside.
+import clsx from 'clsx';
+import { CircleAlert, CircleCheck, Info, TriangleAlert, X } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { IconButton } from './button.tsx';
+
+export type BannerTone = 'info' | 'ok' | 'warn' | 'danger';
+
+const TONES: Record<BannerTone, string> = {
+  info: 'border-info/40 bg-info-soft text-info',
+  ok: 'border-ok/40 bg-ok-soft text-ok',
+  warn: 'border-warn/40 bg-warn-soft text-warn',
+  danger: 'border-danger/40 bg-danger-soft text-danger',
+};
+const ICONS = { info: Info, ok: CircleCheck, warn: TriangleAlert, danger: CircleAlert } as const;
+
+export interface BannerProps {
+  readonly tone?: BannerTone;
+  readonly title?: ReactNode;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+  readonly onDismiss?: () => void;
+  readonly className?: string;
+}
+
+/** danger and warn interrupt a screen reader; the others wait for a pause. */
+export function Banner({ tone = 'info', title, children, action, onDismiss, className }: BannerProps) {
+  const Icon = ICONS[tone];
+  const urgent = tone === 'danger' || tone === 'warn';
+  return (
+    <div
+      role={urgent ? 'alert' : 'status'}
+      className={clsx('flex items-start gap-3 rounded-md border px-3.5 py-3', TONES[tone], className)}
+    >
+      <Icon aria-hidden="true" className="mt-0.5 size-5 shrink-0" />
+      <div className="min-w-0 flex-1 text-base wrap-anywhere text-ink">
+        {title && <p className="font-semibold">{title}</p>}
+        {children && <div>{children}</div>}
+      </div>
+      {action}
+      {onDismiss && (
+        <IconButton label="Dismiss" icon={<X aria-hidden="true" />} onClick={onDismiss} className="-my-1 text-current" />
+      )}
+    </div>
+  );
+}

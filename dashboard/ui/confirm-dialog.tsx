@@ -1,0 +1,50 @@
+// Asks before something is destroyed, and names it. The safe answer has the focus.
+import { type ReactNode, useRef } from 'react';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+
+export interface ConfirmDialogProps {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly title: string;
+  readonly warning: ReactNode;
+  /** What the red button says. */
+  readonly confirmLabel: string;
+  readonly busy?: boolean;
+  readonly onConfirm: () => void;
+  readonly children?: ReactNode;
+}
+
+export function ConfirmDialog({
+  open,
+  onOpenChange,
+  title,
+  warning,
+  confirmLabel,
+  busy = false,
+  onConfirm,
+  children,
+}: ConfirmDialogProps) {
+  const cancel = useRef<HTMLButtonElement>(null);
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title={title}
+      description={warning}
+      initialFocus={cancel}
+      actions={
+        <>
+          <Button ref={cancel} onClick={() => onOpenChange(false)}>
+            Cancel
+          </Button>
+          <Button variant="danger" busy={busy} onClick={onConfirm}>
+            {confirmLabel}
+          </Button>
+        </>
+      }
+    >
+      {children}
+    </Dialog>
+  );
+}

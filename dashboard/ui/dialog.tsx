@@ -1,0 +1,53 @@
+// A question in front of the page. Focus goes in, stays in, and comes back to what opened it.
+import { Dialog as Base } from '@base-ui/react/dialog';
+import clsx from 'clsx';
+import type { ReactNode, RefObject } from 'react';
+
+export interface DialogProps {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly title: string;
+  readonly description?: ReactNode;
+  /** The row of buttons, the answer last. */
+  readonly actions?: ReactNode;
+  readonly initialFocus?: RefObject<HTMLElement | null>;
+  readonly children?: ReactNode;
+  readonly className?: string;
+}
+
+export const backdropClass =
+  'fixed inset-0 z-40 bg-veil transition-opacity duration-200 data-ending-style:opacity-0 data-starting-style:opacity-0';
+
+export function Dialog({ open, onOpenChange, title, description, actions, initialFocus, children, className }: DialogProps) {
+  return (
+    <Base.Root open={open} onOpenChange={onOpenChange}>
+      <Base.Portal>
+        <Base.Backdrop className={backdropClass} />
+        <Base.Viewport className="fixed inset-0 z-40 grid items-center justify-items-center overflow-y-auto p-4">
+          <Base.Popup
+            {...(initialFocus === undefined ? {} : { initialFocus })}
+            className={clsx(
+              'w-full max-w-lg rounded-lg border bg-raised shadow-overlay outline-none transition duration-200 ease-out',
+              'data-ending-style:translate-y-2 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0',
+              className,
+            )}
+          >
+            <div className="grid gap-4 p-5 sm:p-6">
+              <div className="grid gap-1.5">
+                <Base.Title className="text-xl font-bold">{title}</Base.Title>
+                {description && <Base.Description className="text-base text-ink-soft">{description}</Base.Description>}
+              </div>
+              {children}
+            </div>
+            {actions && <DialogActions>{actions}</DialogActions>}
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** The foot of a dialog; put it inside a form where the answer submits one. */
+export function DialogActions({ children }: { readonly children: ReactNode }) {
+  return <div className="flex flex-wrap justify-end gap-2 rounded-b-lg border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
+}

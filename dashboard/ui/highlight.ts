@@ -1,0 +1,27 @@
+// The highlighter: shiki with its JavaScript engine and three grammars. Loaded on demand by the code block.
+import { createHighlighterCore, type HighlighterCore } from 'shiki/core';
+import { createJavaScriptRegexEngine } from 'shiki/engine/javascript';
+
+export type Language = 'yaml' | 'shellscript' | 'systemd';
+
+export type HighlightedLine = readonly { readonly text: string; readonly color: string }[];
+
+const THEME = 'vesper';
+const PLAIN = '#e8e6e1';
+
+let shared: Promise<HighlighterCore> | undefined;
+
+function loadHighlighter(): Promise<HighlighterCore> {
+  shared ??= createHighlighterCore({
+    themes: [import('shiki/themes/vesper.mjs')],
+    langs: [import('shiki/langs/yaml.mjs'), import('shiki/langs/shellscript.mjs'), import('shiki/langs/systemd.mjs')],
+    engine: createJavaScriptRegexEngine(),
+  });
+  return shared;
+}
+
+export async function highlight(code: string, language: Language): Promise<readonly HighlightedLine[]> {
+  const highlighter = await loadHighlighter();
+  const { tokens } = highlighter.codeToTokens(code, { lang: language, theme: THEME });
+  return tokens.map((line) => line.map((token) => ({ text: token.content, color: token.color ?? PLAIN })));
+}

@@ -1,0 +1,31 @@
+// Shows what a loader promised: a spinner meanwhile, the error panel with a retry if it failed. The page around it is there at once.
+import { type ReactNode, Suspense } from 'react';
+import { Await, useAsyncError, useRevalidator } from 'react-router';
+import { messageOf } from '../api/error.ts';
+import { ErrorPanel } from './error-panel.tsx';
+import { LoadingArea } from './spinner.tsx';
+
+export interface LoadProps<T> {
+  readonly promise: Promise<T>;
+  /** As tall as what comes, so that nothing jumps. */
+  readonly fallback?: ReactNode;
+  /** Instead of the generic error panel. */
+  readonly failed?: ReactNode;
+  readonly children: (value: T) => ReactNode;
+}
+
+export function Load<T>({ promise, fallback = <LoadingArea />, failed = <LoadFailed />, children }: LoadProps<T>) {
+  return (
+    <Suspense fallback={fallback}>
+      <Await resolve={promise as T} errorElement={failed}>
+        {children as (value: Awaited<T>) => ReactNode}
+      </Await>
+    </Suspense>
+  );
+}
+
+function LoadFailed() {
+  const error = useAsyncError();
+  const { revalidate, state } = useRevalidator();
+  return <ErrorPanel message={messageOf(error)} onRetry={() => revalidate()} busy={state === 'loading'} />;
+}

@@ -1,0 +1,85 @@
+// A short list of actions behind a button.
+import { Menu as Base } from '@base-ui/react/menu';
+import clsx from 'clsx';
+import type { ReactElement, ReactNode } from 'react';
+
+export interface MenuProps {
+  /** The button that opens it; it needs a name. */
+  readonly trigger: ReactElement;
+  readonly align?: 'start' | 'end';
+  readonly children: ReactNode;
+}
+
+export function Menu({ trigger, align = 'end', children }: MenuProps) {
+  return (
+    <Base.Root modal={false}>
+      <Base.Trigger render={trigger} />
+      <Base.Portal>
+        <Base.Positioner align={align} sideOffset={6} className="z-50 outline-none">
+          <Base.Popup className="min-w-48 rounded-md border bg-raised p-1 text-ink shadow-overlay outline-none">
+            {children}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+const ITEM =
+  'flex cursor-default items-center gap-2.5 rounded-sm px-2.5 py-1.5 text-base outline-none select-none data-highlighted:bg-hover ' +
+  'data-disabled:opacity-55 [&_svg]:size-4 [&_svg]:shrink-0';
+
+export interface MenuItemProps {
+  readonly icon?: ReactNode;
+  readonly danger?: boolean;
+  readonly disabled?: boolean;
+  readonly onClick: () => void;
+  readonly children: ReactNode;
+}
+
+export function MenuItem({ icon, danger = false, disabled = false, onClick, children }: MenuItemProps) {
+  return (
+    <Base.Item
+      disabled={disabled}
+      onClick={onClick}
+      className={clsx(ITEM, danger && 'text-danger data-highlighted:bg-danger-soft')}
+    >
+      {icon}
+      {children}
+    </Base.Item>
+  );
+}
+
+/** Content that is no action: a name, an address. */
+export function MenuNote({ children }: { readonly children: ReactNode }) {
+  return <div className="px-2.5 py-2 text-sm text-ink-soft">{children}</div>;
+}
+
+export function MenuSeparator() {
+  return <Base.Separator className="my-1 h-px bg-line" />;
+}
+
+export interface MenuChoiceProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly { readonly value: Value; readonly label: string; readonly icon?: ReactNode }[];
+  readonly onChange: (value: Value) => void;
+}
+
+/** One of a few, kept open so that the effect is seen. */
+export function MenuChoice<Value extends string>({ label, value, options, onChange }: MenuChoiceProps<Value>) {
+  return (
+    <Base.RadioGroup value={value} onValueChange={(next) => onChange(next as Value)}>
+      <Base.GroupLabel className="px-2.5 pt-2 pb-1 text-sm font-semibold text-ink-soft">{label}</Base.GroupLabel>
+      {options.map((option) => (
+        <Base.RadioItem key={option.value} value={option.value} className={clsx(ITEM, 'data-checked:font-semibold')}>
+          {option.icon}
+          <span className="flex-1">{option.label}</span>
+          <Base.RadioItemIndicator>
+            <span aria-hidden="true" className="block size-1.5 rounded-full bg-accent-ink" />
+          </Base.RadioItemIndicator>
+        </Base.RadioItem>
+      ))}
+    </Base.RadioGroup>
+  );
+}

@@ -1,0 +1,42 @@
+// The head of a page: where one is, what it is, what can be done. It also titles the document.
+import { ArrowLeft } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Link, type To } from 'react-router';
+
+export interface PageHeaderProps {
+  readonly title: string;
+  /** Beside the title: badges. */
+  readonly badges?: ReactNode;
+  readonly subtitle?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly back?: To;
+}
+
+export function PageHeader({ title, badges, subtitle, actions, back }: PageHeaderProps) {
+  return (
+    <div className="mb-6 grid gap-2">
+      <title>{`${title} · Underpass`}</title>
+      {back !== undefined && (
+        <Link
+          to={back}
+          className="-ml-1 inline-flex w-fit items-center gap-1 rounded-sm px-1 text-sm font-semibold text-ink-soft hover:text-ink"
+        >
+          <ArrowLeft aria-hidden="true" className="size-4" />
+          Back
+        </Link>
+      )}
+      <div className="flex flex-wrap items-start gap-x-6 gap-y-3">
+        <div className="min-w-0 flex-1 basis-72">
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <h1 tabIndex={-1} className="text-2xl font-bold tracking-tight wrap-anywhere">
+              {title}
+            </h1>
+            {badges}
+          </div>
+          {subtitle && <div className="mt-1 text-base text-ink-soft">{subtitle}</div>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+// A form beside the page: the page stays in sight, the panel holds the focus.
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { IconButton } from './button.tsx';
+import { backdropClass } from './dialog.tsx';
+
+export interface SidePanelProps {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly title: string;
+  readonly description?: ReactNode;
+  /** A bar runs under the head while something is sent. */
+  readonly busy?: boolean;
+  readonly children: ReactNode;
+}
+
+export function SidePanel({ open, onOpenChange, title, description, busy = false, children }: SidePanelProps) {
+  return (
+    <Base.Root open={open} onOpenChange={onOpenChange}>
+      <Base.Portal>
+        <Base.Backdrop className={backdropClass} />
+        <Base.Viewport className="fixed inset-0 z-40 flex justify-end overflow-hidden">
+          <Base.Popup className="flex h-dvh w-full max-w-xl flex-col border-l bg-raised shadow-overlay outline-none transition-transform duration-300 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full">
+            <div className="relative flex items-start gap-4 border-b px-5 py-4 sm:px-6">
+              <div className="min-w-0 flex-1">
+                <Base.Title className="text-xl font-bold">{title}</Base.Title>
+                {description && <Base.Description className="mt-1 text-sm text-ink-soft">{description}</Base.Description>}
+              </div>
+              <Base.Close render={<IconButton label="Close panel" icon={<X aria-hidden="true" />} />} />
+              {busy && <ProgressBar />}
+            </div>
+            {children}
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** The scrolling middle of a panel. */
+export function PanelBody({ children }: { readonly children: ReactNode }) {
+  return <div className="grid min-h-0 flex-1 content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6">{children}</div>;
+}
+
+export function PanelActions({ children }: { readonly children: ReactNode }) {
+  return <div className="flex justify-end gap-2 border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
+}
+
+function ProgressBar() {
+  return (
+    <div
+      role="progressbar"
+      aria-label="Sending"
+      className="absolute inset-x-0 -bottom-px h-0.5 animate-lanes text-accent lanes"
+    />
+  );
+}

@@ -1,0 +1,39 @@
+// On or off, at once. The label is part of the target.
+import { Switch as Base } from '@base-ui/react/switch';
+import { type ReactNode, useId } from 'react';
+
+export interface SwitchProps {
+  readonly label: ReactNode;
+  readonly hint?: ReactNode;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly disabled?: boolean;
+}
+
+export function Switch({ label, hint, checked, onChange, disabled = false }: SwitchProps) {
+  const id = useId();
+  return (
+    <div className="flex items-start gap-3">
+      <Base.Root
+        aria-labelledby={`${id}-label`}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        checked={checked}
+        onCheckedChange={onChange}
+        disabled={disabled}
+        className="mt-0.5 flex h-5 w-9 shrink-0 items-center rounded-full border border-edge bg-sunken p-px transition-colors data-checked:border-accent-ink data-checked:bg-accent data-disabled:opacity-55"
+      >
+        <Base.Thumb className="size-4 rounded-full bg-ink-soft transition-transform data-checked:translate-x-4 data-checked:bg-on-accent" />
+      </Base.Root>
+      <div>
+        <span id={`${id}-label`} className="text-base font-semibold">
+          {label}
+        </span>
+        {hint && (
+          <p id={`${id}-hint`} className="text-sm text-ink-soft">
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+// Which rows of a list are shown and in which order. Pure.
+
+export interface Sort {
+  readonly key: string;
+  readonly direction: 'ascending' | 'descending';
+}
+
+export interface RowSelection<Row> {
+  readonly query: string;
+  readonly searchText: ((row: Row) => string) | undefined;
+  readonly sort: Sort | undefined;
+  readonly sortBy: ((row: Row) => string | number) | undefined;
+}
+
+const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+
+/** Every word of the query has to occur; equal rows keep their order. */
+export function selectRows<Row>(rows: readonly Row[], { query, searchText, sort, sortBy }: RowSelection<Row>): readonly Row[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = searchText && words.length > 0 ? rows.filter((row) => hasAll(searchText(row).toLowerCase(), words)) : rows;
+  if (!sort || !sortBy) return found;
+  const sign = sort.direction === 'ascending' ? 1 : -1;
+  return found.toSorted((a, b) => sign * compare(sortBy(a), sortBy(b)));
+}
+
+const hasAll = (text: string, words: readonly string[]) => words.every((word) => text.includes(word));
+
+function compare(a: string | number, b: string | number): number {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
+}
+
+/** A second click on a header turns the order, a click on another starts anew. */
+export function nextSort(sort: Sort | undefined, key: string): Sort {
+  const turns = sort?.key === key && sort.direction === 'ascending';
+  return { key, direction: turns ? 'descending' : 'ascending' };
+}

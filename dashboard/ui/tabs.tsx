@@ -1,0 +1,65 @@
+// Views of one thing, one at a time.
+import { Tabs as Base } from '@base-ui/react/tabs';
+import clsx from 'clsx';
+import type { ReactNode } from 'react';
+
+export interface TabsProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly onChange: (value: Value) => void;
+  readonly tabs: readonly { readonly value: Value; readonly label: string }[];
+  /** The panel of the chosen tab. */
+  readonly children: ReactNode;
+  readonly className?: string;
+}
+
+export function Tabs<Value extends string>({ label, value, onChange, tabs, children, className }: TabsProps<Value>) {
+  return (
+    <Base.Root value={value} onValueChange={(next) => onChange(next as Value)} className={className}>
+      <Base.List aria-label={label} className="flex gap-1 overflow-x-auto border-b">
+        {tabs.map((tab) => (
+          <Base.Tab
+            key={tab.value}
+            value={tab.value}
+            className={clsx(
+              '-mb-px h-10 shrink-0 border-b-2 border-transparent px-3 text-base font-semibold whitespace-nowrap text-ink-soft hover:text-ink',
+              'data-active:border-accent-ink data-active:text-ink focus-visible:-outline-offset-2',
+            )}
+          >
+            {tab.label}
+          </Base.Tab>
+        ))}
+      </Base.List>
+      <Base.Panel value={value} className="pt-4 outline-offset-4">
+        {children}
+      </Base.Panel>
+    </Base.Root>
+  );
+}
+
+/** A few exclusive choices in one line, where a tab's panel would be too much. */
+export function Segmented<Value extends string>({ label, value, onChange, options }: SegmentedProps<Value>) {
+  return (
+    <fieldset className="inline-flex rounded-md border bg-sunken p-0.5">
+      <legend className="sr-only">{label}</legend>
+      {options.map((option) => (
+        <button
+          key={option.value}
+          type="button"
+          aria-pressed={option.value === value}
+          onClick={() => onChange(option.value)}
+          className="h-7 rounded-sm px-2.5 text-sm font-semibold text-ink-soft hover:text-ink aria-pressed:bg-surface aria-pressed:text-ink aria-pressed:shadow-sm"
+        >
+          {option.label}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+interface SegmentedProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly onChange: (value: Value) => void;
+  readonly options: readonly { readonly value: Value; readonly label: string }[];
+}
