@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+
+const device = {
+  deviceCode: 'd',
+  userCode: 'ABCD-EFGH',
+  verificationUrl: 'http://127.0.0.1/activate?code=ABCD-EFGH',
+  expiresIn: 60,
+  interval: 0,
+};
+
+test('login prints link and code, polls until confirmed, and keeps the token in a file that only its owner reads', async (t) => {
+  let polls = 0;
+  const api = await startFakeApi(t, {
+    ...accountRoutes,
+    'POST /auth/device': { body: device },
+    'POST /auth/device/token': () =>
+      ++polls < 3 ? { status: 428 } : { body: { token: 'secret-api-token', email: 'ada@example.com', projects: [] } },
+  });
+  const cli = await createCli(t);
+  const login = await cli.run(['login', '--server', api.origin]);
+  assert.equal(login.code, 0, login.stderr);
+  assert.match(login.stderr, /ABCD-EFGH/);
+  assert.match(login.stdout, /Signed in to .* as ada@example\.com, project Acme/);
+  assert.equal(login.stdout.includes('secret-api-token'), false);
+  const path = join(cli.home, '.config/underpass/credentials.json');
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  assert.equal((await stat(join(path, '..'))).mode & 0o777, 0o700);
+  const whoami = await cli.run(['whoami', '--json']);
+  assert.equal(JSON.parse(whoami.stdout).email, 'ada@example.com');
+  assert.equal(api.calls.at(-1)?.headers.authorization, 'Bearer secret-api-token');
+});
+
+test('login says so when the code is denied', async (t) => {
+  const api = await startFakeApi(t, { 'POST /auth/device': { body: device }, 'POST /auth/device/token': { status: 410 } });
+  const cli = await createCli(t);
+  const { code, stderr } = await cli.run(['login', '--server', api.origin]);
+  assert.equal(code, 4);
+  assert.match(stderr, /code: login-expired/);
+});
+
+test('login refuses a link that is not a web address, so that a server cannot start programs', async (t) => {
+  const api = await startFakeApi(t, { 'POST /auth/device': { body: { ...device, verificationUrl: 'file:///bin/sh' } } });
+  const cli = await createCli(t);
+  const { code, stderr } = await cli.run(['login', '--server', api.origin]);
+  assert.equal(code, 8);
+  assert.match(stderr, /code: server-unknown/);
+});
+
+test('login --with-token reads standard input and checks the token before it keeps it', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const cli = await createCli(t);
+  assert.equal((await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'tok\n' })).code, 0);
+  const refusing = await startFakeApi(t, { 'GET /api/user': { status: 401 }, 'GET /api/projects': { status: 401 } });
+  const refused = await cli.run(['login', '--with-token', '--server', refusing.origin], { stdin: 'tok\n' });
+  assert.equal(refused.code, 4);
+  const kept = await readFile(join(cli.home, '.config/underpass/credentials.json'), 'utf8');
+  assert.equal(kept.includes(refusing.origin), false);
+});
+
+test('logout forgets one server, and the file goes with the last', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const cli = await createCli(t);
+  await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'tok' });
+  assert.match((await cli.run(['logout'])).stdout, /Signed out of/);
+  await assert.rejects(stat(join(cli.home, '.config/underpass/credentials.json')));
+  assert.match((await cli.run(['logout'])).stdout, /There was no sign-in/);
+});
+
+test('a damaged credentials file is named, with the fix', async (t) => {
+  const cli = await createCli(t);
+  const path = join(cli.home, '.config/underpass/credentials.json');
+  await mkdir(join(path, '..'), { recursive: true });
+  for (const text of ['{', 'null', '{"version":1,"current":"","servers":{"x":3}}']) {
+    await writeFile(path, text);
+    const { code, stderr } = await cli.run(['projects']);
+    assert.equal(code, 3);
+    assert.match(stderr, /code: credentials-invalid/);
+  }
+});
+
+test('a credentials file with wider modes is narrowed when it is written again', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const cli = await createCli(t);
+  const path = join(cli.home, '.config/underpass/credentials.json');
+  await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'one' });
+  await chmod(path, 0o644);
+  await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'two' });
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+});
+
+const refusals = [
+  { status: 400, body: 'That name is taken.', code: 7, text: /That name is taken\./ },
+  { status: 401, body: '', code: 4, text: /code: not-signed-in/ },
+  { status: 403, body: 'Your role may not do this.', code: 5, text: /code: forbidden/ },
+  { status: 404, body: 'Not found.', code: 6, text: /code: not-found/ },
+  { status: 409, body: 'In use by shop.', code: 7, text: /In use by shop\./ },
+  { status: 429, body: 'Slow down.', code: 9, text: /Try again in 7 s\./, headers: { 'retry-after': '7' } },
+  { status: 500, body: 'boom', code: 9, text: /code: server-failed/ },
+  { status: 200, body: '<html>', code: 8, text: /code: server-unknown/ },
+  { status: 502, body: '<html>proxy page</html>', code: 9, text: /answers 502/, headers: { 'content-type': 'text/html' } },
+];
+
+for (const { status, body, code, text, headers } of refusals) {
+  test(`an answer ${status} '${body}' ends with exit code ${code} and its text`, async (t) => {
+    const api = await startFakeApi(t, { 'GET /api/projects': { status, body, ...(headers ? { headers } : {}) } });
+    const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+    const result = await cli.run(['projects']);
+    assert.equal(result.code, code, result.stderr);
+    assert.match(result.stderr, text);
+    assert.equal(result.stdout, '');
+    const asJson = await cli.run(['projects', '--json']);
+    assert.equal(JSON.parse(asJson.stderr).error.exitCode, code);
+  });
+}
+
+/** An origin that nothing listens on. */
+async function closedOrigin(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `http://127.0.0.1:${port}`;
+}
+
+test('a server that is not there ends with exit code 8 and the reason', async (t) => {
+  const cli = await createCli(t, { UNDERPASS_SERVER: await closedOrigin(), UNDERPASS_API_TOKEN: 'tok' });
+  const { code, stderr } = await cli.run(['projects']);
+  assert.equal(code, 8);
+  assert.match(stderr, /127\.0\.0\.1:\d+ \(.*connection refused/);
+});
+
+test('a redirect is not followed with the token', async (t) => {
+  const elsewhere = await startFakeApi(t, accountRoutes);
+  const api = await startFakeApi(t, {
+    'GET /api/projects': { status: 302, headers: { location: `${elsewhere.origin}/api/projects` } },
+  });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  assert.equal((await cli.run(['projects'])).code, 8);
+  assert.equal(elsewhere.calls.length, 0);
+});
+
+test('control characters in names from the server do not reach the terminal', async (t) => {
+  const name = 'evil\u001b]0;title\u0007\u202e';
+  const api = await startFakeApi(t, { 'GET /api/projects': { body: [{ id: 'p1', name, role: 'owner' }] } });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  assert.doesNotMatch((await cli.run(['projects'])).stdout, /[\u001b\u0007\u202e]/);
+  assert.equal(JSON.parse((await cli.run(['projects', '--json'])).stdout)[0].name, name);
+});
+
+const servers = [
+  ['underpass.example.com/path', 2],
+  ['ftp://underpass.example.com', 2],
+  ['http://user@underpass.example.com', 2],
+  ['http://underpass.example.com/?q', 2],
+] as const;
+for (const [server, code] of servers) {
+  test(`--server ${server} is refused`, async (t) => {
+    const cli = await createCli(t);
+    assert.equal((await cli.run(['projects', '--server', server])).code, code);
+  });
+}
+
+test('regions and projects are tables for people and the answer itself with --json', async (t) => {
+  const region = { name: 'eu1', description: 'Europe', available: true, tlsTermination: false };
+  const api = await startFakeApi(t, { ...accountRoutes, 'GET /api/regions': { body: [region] } });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  assert.match((await cli.run(['regions'])).stdout, /eu1\s+Europe\s+yes\s+ingress$/m);
+  assert.deepEqual(JSON.parse((await cli.run(['regions', '--json'])).stdout), [region]);
+  assert.match((await cli.run(['projects'])).stdout, /Acme\s+owner\s+p1/);
+});
+
+test('a project is chosen by id or by name, and a name that two projects bear asks for the id', async (t) => {
+  const projects = [
+    { id: 'p1', name: 'Acme', role: 'owner' },
+    { id: 'p2', name: 'Beta', role: 'viewer' },
+    { id: 'p3', name: 'Beta', role: 'admin' },
+  ];
+  const api = await startFakeApi(t, { ...accountRoutes, 'GET /api/projects': { body: projects } });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  const chosen = async (name: string) =>
+    JSON.parse((await cli.run(['whoami', '--json', '--project', name])).stdout || '{}').project?.id;
+  assert.equal(await chosen('p3'), 'p3');
+  assert.equal(await chosen('Acme'), 'p1');
+  assert.match((await cli.run(['whoami', '--project', 'Beta'])).stderr, /names 2 projects/);
+  assert.equal((await cli.run(['whoami', '--project', 'None'])).code, 6);
+});

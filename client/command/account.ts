@@ -1,0 +1,137 @@
+// login, logout, whoami, projects, regions: who speaks, for what, to whom.
+import type { Project, Region, User } from '@underpass/rules/entity.ts';
+import type { Command } from 'commander';
+import { openAccount, openProject, serverOf } from '../account.ts';
+import { createApi, exchange } from '../api.ts';
+import { type CommonFlags, describe, outputOf, type Shell, withProject, withServer } from '../command-line.ts';
+import { forgetSignIn, saveSignIn } from '../credentials.ts';
+import { ClientError } from '../error.ts';
+import type { Io } from '../io.ts';
+import { openBrowser } from '../open-browser.ts';
+import { renderFields, renderTable } from '../output.ts';
+import { readToken } from '../token.ts';
+import { waitMs } from '../wait.ts';
+
+interface LoginFlags extends CommonFlags {
+  readonly withToken?: boolean;
+  readonly browser: boolean;
+  readonly name?: string;
+}
+
+export function addAccountCommands(program: Command, shell: Shell): void {
+  withServer(
+    describe(program.command('login'), 'Sign in: confirm a code in the browser, or give an API token on standard input.', [
+      'underpass login --server https://underpass.example.com',
+      'underpass login --with-token < api-token.txt',
+    ]),
+  )
+    .option('--with-token', 'read an API token from standard input')
+    .option('--no-browser', 'print the link instead of opening it')
+    .option('--name <name>', 'name of this machine in the list of tokens')
+    .action((flags: LoginFlags) => login(shell, flags));
+
+  withServer(describe(program.command('logout'), 'Forget the sign-in of this machine.', ['underpass logout'])).action(
+    (flags: CommonFlags) => logout(shell, flags),
+  );
+  withProject(
+    describe(program.command('whoami'), 'Show who is signed in, where, and with which role.', ['underpass whoami']),
+  ).action((flags: CommonFlags) => whoami(shell, flags));
+  withServer(describe(program.command('projects'), 'List your projects.', ['underpass projects'])).action((flags: CommonFlags) =>
+    listProjects(shell, flags),
+  );
+  withServer(describe(program.command('regions'), 'List the regions a tunnel can be in.', ['underpass regions'])).action(
+    (flags: CommonFlags) => listRegions(shell, flags),
+  );
+}
+
+async function login(shell: Shell, flags: LoginFlags): Promise<void> {
+  const { io } = shell;
+  const output = outputOf(shell, flags);
+  const origin = await serverOf(io, flags);
+  const token = flags.withToken ? await readToken(io, '-', output) : await deviceLogin(shell, flags, origin);
+  const api = createApi(io, { origin, token });
+  const [user, projects] = await Promise.all([api.get<User>('/api/user'), api.get<readonly Project[]>('/api/projects')]);
+  const project = projects.find(({ id }) => id === user.defaultProject) ?? projects[0];
+  await saveSignIn(io, origin, { token, email: user.email, project: project?.id ?? '' });
+  const text = `Signed in to ${origin} as ${user.email}${project ? `, project ${project.name}` : ''}.\nNext: underpass tunnels list`;
+  output.result({ server: origin, email: user.email, project: project ?? null }, text);
+}
+
+interface DeviceAnswer {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly verificationUrl: string;
+  readonly expiresIn: number;
+  readonly interval: number;
+}
+
+async function deviceLogin(shell: Shell, flags: LoginFlags, origin: string): Promise<string> {
+  const { io } = shell;
+  const name = flags.name ?? `underpass on ${io.env.HOSTNAME || io.userName}`;
+  const { value } = await exchange(io, `${origin}/auth/device`, { name });
+  const device = value as DeviceAnswer;
+  const link = webLink(device.verificationUrl);
+  const opened = flags.browser && io.stderr.isTTY && (await openBrowser(io, link));
+  io.stderr.write(
+    `${opened ? 'A browser window opens at' : 'Open this link:'}\n\n  ${link}\n\nand confirm the code  ${device.userCode}\n\n`,
+  );
+  return pollDevice(io, origin, device);
+}
+
+/** Only a web address is ever handed to the browser opener. */
+function webLink(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    throw new ClientError('server-unknown', 'its sign-in link is not a web address');
+  return url.href;
+}
+
+async function pollDevice(io: Io, origin: string, device: DeviceAnswer): Promise<string> {
+  const endMs = io.now() + device.expiresIn * 1000;
+  while (io.now() < endMs) {
+    await waitMs(Math.max(0, device.interval) * 1000);
+    const { status, value } = await exchange(io, `${origin}/auth/device/token`, { deviceCode: device.deviceCode });
+    if (status === 200) return (value as { token: string }).token;
+    if (status === 410) break;
+  }
+  throw new ClientError('login-expired', '');
+}
+
+async function logout(shell: Shell, flags: CommonFlags): Promise<void> {
+  const origin = await serverOf(shell.io, flags);
+  const forgotten = await forgetSignIn(shell.io, origin);
+  const text = forgotten ? `Signed out of ${origin}.` : `There was no sign-in to ${origin}.`;
+  outputOf(shell, flags).result({ server: origin, signedOut: forgotten }, text);
+}
+
+async function whoami(shell: Shell, flags: CommonFlags): Promise<void> {
+  const { api, project } = await openProject(shell.io, flags);
+  const user = await api.get<User>('/api/user');
+  const text = renderFields([
+    ['Server', api.origin],
+    ['E-mail', user.email],
+    ['Project', `${project.name} (${project.id})`],
+    ['Role', project.role],
+  ]);
+  outputOf(shell, flags).result({ server: api.origin, email: user.email, project }, text);
+}
+
+async function listProjects(shell: Shell, flags: CommonFlags): Promise<void> {
+  const api = await openAccount(shell.io, flags);
+  const projects = await api.get<readonly Project[]>('/api/projects');
+  const rows = projects.map(({ id, name, role }) => [name, role, id]);
+  outputOf(shell, flags).result(projects, renderTable(['NAME', 'ROLE', 'ID'], rows));
+}
+
+async function listRegions(shell: Shell, flags: CommonFlags): Promise<void> {
+  const api = await openAccount(shell.io, flags);
+  const regions = await api.get<readonly Region[]>('/api/regions');
+  const rows = regions.map((region) => [
+    region.name,
+    region.description,
+    region.available ? 'yes' : 'no',
+    region.tlsTermination ? 'http, ingress' : 'ingress',
+    region.wildcardIngressDomain ?? '',
+  ]);
+  outputOf(shell, flags).result(regions, renderTable(['NAME', 'DESCRIPTION', 'AVAILABLE', 'TYPES', 'GENERATED UNDER'], rows));
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+
+const domain = { apexName: 'example.com', verified: false, challenge: 'c0ffee' };
+
+test('add shows the TXT record of spec 7, verify fails until it is found, and then says so', async (t) => {
+  let verified = false;
+  const api = await startFakeApi(t, {
+    ...accountRoutes,
+    'POST /api/domains': { status: 201, body: domain },
+    'GET /api/domains': () => ({ body: [{ ...domain, verified }] }),
+    'GET /api/domains/example.com': { body: domain },
+    'POST /api/domains/example.com/verify': () => ({ body: { ...domain, verified } }),
+    'DELETE /api/domains/example.com': { status: 204 },
+  });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  const added = await cli.run(['domains', 'add', 'Example.com']);
+  assert.match(added.stdout, /Type: +TXT\n +Name: +@\n +Value: +underpass-domain-verify=c0ffee/);
+  const early = await cli.run(['domains', 'verify', 'example.com']);
+  assert.equal(early.code, 7);
+  assert.match(early.stderr, /code: domain-unverified/);
+  verified = true;
+  const late = await cli.run(['domains', 'verify', 'example.com']);
+  assert.equal(late.code, 0);
+  assert.match(late.stdout, /Verified/);
+  assert.match((await cli.run(['domains', 'list'])).stdout, /example\.com +Verified/);
+  assert.equal((await cli.run(['domains', 'rm', 'example.com'])).code, 2);
+  assert.equal((await cli.run(['domains', 'rm', 'example.com', '-y'])).code, 0);
+});

@@ -1,0 +1,84 @@
+// domains list|add|verify|rm: apex domains and the proof that they are yours.
+import { propagationNote, verificationRecord } from '@underpass/rules/dns-record.ts';
+import type { Domain } from '@underpass/rules/entity.ts';
+import type { Command } from 'commander';
+import { openProject } from '../account.ts';
+import { type CommonFlags, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { ClientError } from '../error.ts';
+import { renderFields, renderTable } from '../output.ts';
+import { confirm } from '../prompt.ts';
+
+interface RemoveFlags extends CommonFlags {
+  readonly yes?: boolean;
+}
+
+export function addDomainCommands(program: Command, shell: Shell): void {
+  const domains = program.command('domains').description('Verified domains of the project.');
+  withProject(describe(domains.command('list'), 'List the domains.', ['underpass domains list --json'])).action(
+    (flags: CommonFlags) => list(shell, flags),
+  );
+  withProject(
+    describe(domains.command('add <apex>'), 'Register a domain and show the TXT record that proves it.', [
+      'underpass domains add example.com',
+    ]),
+  ).action((apex: string, flags: CommonFlags) => add(shell, apex, flags));
+  withProject(
+    describe(domains.command('verify <apex>'), 'Look for the TXT record now.', ['underpass domains verify example.com']),
+  ).action((apex: string, flags: CommonFlags) => verify(shell, apex, flags));
+  withProject(describe(domains.command('rm <apex>'), 'Delete a domain.', ['underpass domains rm example.com --yes']))
+    .option('-y, --yes', 'do not ask')
+    .action((apex: string, flags: RemoveFlags) => remove(shell, apex, flags));
+}
+
+const pathOf = (apex: string) => `/api/domains/${encodeURIComponent(apex)}`;
+
+async function list(shell: Shell, flags: CommonFlags): Promise<void> {
+  const { api, path } = await openProject(shell.io, flags);
+  const domains = await api.get<readonly Domain[]>(path('/api/domains'));
+  const rows = domains.map((domain) => [domain.apexName, statusOf(domain), verificationRecord(domain.challenge).value]);
+  const text =
+    rows.length === 0
+      ? 'No domains. Register one: underpass domains add example.com'
+      : renderTable(['DOMAIN', 'STATUS', 'TXT RECORD'], rows);
+  outputOf(shell, flags).result(domains, text);
+}
+
+async function add(shell: Shell, apex: string, flags: CommonFlags): Promise<void> {
+  const { api, path } = await openProject(shell.io, flags);
+  await api.send('POST', path('/api/domains'), { name: apex });
+  const domain = await api.get<Domain>(path(pathOf(apex.toLowerCase())));
+  outputOf(shell, flags).result(domain, domainText(domain));
+}
+
+async function verify(shell: Shell, apex: string, flags: CommonFlags): Promise<void> {
+  const { api, path } = await openProject(shell.io, flags);
+  const domain = await api.send<Domain>('POST', path(`${pathOf(apex)}/verify`));
+  outputOf(shell, flags).result(domain, domainText(domain));
+  if (!domain.verified) throw new ClientError('domain-unverified', domain.apexName);
+}
+
+async function remove(shell: Shell, apex: string, flags: RemoveFlags): Promise<void> {
+  const { api, path } = await openProject(shell.io, flags);
+  await confirm(shell.io, `Delete the domain ${apex}? This operation is permanent.`, flags.yes);
+  await api.send('DELETE', path(pathOf(apex)));
+  outputOf(shell, flags).result({ deleted: apex }, `Deleted ${apex}.`);
+}
+
+function statusOf(domain: Domain): string {
+  return domain.verified ? 'Verified' : 'Unverified';
+}
+
+function domainText(domain: Domain): string {
+  const fields = renderFields([
+    ['Domain', domain.apexName],
+    ['Status', statusOf(domain)],
+  ]);
+  if (domain.verified) return fields;
+  const { type, name, value } = verificationRecord(domain.challenge);
+  const record = renderFields([
+    ['  Type', type],
+    ['  Name', name],
+    ['  Value', value],
+  ]);
+  return `${fields}\n\nSet this record at your DNS provider:\n${record}\n${propagationNote}\n\nNext: underpass domains verify ${domain.apexName}`;
+}

@@ -1,0 +1,116 @@
+// groups list|show|add|set|rm: security groups, the allow-lists of source addresses.
+import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import type { Command } from 'commander';
+import { openProject, type ProjectAccount } from '../account.ts';
+import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { ClientError } from '../error.ts';
+import { renderFields, renderTable } from '../output.ts';
+import { confirm } from '../prompt.ts';
+
+interface AddFlags extends CommonFlags {
+  readonly allow: readonly string[];
+}
+
+interface SetFlags extends CommonFlags {
+  readonly allow?: readonly string[];
+  readonly add?: readonly string[];
+  readonly rm?: readonly string[];
+}
+
+interface RemoveFlags extends CommonFlags {
+  readonly yes?: boolean;
+}
+
+export function addGroupCommands(program: Command, shell: Shell): void {
+  const groups = program.command('groups').description('Security groups: who may reach a tunnel.');
+  withProject(describe(groups.command('list'), 'List the security groups.', ['underpass groups list'])).action(
+    (flags: CommonFlags) => list(shell, flags),
+  );
+  withProject(
+    describe(groups.command('show <name>'), 'Show the allow rules of a group.', ['underpass groups show office']),
+  ).action((name: string, flags: CommonFlags) => show(shell, name, flags));
+  withProject(
+    describe(groups.command('add <name>'), 'Create a group that allows the given addresses.', [
+      'underpass groups add office --allow 192.0.2.0/24 --allow 2001:db8::/32',
+    ]),
+  )
+    .requiredOption('--allow <address>', 'IP address or CIDR range; may be repeated', collect)
+    .action((name: string, flags: AddFlags) => add(shell, name, flags));
+  withProject(
+    describe(groups.command('set <name>'), 'Replace the allow rules, or add and remove some.', [
+      'underpass groups set office --allow 192.0.2.7',
+      'underpass groups set office --add 198.51.100.0/24 --rm 192.0.2.7',
+    ]),
+  )
+    .option('--allow <address>', 'the whole new list; may be repeated', collect)
+    .option('--add <address>', 'add a rule; may be repeated', collect)
+    .option('--rm <address>', 'remove a rule; may be repeated', collect)
+    .action((name: string, flags: SetFlags) => set(shell, name, flags));
+  withProject(describe(groups.command('rm <name>'), 'Delete a group.', ['underpass groups rm office --yes']))
+    .option('-y, --yes', 'do not ask')
+    .action((name: string, flags: RemoveFlags) => remove(shell, name, flags));
+}
+
+const pathOf = (name: string) => `/api/security-groups/${encodeURIComponent(name)}`;
+
+async function list(shell: Shell, flags: CommonFlags): Promise<void> {
+  const { api, path } = await openProject(shell.io, flags);
+  const groups = await api.get<readonly SecurityGroup[]>(path('/api/security-groups'));
+  const rows = groups.map(({ name, allowList, assignmentCount, updatedAt }) => [
+    name,
+    String(allowList.length),
+    String(assignmentCount),
+    updatedAt,
+  ]);
+  outputOf(shell, flags).result(groups, renderTable(['NAME', 'RULES', 'TUNNELS', 'LAST UPDATED'], rows));
+}
+
+async function show(shell: Shell, name: string, flags: CommonFlags): Promise<void> {
+  const account = await openProject(shell.io, flags);
+  await printGroup(shell, account, name, flags);
+}
+
+async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
+  const account = await openProject(shell.io, flags);
+  await account.api.send('POST', account.path('/api/security-groups'), { name, allow: flags.allow });
+  await printGroup(shell, account, name, flags);
+}
+
+async function set(shell: Shell, name: string, flags: SetFlags): Promise<void> {
+  const { allow, add: added, rm: removed } = flags;
+  if ((allow === undefined) === (added === undefined && removed === undefined)) {
+    throw new ClientError('usage', 'give either --allow for the whole list, or --add and --rm for changes');
+  }
+  const account = await openProject(shell.io, flags);
+  const rules = allow ?? changed(await fetchGroup(account, name), added ?? [], removed ?? []);
+  await account.api.send('PATCH', account.path(pathOf(name)), { allow: rules });
+  await printGroup(shell, account, name, flags);
+}
+
+function changed({ allowList }: SecurityGroup, added: readonly string[], removed: readonly string[]): readonly string[] {
+  const unknown = removed.find((rule) => !allowList.includes(rule));
+  if (unknown !== undefined) throw new ClientError('not-found', `the group has no rule '${unknown}'`);
+  return [...allowList.filter((rule) => !removed.includes(rule)), ...added];
+}
+
+async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<void> {
+  const { api, path } = await openProject(shell.io, flags);
+  await confirm(shell.io, `Delete the security group ${name}? This operation is permanent.`, flags.yes);
+  await api.send('DELETE', path(pathOf(name)));
+  outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
+}
+
+function fetchGroup({ api, path }: ProjectAccount, name: string): Promise<SecurityGroup> {
+  return api.get<SecurityGroup>(path(pathOf(name)));
+}
+
+async function printGroup(shell: Shell, account: ProjectAccount, name: string, flags: CommonFlags): Promise<void> {
+  const group = await fetchGroup(account, name);
+  const text = renderFields([
+    ['Name', group.name],
+    ['Tunnels', String(group.assignmentCount)],
+    ['Last updated', group.updatedAt],
+    ['Allow', group.allowList.join('\n')],
+  ]);
+  outputOf(shell, flags).result(group, text);
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+
+const tunnel = {
+  name: 'shop',
+  type: 'http',
+  region: 'local',
+  regionDescription: 'This machine',
+  status: 'Created',
+  ingressDomains: [
+    { name: 'shop.example.com', apexName: 'example.com', verified: true, url: 'https://shop.example.com' },
+    { name: 'www.example.com', apexName: 'example.com', verified: false, url: 'https://www.example.com' },
+  ],
+  connectedClients: 0,
+  dataPlaneHost: 'local.localhost',
+  proxyProtocol: '',
+  securityGroup: 'default',
+  token: 'tunnel-token-secret',
+  url: 'https://local.localhost:8443',
+  underpassVersion: '0.1.0',
+};
+
+async function signedIn(t: TestContext, routes: Parameters<typeof startFakeApi>[1] = {}) {
+  const api = await startFakeApi(t, {
+    ...accountRoutes,
+    'GET /api/tunnels': { body: [tunnel] },
+    'GET /api/tunnels/shop': { body: tunnel },
+    'GET /api/regions': {
+      body: [
+        { name: 'full', available: false },
+        { name: 'local', available: true },
+      ],
+    },
+    'POST /api/tunnels': { status: 201 },
+    'PATCH /api/tunnels/shop': { body: tunnel },
+    'DELETE /api/tunnels/shop': { status: 204 },
+    ...routes,
+  });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  const sent = () => api.calls.find(({ method }) => method !== 'GET');
+  return { cli, sent };
+}
+
+test('list and show never print a token, not as JSON either', async (t) => {
+  const { cli } = await signedIn(t);
+  for (const argv of [
+    ['tunnels', 'list'],
+    ['tunnels', 'show', 'shop'],
+    ['tunnels', 'list', '--json'],
+    ['tunnels', 'show', 'shop', '--json'],
+  ]) {
+    const { code, stdout } = await cli.run(argv);
+    assert.equal(code, 0);
+    assert.match(stdout, /shop\.example\.com/);
+    assert.equal(stdout.includes(tunnel.token), false);
+  }
+});
+
+test('show names the status, the unverified domain and the next command', async (t) => {
+  const { cli } = await signedIn(t);
+  const { stdout } = await cli.run(['tunnels', 'show', 'shop']);
+  assert.match(stdout, /Status: +Disconnected/);
+  assert.match(stdout, /www\.example\.com {2}\(unverified\)/);
+  assert.match(stdout, /Next: underpass connect shop --upstream http:\/\/127\.0\.0\.1:8080/);
+});
+
+test('add sends what spec 7 says, in the first available region', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  assert.equal((await cli.run(['tunnels', 'add', 'shop', '--domain', 'a.example.com', '--domain', 'b.example.com'])).code, 0);
+  assert.equal(sent()?.path, '/api/tunnels?project=p1');
+  assert.deepEqual(sent()?.body, {
+    name: 'shop',
+    region: 'local',
+    ingressDomains: ['a.example.com', 'b.example.com'],
+    proxyProtocol: '',
+    type: 'http',
+  });
+});
+
+test('add --generate-domain sends no domains', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  await cli.run(['tunnels', 'add', 'shop', '--generate-domain', '--region', 'eu1', '--proxy-protocol', 'v2']);
+  assert.deepEqual(sent()?.body, { name: 'shop', region: 'eu1', ingressDomains: [], proxyProtocol: 'v2', type: 'http' });
+});
+
+const wrongUse = [
+  ['tunnels', 'add', 'shop'],
+  ['tunnels', 'add', 'shop', '--generate-domain', '--domain', 'a.example.com'],
+  ['tunnels', 'add', 'shop', '--type', 'tcp', '--generate-domain'],
+  ['tunnels', 'add'],
+  ['tunnels', 'update', 'shop', '--domain', 'a.example.com', '--add-domain', 'b.example.com'],
+  ['tunnels', 'rm', 'shop'],
+  ['tunnels', 'frobnicate'],
+  ['tunnels'],
+];
+for (const argv of wrongUse) {
+  test(`'${argv.join(' ')}' changes nothing and ends with exit code 2`, async (t) => {
+    const { cli, sent } = await signedIn(t);
+    assert.equal((await cli.run(argv)).code, 2);
+    assert.equal(sent(), undefined);
+  });
+}
+
+test('update keeps what it was not told to change', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  await cli.run(['tunnels', 'update', 'shop', '--add-domain', 'new.example.com', '--rm-domain', 'www.example.com']);
+  assert.deepEqual(sent()?.body, {
+    ingressDomains: ['shop.example.com', 'new.example.com'],
+    proxyProtocol: '',
+    securityGroup: 'default',
+  });
+});
+
+test('update warns when PROXY protocol is turned on', async (t) => {
+  const { cli } = await signedIn(t);
+  const { stderr } = await cli.run(['tunnels', 'update', 'shop', '--proxy-protocol', 'v1']);
+  assert.match(stderr, /will render the whole service inaccessible/);
+});
+
+test('rm asks nobody with --yes', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  assert.equal((await cli.run(['tunnels', 'rm', 'shop', '--yes'])).code, 0);
+  assert.equal(sent()?.method, 'DELETE');
+  assert.equal(sent()?.path, '/api/tunnels/shop?project=p1');
+});
+
+test('a name cannot reach another path of the API', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  await cli.run(['tunnels', 'rm', '../domains/example.com', '--yes']);
+  assert.equal(sent()?.path, '/api/tunnels/..%2Fdomains%2Fexample.com?project=p1');
+});

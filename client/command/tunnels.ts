@@ -1,0 +1,174 @@
+// tunnels list|show|add|update|rm, as the dashboard does it.
+import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
+import { proxyProtocolWarning } from '@underpass/rules/proxy-protocol.ts';
+import { type Command, Option } from 'commander';
+import { openProject, type ProjectAccount } from '../account.ts';
+import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { ClientError } from '../error.ts';
+import { renderTable } from '../output.ts';
+import { confirm } from '../prompt.ts';
+import { renderTunnel, tunnelRow } from '../tunnel-text.ts';
+
+interface AddFlags extends CommonFlags {
+  readonly region?: string;
+  readonly type: TunnelType;
+  readonly domain?: readonly string[];
+  readonly generateDomain?: boolean;
+  readonly proxyProtocol: ProxyFlag;
+}
+
+interface UpdateFlags extends CommonFlags {
+  readonly domain?: readonly string[];
+  readonly addDomain?: readonly string[];
+  readonly rmDomain?: readonly string[];
+  readonly proxyProtocol?: ProxyFlag;
+  readonly group?: string;
+}
+
+interface RemoveFlags extends CommonFlags {
+  readonly yes?: boolean;
+}
+
+type ProxyFlag = 'off' | 'v1' | 'v2';
+
+export function addTunnelCommands(program: Command, shell: Shell): void {
+  const tunnels = program.command('tunnels').description('Tunnels connect your applications to the Internet.');
+  withProject(describe(tunnels.command('list'), 'List the tunnels.', ['underpass tunnels list'])).action((flags: CommonFlags) =>
+    list(shell, flags),
+  );
+  withProject(describe(tunnels.command('show <name>'), 'Show one tunnel.', ['underpass tunnels show shop'])).action(
+    (name: string, flags: CommonFlags) => show(shell, name, flags),
+  );
+  addAdd(tunnels, shell);
+  addUpdate(tunnels, shell);
+  withProject(
+    describe(tunnels.command('rm <name>'), 'Delete a tunnel and disconnect its clients.', ['underpass tunnels rm shop --yes']),
+  )
+    .option('-y, --yes', 'do not ask')
+    .action((name: string, flags: RemoveFlags) => remove(shell, name, flags));
+}
+
+function proxyOption(): Option {
+  return new Option('--proxy-protocol <version>', 'PROXY protocol towards the upstream').choices(['off', 'v1', 'v2']);
+}
+
+function addAdd(tunnels: Command, shell: Shell): void {
+  withProject(
+    describe(tunnels.command('add <name>'), 'Create a tunnel.', [
+      'underpass tunnels add shop --generate-domain',
+      'underpass tunnels add shop --domain shop.example.com --region eu1',
+      'underpass tunnels add cluster --type ingress --domain "*.example.com" --proxy-protocol v2',
+    ]),
+  )
+    .option('--region <name>', 'region (default: the first available one)')
+    .addOption(
+      new Option('--type <type>', 'http ends TLS at the edge, ingress passes it through')
+        .choices(['http', 'ingress'])
+        .default('http'),
+    )
+    .option('--domain <name>', 'ingress domain; may be repeated', collect)
+    .addOption(new Option('--generate-domain', 'let the region choose a name').conflicts('domain'))
+    .addOption(proxyOption().default('off'))
+    .action((name: string, flags: AddFlags) => add(shell, name, flags));
+}
+
+function addUpdate(tunnels: Command, shell: Shell): void {
+  withProject(
+    describe(tunnels.command('update <name>'), 'Change domains, PROXY protocol or security group.', [
+      'underpass tunnels update shop --add-domain www.example.com --group office',
+      'underpass tunnels update shop --proxy-protocol v2',
+    ]),
+  )
+    .option('--domain <name>', 'the whole new list; may be repeated', collect)
+    .option('--add-domain <name>', 'add an ingress domain; may be repeated', collect)
+    .option('--rm-domain <name>', 'remove an ingress domain; may be repeated', collect)
+    .addOption(proxyOption())
+    .option('--group <name>', 'security group')
+    .action((name: string, flags: UpdateFlags) => update(shell, name, flags));
+}
+
+const pathOf = (name: string) => `/api/tunnels/${encodeURIComponent(name)}`;
+const proxyOf = (flag: ProxyFlag): ProxyProtocol => (flag === 'off' ? '' : flag);
+
+export function fetchTunnel({ api, path }: ProjectAccount, name: string): Promise<Tunnel> {
+  return api.get<Tunnel>(path(`${pathOf(name)}?metrics=1`));
+}
+
+async function list(shell: Shell, flags: CommonFlags): Promise<void> {
+  const { api, path } = await openProject(shell.io, flags);
+  const tunnels = await api.get<readonly Tunnel[]>(path('/api/tunnels'));
+  const text =
+    tunnels.length === 0
+      ? 'No tunnels. Create one: underpass tunnels add my-app --generate-domain'
+      : renderTable(['NAME', 'TYPE', 'REGION', 'STATUS', 'DOMAINS'], tunnels.map(tunnelRow));
+  outputOf(shell, flags).result(tunnels.map(withoutToken), text);
+}
+
+async function show(shell: Shell, name: string, flags: CommonFlags): Promise<void> {
+  await printTunnel(shell, await openProject(shell.io, flags), name, flags);
+}
+
+async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
+  const account = await openProject(shell.io, flags);
+  if (!flags.domain && !flags.generateDomain) throw new ClientError('usage', 'give --domain NAME or --generate-domain');
+  const region = flags.region ?? (await firstRegion(account));
+  const body = {
+    name,
+    region,
+    ingressDomains: flags.domain ?? [],
+    proxyProtocol: proxyOf(flags.proxyProtocol),
+    type: flags.type,
+  };
+  await account.api.send('POST', account.path('/api/tunnels'), body);
+  await printTunnel(shell, account, name, flags);
+}
+
+async function firstRegion({ api }: ProjectAccount): Promise<string> {
+  const regions = await api.get<readonly { name: string; available: boolean }[]>('/api/regions');
+  const region = regions.find(({ available }) => available);
+  if (region === undefined) throw new ClientError('not-found', 'no region is available');
+  return region.name;
+}
+
+async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<void> {
+  const account = await openProject(shell.io, flags);
+  const before = await fetchTunnel(account, name);
+  const change = {
+    ingressDomains: nextDomains(before, flags),
+    proxyProtocol: flags.proxyProtocol === undefined ? before.proxyProtocol : proxyOf(flags.proxyProtocol),
+    securityGroup: flags.group ?? before.securityGroup,
+  };
+  const warning = proxyProtocolWarning(before.proxyProtocol, change.proxyProtocol);
+  if (warning !== null) outputOf(shell, flags).warning(warning);
+  await account.api.send('PATCH', account.path(pathOf(name)), change);
+  await printTunnel(shell, account, name, flags);
+}
+
+function nextDomains(before: Tunnel, flags: UpdateFlags): readonly string[] {
+  const { domain, addDomain, rmDomain } = flags;
+  if (domain && (addDomain || rmDomain)) throw new ClientError('usage', 'give either --domain, or --add-domain and --rm-domain');
+  if (domain) return domain;
+  const names = before.ingressDomains.map((item) => item.name);
+  const unknown = rmDomain?.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new ClientError('not-found', `the tunnel has no ingress domain '${unknown}'`);
+  return [...names.filter((name) => !rmDomain?.includes(name)), ...(addDomain ?? [])];
+}
+
+async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<void> {
+  const { api, path } = await openProject(shell.io, flags);
+  const warning =
+    'Deleting this tunnel will disconnect all clients and interrupt all network traffic. This operation is permanent.';
+  await confirm(shell.io, `${warning} Delete ${name}?`, flags.yes);
+  await api.send('DELETE', path(pathOf(name)));
+  outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
+}
+
+async function printTunnel(shell: Shell, account: ProjectAccount, name: string, flags: CommonFlags): Promise<void> {
+  const tunnel = await fetchTunnel(account, name.toLowerCase());
+  outputOf(shell, flags).result(withoutToken(tunnel), renderTunnel(tunnel));
+}
+
+/** The token is shown by `connect --print` alone, so that a listing can be pasted into a ticket. */
+function withoutToken({ token: _, ...rest }: Tunnel): Omit<Tunnel, 'token'> {
+  return rest;
+}

@@ -1,0 +1,97 @@
+// The file that keeps sign-ins: one token a server, mode 0600, in the user's configuration folder.
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ClientError } from './error.ts';
+import type { Io } from './io.ts';
+
+interface SignIn {
+  readonly token: string;
+  readonly email: string;
+  readonly project: string;
+}
+
+export interface Credentials {
+  readonly version: 1;
+  /** The server that the last login was to. */
+  readonly current: string;
+  readonly servers: Readonly<Record<string, SignIn>>;
+}
+
+const none: Credentials = { version: 1, current: '', servers: {} };
+
+/** XDG on Linux and macOS, the roaming folder on Windows. */
+export function configFolder(io: Io): string {
+  if (io.env.XDG_CONFIG_HOME) return join(io.env.XDG_CONFIG_HOME, 'underpass');
+  if (io.platform === 'win32' && io.env.APPDATA) return join(io.env.APPDATA, 'underpass');
+  return join(io.home, '.config', 'underpass');
+}
+
+export function credentialsPath(io: Io): string {
+  return join(configFolder(io), 'credentials.json');
+}
+
+export async function readCredentials(io: Io): Promise<Credentials> {
+  const path = credentialsPath(io);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return none;
+    throw new ClientError('credentials-invalid', path, { cause, fix: 'Check that this user may read the file.' });
+  }
+  return parseCredentials(text, path);
+}
+
+function parseCredentials(text: string, path: string): Credentials {
+  try {
+    const value = JSON.parse(text) as Partial<Credentials> | null;
+    if (value?.version === 1 && typeof value.current === 'string' && isSignIns(value.servers)) return value as Credentials;
+  } catch {
+    // Falls through to the one error for a damaged file.
+  }
+  throw new ClientError('credentials-invalid', path, { fix: `Delete ${path}, then run "underpass login".` });
+}
+
+function isSignIns(servers: unknown): boolean {
+  if (typeof servers !== 'object' || servers === null) return false;
+  return Object.values(servers).every(
+    (item: unknown) =>
+      typeof item === 'object' &&
+      item !== null &&
+      ['token', 'email', 'project'].every((key) => typeof (item as Record<string, unknown>)[key] === 'string'),
+  );
+}
+
+export async function saveSignIn(io: Io, origin: string, signIn: SignIn): Promise<void> {
+  const before = await readCredentials(io).catch(() => none);
+  await writeCredentials(io, { version: 1, current: origin, servers: { ...before.servers, [origin]: signIn } });
+}
+
+/** Answers false where there was nothing to forget. The file goes with its last sign-in. */
+export async function forgetSignIn(io: Io, origin: string): Promise<boolean> {
+  const before = await readCredentials(io);
+  if (before.servers[origin] === undefined) return false;
+  const servers = Object.fromEntries(Object.entries(before.servers).filter(([key]) => key !== origin));
+  const [next] = Object.keys(servers);
+  if (next === undefined) await rm(credentialsPath(io), { force: true });
+  else await writeCredentials(io, { version: 1, current: before.current === origin ? next : before.current, servers });
+  return true;
+}
+
+async function writeCredentials(io: Io, credentials: Credentials): Promise<void> {
+  await writePrivateFile(credentialsPath(io), `${JSON.stringify(credentials, null, 2)}\n`);
+}
+
+/** Whole or not at all, and never readable by others, not for a moment either. */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(draft, text, { mode: 0o600 });
+    await chmod(draft, 0o600);
+    await rename(draft, path);
+  } catch (cause) {
+    await rm(draft, { force: true });
+    throw new ClientError('file-not-written', path, { cause });
+  }
+}

@@ -1,0 +1,179 @@
+// Every way in which the command line can fail: code, title, fix, exit code. docs/cli.md is generated from this table.
+// Match on the code, never on a message.
+
+/** Stable: scripts depend on them. */
+export const exitCodes = {
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  local: 3,
+  signIn: 4,
+  forbidden: 5,
+  notFound: 6,
+  refused: 7,
+  network: 8,
+  busy: 9,
+  doctor: 10,
+  untrusted: 11,
+  forced: 130,
+} as const;
+
+export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
+  ok: 'Done.',
+  unexpected: 'A fault in the program itself.',
+  usage: 'The command line is wrong.',
+  local: 'A file, or the system this runs on, stands in the way.',
+  signIn: 'Not signed in, or the token is refused.',
+  forbidden: 'The role does not allow this.',
+  notFound: 'No such tunnel, domain, group, project or release.',
+  refused: 'The server refused the request as it is.',
+  network: 'The server, the region or the upstream cannot be reached.',
+  busy: 'The server is overloaded or failing: try again later.',
+  doctor: 'The doctor found something to fix.',
+  untrusted: 'A download does not match its checksum or signature.',
+  forced: 'Interrupted a second time while draining.',
+};
+
+interface ErrorEntry {
+  readonly title: string;
+  readonly fix: string;
+  readonly exit: keyof typeof exitCodes;
+}
+
+export const errors = {
+  unexpected: {
+    title: 'Something went wrong inside the program',
+    fix: 'Run the command again with UNDERPASS_DEBUG=1 and report what it prints.',
+    exit: 'unexpected',
+  },
+  usage: { title: 'The command line is wrong', fix: 'See --help of the command.', exit: 'usage' },
+  'confirmation-needed': {
+    title: 'Nobody is there to confirm',
+    fix: 'Add --yes, or run the command in a terminal.',
+    exit: 'usage',
+  },
+  'not-confirmed': { title: 'Not confirmed, nothing was changed', fix: 'Answer y to go on.', exit: 'usage' },
+  'config-not-found': {
+    title: 'The configuration file cannot be read',
+    fix: 'Name it with --config, or create underpass.yaml.',
+    exit: 'local',
+  },
+  'config-invalid': {
+    title: 'The configuration file is wrong',
+    fix: 'Correct the lines named, then run "underpass check".',
+    exit: 'local',
+  },
+  'token-missing': {
+    title: 'No tunnel token was given',
+    fix: 'Use --token-file FILE, --token-file - for standard input, or UNDERPASS_TOKEN.',
+    exit: 'usage',
+  },
+  'token-file-unreadable': {
+    title: 'The token file cannot be read',
+    fix: 'Check the path and that this user may read it.',
+    exit: 'local',
+  },
+  'token-malformed': {
+    title: 'That is not a token',
+    fix: 'A token is one line without spaces. Copy it again from the Connect section of the tunnel.',
+    exit: 'usage',
+  },
+  'file-not-written': { title: 'A file cannot be written', fix: 'Check the permissions and the free space.', exit: 'local' },
+  'credentials-invalid': {
+    title: 'The credentials file is damaged',
+    fix: 'Run "underpass login" again; it is written anew.',
+    exit: 'local',
+  },
+  'port-in-use': { title: 'The health address is taken', fix: 'Choose another port with --health.', exit: 'local' },
+  'not-signed-in': { title: 'You are not signed in', fix: 'Run "underpass login".', exit: 'signIn' },
+  'login-expired': {
+    title: 'The sign-in was denied or not confirmed in time',
+    fix: 'Run "underpass login" again and confirm the code in the browser.',
+    exit: 'signIn',
+  },
+  forbidden: {
+    title: 'Your role does not allow this',
+    fix: 'Ask an owner or admin of the project, or sign in with a token of another role.',
+    exit: 'forbidden',
+  },
+  'not-found': { title: 'There is no such thing', fix: 'List what exists, and check --project and --server.', exit: 'notFound' },
+  'no-project': {
+    title: 'There is no such project',
+    fix: 'Run "underpass projects", then give --project NAME or ID.',
+    exit: 'notFound',
+  },
+  'domain-unverified': {
+    title: 'The TXT record was not found yet',
+    fix: 'Set the record shown; DNS propagation takes 60 seconds to 48 hours.',
+    exit: 'refused',
+  },
+  'token-hidden': {
+    title: 'Your role may not read the token of this tunnel',
+    fix: 'Ask a member of the project for the token, and use "underpass http" or "underpass ingress" with --token-file.',
+    exit: 'forbidden',
+  },
+  'tunnel-waiting': {
+    title: 'The tunnel waits for domain verification',
+    fix: 'Run "underpass domains verify APEX", then try again.',
+    exit: 'refused',
+  },
+  'request-refused': { title: 'The server refused this', fix: 'Change the request as the message says.', exit: 'refused' },
+  conflict: { title: 'That is in use or exists already', fix: 'Change or remove what the message names.', exit: 'refused' },
+  'too-many-requests': { title: 'Too many requests', fix: 'Wait a little and try again.', exit: 'busy' },
+  'server-failed': { title: 'The server failed', fix: 'Try again later; its log says why.', exit: 'busy' },
+  'server-unreachable': {
+    title: 'The server cannot be reached',
+    fix: 'Check --server or UNDERPASS_SERVER, then run "underpass doctor".',
+    exit: 'network',
+  },
+  'server-unknown': {
+    title: 'What answers there is not Underpass',
+    fix: 'Check --server or UNDERPASS_SERVER.',
+    exit: 'network',
+  },
+  'doctor-found-problems': { title: 'The doctor found something', fix: 'Do what the lines above say.', exit: 'doctor' },
+  'release-untrusted': {
+    title: 'The download does not match its checksum or signature',
+    fix: 'Nothing was installed. Try again; if it stays so, tell the operator.',
+    exit: 'untrusted',
+  },
+  'release-missing': {
+    title: 'There is no release for this system',
+    fix: 'Run "underpass update --check", or build from source.',
+    exit: 'notFound',
+  },
+  'update-unsupported': {
+    title: 'This copy does not update itself',
+    fix: 'Update it the way it was installed, or use the installer script.',
+    exit: 'local',
+  },
+  'service-unsupported': {
+    title: 'Services cannot be managed here',
+    fix: 'Run "underpass run" under the supervisor of this system.',
+    exit: 'local',
+  },
+  'service-failed': {
+    title: 'The service manager refused',
+    fix: 'Read its message; system services need root (sudo).',
+    exit: 'local',
+  },
+  'service-missing': { title: 'No such service is installed', fix: 'Run "underpass service install".', exit: 'notFound' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errors;
+
+export class ClientError extends Error {
+  readonly code: ErrorCode;
+  /** Replaces the table's fix where more is known. */
+  readonly fix: string;
+
+  constructor(code: ErrorCode, detail: string, options: { fix?: string; cause?: unknown } = {}) {
+    super(detail, { cause: options.cause });
+    this.code = code;
+    this.fix = options.fix ?? errors[code].fix;
+  }
+}
+
+export function exitCodeOf(code: ErrorCode): number {
+  return exitCodes[errors[code].exit];
+}

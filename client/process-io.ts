@@ -1,0 +1,61 @@
+// The outside world as this process has it.
+import { execFile } from 'node:child_process';
+import { homedir, userInfo } from 'node:os';
+import type { CommandResult, Io, TextOut } from './io.ts';
+import { builtFor } from './version.ts';
+
+export function createProcessIo(env: Io['env'] = process.env): Io {
+  return {
+    stdin: process.stdin,
+    stdout: textOut(process.stdout),
+    stderr: textOut(process.stderr),
+    env,
+    cwd: process.cwd(),
+    home: homedir(),
+    userName: userInfo().username,
+    userId: process.getuid?.() ?? null,
+    platform: process.platform === 'darwin' || process.platform === 'win32' ? process.platform : 'linux',
+    arch: process.arch,
+    self: builtFor === undefined ? [process.execPath, process.argv[1] ?? ''] : [process.execPath],
+    now: Date.now,
+    fetch: globalThis.fetch,
+    execute: (file, args, options) => execute(env, file, args, options),
+    onSignal(signal, listener) {
+      process.on(signal, listener);
+      return () => process.off(signal, listener);
+    },
+  };
+}
+
+function textOut(stream: NodeJS.WriteStream): TextOut {
+  return {
+    write: (text) => void stream.write(text),
+    isTTY: stream.isTTY === true,
+    columns: () => stream.columns ?? 80,
+    rows: () => stream.rows ?? 24,
+    onResize(listener) {
+      stream.on('resize', listener);
+      return () => stream.off('resize', listener);
+    },
+  };
+}
+
+const executeTimeoutMs = 60_000;
+const maxOutputBytes = 1024 * 1024;
+
+function execute(
+  env: Io['env'],
+  file: string,
+  args: readonly string[],
+  options: { readonly input?: string } = {},
+): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const limits = { timeout: executeTimeoutMs, maxBuffer: maxOutputBytes, encoding: 'utf8' as const, env };
+    const child = execFile(file, [...args], limits, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 127;
+      resolve({ code, stdout, stderr: stderr === '' && error !== null && code === 127 ? error.message : stderr });
+    });
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(options.input ?? '');
+  });
+}

@@ -1,0 +1,20 @@
+// Asking a person before something that cannot be undone.
+import { ClientError } from './error.ts';
+import type { Io } from './io.ts';
+
+/** Passes with --yes; on a terminal it asks; nobody there is a refusal. */
+export async function confirm(io: Io, question: string, yes: boolean | undefined): Promise<void> {
+  if (yes) return;
+  if (!io.stdin.isTTY) throw new ClientError('confirmation-needed', question);
+  io.stderr.write(`${question} [y/N] `);
+  if (!/^y(es)?$/i.test(await firstLine(io))) throw new ClientError('not-confirmed', '');
+}
+
+async function firstLine(io: Io): Promise<string> {
+  let text = '';
+  for await (const chunk of io.stdin) {
+    text += chunk.toString();
+    if (text.includes('\n') || text.length > 100) break;
+  }
+  return text.split('\n', 1)[0]?.trim() ?? '';
+}

@@ -1,0 +1,63 @@
+// The command line as a function: arguments and the outside world go in, the exit code comes out. main.ts is the process.
+import { Command, CommanderError } from 'commander';
+import { addAccountCommands } from './command/account.ts';
+import { addDomainCommands } from './command/domains.ts';
+import { addGroupCommands } from './command/groups.ts';
+import { addTunnelCommands } from './command/tunnels.ts';
+import type { Shell } from './command-line.ts';
+import { ClientError, exitCodes } from './error.ts';
+import type { Io } from './io.ts';
+import { reportError } from './output.ts';
+import { version } from './version.ts';
+
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const shell: Shell = { io, exitCode: exitCodes.ok };
+  try {
+    await createProgram(shell).parseAsync([...argv], { from: 'user' });
+    return shell.exitCode;
+  } catch (error) {
+    return endOf(error, argv, io);
+  }
+}
+
+function endOf(error: unknown, argv: readonly string[], io: Io): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.ok;
+    if (error.code === 'commander.help') return exitCodes.usage;
+    return reportError(new ClientError('usage', error.message.replace(/^error: /, '')), io, wantsJson(argv));
+  }
+  return reportError(error, io, wantsJson(argv));
+}
+
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return argv.slice(0, end === -1 ? undefined : end).includes('--json');
+}
+
+export function createProgram(shell: Shell): Command {
+  const program = new Command('underpass')
+    .description('Underpass puts a service of yours on the internet: the way under the firewall.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help of a command')
+    .configureHelp({ sortOptions: false })
+    .configureOutput(outputOfHelp(shell.io))
+    .showSuggestionAfterError()
+    .exitOverride();
+  for (const add of groups) add(program, shell);
+  return program;
+}
+
+const groups = [addAccountCommands, addTunnelCommands, addDomainCommands, addGroupCommands];
+
+function outputOfHelp({ stdout, stderr }: Io) {
+  return {
+    writeOut: (text: string) => stdout.write(text),
+    writeErr: (text: string) => stderr.write(text),
+    outputError: () => {},
+    getOutHelpWidth: () => (stdout.isTTY ? stdout.columns() : 100),
+    getErrHelpWidth: () => (stderr.isTTY ? stderr.columns() : 100),
+    getOutHasColors: () => false,
+    getErrHasColors: () => false,
+  };
+}

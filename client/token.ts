@@ -1,0 +1,50 @@
+// Where a token comes from: a file, standard input or the environment. Never the command line, which `ps` shows to all.
+import { readFile, stat } from 'node:fs/promises';
+import { ClientError } from './error.ts';
+import type { Io } from './io.ts';
+import type { Output } from './output.ts';
+
+/** Longer than any token that the product issues. */
+const maxTokenLength = 4096;
+
+/** `source` is a path or '-'; without one the environment speaks. */
+export async function readToken(io: Io, source: string | undefined, output: Output): Promise<string> {
+  if (source === '-') return parseToken(await readAll(io), 'standard input');
+  if (source !== undefined) return readTokenFile(source, output);
+  const text = io.env.UNDERPASS_TOKEN;
+  if (!text) throw new ClientError('token-missing', '');
+  return parseToken(text, 'UNDERPASS_TOKEN');
+}
+
+export async function readTokenFile(path: string, output: Output): Promise<string> {
+  try {
+    const [text, { mode }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      output.warning(`others on this machine may read ${path}: run "chmod 600 ${path}"`);
+    }
+    return parseToken(text, path);
+  } catch (cause) {
+    if (cause instanceof ClientError) throw cause;
+    throw new ClientError('token-file-unreadable', path, { cause });
+  }
+}
+
+/** Printable ASCII without spaces: it travels in a header. */
+function parseToken(text: string, source: string): string {
+  const token = text.trim();
+  if (token === '') throw new ClientError('token-missing', `${source} is empty`);
+  if (!/^[\x21-\x7e]+$/.test(token) || token.length > maxTokenLength) throw new ClientError('token-malformed', source);
+  return token;
+}
+
+async function readAll(io: Io): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of io.stdin) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > maxTokenLength + 2) break;
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
