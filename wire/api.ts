@@ -58,7 +58,7 @@ export interface Session {
   /** The peer's latest OFFER; null until one came, which means it serves everything. */
   readonly peerOffers: readonly Offer[] | null;
   readonly openStreams: number;
-  /** True while open() may be called: HELLO has arrived, no GOAWAY either way, not closed. */
+  /** True while open() may be called: HELLO has arrived, no GOAWAY either way, not closed, the peer's stream limit not reached. */
   readonly canOpen: boolean;
   readonly closed: boolean;
   /** Last round trip over the data path; null until the first. */
@@ -84,14 +84,14 @@ export interface Session {
   /** Last of all, exactly once. */
   onClose: (end: SessionEnd) => void;
 
-  /** Throws where canOpen is false or the peer's stream limit is reached (see canOpen, openStreams). */
+  /** Throws where canOpen is false. */
   open(request: OpenRequest): Stream;
   /** Tells the peer which upstreams this side serves and which are healthy. Kept until the next. No-op under version 2. */
   offer(offers: readonly Offer[]): void;
   /** Tells the peer something new about this side. No-op under version 2. */
   inform(info: Info): void;
   /** GOAWAY now, close when the last stream has ended. */
-  drain(code?: GoawayCode, detail?: string): void;
+  drain(detail?: string): void;
   /** GOAWAY, then close at once; streams are reset. */
   close(code?: GoawayCode, detail?: string): void;
 }

@@ -1,7 +1,64 @@
 // The payload of OFFER: which hosts and ports a client has upstreams for, and which of them answer their probe.
 
+import { WireError } from './frame.ts';
+import type { StreamKind } from './open.ts';
+
 export interface Offer {
   /** `*` (anything), a host name, `:80` or `:443`. */
   readonly key: string;
   readonly healthy: boolean;
+}
+
+export const maxOffers = 512;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Each entry: u8 flags (1 = healthy), u8 length, key. */
+export function encodeOffers(offers: readonly Offer[]): Uint8Array {
+  if (offers.length > maxOffers) throw new RangeError(`${offers.length} offers, at most ${maxOffers}`);
+  const bytes: number[] = [];
+  for (const offer of offers) {
+    const key = encoder.encode(offer.key);
+    if (key.length === 0 || key.length > 253) throw new RangeError(`offer key of ${key.length} bytes`);
+    bytes.push(offer.healthy ? 1 : 0, key.length, ...key);
+  }
+  if (bytes.length > 65_535) throw new RangeError('offers longer than 65535 bytes');
+  return Uint8Array.from(bytes);
+}
+
+export function parseOffers(payload: Uint8Array): Offer[] {
+  const offers: Offer[] = [];
+  let at = 0;
+  while (at < payload.length) {
+    const end = at + 2 + (payload[at + 1] ?? 0);
+    if (end > payload.length || end === at + 2) throw new WireError('protocol', 'OFFER with a false key length');
+    if (offers.length === maxOffers) throw new WireError('protocol', `OFFER with more than ${maxOffers} entries`);
+    offers.push({ key: decodeKey(payload.subarray(at + 2, end)), healthy: (payload[at]! & 1) === 1 });
+    at = end;
+  }
+  return offers;
+}
+
+function decodeKey(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new WireError('protocol', 'OFFER key is not UTF-8');
+  }
+}
+
+export type OfferAnswer = 'healthy' | 'unhealthy' | 'none';
+
+/** Compiles a client's offers to a lookup: does it serve this host or port, and does that upstream answer its probe? */
+export function compileOffers(offers: readonly Offer[] | null): (kind: StreamKind, host: string) => OfferAnswer {
+  if (offers === null) return () => 'healthy';
+  const byKey = new Map(offers.map((offer) => [offer.key, offer.healthy ? 'healthy' : 'unhealthy'] as const));
+  return (kind, host) => byKey.get(host) ?? byKey.get(portKey(kind)) ?? byKey.get('*') ?? 'none';
+}
+
+/** Port 80 and 443 of an ingress tunnel are offered by port; an http stream matches none of them. */
+export function portKey(kind: StreamKind): string {
+  if (kind === 'ingress-80') return ':80';
+  return kind === 'ingress-443' ? ':443' : '';
 }

@@ -1,0 +1,226 @@
+// One stream of a session: credit both ways, half-close, reset. The session owns the carrier; the stream owns its own order.
+
+import type { Stream } from './api.ts';
+import type { ResetCode } from './core/code.ts';
+import { nextCredit, ReceiveWindow, type WindowBudget, type WindowLimits } from './core/credit.ts';
+import { finFlag, maxDataBytes, WireError } from './core/frame.ts';
+import type { OpenRequest } from './core/open.ts';
+
+/** What a stream needs of its session. */
+export interface StreamHost {
+  readonly hasRoom: boolean;
+  readonly limits: WindowLimits;
+  readonly budget: WindowBudget;
+  readonly rttForCreditMs: number;
+  now(): number;
+  sendData(flags: number, stream: number, payload: Uint8Array): void;
+  sendOpened(stream: MuxStream): void;
+  sendCredit(stream: number, bytes: number): void;
+  sendReset(stream: number, code: ResetCode): void;
+  /** Calls stream.proceed() when the carrier has room again, each waiting stream in its turn. */
+  awaitRoom(stream: MuxStream): void;
+  forget(stream: MuxStream): void;
+}
+
+const nothing = (): void => {};
+const noBytes = new Uint8Array(0);
+
+/** A writer that goes on after write() gave false is cut here. */
+const maxQueuedBytes = 4_194_304;
+/** A queued slice this small is copied, so that it does not hold on to the 64 KiB read buffer behind it. */
+const copyQueuedBytes = 4_096;
+
+export class MuxStream implements Stream {
+  readonly id: number;
+  readonly request: OpenRequest;
+  readonly ours: boolean;
+  opened = false;
+  closed = false;
+  remoteEnded = false;
+  receivedBytes = 0;
+  sentBytes = 0;
+  onOpened: () => void = nothing;
+  onData: (chunk: Buffer) => void = nothing;
+  onEnd: () => void = nothing;
+  onReset: (code: ResetCode) => void = nothing;
+  onDrain: () => void = nothing;
+  onClose: () => void = nothing;
+  /** True while the session has it in its list of streams that wait for the carrier. */
+  awaiting = false;
+
+  readonly #host: StreamHost;
+  readonly #window: ReceiveWindow;
+  #credit: number;
+  #unconsumedBytes = 0;
+  /** Bytes that wait for credit or the carrier; maxQueuedBytes and one chunk at most. */
+  #queue: Uint8Array[] = [];
+  #queuedBytes = 0;
+  #ending = false;
+  #localEnded = false;
+  /** write() gave false: an onDrain is owed. */
+  #owesDrain = false;
+
+  constructor(host: StreamHost, id: number, ours: boolean, request: OpenRequest, credit: number, windowBytes: number) {
+    this.#host = host;
+    this.id = id;
+    this.ours = ours;
+    this.request = request;
+    this.#credit = credit;
+    this.#window = new ReceiveWindow(windowBytes, host.now());
+    host.budget.take(windowBytes);
+  }
+
+  /** What the peer may still send; after a local reset it may be on its way. */
+  get receivableBytes(): number {
+    return this.#window.leftBytes;
+  }
+
+  accept(): void {
+    if (this.closed || this.opened || this.ours) return;
+    this.opened = true;
+    this.#host.sendOpened(this);
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.closed || this.#ending) return false;
+    const host = this.#host;
+    const length = chunk.length;
+    if (this.#queuedBytes > 0 || length > this.#credit || length > maxDataBytes || !host.hasRoom) return this.#enqueue(chunk);
+    if (length === 0) return true;
+    this.#credit -= length;
+    this.sentBytes += length;
+    host.sendData(0, this.id, chunk);
+    return host.hasRoom || this.#holdBack();
+  }
+
+  #holdBack(): false {
+    this.#owesDrain = true;
+    this.#host.awaitRoom(this);
+    return false;
+  }
+
+  #enqueue(chunk: Uint8Array): boolean {
+    if (chunk.length === 0) return this.#queuedBytes === 0;
+    if (this.#queuedBytes > maxQueuedBytes) {
+      this.reset('internal');
+      return false;
+    }
+    this.#queue.push(chunk.length <= copyQueuedBytes ? new Uint8Array(chunk) : chunk);
+    this.#queuedBytes += chunk.length;
+    this.proceed();
+    if (this.#queuedBytes > 0) this.#owesDrain = true;
+    else if (!this.#host.hasRoom) return this.#holdBack();
+    return !this.#owesDrain;
+  }
+
+  end(): void {
+    if (this.closed || this.#ending) return;
+    this.#ending = true;
+    if (this.#queuedBytes === 0) this.#sendEnd(noBytes);
+  }
+
+  #sendEnd(payload: Uint8Array): void {
+    this.#localEnded = true;
+    this.#host.sendData(finFlag, this.id, payload);
+    if (this.remoteEnded) this.#close();
+  }
+
+  /** Sends one queued frame if it may, then waits for its next turn in the session's rotation, or asks for more. */
+  proceed(): void {
+    if (this.closed) return;
+    if (this.#queuedBytes > 0 && this.#credit > 0 && this.#host.hasRoom) this.#sendQueued();
+    if (this.closed || this.#localEnded) return;
+    if (this.#queuedBytes > 0) {
+      if (this.#credit > 0) this.#host.awaitRoom(this);
+    } else if (this.#owesDrain) this.#drained();
+  }
+
+  #drained(): void {
+    if (!this.#host.hasRoom) {
+      this.#host.awaitRoom(this);
+      return;
+    }
+    this.#owesDrain = false;
+    this.onDrain();
+  }
+
+  #sendQueued(): void {
+    const head = this.#queue[0]!;
+    const length = Math.min(head.length, this.#credit, maxDataBytes);
+    const piece = length === head.length ? head : head.subarray(0, length);
+    if (length === head.length) this.#queue.shift();
+    else this.#queue[0] = head.subarray(length);
+    this.#credit -= length;
+    this.#queuedBytes -= length;
+    this.sentBytes += length;
+    if (this.#ending && this.#queuedBytes === 0) this.#sendEnd(piece);
+    else this.#host.sendData(0, this.id, piece);
+  }
+
+  reset(code: ResetCode): void {
+    if (this.closed) return;
+    this.#host.sendReset(this.id, code);
+    this.#close();
+  }
+
+  consume(bytes: number): void {
+    const counted = Math.min(bytes, this.#unconsumedBytes);
+    this.#unconsumedBytes -= counted;
+    if (!this.#window.consume(counted) || this.remoteEnded || this.closed) return;
+    const host = this.#host;
+    host.sendCredit(this.id, this.#window.grant(host.now(), host.rttForCreditMs, host.limits, host.budget));
+  }
+
+  /** Credit that goes out with OPENED: from the small first window to a full one. */
+  widen(bytes: number): void {
+    this.#window.widen(bytes);
+    this.#host.budget.take(bytes);
+  }
+
+  receiveHeader(length: number): void {
+    if (this.remoteEnded) throw new WireError('protocol', `DATA after the end of stream ${this.id}`);
+    this.#window.receive(length);
+  }
+
+  receivePiece(piece: Uint8Array): void {
+    this.receivedBytes += piece.length;
+    this.#unconsumedBytes += piece.length;
+    this.onData(piece as Buffer);
+  }
+
+  receiveEnd(): void {
+    this.remoteEnded = true;
+    this.onEnd();
+    if (this.#localEnded && !this.closed) this.#close();
+  }
+
+  receiveOpened(credit: number): void {
+    if (!this.ours || this.opened) throw new WireError('protocol', `OPENED out of place on stream ${this.id}`);
+    this.opened = true;
+    if (credit > 0) this.#credit = nextCredit(this.#credit, credit);
+    this.onOpened();
+    if (credit > 0) this.#host.awaitRoom(this);
+  }
+
+  receiveCredit(bytes: number): void {
+    this.#credit = nextCredit(this.#credit, bytes);
+    if (this.#queuedBytes > 0) this.#host.awaitRoom(this);
+  }
+
+  /** The peer's RESET, or the loss of the carrier. */
+  receiveReset(code: ResetCode): void {
+    if (this.closed) return;
+    this.onReset(code);
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#host.budget.give(this.#window.windowBytes);
+    this.#host.forget(this);
+    this.onClose();
+  }
+}
