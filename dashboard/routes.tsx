@@ -15,7 +15,13 @@ async function home() {
   return redirect(project ? paths.dashboard(project.id) : paths.noProject());
 }
 
-const publicPages: RouteObject[] = [];
+const publicPages: RouteObject[] = [
+  { path: 'login', lazy: () => import('./pages/login.tsx') },
+  { path: 'register', lazy: () => import('./pages/register.tsx') },
+  { path: 'privacy-policy', lazy: () => import('./pages/legal/privacy-policy-page.tsx') },
+  { path: 'terms-of-service', lazy: () => import('./pages/legal/terms-of-service-page.tsx') },
+  { path: '*', lazy: () => import('./pages/not-found.tsx') },
+];
 
 const projectPages: RouteObject[] = [
   { path: 'projects/:projectID/dashboard', lazy: () => import('./pages/dashboard/dashboard.tsx') },

@@ -13,7 +13,7 @@ export interface AuthCardProps {
 
 export function AuthCard({ title, text, foot, wide = false, children }: AuthCardProps) {
   return (
-    <div className={clsx('mx-auto w-full px-4 py-10 sm:py-16', wide ? 'max-w-2xl' : 'max-w-md')}>
+    <div className={clsx('mx-auto w-full', wide ? 'max-w-2xl' : 'max-w-md')}>
       <title>{`${title} · Underpass`}</title>
       <div className="rounded-lg border bg-surface p-5 sm:p-8">
         <h1 tabIndex={-1} className="text-2xl font-bold tracking-tight">
@@ -33,7 +33,7 @@ export function AuthCard({ title, text, foot, wide = false, children }: AuthCard
 
 export interface AuthOutcomeProps {
   readonly title: string;
-  readonly text: ReactNode;
+  readonly text?: ReactNode;
   readonly illustration?: ReactNode;
   readonly action?: ReactNode;
   /** It came in place of a form: the focus goes to it, and so it is read. */
@@ -46,14 +46,14 @@ export function AuthOutcome({ title, text, illustration, action, takesFocus = tr
     if (takesFocus) heading.current?.focus();
   }, [takesFocus]);
   return (
-    <div className="mx-auto grid w-full max-w-md justify-items-center gap-5 px-4 py-10 text-center sm:py-16">
+    <div className="mx-auto grid w-full max-w-md justify-items-center gap-5 text-center">
       <title>{`${title} · Underpass`}</title>
       {illustration}
       <div className="grid gap-2">
         <h1 ref={heading} tabIndex={-1} className="text-2xl font-bold tracking-tight wrap-anywhere">
           {title}
         </h1>
-        <p className="text-base text-ink-soft">{text}</p>
+        {text && <p className="text-base text-ink-soft">{text}</p>}
       </div>
       {action}
     </div>

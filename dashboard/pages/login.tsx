@@ -2,17 +2,23 @@
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { type Login, type LoginField, parseLoginForm } from '@underpass/rules/login-form.ts';
 import { useState } from 'react';
-import { Link } from 'react-router';
-import { isApiError, messageOf } from '../api/error.ts';
+import { Link, redirect } from 'react-router';
+import { isApiError } from '../api/error.ts';
 import { requestMagicLink } from '../api/session.ts';
 import { BotCheck } from '../bot-check/bot-check.tsx';
 import { MailSentIllustration } from '../brand/illustrations/mail-sent.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { paths } from '../paths.ts';
+import { loadSession } from '../session.ts';
+import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
-import { toast } from '../ui/toast.tsx';
 import { AuthCard, AuthOutcome } from './auth-card.tsx';
+
+/** spec 2: a signed-in user is redirected to /. */
+export async function loader() {
+  return (await loadSession()) ? redirect(paths.home()) : null;
+}
 
 export function Component() {
   const [sentTo, setSentTo] = useState<string>();
@@ -37,7 +43,7 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
       onSent(email);
     },
     onFailure: (error) => {
-      reportFailure(error);
+      console.error('Login failed try again', isApiError(error) ? error.status : error);
       form.set(botCheckField, '');
       setAttempt(attempt + 1);
     },
@@ -55,6 +61,11 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
       <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
         <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" autoFocus />
         <BotCheck key={attempt} onToken={(token) => form.set(botCheckField, token ?? '')} error={form.errors[botCheckField]} />
+        {form.failure && (
+          <Banner tone="danger" title="The login link could not be sent." onDismiss={form.dismissFailure}>
+            {form.failure}
+          </Banner>
+        )}
         <Button type="submit" variant="primary" busy={form.busy} className="w-full">
           Sign in
         </Button>
@@ -68,10 +79,4 @@ function loginFields(email: string, botCheck: string): FormData {
   fields.set('email', email);
   fields.set(botCheckField, botCheck);
   return fields;
-}
-
-/** spec 8: only logged; the toast is this product's own addition. */
-function reportFailure(error: unknown): void {
-  console.error('Login failed try again', isApiError(error) ? error.status : error);
-  toast.failed('The login link could not be sent.', messageOf(error) ?? 'Please try again.');
 }

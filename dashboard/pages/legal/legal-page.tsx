@@ -6,7 +6,7 @@ const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UT
 
 export function LegalPage({ document }: { readonly document: LegalDocument }) {
   return (
-    <div className="mx-auto grid w-full max-w-5xl gap-x-12 gap-y-8 px-4 py-10 sm:px-6 lg:grid-cols-[15rem_minmax(0,1fr)]">
+    <div className="mx-auto grid w-full max-w-5xl gap-x-12 gap-y-8 lg:grid-cols-[15rem_minmax(0,1fr)]">
       <header className="lg:col-start-2">
         <title>{`${document.title} · Underpass`}</title>
         <h1 tabIndex={-1} className="text-3xl font-bold tracking-tight">

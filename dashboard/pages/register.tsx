@@ -1,0 +1,158 @@
+// Asks to take part in the closed preview (spec 2, Register page).
+import { botCheckField } from '@underpass/rules/bot-check.ts';
+import { parseRegistration, type Registration, type RegistrationField } from '@underpass/rules/registration.ts';
+import { useState } from 'react';
+import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { isApiError, messageOf } from '../api/error.ts';
+import { getMeta } from '../api/meta.ts';
+import { register } from '../api/session.ts';
+import { BotCheck } from '../bot-check/bot-check.tsx';
+import { RegisteredIllustration } from '../brand/illustrations/registered.tsx';
+import { TextField } from '../form/text-field.tsx';
+import { type Form, useForm } from '../form/use-form.ts';
+import { paths } from '../paths.ts';
+import { Banner } from '../ui/banner.tsx';
+import { Button } from '../ui/button.tsx';
+import { FieldError } from '../ui/field.tsx';
+import { Checkbox } from '../ui/input.tsx';
+import { AuthCard, AuthOutcome } from './auth-card.tsx';
+import type { Operator } from './legal/legal-document.ts';
+import { LegalText } from './legal/legal-text.tsx';
+import { privacyPolicy } from './legal/privacy-policy.ts';
+import { termsOfService } from './legal/terms-of-service.ts';
+
+export const loader = ({ request }: LoaderFunctionArgs) => getMeta(request.signal);
+
+export function Component() {
+  const { operator } = useLoaderData<typeof loader>();
+  const [done, setDone] = useState(false);
+  if (!done) return <RegisterForm operator={operator} onDone={() => setDone(true)} />;
+  return (
+    <AuthOutcome
+      illustration={<RegisteredIllustration />}
+      title="Registration successful."
+      text="You will receive an email with login details once you have been approved for the Underpass cloud preview."
+    />
+  );
+}
+
+const EMPTY: Readonly<Record<RegistrationField, string>> = {
+  'first-name': '',
+  'last-name': '',
+  email: '',
+  company: '',
+  'github-link': '',
+  'twitter-link': '',
+  'accept-terms': '',
+  [botCheckField]: '',
+};
+
+function RegisterForm({ operator, onDone }: { readonly operator: Operator; readonly onDone: () => void }) {
+  const [attempt, setAttempt] = useState(0);
+  const form = useForm<RegistrationField, Registration>({
+    initial: EMPTY,
+    parse: parseRegistration,
+    send: async (registration) => {
+      await register(registrationFields(registration));
+      onDone();
+    },
+    onFailure: (error) => {
+      console.error('Registration failed', isApiError(error) ? error.status : undefined, messageOf(error));
+      form.set(botCheckField, '');
+      setAttempt(attempt + 1);
+    },
+  });
+  return (
+    <AuthCard
+      title="Register"
+      text="Underpass is in a closed preview. Register with the email address of your subscription, and we will let you know once you have been approved."
+      foot={
+        <>
+          Already registered? <Link to={paths.login()}>Sign in</Link>
+        </>
+      }
+      wide
+    >
+      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
+        <PersonFields form={form} />
+        <TermsAndPrivacy operator={operator} />
+        <AcceptTerms form={form} />
+        <BotCheck key={attempt} onToken={(token) => form.set(botCheckField, token ?? '')} error={form.errors[botCheckField]} />
+        {form.failure && (
+          <Banner tone="danger" title="Registration failed." onDismiss={form.dismissFailure}>
+            {form.failure}
+          </Banner>
+        )}
+        <Button type="submit" variant="primary" busy={form.busy} className="w-full">
+          Register
+        </Button>
+      </form>
+    </AuthCard>
+  );
+}
+
+function PersonFields({ form }: { readonly form: Form<RegistrationField> }) {
+  return (
+    <div className="grid gap-5 sm:grid-cols-2">
+      <TextField form={form} name="first-name" label="First name" autoComplete="given-name" required />
+      <TextField form={form} name="last-name" label="Last name" autoComplete="family-name" required />
+      <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" required />
+      <TextField form={form} name="company" label="Company" autoComplete="organization" optional />
+      <TextField form={form} name="github-link" label="GitHub account" autoCapitalize="none" spellCheck={false} optional />
+      <TextField form={form} name="twitter-link" label="X account" autoCapitalize="none" spellCheck={false} optional />
+    </div>
+  );
+}
+
+function TermsAndPrivacy({ operator }: { readonly operator: Operator }) {
+  const terms = termsOfService(operator);
+  const policy = privacyPolicy(operator);
+  return (
+    <section
+      aria-label="Terms of service and privacy policy"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard (WCAG 2.1.1).
+      tabIndex={0}
+      className="grid max-h-64 gap-6 overflow-y-auto rounded-md border bg-sunken/50 p-4 text-sm"
+    >
+      <h2 className="text-lg font-bold">{terms.title}</h2>
+      <LegalText document={terms} headingLevel={3} idPrefix="terms-" />
+      <h2 className="text-lg font-bold">{policy.title}</h2>
+      <LegalText document={policy} headingLevel={3} idPrefix="privacy-" />
+    </section>
+  );
+}
+
+const ACCEPT_ERROR_ID = 'accept-terms-error';
+
+function AcceptTerms({ form }: { readonly form: Form<RegistrationField> }) {
+  const error = form.errors['accept-terms'];
+  return (
+    <div className="grid gap-1.5">
+      <Checkbox
+        name="accept-terms"
+        value="true"
+        required
+        checked={form.values['accept-terms'] !== ''}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={error ? ACCEPT_ERROR_ID : undefined}
+        onChange={(event) => form.set('accept-terms', event.target.checked ? 'true' : '')}
+      >
+        I am 18 or older, and I accept the terms of service and the privacy policy.
+      </Checkbox>
+      <FieldError id={ACCEPT_ERROR_ID} text={error} />
+    </div>
+  );
+}
+
+function registrationFields(registration: Registration): FormData {
+  const fields = new FormData();
+  fields.set('first-name', registration.firstName);
+  fields.set('last-name', registration.lastName);
+  fields.set('email', registration.email);
+  fields.set('company', registration.company);
+  fields.set('github-link', registration.github);
+  fields.set('twitter-link', registration.x);
+  fields.set('accept-terms', 'true');
+  fields.set(botCheckField, registration.botCheck);
+  return fields;
+}
