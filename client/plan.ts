@@ -1,0 +1,81 @@
+// What one tunnel of this process carries: where to, with which token, to which upstreams. Made from flags or from the file.
+import type { Parsed } from '@underpass/rules/parsed.ts';
+import { accept, refuse } from '@underpass/rules/parsed.ts';
+import {
+  formatUpstream,
+  type HttpUpstream,
+  type IngressUpstream,
+  parseHttpUpstream,
+  parseIngressUpstream,
+} from '@underpass/rules/upstream.ts';
+
+export type PlanUpstreams =
+  | { readonly type: 'http'; readonly list: readonly HttpUpstream[] }
+  | { readonly type: 'ingress'; readonly list: readonly IngressUpstream[] };
+
+export type TokenSource =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'env'; readonly name: string }
+  /** Already read: from standard input or the API. */
+  | { readonly kind: 'value'; readonly token: string };
+
+export interface Plan {
+  /** Names it in the log and on screen, and tells plans of one file apart. */
+  readonly name: string;
+  readonly url: string;
+  readonly token: TokenSource;
+  readonly upstreams: PlanUpstreams;
+  /** For https upstreams: a CA of their own, or no check at all. */
+  readonly upstreamCaFile?: string;
+  readonly upstreamInsecure: boolean;
+}
+
+/** One for all domains or one a domain; no two for the same visitors. */
+export function parseUpstreams(type: 'http' | 'ingress', texts: readonly string[]): Parsed<PlanUpstreams> {
+  if (texts.length === 0) return refuse('Please provide an upstream');
+  return type === 'http' ? parseHttpList(texts) : parseIngressList(texts);
+}
+
+function parseHttpList(texts: readonly string[]): Parsed<PlanUpstreams> {
+  const parsed = parseEach(texts, parseHttpUpstream);
+  if (!parsed.ok) return parsed;
+  const twice = firstRepeated(parsed.value.map(({ domain }) => domain ?? 'all domains'));
+  return twice === undefined ? accept({ type: 'http', list: parsed.value }) : refuse(`Two upstreams for ${twice}`);
+}
+
+function parseIngressList(texts: readonly string[]): Parsed<PlanUpstreams> {
+  const parsed = parseEach(texts, parseIngressUpstream);
+  if (!parsed.ok) return parsed;
+  const list = parsed.value.flat();
+  const twice = firstRepeated(list.map(({ port }) => `port ${port}`));
+  return twice === undefined ? accept({ type: 'ingress', list }) : refuse(`Two upstreams for ${twice}`);
+}
+
+function parseEach<T>(texts: readonly string[], parse: (text: string) => Parsed<T>): Parsed<readonly T[]> {
+  const values: T[] = [];
+  for (const text of texts) {
+    const parsed = parse(text);
+    if (!parsed.ok) return refuse(`${parsed.message} (given: '${text}')`);
+    values.push(parsed.value);
+  }
+  return accept(values);
+}
+
+function firstRepeated(keys: readonly string[]): string | undefined {
+  return keys.find((key, index) => keys.indexOf(key) !== index);
+}
+
+/** `https://host[:port][#ca=<64 hex>]`, as the dashboard shows it. */
+export function parseTunnelUrl(text: string): Parsed<string> {
+  const url = URL.parse(text);
+  const bare = url !== null && url.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '';
+  const pinned = url === null || url.hash === '' || /^#ca=[0-9a-f]{64}$/.test(url.hash);
+  if (bare && pinned) return accept(text);
+  return refuse(`'${text}' is not the URL of a tunnel: copy it from the Connect section, https://HOST[:PORT][#ca=...]`);
+}
+
+/** `shop.example.com → http://127.0.0.1:8080`, a line each. */
+export function upstreamLines({ type, list }: PlanUpstreams): readonly string[] {
+  if (type === 'http') return list.map(({ domain, upstream }) => `${domain ?? 'all domains'} → ${formatUpstream(upstream)}`);
+  return list.map(({ port, upstream }) => `port ${port} → ${formatUpstream(upstream)}`);
+}
