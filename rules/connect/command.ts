@@ -1,0 +1,35 @@
+// The client's command line for one tunnel, from which the three snippets are written.
+// The token is never part of it: the client reads it from a file.
+
+export interface ConnectTunnel {
+  readonly name: string;
+  /** What the client dials; holds `#ca=` where the region's CA is private. */
+  readonly url: string;
+  /** Masked or whole: it is only copied. */
+  readonly token: string;
+  readonly underpassVersion: string;
+}
+
+/** `--upstream` values as the user typed them: `domain=url` for http, host for ingress. */
+export type ConnectUpstreams =
+  | { readonly type: 'http'; readonly upstreams: readonly { readonly domain: string; readonly upstream: string }[] }
+  | { readonly type: 'ingress'; readonly upstream: string };
+
+/** The subcommand, then one flag and its value a group, in the order in which people read them. */
+export function commandGroups(
+  tunnel: Pick<ConnectTunnel, 'url'>,
+  upstreams: ConnectUpstreams,
+  words: { readonly quote: (word: string) => string; readonly tokenFile: string },
+): readonly (readonly string[])[] {
+  return [
+    [upstreams.type],
+    ['--url', words.quote(tunnel.url)],
+    ['--token-file', words.tokenFile],
+    ...upstreamValues(upstreams).map((value) => ['--upstream', words.quote(value)]),
+  ];
+}
+
+function upstreamValues(upstreams: ConnectUpstreams): readonly string[] {
+  if (upstreams.type === 'ingress') return [upstreams.upstream];
+  return upstreams.upstreams.map(({ domain, upstream }) => `${domain}=${upstream}`);
+}

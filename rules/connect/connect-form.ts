@@ -1,0 +1,73 @@
+// The inputs of the connect section, their messages, and the snippet that they make (spec 2 and 5, Connect snippets).
+
+import { accept, type Parsed, refuse } from '../parsed.ts';
+import { defaultHttpUpstream, defaultIngressUpstream, parseIngressUpstream, parsePlainUpstream } from '../upstream.ts';
+import { renderCliSnippet } from './cli-snippet.ts';
+import type { ConnectTunnel, ConnectUpstreams } from './command.ts';
+import { type IngressService, ingressPresets, parseNamespace, parseServiceName, serviceHost } from './ingress-preset.ts';
+import { renderKubernetesSnippet } from './kubernetes-snippet.ts';
+import type { Snippet, SnippetTab } from './snippet.ts';
+import { renderSystemdSnippet } from './systemd-snippet.ts';
+
+export type ConnectInputs =
+  | { readonly type: 'http'; readonly upstreams: readonly DomainUpstream[] }
+  | ({ readonly type: 'ingress'; readonly upstream: string } & IngressService);
+
+export interface DomainUpstream {
+  readonly domain: string;
+  readonly upstream: string;
+}
+
+/** Messages by input: `upstream`, `service`, `namespace`, or a domain's name for its upstream. */
+export type ConnectErrors = Readonly<Record<string, string>>;
+
+const renderers: Readonly<Record<SnippetTab, (tunnel: ConnectTunnel, upstreams: ConnectUpstreams) => Snippet>> = {
+  kubernetes: renderKubernetesSnippet,
+  cli: renderCliSnippet,
+  systemd: renderSystemdSnippet,
+};
+
+export function defaultConnectInputs(tunnel: {
+  readonly type: 'http' | 'ingress';
+  readonly ingressDomains: readonly { readonly name: string }[];
+}): ConnectInputs {
+  if (tunnel.type === 'ingress') {
+    const { service, namespace } = ingressPresets[0]!;
+    return { type: 'ingress', upstream: defaultIngressUpstream, service, namespace };
+  }
+  return { type: 'http', upstreams: tunnel.ingressDomains.map(({ name }) => ({ domain: name, upstream: defaultHttpUpstream })) };
+}
+
+/** Empty: the snippet may be copied. Only the inputs that the tab shows are judged. */
+export function connectErrors(inputs: ConnectInputs, tab: SnippetTab): ConnectErrors {
+  const judged = judgeInputs(inputs, tab);
+  return Object.fromEntries(judged.flatMap(([input, parsed]) => (parsed.ok ? [] : [[input, parsed.message]])));
+}
+
+/** Always text, so that the page can show it while an input is wrong; whatever is typed stays quoted. */
+export function renderConnectSnippet(tunnel: ConnectTunnel, inputs: ConnectInputs, tab: SnippetTab): Snippet {
+  return renderers[tab](tunnel, snippetUpstreams(inputs, tab));
+}
+
+/** The snippet for who wants it correct or not at all: the CLI's `--print`. */
+export function parseConnectSnippet(tunnel: ConnectTunnel, inputs: ConnectInputs, tab: SnippetTab): Parsed<Snippet> {
+  const [problem] = Object.entries(connectErrors(inputs, tab));
+  return problem ? refuse(`${problem[0]}: ${problem[1]}`) : accept(renderConnectSnippet(tunnel, inputs, tab));
+}
+
+function judgeInputs(inputs: ConnectInputs, tab: SnippetTab): readonly (readonly [string, Parsed<unknown>])[] {
+  if (inputs.type === 'http') return inputs.upstreams.map(({ domain, upstream }) => [domain, parsePlainUpstream(upstream)]);
+  if (tab !== 'kubernetes') return [['upstream', parseIngressUpstream(inputs.upstream)]];
+  return [
+    ['service', parseServiceName(inputs.service)],
+    ['namespace', parseNamespace(inputs.namespace)],
+  ];
+}
+
+function snippetUpstreams(inputs: ConnectInputs, tab: SnippetTab): ConnectUpstreams {
+  if (inputs.type === 'http') {
+    return { type: 'http', upstreams: inputs.upstreams.map(({ domain, upstream }) => ({ domain, upstream: upstream.trim() })) };
+  }
+  if (tab !== 'kubernetes') return { type: 'ingress', upstream: inputs.upstream.trim() };
+  return { type: 'ingress', upstream: serviceHost({ service: inputs.service.trim(), namespace: inputs.namespace.trim() }) };
+}

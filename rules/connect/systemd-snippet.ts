@@ -1,0 +1,92 @@
+// The systemd tab: shell lines that store the token for root alone, write the unit and start it.
+// `renderUnit` alone is what `underpass service install` writes.
+
+import { durations } from '../limits.ts';
+import { type ConnectTunnel, type ConnectUpstreams, commandGroups } from './command.ts';
+import { resourceName } from './resource-name.ts';
+import { renderHereDocument } from './shell-word.ts';
+import { joinSections, type Snippet } from './snippet.ts';
+import { quoteSystemdWord } from './systemd-word.ts';
+
+export interface UnitPlaces {
+  readonly binary: string;
+  readonly tokenFile: string;
+}
+
+export function unitName(tunnelName: string): string {
+  return `underpass-${resourceName(tunnelName)}.service`;
+}
+
+export function defaultUnitPlaces(tunnelName: string): UnitPlaces {
+  return { binary: '/usr/local/bin/underpass', tokenFile: `/etc/underpass/${resourceName(tunnelName)}.token` };
+}
+
+/**
+ * systemd reads the token as root and hands a copy to a user made up for this unit (LoadCredential=, DynamicUser=;
+ * systemd 247). No MemoryDenyWriteExecute=: the client's runtime compiles as it runs.
+ */
+export function renderUnit(tunnel: Pick<ConnectTunnel, 'name' | 'url'>, upstreams: ConnectUpstreams, places: UnitPlaces): string {
+  const groups = commandGroups(tunnel, upstreams, {
+    quote: quoteSystemdWord,
+    tokenFile: '${CREDENTIALS_DIRECTORY}/token',
+  });
+  return `[Unit]
+Description=Underpass tunnel ${resourceName(tunnel.name)}
+Wants=network-online.target
+After=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+ExecStart=${places.binary} ${groups.map((group) => group.join(' ')).join(' \\\n  ')}
+LoadCredential=token:${places.tokenFile}
+Restart=always
+RestartSec=${durations.restartDelaySeconds}
+DynamicUser=yes
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+ProtectSystem=strict
+ProtectHome=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectControlGroups=yes
+ProtectClock=yes
+ProtectHostname=yes
+PrivateDevices=yes
+PrivateTmp=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+export function renderSystemdSnippet(tunnel: ConnectTunnel, upstreams: ConnectUpstreams): Snippet {
+  const places = defaultUnitPlaces(tunnel.name);
+  const unit = renderHereDocument(renderUnit(tunnel, upstreams, places), 'UNIT');
+  const end = unit.rest.lastIndexOf('\n', unit.rest.length - 2) + 1;
+  return joinSections([
+    { language: 'shellscript', text: renderPreparation(tunnel, places, unit.start) },
+    { language: 'systemd', text: unit.rest.slice(0, end) },
+    { language: 'shellscript', text: `${unit.rest.slice(end)}${renderStart(unitName(tunnel.name))}` },
+  ]);
+}
+
+function renderPreparation(tunnel: ConnectTunnel, { binary, tokenFile }: UnitPlaces, unitStart: string): string {
+  const token = renderHereDocument(tunnel.token, 'TOKEN');
+  return `[ -x ${binary} ] || sudo install -m 0755 "$(command -v underpass)" ${binary}
+sudo mkdir -p /etc/underpass
+sudo sh -c 'umask 077; rm -f ${tokenFile}; cat > ${tokenFile}' ${token.start}
+${token.rest}sudo tee /etc/systemd/system/${unitName(tunnel.name)} > /dev/null ${unitStart}
+`;
+}
+
+function renderStart(unit: string): string {
+  return `sudo systemctl daemon-reload
+sudo systemctl enable --now ${unit}
+`;
+}

@@ -1,0 +1,27 @@
+// The badge of an ingress domain on its tunnel's page (spec 2, Domains list on the tunnel; spec 4).
+
+import type { DnsCheck, IngressDomain } from './entity.ts';
+
+export type DomainBadge = 'loading' | 'unverified' | DnsCheck;
+
+/** null: no badge is shown. */
+export const domainBadgeLabels: Readonly<Record<DomainBadge, string | null>> = {
+  loading: 'Loading',
+  unverified: 'Unverified',
+  no_dns: 'No DNS',
+  dns_ok: null,
+};
+
+/** `check` is undefined until the DNS check completes. A generated name has our DNS: nothing to check. */
+export function decideDomainBadge(
+  domain: Pick<IngressDomain, 'apexName' | 'verified'>,
+  check: DnsCheck | undefined,
+): DomainBadge {
+  const dns = domain.apexName === '' ? 'dns_ok' : check;
+  if (dns === undefined) return 'loading';
+  return domain.verified ? dns : 'unverified';
+}
+
+export function showsConfigureDns(domain: Pick<IngressDomain, 'apexName'>): boolean {
+  return domain.apexName !== '';
+}

@@ -1,0 +1,111 @@
+// Every number that bounds the product and belongs to no single rule (spec 9; design 4).
+// A bound of one rule stands in that rule's file.
+
+export const limits = {
+  projectNameChars: 63,
+  apiTokenNameChars: 63,
+  /** Hard bounds, whatever a project's quota says: they size requests and feed messages. */
+  rulesPerGroup: 1000,
+  ingressDomainsPerTunnel: 100,
+  auditPageRows: 50,
+  apiTokenDays: 365,
+} as const;
+
+export const durations = {
+  copyConfirmationMs: 1500,
+  restartDelaySeconds: 5,
+  loginLinkMinutes: 15,
+  invitationDays: 7,
+  deviceCodeMinutes: 10,
+  devicePollSeconds: 5,
+  sessionIdleDays: 14,
+  sessionMaxDays: 90,
+  /** A rotated token's predecessor still opens carriers for so long. */
+  tokenOverlapHours: 24,
+  /** A released generated name is not handed out again. */
+  generatedNameRestDays: 90,
+  domainRecheckHours: 24,
+  /** Three misses over this long lose a domain. */
+  domainLossHours: 72,
+  /** Connected: a data-path round trip within this long. */
+  connectedWithinSeconds: 15,
+} as const;
+
+export const domainLossMisses = 3;
+
+/** Largest request bodies that control reads. */
+export const bodyMaxBytes = {
+  json: 256 * 1024,
+  form: 32 * 1024,
+  webhook: 64 * 1024,
+  csv: 5 * 1024 * 1024,
+} as const;
+
+/** No payload nests deeper than an object in a list in an object; the rest is room. */
+export const jsonMaxDepth = 8;
+
+export type QuotaName = keyof typeof projectQuotas;
+export type ProjectQuotas = Readonly<Record<QuotaName, number>>;
+
+/** Per project, until the operator sets others. */
+export const projectQuotas = {
+  tunnels: 100,
+  domains: 100,
+  securityGroups: 100,
+  rulesPerGroup: 500,
+  ingressDomainsPerTunnel: 50,
+  members: 100,
+  apiTokens: 50,
+} as const;
+
+const quotaNouns: Readonly<Record<QuotaName, string>> = {
+  tunnels: 'tunnels',
+  domains: 'domains',
+  securityGroups: 'security groups',
+  rulesPerGroup: 'rules in a security group',
+  ingressDomainsPerTunnel: 'ingress domains on a tunnel',
+  members: 'members and invitations',
+  apiTokens: 'API tokens',
+};
+
+/** The text of the refusal, or null while the quota has room. `count` includes what is being added. */
+export function quotaMessage(name: QuotaName, count: number, quotas: ProjectQuotas = projectQuotas): string | null {
+  const max = quotas[name];
+  return count <= max ? null : `This project may have at most ${max} ${quotaNouns[name]}.`;
+}
+
+export interface RateLimit {
+  readonly points: number;
+  readonly windowSeconds: number;
+  /** The body of the 429; Retry-After says when. */
+  readonly sentence: string;
+}
+
+export type RateLimitName = keyof typeof rateLimits;
+
+const linkSentence = 'Too many login links were requested. Please try again later.';
+
+/** Generous to people, small to scripts. Per address unless the name says otherwise. */
+export const rateLimits = {
+  loginLinkPerAddress: { points: 20, windowSeconds: 3600, sentence: linkSentence },
+  loginLinkPerEmail: { points: 5, windowSeconds: 900, sentence: linkSentence },
+  loginLinkOverall: { points: 600, windowSeconds: 60, sentence: linkSentence },
+  redeem: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
+  register: { points: 10, windowSeconds: 3600, sentence: 'Too many registrations. Please try again later.' },
+  registerOverall: { points: 200, windowSeconds: 60, sentence: 'Too many registrations. Please try again later.' },
+  botCheck: { points: 60, windowSeconds: 600, sentence: 'Too many bot checks were requested. Please try again later.' },
+  deviceStart: { points: 20, windowSeconds: 3600, sentence: 'Too many device codes were requested. Please try again later.' },
+  devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait for the interval.' },
+  deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
+  abuseReport: { points: 5, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
+  apiPerAddress: { points: 3000, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
+  apiPerUser: { points: 1200, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
+  changePerProject: { points: 300, windowSeconds: 60, sentence: 'Too many changes in this project. Please slow down.' },
+  dnsLookupPerUser: { points: 300, windowSeconds: 60, sentence: 'Too many DNS lookups. Please try again in a minute.' },
+  verifyPerProject: {
+    points: 60,
+    windowSeconds: 300,
+    sentence: 'Too many verifications. DNS needs time; please try again later.',
+  },
+  invitationPerProject: { points: 50, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },
+} as const satisfies Readonly<Record<string, RateLimit>>;

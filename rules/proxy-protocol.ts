@@ -1,0 +1,22 @@
+// The PROXY protocol setting of a tunnel (spec 2, New Tunnel and Update tunnel panels; spec 9).
+
+import type { ProxyProtocol } from './entity.ts';
+import { accept, type Parsed, refuse } from './parsed.ts';
+
+export const proxyProtocolOptions: readonly { readonly value: ProxyProtocol; readonly label: string }[] = [
+  { value: '', label: 'Disabled' },
+  { value: 'v1', label: 'v1' },
+  { value: 'v2', label: 'v2' },
+];
+
+const warning = 'Switching proxy protocol on for upstreams which do not support it will render the whole service inaccessible.';
+
+/** The warning for a change in the update panel; null where nothing is switched on. */
+export function proxyProtocolWarning(saved: ProxyProtocol, chosen: ProxyProtocol): string | null {
+  return saved === '' && chosen !== '' ? warning : null;
+}
+
+export function parseProxyProtocol(text: string): Parsed<ProxyProtocol> {
+  const option = proxyProtocolOptions.find(({ value }) => value === text);
+  return option === undefined ? refuse("Proxy protocol must be '', 'v1' or 'v2'") : accept(option.value);
+}

@@ -1,0 +1,15 @@
+// Free text that ends up in mails, lists and logs: one visible line, bounded.
+// Not for names that become part of a URL or of DNS; those have rules of their own.
+
+import { accept, type Parsed, refuse } from './parsed.ts';
+
+/** Control characters, line separators, and the marks that reverse or hide text around them. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+export function parseSingleLine(text: string, bounds: { required: boolean; maxChars: number }): Parsed<string> {
+  const value = text.trim();
+  if (value === '') return bounds.required ? refuse('Required.') : accept('');
+  if (value.length > bounds.maxChars) return refuse(`Must be at most ${bounds.maxChars} characters; this has ${value.length}.`);
+  if (invisible.test(value)) return refuse('Must be one line of visible characters.');
+  return accept(value);
+}

@@ -1,0 +1,35 @@
+// One allow rule of a security group, and the list of them (spec 5, Source address).
+
+import { formatAddress, formatCidr, parseAddress, parseCidr } from './address.ts';
+import { limits } from './limits.ts';
+import { accept, type Parsed, refuse } from './parsed.ts';
+
+/** Canonical text: lower case, shortest form, no bits behind the prefix, IPv4 for IPv4-mapped. */
+export function parseSourceAddress(text: string): Parsed<string> {
+  const trimmed = text.trim();
+  const address = parseAddress(trimmed);
+  if (address !== null) return accept(formatAddress(address));
+  const cidr = parseCidr(trimmed);
+  return cidr === null ? refuse('Please enter a valid IP/CIDR.') : accept(formatCidr(cidr));
+}
+
+/** The list with the typed rule at its end; a duplicate changes nothing. */
+export function addSourceAddress(list: readonly string[], text: string): Parsed<readonly string[]> {
+  const parsed = parseSourceAddress(text);
+  if (!parsed.ok) return parsed;
+  return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
+}
+
+/** What a form or a call sends: the list, and what was typed and not yet added (`pending`). */
+export function parseAllowList(list: readonly string[], pending = ''): Parsed<readonly string[]> {
+  const typed = pending.trim() === '' ? list : [...list, pending];
+  if (typed.length > limits.rulesPerGroup)
+    return refuse(`Provide at most ${limits.rulesPerGroup} rules; these are ${typed.length}.`);
+  const rules = new Set<string>();
+  for (const text of typed) {
+    const parsed = parseSourceAddress(text);
+    if (!parsed.ok) return parsed;
+    rules.add(parsed.value);
+  }
+  return rules.size === 0 ? refuse('Provide at least one rule.') : accept([...rules]);
+}

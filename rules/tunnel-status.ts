@@ -1,0 +1,44 @@
+// The status of a tunnel: how control derives it and how screens read it (spec 4, Tunnel status; design 4).
+
+import type { Tunnel, TunnelStatus } from './entity.ts';
+
+export type DisplayStatus = 'Connected' | 'Disconnected' | 'Pending' | 'Unknown';
+export type StatusTone = 'positive' | 'negative' | 'waiting' | 'neutral';
+
+export const statusTones: Readonly<Record<DisplayStatus, StatusTone>> = {
+  Connected: 'positive',
+  Disconnected: 'negative',
+  Pending: 'waiting',
+  Unknown: 'neutral',
+};
+
+export const waitingText = 'Waiting for domain verification.';
+
+/** Statuses come over the wire: any string is read, and one that is not known shows as Unknown. */
+type ReadStatus = { readonly status: string; readonly connectedClients?: number | undefined };
+
+export function decideDisplayStatus({ status, connectedClients }: ReadStatus): DisplayStatus {
+  if (status === 'Pending') return 'Pending';
+  if (status !== 'Created' || connectedClients === undefined) return 'Unknown';
+  return connectedClients > 0 ? 'Connected' : 'Disconnected';
+}
+
+export function isWaitingForVerification(status: string): boolean {
+  return status === 'Pending' || status === 'Progressing';
+}
+
+/** A fetched Pending tunnel has no clients yet, said or not (spec 4, Tunnel status). */
+export function withPendingDefaults<T extends ReadStatus>(tunnel: T): T {
+  return tunnel.status === 'Pending' && tunnel.connectedClients === undefined ? { ...tunnel, connectedClients: 0 } : tunnel;
+}
+
+/** The connect section needs a token to put into its snippets (spec 2, Tunnel detail). */
+export function showsConnect(tunnel: Pick<Tunnel, 'status' | 'token'>): boolean {
+  return tunnel.status !== 'Pending' && tunnel.token !== undefined && tunnel.token !== '';
+}
+
+/** `isAcknowledged`: an edge of the region holds the route, and the certificates that it needs. */
+export function decideTunnelStatus(facts: { allDomainsVerified: boolean; isAcknowledged: boolean }): TunnelStatus {
+  if (!facts.allDomainsVerified) return 'Pending';
+  return facts.isAcknowledged ? 'Created' : 'Progressing';
+}

@@ -1,0 +1,121 @@
+// Where a client sends visitors' connections, as people type it in the dashboard and on the command line
+// (spec 5, Connect snippets). One parser for both, so that a snippet is what the CLI takes.
+
+import { formatAddress, parseAddress } from './address.ts';
+import { isCanonicalHostname, lowerAscii } from './hostname.ts';
+import { parseIngressDomain } from './ingress-domain.ts';
+import { accept, type Parsed, refuse } from './parsed.ts';
+
+export interface Upstream {
+  readonly scheme: 'http' | 'https' | 'tcp';
+  /** Name or address, without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Which visitors of an http tunnel an upstream serves; null: all that have no upstream of their own. */
+export interface HttpUpstream {
+  readonly domain: string | null;
+  readonly upstream: Upstream;
+}
+
+export interface IngressUpstream {
+  readonly port: IngressPort;
+  readonly upstream: Upstream;
+}
+
+export type IngressPort = (typeof ingressPorts)[number];
+
+/** The ports that an ingress tunnel passes through (spec 1). */
+export const ingressPorts = [80, 443] as const;
+
+export const defaultHttpUpstream = 'http://127.0.0.1:8080';
+export const defaultIngressUpstream = '127.0.0.1';
+
+const upstreamRequired = 'Please provide an upstream';
+const schemePorts = { http: 80, https: 443 } as const;
+
+/** An upstream of the connect section: http only (spec 5, Connect snippets). */
+export function parsePlainUpstream(text: string): Parsed<Upstream> {
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse(upstreamRequired);
+  if (!/^http:\/\//i.test(trimmed)) return refuse('Upstream must start with http://');
+  return parseUrlUpstream(trimmed);
+}
+
+/** `http://host[:port]` or `https://host[:port]`, at most a slash behind it. */
+export function parseUrlUpstream(text: string): Parsed<Upstream> {
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse(upstreamRequired);
+  const match = /^(https?):\/\/([^/?#@\\]+)\/?$/i.exec(trimmed);
+  const scheme = match?.[1]?.toLowerCase() === 'https' ? 'https' : 'http';
+  const place = match === null ? null : parsePlace(match[2]!, schemePorts[scheme]);
+  return place === null ? refuse('Upstream must be like http://127.0.0.1:8080') : accept({ scheme, ...place });
+}
+
+/** `HOST:PORT`, or `HOST` where a default port is given. */
+export function parseTcpUpstream(text: string, defaultPort?: number): Parsed<Upstream> {
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse(upstreamRequired);
+  const place = parsePlace(trimmed, defaultPort);
+  return place === null ? refuse('Upstream must be like 127.0.0.1:8443') : accept({ scheme: 'tcp', ...place });
+}
+
+/** `example.com=http://127.0.0.1:8080`, or a URL alone for every domain: `--upstream` of `underpass http`. */
+export function parseHttpUpstream(text: string): Parsed<HttpUpstream> {
+  const equals = text.indexOf('=');
+  if (equals < 0) return mapParsed(parseUrlUpstream(text), (upstream) => ({ domain: null, upstream }));
+  const domain = parseIngressDomain(text.slice(0, equals));
+  if (!domain.ok) return domain;
+  return mapParsed(parseUrlUpstream(text.slice(equals + 1)), (upstream) => ({ domain: domain.value, upstream }));
+}
+
+/** `80=HOST:PORT`, or `HOST` for both ports: `--upstream` of `underpass ingress`. */
+export function parseIngressUpstream(text: string): Parsed<readonly IngressUpstream[]> {
+  const equals = text.indexOf('=');
+  if (equals < 0) return parseBothPorts(text);
+  const port = ingressPorts.find((candidate) => String(candidate) === text.slice(0, equals).trim());
+  if (port === undefined) return refuse(`Ingress port must be ${ingressPorts.join(' or ')}`);
+  return mapParsed(parseTcpUpstream(text.slice(equals + 1), port), (upstream) => [{ port, upstream }]);
+}
+
+/** Canonical text: the parsers above read it back to the same value. */
+export function formatUpstream(upstream: Upstream): string {
+  const host = upstream.host.includes(':') ? `[${upstream.host}]` : upstream.host;
+  const place = `${host}:${upstream.port}`;
+  return upstream.scheme === 'tcp' ? place : `${upstream.scheme}://${place}`;
+}
+
+function parseBothPorts(text: string): Parsed<readonly IngressUpstream[]> {
+  const trimmed = text.trim();
+  if (trimmed === '') return refuse(upstreamRequired);
+  const host = parseHost(trimmed);
+  if (host === null) return refuse('Upstream must be a host name or an address, or 80=HOST:PORT');
+  return accept(ingressPorts.map((port) => ({ port, upstream: { scheme: 'tcp', host, port } })));
+}
+
+function parsePlace(text: string, defaultPort: number | undefined): { host: string; port: number } | null {
+  const match = /^(\[[^\]]*\]|[^:[\]]*)(?::([0-9]{1,5}))?$/.exec(text);
+  if (match === null) return null;
+  const host = parseHost(match[1]!);
+  const port = match[2] === undefined ? defaultPort : parsePort(match[2]);
+  return host === null || port === undefined ? null : { host, port };
+}
+
+function parsePort(digits: string): number | undefined {
+  const port = Number(digits);
+  return port >= 1 && port <= 65_535 && !digits.startsWith('0') ? port : undefined;
+}
+
+/** A name may hold underscores inside: container networks hand them out. */
+function parseHost(text: string): string | null {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  const address = parseAddress(bare);
+  if (address !== null && (bare === text || bare.includes(':'))) return formatAddress(address);
+  const name = lowerAscii(text);
+  return isCanonicalHostname(name.replaceAll(/(?<=[a-z0-9])_+(?=[a-z0-9])/g, (run) => '-'.repeat(run.length))) ? name : null;
+}
+
+function mapParsed<A, B>(parsed: Parsed<A>, change: (value: A) => B): Parsed<B> {
+  return parsed.ok ? accept(change(parsed.value)) : parsed;
+}
