@@ -1,32 +1,101 @@
-// The HTTP/1.1 Upgrade that turns a TLS connection into a carrier or a feed, for both sides. Strict and bounded.
+// The HTTP/1.1 Upgrade on a real stream, for both sides: one head in, one head out, bounded in bytes and time.
 
 import type { Duplex } from 'node:stream';
 import type { RefusalCode } from './core/code.ts';
+import { maxHeadBytes } from './core/head.ts';
+import {
+  type AnswerCode,
+  parseUpgradeAnswer,
+  parseUpgradeRequest,
+  renderAcceptance,
+  renderRefusal,
+  renderUpgradeRequest,
+  type UpgradeRequest,
+} from './core/upgrade.ts';
 
-export interface UpgradeRequest {
-  readonly path: string;
-  /** Value of Upgrade, lower case: `underpass`, `underpass-feed`, `underpass-hop`. */
-  readonly protocol: string;
-  readonly token: string;
-  /** All headers, names in lower case; a repeated name is a bad request. */
-  readonly headers: ReadonlyMap<string, string>;
+export type HandshakeCode = AnswerCode | 'timeout' | 'lost';
+
+export class HandshakeError extends Error {
+  readonly code: HandshakeCode;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(code: HandshakeCode, retryAfterSeconds: number | null = null) {
+    super(`upgrade failed: ${code}`);
+    this.name = 'HandshakeError';
+    this.code = code;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
 }
 
-/** Server: reads one request head (8 KiB, timeoutMs), leaves later bytes in the stream. Rejects with a HandshakeError. */
-export type ReadUpgrade = (socket: Duplex, options: { timeoutMs: number }) => Promise<UpgradeRequest>;
-/** Server: 101, with extra headers. The socket is then ready for createSession. */
-export type AcceptUpgrade = (socket: Duplex, request: UpgradeRequest, headers?: Readonly<Record<string, string>>) => void;
+/** Server: reads one request head and leaves later bytes in the stream. Rejects with bad-request, timeout or lost. */
+export async function readUpgrade(socket: Duplex, options: { readonly timeoutMs: number }): Promise<UpgradeRequest> {
+  const request = parseUpgradeRequest(await readHead(socket, options.timeoutMs));
+  if (request === null) throw new HandshakeError('bad-request');
+  return request;
+}
+
+/** Server: 101. The socket is then ready for createSession. */
+export function acceptUpgrade(socket: Duplex, request: UpgradeRequest, headers: Readonly<Record<string, string>> = {}): void {
+  socket.write(renderAcceptance(request.protocol, headers), 'latin1');
+}
+
 /** Server: the coded refusal, then the end of the socket. */
-export type RefuseUpgrade = (socket: Duplex, code: RefusalCode, options?: { retryAfterSeconds?: number }) => void;
-/** Client: sends the request, waits for 101; rejects with a HandshakeError that holds the code. */
-export type RequestUpgrade = (
-  socket: Duplex,
-  options: {
-    host: string;
-    path: string;
-    protocol: string;
-    token: string;
-    headers?: Readonly<Record<string, string>>;
-    timeoutMs: number;
-  },
-) => Promise<{ readonly headers: ReadonlyMap<string, string> }>;
+export function refuseUpgrade(socket: Duplex, code: RefusalCode, retryAfterSeconds?: number): void {
+  socket.on('error', () => socket.destroy());
+  socket.end(renderRefusal(code, retryAfterSeconds), 'latin1', () => socket.destroy());
+}
+
+export interface UpgradeOptions {
+  /** The Host header: the region's host, with the port where it is not 443. */
+  readonly host: string;
+  readonly path: string;
+  readonly protocol: string;
+  readonly token: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+}
+
+/** Client: sends the request and waits for the 101, whose headers it gives back. Rejects with the edge's code. */
+export async function requestUpgrade(socket: Duplex, options: UpgradeOptions): Promise<ReadonlyMap<string, string>> {
+  socket.write(renderUpgradeRequest(options.host, options, options.headers ?? {}), 'latin1');
+  const answer = parseUpgradeAnswer(await readHead(socket, options.timeoutMs), options.protocol);
+  if (!answer.accepted) throw new HandshakeError(answer.code, answer.retryAfterSeconds);
+  return answer.headers;
+}
+
+/** One head, without its empty line. Bytes behind it are put back. The socket must not be flowing. */
+function readHead(socket: Duplex, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let held: Buffer = Buffer.alloc(0);
+    const settle = (finish: () => void): void => {
+      clearTimeout(timer);
+      socket.off('readable', read).off('end', lost).off('error', lost).off('close', lost);
+      finish();
+    };
+    const lost = (): void => settle(() => reject(new HandshakeError('lost')));
+    const timer = setTimeout(() => settle(() => reject(new HandshakeError('timeout'))), timeoutMs);
+    const read = (): void => {
+      const next = takeHead(socket, held);
+      if (typeof next === 'string') settle(() => resolve(next));
+      else if (next === null) settle(() => reject(new HandshakeError('bad-request')));
+      else held = next;
+    };
+    // Stays: between here and the socket's next owner an error must not be unhandled.
+    socket.on('error', () => {});
+    socket.on('readable', read).on('end', lost).on('error', lost).on('close', lost);
+  });
+}
+
+/** The head once it is whole, what is held so far before that, null when it grows beyond the bound. */
+function takeHead(socket: Duplex, before: Buffer): string | Buffer | null {
+  let held = before;
+  for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) {
+    held = Buffer.concat([held, chunk]);
+    const end = held.indexOf('\r\n\r\n');
+    if (end > maxHeadBytes || (end < 0 && held.length > maxHeadBytes)) return null;
+    if (end < 0) continue;
+    if (held.length > end + 4) socket.unshift(held.subarray(end + 4));
+    return held.toString('latin1', 0, end);
+  }
+  return held;
+}

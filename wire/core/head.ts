@@ -1,0 +1,40 @@
+// The head of an upgrade request or of its answer: strict HTTP/1.1, nothing folded, nothing twice. Not a general parser.
+
+export interface Head {
+  /** The start line, split at its two first spaces. */
+  readonly start: readonly [string, string, string];
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** Both heads fit several times; a token is 64 bytes or so. */
+export const maxHeadBytes = 8_192;
+const maxHeaders = 64;
+
+const startLine = /^([!-~]+) ([!-~]+) ([ -~]*)$/;
+// RFC 9110 5.6.2 token; a value is visible ASCII, spaces inside allowed.
+const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:[!-~](?:[ \t]*[!-~])*)?)[ \t]*$/;
+
+/** The text before the empty line, without it. Null where anything is odd. */
+export function parseHead(text: string): Head | null {
+  const [first, ...lines] = text.split('\r\n');
+  const start = startLine.exec(first ?? '');
+  if (start === null || lines.length > maxHeaders) return null;
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const match = headerLine.exec(line);
+    const name = match?.[1]?.toLowerCase();
+    if (name === undefined || headers.has(name)) return null;
+    headers.set(name, match![2]!);
+  }
+  return { start: [start[1]!, start[2]!, start[3]!], headers };
+}
+
+/** True where a comma list such as Connection holds the word, in any case. */
+export const listHolds = (value: string | undefined, word: string): boolean =>
+  (value ?? '').split(',').some((item) => item.trim().toLowerCase() === word);
+
+export function renderHead(start: string, headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${start}\r\n${lines.join('')}\r\n`;
+}
