@@ -1,0 +1,26 @@
+// IP addresses as the bytes of a PROXY header, and the visitor's address as the kernel gives it.
+
+import { canonicalAddress, formatAddress, parseIpv4, parseIpv6 } from '@underpass/rules/address.ts';
+
+/** The kernel's text without a zone, IPv4 where it is IPv4 mapped into IPv6; empty where the socket is gone already. */
+export function visitorAddress(text: string | undefined): string {
+  if (text === undefined) return '';
+  const zone = text.indexOf('%');
+  return canonicalAddress(zone < 0 ? text : text.slice(0, zone)) ?? '';
+}
+
+/** 4 or 16 bytes, or null where the text is no address. */
+export function addressBytes(text: string): Uint8Array | null {
+  const word = parseIpv4(text);
+  if (word >= 0) return Uint8Array.of(word >>> 24, word >>> 16, word >>> 8, word);
+  const groups = parseIpv6(text);
+  return groups === null ? null : Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 255]));
+}
+
+/** Canonical text of 4 or 16 bytes. */
+export function addressText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.');
+  const groups = Array.from({ length: 8 }, (_, i) => ((bytes[2 * i] as number) << 8) | (bytes[2 * i + 1] as number));
+  const text = formatAddress({ version: 6, groups });
+  return canonicalAddress(text) ?? text;
+}

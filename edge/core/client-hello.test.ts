@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, it } from 'node:test';
+import { connect } from 'node:tls';
+import fc from 'fast-check';
+import { maxHelloBytes, peekClientHello } from './client-hello.ts';
+
+/** The first flight of Node's own TLS client: the oracle for what real clients send. */
+async function captureHello(options: { servername?: string; ALPNProtocols?: string[] }): Promise<Buffer> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect({
+    port: (server.address() as { port: number }).port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+    ...options,
+  });
+  client.on('error', () => {});
+  const [socket] = await once(server, 'connection');
+  const [bytes] = await once(socket, 'data');
+  socket.destroy();
+  client.destroy();
+  server.close();
+  return bytes;
+}
+
+/** The same handshake message in records of `size` bytes. */
+function refragment(hello: Buffer, size: number): Buffer {
+  const message = hello.subarray(5);
+  const records: Buffer[] = [];
+  for (let at = 0; at < message.length; at += size) {
+    const fragment = message.subarray(at, at + size);
+    records.push(Buffer.from([22, 3, 1, fragment.length >> 8, fragment.length & 255]), fragment);
+  }
+  return Buffer.concat(records);
+}
+
+describe('the first flight of a real client', () => {
+  it('gives its server name, lower-cased, and its protocols', async () => {
+    const hello = await captureHello({ servername: 'A.Example.com', ALPNProtocols: ['h2', 'http/1.1'] });
+    assert.deepEqual(peekClientHello(hello), { kind: 'hello', serverName: 'a.example.com', protocols: ['h2', 'http/1.1'] });
+  });
+
+  it('without a name gives null', async () => {
+    const hello = await captureHello({});
+    assert.deepEqual(peekClientHello(hello), { kind: 'hello', serverName: null, protocols: [] });
+  });
+
+  it('is understood byte by byte and over records of any size', async () => {
+    const hello = await captureHello({ servername: 'a.example.com', ALPNProtocols: ['http/1.1'] });
+    const expected = peekClientHello(hello);
+    for (let to = 0; to < hello.length; to++) assert.equal(peekClientHello(hello.subarray(0, to)).kind, 'more');
+    for (const size of [1, 2, 3, 4, 5, 7, 100]) assert.deepEqual(peekClientHello(refragment(hello, size)), expected);
+  });
+
+  it('with anything changed never throws and never reads a second name', async () => {
+    const hello = await captureHello({ servername: 'a.example.com', ALPNProtocols: ['h2'] });
+    fc.assert(
+      fc.property(fc.nat(hello.length - 1), fc.nat(255), fc.nat(hello.length), (at, octet, to) => {
+        const bytes = Buffer.from(hello);
+        bytes[at] = octet;
+        const peek = peekClientHello(bytes.subarray(0, to));
+        assert.ok(['more', 'hello', 'foreign', 'malformed'].includes(peek.kind));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
+
+describe('what is no hello', () => {
+  it('is foreign: HTTP, SSH, SSLv2', () => {
+    for (const text of ['GET / HTTP/1.1', 'SSH-2.0', '\x80\x2e\x01']) {
+      assert.equal(peekClientHello(Buffer.from(text, 'latin1')).kind, 'foreign');
+    }
+  });
+
+  it('is malformed: another handshake message, empty records, records that never end', () => {
+    assert.equal(peekClientHello(Buffer.from('160301000402000000', 'hex')).kind, 'malformed');
+    assert.equal(peekClientHello(Buffer.from('1603010000', 'hex')).kind, 'malformed');
+    assert.equal(peekClientHello(Buffer.from('160301ffff', 'hex')).kind, 'malformed');
+    assert.equal(peekClientHello(Buffer.from('1603010004014fffff', 'hex')).kind, 'malformed');
+  });
+
+  it('is malformed beyond 16 KiB', () => {
+    const filler = Buffer.concat([Buffer.from('16030140000100ffff', 'hex'), Buffer.alloc(maxHelloBytes)]);
+    assert.equal(peekClientHello(filler).kind, 'malformed');
+  });
+
+  it('has two server names or two of one extension', () => {
+    const hello = (extensions: string) => {
+      const body = `0303${'00'.repeat(32)}00${'0002'}1301${'0100'}${(extensions.length / 2).toString(16).padStart(4, '0')}${extensions}`;
+      const message = `01${(body.length / 2).toString(16).padStart(6, '0')}${body}`;
+      return Buffer.from(`160301${(message.length / 2).toString(16).padStart(4, '0')}${message}`, 'hex');
+    };
+    const name = '0000000600040000' + '0161';
+    assert.deepEqual(peekClientHello(hello(name)), { kind: 'hello', serverName: 'a', protocols: [] });
+    assert.equal(peekClientHello(hello(name + name)).kind, 'malformed');
+    assert.equal(peekClientHello(hello('0000000a0008' + '00000161' + '00000162')).kind, 'malformed');
+    assert.deepEqual(peekClientHello(hello('0000000600040000' + '0120')), { kind: 'hello', serverName: '\0', protocols: [] });
+  });
+});

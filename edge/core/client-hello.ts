@@ -1,0 +1,131 @@
+// The first flight of a TLS client, read without answering: the server name and the protocols it offers.
+// RFC 8446 4.1.2 and 5.1, RFC 6066 3, RFC 7301. Reassembled over records, bounded, never trusted further than routing.
+
+/** A ClientHello with post-quantum keys is about 2 KiB; sixteen is generous and still small per visitor. */
+export const maxHelloBytes = 16 * 1024;
+
+const recordHeaderBytes = 5;
+const handshakeRecord = 22;
+const clientHello = 1;
+const serverNameExtension = 0;
+const alpnExtension = 16;
+/** 2^14 (RFC 8446 5.1). */
+const maxRecordBytes = 16_384;
+
+export type HelloPeek =
+  | { readonly kind: 'more' }
+  | { readonly kind: 'hello'; readonly serverName: string | null; readonly protocols: readonly string[] }
+  /** Not TLS at all: another protocol speaks on this port. */
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'malformed' };
+
+const more: HelloPeek = { kind: 'more' };
+const foreign: HelloPeek = { kind: 'foreign' };
+const malformed: HelloPeek = { kind: 'malformed' };
+
+/** Reads as much as there is; called again with more bytes after `more`. */
+export function peekClientHello(bytes: Uint8Array): HelloPeek {
+  if (bytes.length > 0 && bytes[0] !== handshakeRecord) return foreign;
+  if (bytes.length > 1 && bytes[1] !== 3) return foreign;
+  const message = gatherHandshake(bytes);
+  if (message === null) return malformed;
+  if (message.length > 0 && message[0] !== clientHello) return malformed;
+  if (message.length < 4) return moreOrTooLarge(bytes);
+  const end = 4 + u24(message, 1);
+  if (end > maxHelloBytes) return malformed;
+  if (message.length < end) return moreOrTooLarge(bytes);
+  return parseHello(message.subarray(4, end)) ?? malformed;
+}
+
+function moreOrTooLarge(bytes: Uint8Array): HelloPeek {
+  return bytes.length < maxHelloBytes ? more : malformed;
+}
+
+/** The handshake bytes of all records so far; a view where one record holds them. Null where a record is malformed. */
+function gatherHandshake(bytes: Uint8Array): Uint8Array | null {
+  let at = 0;
+  let gathered: Uint8Array | null = null;
+  while (at + recordHeaderBytes <= bytes.length) {
+    const length = u16(bytes, at + 3);
+    if (bytes[at] !== handshakeRecord || length === 0 || length > maxRecordBytes) return null;
+    const fragment = bytes.subarray(at + recordHeaderBytes, at + recordHeaderBytes + length);
+    gathered = gathered === null ? fragment : concat(gathered, fragment);
+    if (gathered.length >= 4 && gathered.length >= 4 + u24(gathered, 1)) return gathered;
+    at += recordHeaderBytes + length;
+  }
+  return gathered ?? new Uint8Array(0);
+}
+
+function concat(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
+}
+
+function parseHello(body: Uint8Array): HelloPeek | null {
+  let at = 2 + 32;
+  at += 1 + (body[at] ?? 0);
+  if (at + 2 > body.length) return null;
+  at += 2 + u16(body, at);
+  at += 1 + (body[at] ?? 0);
+  if (at === body.length) return { kind: 'hello', serverName: null, protocols: [] };
+  if (at + 2 > body.length || at + 2 + u16(body, at) !== body.length) return null;
+  return parseExtensions(body.subarray(at + 2));
+}
+
+function parseExtensions(bytes: Uint8Array): HelloPeek | null {
+  let serverName: string | null = null;
+  let protocols: string[] = [];
+  const seen = new Set<number>();
+  for (let at = 0; at < bytes.length; ) {
+    if (at + 4 > bytes.length) return null;
+    const type = u16(bytes, at);
+    const end = at + 4 + u16(bytes, at + 2);
+    if (end > bytes.length || seen.has(type)) return null;
+    seen.add(type);
+    const value = bytes.subarray(at + 4, end);
+    if (type === serverNameExtension) {
+      serverName = parseServerName(value);
+      if (serverName === null) return null;
+    } else if (type === alpnExtension) {
+      const offered = parseProtocols(value);
+      if (offered === null) return null;
+      protocols = offered;
+    }
+    at = end;
+  }
+  return { kind: 'hello', serverName, protocols };
+}
+
+/** RFC 6066 3: a list of exactly one host_name. Letters, digits, "-", "_", "."; other bytes give a name that nothing has. */
+function parseServerName(value: Uint8Array): string | null {
+  if (value.length < 6 || u16(value, 0) !== value.length - 2 || value[2] !== 0) return null;
+  if (u16(value, 3) !== value.length - 5) return null;
+  const name = ascii(value.subarray(5)).toLowerCase();
+  return /^[a-z0-9._-]{1,253}$/.test(name) ? name : '\0';
+}
+
+function parseProtocols(value: Uint8Array): string[] | null {
+  if (value.length < 2 || u16(value, 0) !== value.length - 2) return null;
+  const protocols: string[] = [];
+  for (let at = 2; at < value.length; ) {
+    const end = at + 1 + (value[at] as number);
+    if (end > value.length || end === at + 1) return null;
+    protocols.push(ascii(value.subarray(at + 1, end)));
+    at = end;
+  }
+  return protocols;
+}
+
+function ascii(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}
+
+function u16(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
+}
+
+function u24(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] as number) << 16) | u16(bytes, at + 1);
+}

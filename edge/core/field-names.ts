@@ -1,0 +1,129 @@
+// Which header fields the edge looks at or removes, found by a rolling hash of the folded name.
+// Folding maps every mark to "-", so that X_Forwarded_For is known for the alias that it is.
+
+import { fold } from './octets.ts';
+
+export const fieldKind = {
+  other: 0,
+  host: 1,
+  contentLength: 2,
+  transferEncoding: 3,
+  connection: 4,
+  upgrade: 5,
+  expect: 6,
+  te: 7,
+  via: 8,
+  /** Meant for one hop, or for nobody: removed. */
+  hop: 9,
+  /** Says who the visitor is: only the edge may say that. */
+  identity: 10,
+} as const;
+
+const hopNames = [
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'http2-settings',
+  // httpoxy: a CGI upstream would read it as the HTTP_PROXY of its own process.
+  'proxy',
+];
+
+const identityNames = [
+  'forwarded',
+  'x-forwarded',
+  'forwarded-for',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-protocol',
+  'x-forwarded-scheme',
+  'x-forwarded-ssl',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-forwarded-by',
+  'x-forwarded-user',
+  'x-forwarded-prefix',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-original-proto',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-proxyuser-ip',
+  'x-remote-ip',
+  'x-remote-addr',
+  'x-host',
+  'x-url-scheme',
+  'x-scheme',
+  'front-end-https',
+  'true-client-ip',
+  'client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'fly-client-ip',
+];
+
+const kinds = new Map<string, number>([
+  ['host', fieldKind.host],
+  ['content-length', fieldKind.contentLength],
+  ['transfer-encoding', fieldKind.transferEncoding],
+  ['connection', fieldKind.connection],
+  ['upgrade', fieldKind.upgrade],
+  ['expect', fieldKind.expect],
+  ['te', fieldKind.te],
+  ['via', fieldKind.via],
+  ...hopNames.map((name) => [name, fieldKind.hop] as const),
+  ...identityNames.map((name) => [name, fieldKind.identity] as const),
+]);
+
+/** Slots of the hash table: power of two, far above the number of names so that a probe rarely misses. */
+const slots = 1024;
+const slotNames: (string | undefined)[] = new Array(slots).fill(undefined);
+const slotKinds = new Uint8Array(slots);
+for (const [name, kind] of kinds) fill(name, kind);
+
+function fill(name: string, kind: number): void {
+  let slot = hashOf(name) & (slots - 1);
+  while (slotNames[slot] !== undefined) slot = (slot + 1) & (slots - 1);
+  slotNames[slot] = name;
+  slotKinds[slot] = kind;
+}
+
+function hashOf(name: string): number {
+  let hash = 0;
+  for (let i = 0; i < name.length; i++) hash = nameHash(hash, fold[name.charCodeAt(i)] as number);
+  return hash;
+}
+
+/** One step of the hash; the scanner calls it per folded byte. */
+export function nameHash(hash: number, folded: number): number {
+  return (Math.imul(hash, 31) + folded) | 0;
+}
+
+/** The kind of a name whose folded bytes hash to `hash`. */
+export function kindOf(hash: number, bytes: Uint8Array, start: number, end: number): number {
+  let slot = hash & (slots - 1);
+  let name = slotNames[slot];
+  while (name !== undefined) {
+    if (foldedIs(name, bytes, start, end)) return slotKinds[slot] as number;
+    slot = (slot + 1) & (slots - 1);
+    name = slotNames[slot];
+  }
+  return fieldKind.other;
+}
+
+/** The kind of a name given as text, for HTTP/2. */
+export function kindOfName(name: string): number {
+  let folded = '';
+  for (let i = 0; i < name.length; i++) folded += String.fromCharCode(fold[name.charCodeAt(i) & 255] as number);
+  return kinds.get(folded) ?? fieldKind.other;
+}
+
+function foldedIs(name: string, bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start !== name.length) return false;
+  for (let i = 0; i < name.length; i++) {
+    if (fold[bytes[start + i] as number] !== name.charCodeAt(i)) return false;
+  }
+  return true;
+}

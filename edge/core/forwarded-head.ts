@@ -1,0 +1,98 @@
+// The head as it goes on: kept spans of what came, then what only the edge may say.
+
+import type { RequestHead } from './request-head.ts';
+import type { ResponseHead } from './response-head.ts';
+
+export interface VisitorIdentity {
+  readonly address: string;
+  readonly proto: 'http' | 'https';
+  /** Canonical authority that the visitor asked for. */
+  readonly authority: string;
+}
+
+/** The lines that say who asks and how; set for every request, after everything alike was removed. RFC 7239. */
+export function renderIdentity({ address, proto, authority }: VisitorIdentity): string {
+  const node = address.includes(':') ? `"[${address}]"` : address;
+  const host = /^[\w.-]+$/.test(authority) ? authority : `"${authority}"`;
+  return (
+    `X-Forwarded-For: ${address}\r\nX-Forwarded-Proto: ${proto}\r\nX-Forwarded-Host: ${authority}\r\n` +
+    `Forwarded: for=${node};host=${host};proto=${proto}\r\nX-Real-IP: ${address}\r\nVia: 1.1 underpass\r\n`
+  );
+}
+
+const blankLine = [13, 10] as const;
+
+/** The request head for the upstream: origin-form target, kept fields, hop fields of ours, identity. */
+export function buildRequest(head: RequestHead, bytes: Buffer, end: number, identity: Buffer, upgrading: boolean): Buffer {
+  const hop = hopLines(head, bytes, upgrading);
+  const out = Buffer.allocUnsafe(end - head.lineStart + hop.length + identity.length);
+  let at = copy(bytes, out, 0, head.lineStart, head.absolute ? head.methodEnd + 1 : head.fieldsAt);
+  if (head.absolute) at = copyTarget(head, bytes, out, at);
+  at = copyKept(head, bytes, out, at, head.fieldsAt, end - 2);
+  at += out.write(hop, at, 'latin1');
+  at = copy(identity, out, at, 0, identity.length);
+  out[at] = blankLine[0];
+  out[at + 1] = blankLine[1];
+  return out.subarray(0, at + 2);
+}
+
+function copyTarget(head: RequestHead, bytes: Buffer, out: Buffer, at: number): number {
+  const pathless = head.targetStart === head.targetEnd;
+  const written = pathless ? at + out.write(head.method === 'OPTIONS' ? '*' : '/', at, 'latin1') : at;
+  return copy(bytes, out, written, head.targetStart, head.fieldsAt);
+}
+
+function hopLines(head: RequestHead, bytes: Buffer, upgrading: boolean): string {
+  if (upgrading) {
+    return `Connection: upgrade\r\nUpgrade: ${bytes.toString('latin1', head.upgradeStart, head.upgradeEnd)}\r\n`;
+  }
+  return head.trailersWelcome ? 'Connection: TE\r\nTE: trailers\r\n' : '';
+}
+
+/** True where the request may become another protocol; another HTTP would carry requests past every check here. */
+export function decideUpgrade(head: RequestHead, bytes: Buffer): boolean {
+  if (!head.wantsUpgrade) return false;
+  const protocol = bytes.toString('latin1', head.upgradeStart, head.upgradeEnd);
+  return /^[\w.+-]+(\/[\w.+-]+)?$/.test(protocol) && !/^(h2|h2c|h3|http|tls)(\/|$)/i.test(protocol);
+}
+
+/** What the response head says about its connection, and how it is framed on this side. */
+export interface ResponseEdit {
+  readonly close: boolean;
+  /** Status 101: the upgrade goes through. */
+  readonly upgraded: boolean;
+}
+
+/** True where the head can go on as the very bytes that came. */
+export function isUntouched(head: ResponseHead, close: boolean): boolean {
+  return head.dropCount === 0 && !close && !head.http10;
+}
+
+export function buildResponse(head: ResponseHead, bytes: Buffer, from: number, end: number, edit: ResponseEdit): Buffer {
+  const tail = responseTail(head, bytes, edit);
+  const out = Buffer.allocUnsafe(end - from + tail.length);
+  let at = out.write('HTTP/1.1', 0, 'latin1');
+  at = copyKept(head, bytes, out, at, head.versionEnd, end - 2);
+  at += out.write(tail, at, 'latin1');
+  return out.subarray(0, at);
+}
+
+function responseTail(head: ResponseHead, bytes: Buffer, edit: ResponseEdit): string {
+  if (edit.upgraded)
+    return `Connection: upgrade\r\nUpgrade: ${bytes.toString('latin1', head.upgradeStart, head.upgradeEnd)}\r\n\r\n`;
+  return edit.close ? 'Connection: close\r\n\r\n' : '\r\n';
+}
+
+function copyKept(head: RequestHead | ResponseHead, bytes: Buffer, out: Buffer, at: number, from: number, to: number): number {
+  let written = at;
+  let kept = from;
+  for (let i = 0; i < head.dropCount; i++) {
+    written = copy(bytes, out, written, kept, head.drops[2 * i] as number);
+    kept = head.drops[2 * i + 1] as number;
+  }
+  return copy(bytes, out, written, kept, to);
+}
+
+function copy(bytes: Buffer, out: Buffer, at: number, from: number, to: number): number {
+  return at + bytes.copy(out, at, from, to);
+}

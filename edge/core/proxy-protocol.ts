@@ -1,0 +1,131 @@
+// PROXY protocol headers, versions 1 and 2, both ways. haproxy.org, proxy-protocol.txt.
+
+import type { ProxyProtocol } from '@underpass/rules/entity.ts';
+import { addressBytes, addressText } from './address.ts';
+
+export interface Endpoints {
+  readonly sourceAddress: string;
+  readonly sourcePort: number;
+  readonly destinationAddress: string;
+  readonly destinationPort: number;
+}
+
+const signature = Uint8Array.from([13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10]);
+const encoder = new TextEncoder();
+/** Longest v1 line (section 2.1). */
+const maxV1Bytes = 107;
+/** v2: fixed part, then addresses and TLVs. */
+const v2HeaderBytes = 16;
+const maxV2Bytes = v2HeaderBytes + 2048;
+
+/** The bytes that go in front of an upstream connection; none where the tunnel does not want them. */
+export function encodeProxyHeader(version: ProxyProtocol, ends: Endpoints): Uint8Array {
+  if (version === '') return new Uint8Array(0);
+  return version === 'v1' ? encoder.encode(encodeV1(ends)) : encodeV2(ends);
+}
+
+function encodeV1(ends: Endpoints): string {
+  const pair = sameFamily(ends);
+  if (pair === null) return 'PROXY UNKNOWN\r\n';
+  const family = pair.source.length === 4 ? 'TCP4' : 'TCP6';
+  const addresses = `${addressText(pair.source)} ${addressText(pair.destination)}`;
+  return `PROXY ${family} ${addresses} ${ends.sourcePort} ${ends.destinationPort}\r\n`;
+}
+
+function encodeV2(ends: Endpoints): Uint8Array {
+  const pair = sameFamily(ends);
+  const size = pair?.source.length ?? 0;
+  const length = pair === null ? 0 : 2 * size + 4;
+  const out = new Uint8Array(v2HeaderBytes + length);
+  out.set(signature);
+  out[12] = 0x21; // version 2, command PROXY
+  out[13] = pair === null ? 0 : size === 4 ? 0x11 : 0x21; // AF_INET or AF_INET6 over STREAM
+  writeU16(out, 14, length);
+  if (pair === null) return out;
+  out.set(pair.source, 16);
+  out.set(pair.destination, 16 + size);
+  writeU16(out, 16 + 2 * size, ends.sourcePort);
+  writeU16(out, 18 + 2 * size, ends.destinationPort);
+  return out;
+}
+
+/** Both addresses in one family: an IPv4 end is mapped where the other is IPv6. */
+function sameFamily(ends: Endpoints): { source: Uint8Array; destination: Uint8Array } | null {
+  const source = addressBytes(ends.sourceAddress);
+  const destination = addressBytes(ends.destinationAddress);
+  if (source === null || destination === null) return null;
+  if (source.length === destination.length) return { source, destination };
+  return { source: mapped(source), destination: mapped(destination) };
+}
+
+function mapped(bytes: Uint8Array): Uint8Array {
+  return bytes.length === 16 ? bytes : Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, ...bytes]);
+}
+
+function writeU16(out: Uint8Array, at: number, value: number): void {
+  out[at] = value >> 8;
+  out[at + 1] = value & 255;
+}
+
+export type ProxyPeek =
+  | { readonly kind: 'more' }
+  | { readonly kind: 'malformed' }
+  /** `source` is null where the balancer speaks for itself (LOCAL, UNKNOWN). */
+  | {
+      readonly kind: 'header';
+      readonly bytes: number;
+      readonly source: { readonly address: string; readonly port: number } | null;
+    };
+
+const more: ProxyPeek = { kind: 'more' };
+const malformed: ProxyPeek = { kind: 'malformed' };
+
+/** Reads a header that must be there: only connections from configured balancers come here. */
+export function peekProxyHeader(bytes: Uint8Array): ProxyPeek {
+  if (bytes.length === 0) return more;
+  return bytes[0] === 13 ? peekV2(bytes) : peekV1(bytes);
+}
+
+function peekV1(bytes: Uint8Array): ProxyPeek {
+  const end = bytes.subarray(0, maxV1Bytes).indexOf(10);
+  if (end < 0) return bytes.length < maxV1Bytes && isPrefix('PROXY ', bytes) ? more : malformed;
+  const line = String.fromCharCode(...bytes.subarray(0, end + 1));
+  if (/^PROXY UNKNOWN[^\r\n]*\r\n$/.test(line)) return { kind: 'header', bytes: end + 1, source: null };
+  const match = /^PROXY (TCP[46]) ([0-9a-fA-F.:]+) ([0-9a-fA-F.:]+) (0|[1-9][0-9]{0,4}) (0|[1-9][0-9]{0,4})\r\n$/.exec(line);
+  if (match === null) return malformed;
+  const [, family, from, to, port] = match as unknown as [string, string, string, string, string];
+  const source = addressBytes(from);
+  const size = family === 'TCP4' ? 4 : 16;
+  if (source?.length !== size || addressBytes(to)?.length !== size || Number(port) > 65535) return malformed;
+  return { kind: 'header', bytes: end + 1, source: { address: addressText(source), port: Number(port) } };
+}
+
+function isPrefix(text: string, bytes: Uint8Array): boolean {
+  for (let i = 0; i < Math.min(text.length, bytes.length); i++) {
+    if (bytes[i] !== text.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+function peekV2(bytes: Uint8Array): ProxyPeek {
+  for (let i = 0; i < Math.min(signature.length, bytes.length); i++) {
+    if (bytes[i] !== signature[i]) return malformed;
+  }
+  if (bytes.length < v2HeaderBytes) return more;
+  const total = v2HeaderBytes + (((bytes[14] as number) << 8) | (bytes[15] as number));
+  if (total > maxV2Bytes || (bytes[12] as number) >> 4 !== 2) return malformed;
+  if (bytes.length < total) return more;
+  return readV2(bytes.subarray(0, total));
+}
+
+function readV2(header: Uint8Array): ProxyPeek {
+  const command = (header[12] as number) & 15;
+  if (command > 1) return malformed;
+  const size = header[13] === 0x11 ? 4 : header[13] === 0x21 ? 16 : 0;
+  if (command === 0 || size === 0) return { kind: 'header', bytes: header.length, source: null };
+  if (header.length < v2HeaderBytes + 2 * size + 4) return malformed;
+  const portAt = v2HeaderBytes + 2 * size;
+  const port = ((header[portAt] as number) << 8) | (header[portAt + 1] as number);
+  const address = addressText(header.subarray(v2HeaderBytes, v2HeaderBytes + size));
+  return { kind: 'header', bytes: header.length, source: { address, port } };
+}

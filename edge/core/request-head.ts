@@ -1,0 +1,191 @@
+// The request head: RFC 9112 section 3, read strictly. What two parsers could read in two ways is refused.
+
+import { parseAuthority } from './authority.ts';
+import { fieldKind } from './field-names.ts';
+import { HeadScan, headLimits, nextLine } from './head-scan.ts';
+import { CR, LF, lowerText, SP, spanIs, targetByte } from './octets.ts';
+
+/** Longest registered method is 17 letters (UPDATEREDIRECTREF). */
+const maxMethodBytes = 24;
+/** Requests that went through edges of ours this often go in a circle. */
+const maxOwnHops = 4;
+
+const versionPrefix = 'HTTP/';
+
+export type Method = 'GET' | 'HEAD' | 'OPTIONS' | 'other';
+
+export class RequestHead extends HeadScan {
+  method: Method = 'other';
+  lineStart = 0;
+  methodEnd = 0;
+  /** The target as it goes to the upstream: origin-form or "*". */
+  targetStart = 0;
+  targetEnd = 0;
+  /** Where the field lines start. */
+  fieldsAt = 0;
+  absolute = false;
+  /** The Host field's value, port included. */
+  hostStart = -1;
+  hostEnd = -1;
+  expectContinue = false;
+  trailersWelcome = false;
+  private ownHops = 0;
+  private authorityStart = 0;
+  private authorityEnd = 0;
+
+  override reset(): void {
+    super.reset();
+    this.method = 'other';
+    this.absolute = false;
+    this.hostStart = -1;
+    this.hostEnd = -1;
+    this.expectContinue = false;
+    this.trailersWelcome = false;
+    this.ownHops = 0;
+  }
+
+  /** A GET that asks to become another protocol, with no body in between. */
+  get wantsUpgrade(): boolean {
+    return this.upgrade && this.upgradeStart >= 0 && this.method === 'GET' && !this.hasBody && !this.http10;
+  }
+
+  get hasBody(): boolean {
+    return this.chunked || this.contentLength > 0;
+  }
+
+  protected override startLine(bytes: Uint8Array, from: number, to: number): number {
+    const start = skipEmptyLine(bytes, from, to);
+    const methodEnd = this.scanMethod(bytes, start, to);
+    if (methodEnd <= 0) return methodEnd;
+    let i = methodEnd + 1;
+    while (i < to && targetByte[bytes[i] as number] === 1) i++;
+    if (i === to) return to - start < headLimits.startLineBytes ? 0 : this.bad(414, 'The request line is too long.');
+    if (bytes[i] !== SP || i === methodEnd + 1) return this.bad(400, 'The request line is malformed.');
+    if (to - i < 11) return 0;
+    if (!this.scanVersion(bytes, i + 1)) return -1;
+    this.lineStart = start;
+    this.methodEnd = methodEnd;
+    this.targetStart = methodEnd + 1;
+    this.targetEnd = i;
+    this.fieldsAt = i + 11;
+    return this.scanTarget(bytes) ? this.fieldsAt : -1;
+  }
+
+  private bad(status: number, why: string): -1 {
+    this.refuse(status, why);
+    return -1;
+  }
+
+  /** Upper-case names only: a lower-case "trace" is another method to us and the same one to some upstreams. */
+  private scanMethod(bytes: Uint8Array, start: number, to: number): number {
+    let i = start;
+    while (i < to && isMethodByte(bytes[i] as number)) i++;
+    if (i - start > maxMethodBytes) return this.bad(400, 'The method is too long.');
+    if (i === to) return 0;
+    if (bytes[i] !== SP || i === start) return this.bad(400, 'The request line is malformed.');
+    return this.nameMethod(bytes, start, i) ? i : -1;
+  }
+
+  private nameMethod(bytes: Uint8Array, start: number, end: number): boolean {
+    if (spanIs(bytes, start, end, 'get')) this.method = 'GET';
+    else if (spanIs(bytes, start, end, 'head')) this.method = 'HEAD';
+    else if (spanIs(bytes, start, end, 'options')) this.method = 'OPTIONS';
+    else if (spanIs(bytes, start, end, 'connect') || spanIs(bytes, start, end, 'trace')) {
+      return this.refuse(405, 'CONNECT and TRACE are not served.');
+    } else if (spanIs(bytes, start, end, 'pri')) return this.refuse(400, 'HTTP/2 was not agreed on.');
+    return true;
+  }
+
+  private scanVersion(bytes: Uint8Array, at: number): boolean {
+    for (let i = 0; i < versionPrefix.length; i++) {
+      if (bytes[at + i] !== versionPrefix.charCodeAt(i)) return this.refuse(400, 'The request line is malformed.');
+    }
+    if (bytes[at + 8] !== CR || bytes[at + 9] !== LF) return this.refuse(400, 'The request line is malformed.');
+    if (bytes[at + 5] !== 49 || bytes[at + 6] !== 46) return this.refuse(505, 'Only HTTP/1.1 and HTTP/1.0 are spoken here.');
+    if (bytes[at + 7] === 48) this.http10 = true;
+    else if (bytes[at + 7] !== 49) return this.refuse(505, 'Only HTTP/1.1 and HTTP/1.0 are spoken here.');
+    return true;
+  }
+
+  /** RFC 9112 3.2: origin-form, absolute-form, or "*" with OPTIONS. */
+  private scanTarget(bytes: Uint8Array): boolean {
+    const first = bytes[this.targetStart];
+    if (first === 47) return true;
+    if (first !== 42) return this.scanAbsolute(bytes);
+    if (this.method === 'OPTIONS' && this.targetEnd === this.targetStart + 1) return true;
+    return this.refuse(400, 'The target "*" belongs to OPTIONS alone.');
+  }
+
+  private scanAbsolute(bytes: Uint8Array): boolean {
+    const scheme = schemeLength(bytes, this.targetStart, this.targetEnd);
+    if (scheme === 0) return this.refuse(400, 'The request target is malformed.');
+    this.authorityStart = this.targetStart + scheme;
+    let i = this.authorityStart;
+    while (i < this.targetEnd && bytes[i] !== 47 && bytes[i] !== 63) i++;
+    if (bytes[i] === 63) return this.refuse(400, 'The request target has no path.');
+    this.authorityEnd = i;
+    this.absolute = true;
+    this.targetStart = i;
+    return true;
+  }
+
+  protected override field(kind: number, bytes: Uint8Array, line: number, start: number, end: number): boolean {
+    if (kind === fieldKind.host) return this.hostField(start, end);
+    if (kind === fieldKind.identity || kind === fieldKind.hop) return this.drop(line, nextLine(bytes, end));
+    if (kind === fieldKind.expect) return this.expectField(bytes, start, end);
+    if (kind === fieldKind.te) return this.teField(bytes, line, start, end);
+    return this.viaField(bytes, start, end);
+  }
+
+  private hostField(start: number, end: number): boolean {
+    if (this.hostStart >= 0) return this.refuse(400, 'There is more than one Host.');
+    this.hostStart = start;
+    this.hostEnd = end;
+    return true;
+  }
+
+  private expectField(bytes: Uint8Array, start: number, end: number): boolean {
+    if (!spanIs(bytes, start, end, '100-continue')) return this.refuse(417, 'Only "100-continue" can be expected.');
+    this.expectContinue = true;
+    return true;
+  }
+
+  private teField(bytes: Uint8Array, line: number, start: number, end: number): boolean {
+    this.trailersWelcome ||= /(^|[,\s])trailers($|[,;\s])/.test(lowerText(bytes, start, end));
+    return this.drop(line, nextLine(bytes, end));
+  }
+
+  private viaField(bytes: Uint8Array, start: number, end: number): boolean {
+    this.ownHops += lowerText(bytes, start, end).split('1.1 underpass').length - 1;
+    return this.ownHops < maxOwnHops || this.refuse(508, 'The request goes in a circle.');
+  }
+
+  protected override finish(bytes: Uint8Array, end: number): boolean {
+    if (this.hostStart < 0) return this.refuse(400, 'There is no Host.');
+    if (!this.agreesOnAuthority(bytes)) return false;
+    return this.finishFields(bytes, end);
+  }
+
+  /** RFC 9112 3.2.2 lets absolute-form win over Host; a front and a back that differ on that are the attack. */
+  private agreesOnAuthority(bytes: Uint8Array): boolean {
+    const host = parseAuthority(bytes, this.hostStart, this.hostEnd);
+    if (host === null) return this.refuse(400, 'Host is malformed.');
+    if (!this.absolute) return true;
+    const target = parseAuthority(bytes, this.authorityStart, this.authorityEnd);
+    return target === host || this.refuse(400, 'The request target and Host disagree.');
+  }
+}
+
+/** RFC 9112 2.2: one empty line before the request line is forgiven. */
+function skipEmptyLine(bytes: Uint8Array, from: number, to: number): number {
+  return from + 1 < to && bytes[from] === CR && bytes[from + 1] === LF ? from + 2 : from;
+}
+
+function isMethodByte(octet: number): boolean {
+  return (octet >= 65 && octet <= 90) || octet === 45;
+}
+
+function schemeLength(bytes: Uint8Array, start: number, end: number): number {
+  if (spanIs(bytes, start, Math.min(end, start + 8), 'https://')) return 8;
+  return spanIs(bytes, start, Math.min(end, start + 7), 'http://') ? 7 : 0;
+}

@@ -1,0 +1,76 @@
+// The response head: RFC 9112 section 4, read strictly, and the framing of its body (RFC 9112 6.3).
+
+import { fieldKind } from './field-names.ts';
+import { HeadScan, headLimits, nextLine } from './head-scan.ts';
+import { CR, LF, SP, valueByte } from './octets.ts';
+import type { Method } from './request-head.ts';
+
+const prefix = 'HTTP/1.';
+
+export class ResponseHead extends HeadScan {
+  status = 0;
+  /** Just behind "HTTP/1.x": from here the status line goes to the visitor as it came. */
+  versionEnd = 0;
+
+  override reset(): void {
+    super.reset();
+    this.status = 0;
+  }
+
+  get interim(): boolean {
+    return this.status < 200 && this.status !== 101;
+  }
+
+  /** Nothing follows the head, whatever its fields say. */
+  bodiless(method: Method): boolean {
+    return method === 'HEAD' || this.status < 200 || this.status === 204 || this.status === 304;
+  }
+
+  protected override startLine(bytes: Uint8Array, from: number, to: number): number {
+    if (to - from < 12) return 0;
+    if (!this.scanVersion(bytes, from) || !this.scanStatus(bytes, from + 9)) return -1;
+    let i = from + 12;
+    while (i < to && valueByte[bytes[i] as number] === 1) i++;
+    if (i + 1 >= to) return to - from < headLimits.startLineBytes ? 0 : this.bad();
+    const spaced = i === from + 12 || bytes[from + 12] === SP;
+    if (bytes[i] !== CR || bytes[i + 1] !== LF || !spaced) return this.bad();
+    this.versionEnd = from + 8;
+    return i + 2;
+  }
+
+  private bad(): -1 {
+    this.refuse(502, 'The status line is malformed.');
+    return -1;
+  }
+
+  private scanVersion(bytes: Uint8Array, at: number): boolean {
+    for (let i = 0; i < prefix.length; i++) {
+      if (bytes[at + i] !== prefix.charCodeAt(i)) return this.refuse(502, 'The status line is malformed.');
+    }
+    const minor = bytes[at + 7];
+    this.http10 = minor === 48;
+    return ((this.http10 || minor === 49) && bytes[at + 8] === SP) || this.refuse(502, 'The status line is malformed.');
+  }
+
+  private scanStatus(bytes: Uint8Array, at: number): boolean {
+    let status = 0;
+    for (let i = at; i < at + 3; i++) {
+      const digit = (bytes[i] as number) - 48;
+      if (digit < 0 || digit > 9) return this.refuse(502, 'The status line is malformed.');
+      status = status * 10 + digit;
+    }
+    this.status = status;
+    return (status >= 100 && status <= 599) || this.refuse(502, 'The status is out of range.');
+  }
+
+  protected override field(kind: number, bytes: Uint8Array, line: number, _start: number, end: number): boolean {
+    return kind !== fieldKind.hop || this.drop(line, nextLine(bytes, end));
+  }
+
+  protected override finish(bytes: Uint8Array, end: number): boolean {
+    if ((this.status === 204 || this.status < 200) && (this.chunked || this.contentLength > 0)) {
+      return this.refuse(502, 'A response without a body says that it has one.');
+    }
+    return this.finishFields(bytes, end);
+  }
+}
