@@ -88,7 +88,15 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
   const report = (message: Extract<FromEdge, { type: 'report' }>, from: Hello): void => {
     reports += 1;
     const { edgeId, software, startedAtMs, hopAddress } = from;
-    const about = { edgeId, region, software: String(software).slice(0, 100), connectedAtMs, startedAtMs, hopAddress };
+    const about = {
+      edgeId,
+      region,
+      software: String(software).slice(0, 100),
+      connectedAtMs,
+      startedAtMs,
+      hopAddress,
+      acknowledged: acked === state.seq(),
+    };
     deps.onReport({ ...about, first: reports === 1, atMs: message.atMs, tunnels: message.tunnels });
   };
 

@@ -15,6 +15,8 @@ export interface EdgeReport {
   readonly connectedAtMs: number;
   readonly startedAtMs: number | undefined;
   readonly hopAddress: string | undefined;
+  /** It holds everything that it was sent. */
+  readonly acknowledged: boolean;
   /** The first of its connection: it holds every counter above zero. */
   readonly first: boolean;
   readonly atMs: number;
@@ -39,17 +41,18 @@ export interface EdgeView {
   /** Newest report's account of the edge itself. */
   readonly about: () => EdgeReport;
   readonly receivedAtMs: () => number;
-  /** Takes a report; answers with what passed since the last one, and the tunnels whose view changed. */
+  /** Takes a report; answers with what passed since the last one, for every tunnel whose view changed. */
   readonly apply: (report: EdgeReport, nowMs: number) => ReadonlyMap<string, Traffic>;
   readonly tunnel: (tunnelId: string, nowMs: number) => EdgeTunnel | undefined;
   readonly tunnelIds: () => Iterable<string>;
+  readonly clientCount: () => number;
   readonly forget: (tunnelId: string) => void;
 }
 
 const noTraffic: Traffic = { rxBytes: 0, txBytes: 0, connections: 0 };
 
 /** Most clients of one tunnel on one edge that are believed from a report. */
-const maxClients = 10_000;
+const maxClients = 1_000;
 
 export function createEdgeView(first: EdgeReport, ourStartMs: number): EdgeView {
   const counts = new Map<string, TunnelCount>();
@@ -98,7 +101,7 @@ export function createEdgeView(first: EdgeReport, ourStartMs: number): EdgeView 
     const entry = counts.get(tunnelId);
     if (entry === undefined) return undefined;
     const rates = entry.window === undefined ? { rx: 0, tx: 0, tcpConnectionRate: 0 } : ratesOf(entry.window, nowMs);
-    return { rates, reported: { atMs: about.atMs, receivedAtMs, clients: entry.clients } };
+    return { rates, reported: { edgeId: first.edgeId, atMs: about.atMs, receivedAtMs, clients: entry.clients } };
   };
 
   return {
@@ -109,6 +112,7 @@ export function createEdgeView(first: EdgeReport, ourStartMs: number): EdgeView 
     apply,
     tunnel,
     tunnelIds: () => counts.keys(),
+    clientCount: () => new Set([...counts.values()].flatMap((entry) => entry.clients.map((client) => client.id))).size,
     forget: (tunnelId) => counts.delete(tunnelId),
   };
 }

@@ -3,37 +3,62 @@
 
 import { randomUUID } from 'node:crypto';
 import type { FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
-import { readySeq, type SentCertificate } from './core/liveness.ts';
-import { type Change, diffStates, emptyState, type IndexedState, indexState } from './core/state-diff.ts';
+import { readySeq } from './core/liveness.ts';
+import {
+  applyChange,
+  type Change,
+  diffParts,
+  emptyIndex,
+  type FeedPart,
+  feedParts,
+  type IndexedState,
+  indexPart,
+  type PartChange,
+  splitIndex,
+  stateOf,
+} from './core/state-diff.ts';
+import { createSentCertificates } from './sent-certificates.ts';
 
 /** Changes kept for edges that come back. Older ones cost a snapshot. */
 const keptChanges = 256;
+/** Numbers start here, so that a large first state can be cut into a snapshot and the deltas that complete it. */
+const firstSeq = 1_000;
+/** A message may have 64 MiB (wire/feed-stream.ts): a snapshot is cut at half of that, counted in characters. */
+const snapshotChars = 32 * 1024 * 1024;
 
-export interface RegionTunnel extends FeedTunnel {
-  /** The hosts at the last acknowledgement, joined by commas; null before the first. */
-  readonly liveHosts: string | null;
-}
-
-export type RegionContent = Omit<FeedState, 'tunnels' | 'peers'> & { readonly tunnels: readonly RegionTunnel[] };
+/** What an edge has already acknowledged, from the store: tunnel id to its hosts, joined. */
+export type Marks = ReadonlyMap<string, string>;
 
 export interface LiveMark {
   readonly tunnelId: string;
   readonly hosts: string;
 }
 
-export const joinHosts = (hosts: readonly string[]): string => [...hosts].sort().join(',');
-
 type Numbered = Extract<ToEdge, { type: 'snapshot' | 'delta' }>;
+
+/** Some ids of one part and what is now under them; an id without a value is forgotten. */
+export interface Patch {
+  readonly part: FeedPart;
+  readonly ids: readonly string[];
+  readonly values: readonly object[];
+}
 
 export interface RegionState {
   readonly epoch: string;
   readonly seq: () => number;
-  /** Takes new content; answers with the message for edges that are up to date, or undefined when nothing changed. */
-  readonly update: (content: RegionContent, peers: FeedState['peers']) => Numbered | undefined;
+  readonly has: (part: FeedPart, id: string) => boolean;
+  /** Everything anew. Each answers with the message for edges that are up to date; undefined when nothing changed. */
+  readonly replace: (state: FeedState, marks: Marks) => Numbered | undefined;
+  readonly patch: (patches: readonly Patch[], marks: Marks) => Numbered | undefined;
+  /** One part anew. */
+  readonly replacePart: (part: FeedPart, values: readonly object[]) => Numbered | undefined;
   /** What brings an edge from the number it holds (of this epoch, or undefined) to now. */
   readonly catchUp: (held: number | undefined) => readonly Numbered[];
   /** An edge holds everything up to this number: the tunnels that are live because of it, each told once. */
   readonly acknowledge: (seq: number, nowMs: number) => readonly LiveMark[];
+  /** Another control process heard the acknowledgement. */
+  readonly markLive: (marks: readonly LiveMark[]) => void;
+  readonly isLive: (tunnelId: string) => boolean;
 }
 
 interface Route {
@@ -42,76 +67,111 @@ interface Route {
   live: boolean;
 }
 
-const withoutMark = ({ liveHosts: _, ...tunnel }: RegionTunnel): FeedTunnel => tunnel;
+/** Routes first, then the certificates that did not fit. */
+function cutSnapshot(index: IndexedState, seq: number): readonly Numbered[] {
+  const [first = emptyIndex(), ...rest] = splitIndex(index, snapshotChars);
+  const start = seq - rest.length;
+  const deltas = rest.map((part, at) => ({ type: 'delta' as const, seq: start + 1 + at, put: stateOf(part), drop: {} }));
+  return [{ type: 'snapshot', seq: start, state: stateOf(first) }, ...deltas];
+}
+
+const noMarks: Marks = new Map();
+const joinHosts = (hosts: readonly string[]): string => [...hosts].sort().join(',');
 
 export function createRegionState(): RegionState {
   const epoch = randomUUID();
-  let seq = 0;
-  let state: FeedState = emptyState;
-  let index: IndexedState = indexState(state);
+  let seq = firstSeq;
+  const index = emptyIndex();
   const changes: { readonly seq: number; readonly change: Change }[] = [];
   const routes = new Map<string, Route>();
-  const certificates = new Map<string, SentCertificate>();
+  const certificates = createSentCertificates();
   /** Routes that no edge has acknowledged yet: what an acknowledgement has to look at. */
   const waiting = new Set<string>();
 
-  const noteRoutes = (tunnels: readonly RegionTunnel[], change: Change): void => {
-    const marks = new Map(tunnels.map((tunnel) => [tunnel.id, tunnel.liveHosts]));
-    for (const tunnel of change.put.tunnels ?? []) {
-      const known = routes.get(tunnel.id);
-      const hosts = joinHosts(tunnel.hosts);
-      const sameHosts = known !== undefined && joinHosts(known.tunnel.hosts) === hosts;
-      const live = sameHosts ? known.live : marks.get(tunnel.id) === hosts;
-      routes.set(tunnel.id, { tunnel, seq: sameHosts ? known.seq : seq, live });
-      if (!live && tunnel.hosts.length > 0) waiting.add(tunnel.id);
-    }
+  const noteRoute = (tunnel: FeedTunnel, mark: string | undefined): void => {
+    const known = routes.get(tunnel.id);
+    const hosts = joinHosts(tunnel.hosts);
+    const sameHosts = known !== undefined && joinHosts(known.tunnel.hosts) === hosts;
+    const live = sameHosts ? known.live : mark === hosts;
+    routes.set(tunnel.id, { tunnel, seq: sameHosts ? known.seq : seq, live });
+    if (live || tunnel.hosts.length === 0) waiting.delete(tunnel.id);
+    else waiting.add(tunnel.id);
+  };
+
+  const noteChange = (change: Change, marks: Marks): void => {
+    for (const tunnel of change.put.tunnels ?? []) noteRoute(tunnel, marks.get(tunnel.id));
     for (const id of change.drop.tunnels ?? []) {
       routes.delete(id);
       waiting.delete(id);
     }
+    for (const certificate of change.put.certificates ?? []) certificates.put(certificate, seq);
+    for (const id of change.drop.certificates ?? []) certificates.drop(id);
   };
 
-  const noteCertificates = (change: Change): void => {
-    for (const { id, hosts, notAfterMs } of change.put.certificates ?? []) certificates.set(id, { hosts, notAfterMs, seq });
-    for (const id of change.drop.certificates ?? []) certificates.delete(id);
-  };
-
-  const update = (content: RegionContent, peers: FeedState['peers']): Numbered | undefined => {
-    const next: FeedState = { ...content, tunnels: content.tunnels.map(withoutMark), peers };
-    const nextIndex = indexState(next);
-    const change = diffStates(index, nextIndex);
+  const commit = (parts: readonly PartChange[], marks: Marks): Numbered | undefined => {
+    const change = diffParts(parts);
     if (change === undefined) return undefined;
     seq += 1;
-    state = next;
-    index = nextIndex;
+    applyChange(index, change);
     changes.push({ seq, change });
     if (changes.length > keptChanges) changes.shift();
-    noteRoutes(content.tunnels, change);
-    noteCertificates(change);
+    noteChange(change, marks);
     return { type: 'delta', seq, ...change };
+  };
+
+  const patchOf = ({ part, ids, values }: Patch): PartChange => {
+    const to = indexPart(values);
+    const held = [...new Set([...ids, ...to.keys()])].flatMap((id) => {
+      const entry = index[part].get(id);
+      return entry === undefined ? [] : [[id, entry] as const];
+    });
+    return { part, from: new Map(held), to };
   };
 
   const catchUp = (held: number | undefined): readonly Numbered[] => {
     const oldest = changes[0]?.seq ?? seq + 1;
     const near = held !== undefined && held <= seq && held >= oldest - 1;
-    if (!near) return [{ type: 'snapshot', seq, state }];
+    if (!near) return cutSnapshot(index, seq);
     return changes.filter((each) => each.seq > held).map((each) => ({ type: 'delta' as const, seq: each.seq, ...each.change }));
   };
 
-  const acknowledge = (acked: number, nowMs: number): readonly LiveMark[] => {
-    const marks: LiveMark[] = [];
-    if (waiting.size === 0) return marks;
-    const sent = [...certificates.values()];
-    for (const id of waiting) {
-      const route = routes.get(id);
-      const ready = route === undefined ? undefined : readySeq(route.tunnel, route.seq, sent, nowMs);
-      if (route === undefined || ready === undefined || ready > acked) continue;
-      route.live = true;
-      waiting.delete(id);
-      marks.push({ tunnelId: id, hosts: joinHosts(route.tunnel.hosts) });
-    }
-    return marks;
+  const markOne = (id: string): LiveMark | undefined => {
+    const route = routes.get(id);
+    if (route === undefined) return undefined;
+    route.live = true;
+    waiting.delete(id);
+    return { tunnelId: id, hosts: joinHosts(route.tunnel.hosts) };
   };
 
-  return { epoch, seq: () => seq, update, catchUp, acknowledge };
+  const acknowledge = (acked: number, nowMs: number): readonly LiveMark[] => {
+    if (waiting.size === 0) return [];
+    const ready = [...waiting].filter((id) => {
+      const route = routes.get(id);
+      const needed = route === undefined ? undefined : readySeq(route.tunnel, route.seq, certificates.named, nowMs);
+      return needed !== undefined && needed <= acked;
+    });
+    return ready.flatMap((id) => markOne(id) ?? []);
+  };
+
+  return {
+    epoch,
+    seq: () => seq,
+    has: (part, id) => index[part].has(id),
+    replace: (state, marks) =>
+      commit(
+        feedParts.map((part) => ({ part, from: index[part], to: indexPart(state[part]) })),
+        marks,
+      ),
+    patch: (patches, marks) => commit(patches.map(patchOf), marks),
+    replacePart: (part, values) => commit([{ part, from: index[part], to: indexPart(values) }], noMarks),
+    catchUp,
+    acknowledge,
+    markLive: (marks) => {
+      for (const { tunnelId, hosts } of marks) {
+        const route = routes.get(tunnelId);
+        if (route !== undefined && joinHosts(route.tunnel.hosts) === hosts) markOne(tunnelId);
+      }
+    },
+    isLive: (tunnelId) => routes.get(tunnelId)?.live ?? false,
+  };
 }

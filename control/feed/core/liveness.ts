@@ -1,39 +1,31 @@
 // Whether a tunnel's route, and the certificates that it needs, have been acknowledged by an edge. Pure.
 // design 4: Progressing until an edge of the region has acknowledged both.
 
-import type { FeedCertificate, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedTunnel } from '@underpass/wire/feed.ts';
 
-/** One wildcard label, leftmost only (RFC 9525 6.3). */
-export function certificateCovers(hosts: readonly string[], host: string): boolean {
-  const parent = `*.${host.slice(host.indexOf('.') + 1)}`;
-  return hosts.includes(host) || (host.includes('.') && hosts.includes(parent));
-}
+/** The names of certificates that serve a host: itself, and one wildcard label in place of its first (RFC 9525 6.3). */
+export const servingNames = (host: string): readonly [string, string] => [host, `*.${host.slice(host.indexOf('.') + 1)}`];
 
 export interface SentCertificate {
-  readonly hosts: readonly string[];
   readonly notAfterMs: number;
+  /** The number of the message that brought it. */
   readonly seq: number;
 }
 
-/** The number of the message after which an edge can serve this tunnel; undefined while something is missing. */
+/** The number of the message after which an edge can serve this tunnel; undefined while a certificate is missing. */
 export function readySeq(
   tunnel: Pick<FeedTunnel, 'type' | 'hosts'>,
   tunnelSeq: number,
-  certificates: readonly SentCertificate[],
+  certificatesNamed: (name: string) => Iterable<SentCertificate>,
   nowMs: number,
 ): number | undefined {
   if (tunnel.type === 'ingress') return tunnelSeq;
   let seq = tunnelSeq;
   for (const host of tunnel.hosts) {
-    const usable = certificates.filter((each) => each.notAfterMs > nowMs && certificateCovers(each.hosts, host));
+    const serving = servingNames(host).flatMap((name) => [...certificatesNamed(name)]);
+    const usable = serving.filter((certificate) => certificate.notAfterMs > nowMs);
     if (usable.length === 0) return undefined;
-    seq = Math.max(seq, Math.min(...usable.map((each) => each.seq)));
+    seq = Math.max(seq, Math.min(...usable.map((certificate) => certificate.seq)));
   }
   return seq;
 }
-
-export const needsCertificate = (
-  tunnel: FeedTunnel,
-  certificates: readonly Pick<FeedCertificate, 'hosts'>[],
-): readonly string[] =>
-  tunnel.type === 'http' ? tunnel.hosts.filter((host) => !certificates.some((each) => certificateCovers(each.hosts, host))) : [];

@@ -6,6 +6,7 @@ import type { FeedClient } from '@underpass/wire/feed.ts';
 export const provenWithinMs = 15_000;
 
 export interface ReportedClients {
+  readonly edgeId: string;
   /** The edge's own clock at the report: only differences to it are used, so clocks may differ. */
   readonly atMs: number;
   /** Our clock when the report came. */
@@ -13,20 +14,26 @@ export interface ReportedClients {
   readonly clients: readonly FeedClient[];
 }
 
-function isConnected(client: FeedClient, report: ReportedClients, nowMs: number): boolean {
-  if (client.provenAtMs === null) return false;
-  const ageMs = report.atMs - client.provenAtMs + (nowMs - report.receivedAtMs);
-  return ageMs <= provenWithinMs;
+export interface LiveClient {
+  readonly client: FeedClient;
+  readonly edgeId: string;
+  /** Since the proof, by our clock. */
+  readonly ageMs: number;
 }
 
-/** A client that holds carriers to two edges is one client. The fresher proof wins. */
-export function connectedClients(reports: readonly ReportedClients[], nowMs: number): readonly FeedClient[] {
-  const byId = new Map<string, FeedClient>();
+function ageOf(client: FeedClient, report: ReportedClients, nowMs: number): number {
+  if (client.provenAtMs === null) return Number.POSITIVE_INFINITY;
+  return Math.max(0, report.atMs - client.provenAtMs) + (nowMs - report.receivedAtMs);
+}
+
+/** A client that holds carriers to two edges is one client: the fresher proof counts. */
+export function connectedClients(reports: readonly ReportedClients[], nowMs: number): readonly LiveClient[] {
+  const byId = new Map<string, LiveClient>();
   for (const report of reports) {
     for (const client of report.clients) {
-      if (!isConnected(client, report, nowMs)) continue;
-      const known = byId.get(client.id);
-      if (known === undefined || (client.provenAtMs ?? 0) > (known.provenAtMs ?? 0)) byId.set(client.id, client);
+      const ageMs = ageOf(client, report, nowMs);
+      const fresher = ageMs < (byId.get(client.id)?.ageMs ?? Number.POSITIVE_INFINITY);
+      if (ageMs <= provenWithinMs && fresher) byId.set(client.id, { client, edgeId: report.edgeId, ageMs });
     }
   }
   return [...byId.values()];

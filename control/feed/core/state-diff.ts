@@ -5,53 +5,78 @@ import type { FeedState, ToEdge } from '@underpass/wire/feed.ts';
 type Delta = Extract<ToEdge, { type: 'delta' }>;
 export type Change = Pick<Delta, 'put' | 'drop'>;
 
-export const emptyState: FeedState = { tunnels: [], certificates: [], challenges: [], peers: [] };
+export const feedParts = ['tunnels', 'certificates', 'challenges', 'peers'] as const;
+export type FeedPart = (typeof feedParts)[number];
 
-/** One part of the state, by id, with the text that tells whether it changed. */
-export type Index<T> = ReadonlyMap<string, { readonly value: T; readonly text: string }>;
-
-export interface IndexedState {
-  readonly tunnels: Index<FeedState['tunnels'][number]>;
-  readonly certificates: Index<FeedState['certificates'][number]>;
-  readonly challenges: Index<FeedState['challenges'][number]>;
-  readonly peers: Index<FeedState['peers'][number]>;
+interface Entry {
+  readonly value: unknown;
+  /** Tells whether the value changed. */
+  readonly text: string;
 }
 
-function indexBy<T>(values: readonly T[], idOf: (value: T) => string): Index<T> {
-  return new Map(values.map((value) => [idOf(value), { value, text: JSON.stringify(value) }]));
+/** One part of the state, by id. */
+export type Index = Map<string, Entry>;
+export type IndexedState = Readonly<Record<FeedPart, Index>>;
+
+const idOf = (value: object): string => String('edgeId' in value ? value.edgeId : (value as { id?: unknown }).id);
+
+export const indexPart = (values: readonly object[]): Index =>
+  new Map(values.map((value) => [idOf(value), { value, text: JSON.stringify(value) }]));
+
+export const emptyIndex = (): IndexedState => ({
+  tunnels: new Map(),
+  certificates: new Map(),
+  challenges: new Map(),
+  peers: new Map(),
+});
+
+export const stateOf = (index: IndexedState): FeedState =>
+  Object.fromEntries(
+    feedParts.map((part) => [part, [...index[part].values()].map((entry) => entry.value)]),
+  ) as unknown as FeedState;
+
+/** What some ids of a part were, and what they should be: an id that is missing from `to` is to be forgotten. */
+export interface PartChange {
+  readonly part: FeedPart;
+  readonly from: ReadonlyMap<string, Entry>;
+  readonly to: ReadonlyMap<string, Entry>;
 }
-
-export function indexState(state: FeedState): IndexedState {
-  return {
-    tunnels: indexBy(state.tunnels, (tunnel) => tunnel.id),
-    certificates: indexBy(state.certificates, (certificate) => certificate.id),
-    challenges: indexBy(state.challenges, (challenge) => challenge.id),
-    peers: indexBy(state.peers, (peer) => peer.edgeId),
-  };
-}
-
-function changed<T>(from: Index<T>, to: Index<T>): T[] {
-  const values: T[] = [];
-  for (const [id, entry] of to) {
-    if (from.get(id)?.text !== entry.text) values.push(entry.value);
-  }
-  return values;
-}
-
-const gone = <T>(from: Index<T>, to: Index<T>): string[] => [...from.keys()].filter((id) => !to.has(id));
-
-const parts = ['tunnels', 'certificates', 'challenges', 'peers'] as const;
 
 /** Undefined when nothing changed. */
-export function diffStates(from: IndexedState, to: IndexedState): Change | undefined {
+export function diffParts(changes: readonly PartChange[]): Change | undefined {
   const put: Record<string, unknown[]> = {};
   const drop: Record<string, string[]> = {};
-  for (const part of parts) {
-    const values = changed<unknown>(from[part], to[part]);
-    const ids = gone<unknown>(from[part], to[part]);
+  for (const { part, from, to } of changes) {
+    const values = [...to].filter(([id, entry]) => from.get(id)?.text !== entry.text).map(([, entry]) => entry.value);
+    const ids = [...from.keys()].filter((id) => !to.has(id));
     if (values.length > 0) put[part] = values;
     if (ids.length > 0) drop[part] = ids;
   }
   const same = Object.keys(put).length === 0 && Object.keys(drop).length === 0;
   return same ? undefined : { put, drop };
+}
+
+/** Takes the change into the index, in place: what an edge does with a delta. */
+export function applyChange(index: IndexedState, change: Change): void {
+  for (const part of feedParts) {
+    for (const [id, entry] of indexPart(change.put[part] ?? [])) index[part].set(id, entry);
+    for (const id of change.drop[part] ?? []) index[part].delete(id);
+  }
+}
+
+/** The same entries in groups of at most so many characters; a larger entry is alone in its group. */
+export function splitIndex(index: IndexedState, maxChars: number): readonly IndexedState[] {
+  const groups: IndexedState[] = [emptyIndex()];
+  let chars = 0;
+  for (const part of feedParts) {
+    for (const [id, entry] of index[part]) {
+      if (chars > 0 && chars + entry.text.length > maxChars) {
+        groups.push(emptyIndex());
+        chars = 0;
+      }
+      chars += entry.text.length;
+      groups.at(-1)?.[part].set(id, entry);
+    }
+  }
+  return groups;
 }

@@ -1,0 +1,246 @@
+// The feed's centre in one control process: keeps each region's state, brings it to the edges that are connected here,
+// and takes in what they acknowledge and report. Changes reach it by the bus; what the bus loses, reconciling finds.
+
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { FeedCertificate, FeedPeer } from '@underpass/wire/feed.ts';
+import { createControlFeed } from '@underpass/wire/feed-stream.ts';
+import type { Logger } from 'pino';
+import type { Bus } from '../bus/bus.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import type { Store } from '../store/store.ts';
+import type { EdgeReport } from './edge-view.ts';
+import { createHistory } from './history.ts';
+import { createMinuteTally } from './minute-tally.ts';
+import type { ConnectedClient, EdgeHealth, FeedPort } from './port.ts';
+import { createPresenceBoard } from './presence-board.ts';
+import { createRefresh } from './refresh.ts';
+import { createRegionFeed, type RegionFeed } from './region-feed.ts';
+import type { LiveMark } from './region-state.ts';
+import { createReportJoiner, cutReport } from './report-relay.ts';
+import { saveMarks } from './route-marks.ts';
+
+export interface FeedTiming {
+  /** Everything is read anew this often: suspension is at the edges within 60 s whatever the bus lost. */
+  readonly reconcileMs: number;
+  readonly pingMs: number;
+  /** A connection that said nothing for so long is cut. */
+  readonly silenceMs: number;
+  readonly flushMs: number;
+}
+
+const defaultTiming: FeedTiming = { reconcileMs: 20_000, pingMs: 5_000, silenceMs: 20_000, flushMs: 60_000 };
+
+export interface FeedHubDeps {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly keyRing: KeyRing;
+  readonly clock: () => number;
+  readonly log: Logger;
+  /** Given certificate files; they go to every region. */
+  readonly givenCertificates: () => readonly FeedCertificate[];
+  /** Whether an edge key (by its hash) still opens this region. */
+  readonly keyOpens: (region: string, keyHash: string) => Promise<boolean>;
+  readonly timing?: Partial<FeedTiming>;
+}
+
+export interface FeedHub extends FeedPort {
+  /** Takes the first state of every region from the store; edges may connect after it. */
+  start(): Promise<void>;
+  /** Takes over an edge's connection. `keyHash` is absent for an edge in this process. */
+  accept(duplex: Duplex, options: { readonly region: string; readonly keyHash?: string }): void;
+  certificatesChanged(): void;
+  challengesChanged(): void;
+  /** Resolves when every change asked for so far is on its way to the edges. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const subject = {
+  tunnels: 'feed.tunnels',
+  everything: 'feed.everything',
+  challenges: 'feed.challenges',
+  region: 'feed.region',
+  live: 'feed.live',
+  report: 'feed.report',
+} as const;
+
+const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+export function createFeedHub(deps: FeedHubDeps): FeedHub {
+  const { store, bus, clock, log } = deps;
+  const timing = { ...defaultTiming, ...deps.timing };
+  const hubId = randomUUID();
+  const feeds = new Map<string, RegionFeed>();
+  const regionOfTunnel = (tunnelId: string) => [...feeds.values()].find((feed) => feed.state.has('tunnels', tunnelId));
+  const board = createPresenceBoard(clock);
+  const tally = createMinuteTally();
+  const history = createHistory(store);
+  const joiner = createReportJoiner(hubId);
+  const stops: (() => void)[] = [];
+  let saving: Promise<void> = Promise.resolve();
+
+  const logError = (what: string) => (error: unknown) => log.error({ err: error }, what);
+
+  const onLive = (marks: readonly LiveMark[]): void => {
+    board.touch(marks.map((mark) => mark.tunnelId));
+    bus.publish(subject.live, { from: hubId, marks });
+    saving = saving.then(() => saveMarks(store, marks)).catch(logError('feed: acknowledged routes were not saved'));
+  };
+
+  const onReport = (report: EdgeReport): void => {
+    const passed = board.apply(report);
+    for (const [tunnelId, traffic] of passed) tally.add(tunnelId, traffic, board.clients(tunnelId).length, clock());
+    for (const part of cutReport(report, hubId)) bus.publish(subject.report, part);
+    publishPeers(report.region);
+  };
+
+  const peersOf = (region: string): readonly FeedPeer[] =>
+    board
+      .edges()
+      .filter((edge) => edge.region === region && edge.up)
+      .flatMap((edge) => (edge.hopAddress === undefined ? [] : [{ edgeId: edge.edgeId, address: edge.hopAddress }]));
+
+  const publishPeers = (region: string): void => {
+    const feed = feeds.get(region);
+    feed?.publish(feed.state.replacePart('peers', peersOf(region)));
+  };
+
+  const feedOf = (region: string): RegionFeed => {
+    const known = feeds.get(region);
+    if (known !== undefined) return known;
+    const onRefused = (name: string, why: string): void => log.warn({ region: name, why }, 'feed: an edge was refused');
+    const feed = createRegionFeed({ region, now: clock, onLive, onReport, onRefused });
+    feeds.set(region, feed);
+    return feed;
+  };
+
+  const refresh = createRefresh({
+    store,
+    keyRing: deps.keyRing,
+    clock,
+    givenCertificates: deps.givenCertificates,
+    peersOf,
+    feedOf,
+    feeds: () => [...feeds],
+    onError: logError('feed: the store could not be read'),
+  });
+
+  const cutDeadKeys = async (region: string): Promise<void> => {
+    for (const { session, keyHash } of feeds.get(region)?.connections() ?? []) {
+      if (keyHash !== undefined && !(await deps.keyOpens(region, keyHash))) session.close();
+    }
+  };
+
+  const listen = (): void => {
+    const on = (name: string, take: (message: never) => void): void => {
+      stops.push(bus.subscribe(name, take as (message: unknown) => void));
+    };
+    on(subject.tunnels, ({ ids }: { ids: readonly string[] }) => refresh.tunnels(ids));
+    on(subject.everything, () => refresh.everything());
+    on(subject.challenges, () => refresh.challenges());
+    on(subject.region, ({ region }: { region: string }) => {
+      refresh.everything();
+      cutDeadKeys(region).catch(logError('feed: edge keys could not be read'));
+    });
+    on(subject.live, ({ from, marks }: { from: string; marks: readonly LiveMark[] }) => {
+      if (from === hubId) return;
+      for (const feed of feeds.values()) feed.state.markLive(marks);
+      board.touch(marks.map((mark) => mark.tunnelId));
+    });
+    on(subject.report, (message: unknown) => {
+      const report = joiner.take(message);
+      if (report !== undefined) board.apply(report);
+    });
+  };
+
+  const flush = async (ending: boolean): Promise<void> => {
+    await history.write(tally.take(clock(), ending));
+    if (!ending) await history.prune(clock());
+  };
+
+  const beat = (): void => {
+    board.sweep();
+    for (const [region, feed] of feeds) {
+      feed.beat(timing.silenceMs);
+      publishPeers(region);
+      cutDeadKeys(region).catch(logError('feed: edge keys could not be read'));
+    }
+  };
+
+  const every = (ms: number, run: () => void): void => {
+    const timer = setInterval(run, ms);
+    stops.push(() => clearInterval(timer));
+  };
+
+  const start = async (): Promise<void> => {
+    listen();
+    refresh.everything();
+    await refresh.idle();
+    every(timing.reconcileMs, () => refresh.everything());
+    every(timing.pingMs, beat);
+    every(timing.flushMs, () => void flush(false).catch(logError('feed: the minute history was not written')));
+  };
+
+  const accept: FeedHub['accept'] = (duplex, { region, keyHash }) => {
+    const feed = feedOf(region);
+    const stream = createControlFeed(duplex);
+    const session = feed.open({ send: (message) => void stream.send(message), close: () => stream.destroy() }, keyHash);
+    stream.onMessage = (message) => session.receive(message);
+    stream.onClose = (error) => {
+      feed.closed(session);
+      log.info({ region, edge: session.edgeId(), why: error?.message }, 'feed: an edge is gone');
+    };
+  };
+
+  const close = async (): Promise<void> => {
+    for (const stop of stops.splice(0)) stop();
+    for (const feed of feeds.values()) for (const { session } of feed.connections()) session.close();
+    await refresh.idle();
+    await flush(true).catch(logError('feed: the minute history was not written'));
+    await saving;
+  };
+
+  const clients = (tunnelId: string): readonly ConnectedClient[] =>
+    board.clients(tunnelId).map(({ client, edgeId }) => ({
+      id: client.id,
+      address: client.address,
+      version: client.version,
+      since: isoTime(client.sinceMs),
+      edge: edgeId,
+      rttMs: client.rttMs,
+      healthy: client.healthy,
+    }));
+
+  const edges = (): readonly EdgeHealth[] =>
+    board.edges().map((edge) => ({
+      id: edge.edgeId,
+      region: edge.region,
+      version: edge.software,
+      connected: edge.up,
+      since: isoTime(edge.connectedAtMs),
+      lastSeenAt: isoTime(edge.heardAtMs),
+      acknowledged: edge.acknowledged,
+      clients: edge.clients,
+    }));
+
+  return {
+    start,
+    accept,
+    tunnelsChanged: (ids) => {
+      for (const id of ids) board.touch([id]);
+      bus.publish(subject.tunnels, { ids });
+    },
+    regionChanged: (region) => bus.publish(subject.region, { region }),
+    certificatesChanged: () => bus.publish(subject.everything, {}),
+    challengesChanged: () => bus.publish(subject.challenges, {}),
+    isServing: (tunnelId) => regionOfTunnel(tunnelId)?.state.isLive(tunnelId) ?? false,
+    clients,
+    metrics: board.rates,
+    history: (tunnelId, range) => history.read(tunnelId, range, clock()),
+    edges,
+    onMoved: board.watch,
+    settled: () => refresh.idle(),
+    close,
+  };
+}

@@ -1,0 +1,215 @@
+// Reads from the store what the edges of a region must hold. The only place that turns rows into feed messages.
+
+import type { FeedCertificate, FeedChallenge, FeedTunnel } from '@underpass/wire/feed.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import type { Queries } from '../store/store.ts';
+import { servingNames } from './core/liveness.ts';
+
+/** Ids of one query, far under both databases' limits on parameters. */
+const idsAtOnce = 500;
+
+export interface StoredTunnel {
+  readonly region: string;
+  readonly tunnel: FeedTunnel;
+  /** Hosts of the last acknowledgement, joined; null before the first. */
+  readonly mark: string | null;
+}
+
+interface TunnelRow {
+  id: string;
+  project_id: string;
+  name: string;
+  type: FeedTunnel['type'];
+  region: string;
+  proxy_protocol: FeedTunnel['proxyProtocol'];
+  allow_list: string;
+  mark: string | null;
+  tunnel_suspended_at: number | null;
+  project_suspended_at: number | null;
+}
+
+const tunnelQuery = (db: Queries) =>
+  db
+    .selectFrom('tunnels as t')
+    .innerJoin('projects as p', 'p.id', 't.project_id')
+    .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
+    .leftJoin('tunnel_routes as r', 'r.tunnel_id', 't.id')
+    .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
+    .select(['t.suspended_at as tunnel_suspended_at', 'p.suspended_at as project_suspended_at']);
+
+/** An unreadable list denies: design 5. */
+function readAllowList(text: string): readonly string[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list.filter((rule) => typeof rule === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+type Token = FeedTunnel['tokens'][number];
+
+async function readTokens(db: Queries, nowMs: number, ids: readonly string[] | undefined): Promise<Map<string, Token[]>> {
+  const query = db
+    .selectFrom('tunnel_tokens')
+    .select(['tunnel_id', 'token_hash', 'expires_at'])
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .orderBy('id');
+  const rows = await (ids === undefined ? query : query.where('tunnel_id', 'in', ids)).execute();
+  return gather(
+    rows,
+    (row) => row.tunnel_id,
+    (row) => ({ hash: row.token_hash, expiresAtMs: row.expires_at }),
+  );
+}
+
+async function readHosts(db: Queries, ids: readonly string[] | undefined): Promise<Map<string, string[]>> {
+  const query = db
+    .selectFrom('tunnel_hosts')
+    .select(['tunnel_id', 'live_host'])
+    .where('live_host', 'is not', null)
+    .orderBy('position');
+  const rows = await (ids === undefined ? query : query.where('tunnel_id', 'in', ids)).execute();
+  return gather(
+    rows,
+    (row) => row.tunnel_id,
+    (row) => row.live_host ?? '',
+  );
+}
+
+function gather<Row, T>(rows: readonly Row[], keyOf: (row: Row) => string, pick: (row: Row) => T): Map<string, T[]> {
+  const lists = new Map<string, T[]>();
+  for (const row of rows) {
+    const list = lists.get(keyOf(row));
+    if (list === undefined) lists.set(keyOf(row), [pick(row)]);
+    else list.push(pick(row));
+  }
+  return lists;
+}
+
+/** Projects all of whose owners are suspended: what they own is suspended with them. */
+async function orphanedProjects(db: Queries): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('members as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .where('m.role', '=', 'owner')
+    .where('u.suspended_at', 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('members as m2')
+            .innerJoin('users as u2', 'u2.id', 'm2.user_id')
+            .select('u2.id')
+            .whereRef('m2.project_id', '=', 'm.project_id')
+            .where('m2.role', '=', 'owner')
+            .where('u2.suspended_at', 'is', null),
+        ),
+      ),
+    )
+    .select('m.project_id')
+    .execute();
+  return new Set(rows.map((row) => row.project_id));
+}
+
+async function readSome(db: Queries, nowMs: number, ids: readonly string[] | undefined): Promise<StoredTunnel[]> {
+  const query = tunnelQuery(db);
+  const rows: TunnelRow[] = await (ids === undefined ? query : query.where('t.id', 'in', ids)).execute();
+  const [tokens, hosts, orphaned] = await Promise.all([readTokens(db, nowMs, ids), readHosts(db, ids), orphanedProjects(db)]);
+  return rows.map((row) => ({
+    region: row.region,
+    mark: row.mark,
+    tunnel: {
+      id: row.id,
+      projectId: row.project_id,
+      name: row.name,
+      type: row.type,
+      hosts: hosts.get(row.id) ?? [],
+      tokens: tokens.get(row.id) ?? [],
+      allowList: readAllowList(row.allow_list),
+      proxyProtocol: row.proxy_protocol,
+      suspended: row.tunnel_suspended_at !== null || row.project_suspended_at !== null || orphaned.has(row.project_id),
+    },
+  }));
+}
+
+export const readAllTunnels = (db: Queries, nowMs: number): Promise<StoredTunnel[]> => readSome(db, nowMs, undefined);
+
+export async function readTunnels(db: Queries, ids: readonly string[], nowMs: number): Promise<StoredTunnel[]> {
+  const found: StoredTunnel[] = [];
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    found.push(...(await readSome(db, nowMs, ids.slice(from, from + idsAtOnce))));
+  }
+  return found;
+}
+
+interface CertificateRow {
+  id: string;
+  hosts: string;
+  chain_pem: string;
+  key_sealed: string;
+  expires_at: number;
+}
+
+export const certificateContext = (id: string): string => `certificates/${id}`;
+export const challengeContext = (id: string): string => `challenges/${id}`;
+
+const openCertificate = (keyRing: KeyRing, row: CertificateRow): FeedCertificate => ({
+  id: row.id,
+  hosts: JSON.parse(row.hosts) as string[],
+  certificatePem: row.chain_pem,
+  privateKeyPem: keyRing.open(row.key_sealed, certificateContext(row.id)),
+  notAfterMs: row.expires_at,
+});
+
+const certificateColumns = ['id', 'hosts', 'chain_pem', 'key_sealed', 'expires_at'] as const;
+
+/** Every certificate that is still valid. */
+export async function readAllCertificates(db: Queries, keyRing: KeyRing, nowMs: number): Promise<FeedCertificate[]> {
+  const rows = await db.selectFrom('certificates').select(certificateColumns).where('expires_at', '>', nowMs).execute();
+  return rows.map((row) => openCertificate(keyRing, row));
+}
+
+/** Those that could serve these hosts. */
+export async function readCertificatesFor(
+  db: Queries,
+  keyRing: KeyRing,
+  hosts: readonly string[],
+  nowMs: number,
+): Promise<FeedCertificate[]> {
+  const names = [...new Set(hosts.flatMap(servingNames))];
+  const found: FeedCertificate[] = [];
+  for (let from = 0; from < names.length; from += idsAtOnce) {
+    const some = names.slice(from, from + idsAtOnce);
+    const rows = await db
+      .selectFrom('certificates')
+      .select(certificateColumns)
+      .where('name', 'in', some)
+      .where('expires_at', '>', nowMs)
+      .execute();
+    found.push(...rows.map((row) => openCertificate(keyRing, row)));
+  }
+  return found;
+}
+
+/** By region. */
+export async function readChallenges(db: Queries, keyRing: KeyRing, nowMs: number): Promise<Map<string, FeedChallenge[]>> {
+  const rows = await db.selectFrom('challenges').selectAll().where('expires_at', '>', nowMs).execute();
+  const open = (row: (typeof rows)[number]): FeedChallenge =>
+    JSON.parse(keyRing.open(row.payload_sealed, challengeContext(row.id))) as FeedChallenge;
+  return gather(rows, (row) => row.region, open);
+}
+
+export interface RegionNames {
+  readonly region: string;
+  readonly dataPlaneHost: string;
+  readonly wildcardDomain: string | null;
+}
+
+export async function readRegions(db: Queries): Promise<RegionNames[]> {
+  const rows = await db.selectFrom('regions').select(['name', 'data_plane_host', 'wildcard_ingress_domain']).execute();
+  return rows.map((row) => ({
+    region: row.name,
+    dataPlaneHost: row.data_plane_host,
+    wildcardDomain: row.wildcard_ingress_domain,
+  }));
+}

@@ -1,0 +1,80 @@
+// One region in one control process: its state and the edges that are connected here.
+
+import type { ToEdge } from '@underpass/wire/feed.ts';
+import { createEdgeSession, type EdgeSession, type FeedChannel } from './edge-session.ts';
+import type { EdgeReport } from './edge-view.ts';
+import type { LiveMark, RegionState } from './region-state.ts';
+import { createRegionState } from './region-state.ts';
+
+export interface RegionFeedDeps {
+  readonly region: string;
+  readonly now: () => number;
+  readonly onLive: (marks: readonly LiveMark[]) => void;
+  readonly onReport: (report: EdgeReport) => void;
+  readonly onRefused: (region: string, why: string) => void;
+}
+
+export interface Connection {
+  readonly session: EdgeSession;
+  /** Absent for an edge in this process. */
+  readonly keyHash: string | undefined;
+}
+
+export interface RegionFeed {
+  readonly state: RegionState;
+  readonly publish: (message: ToEdge | undefined) => void;
+  readonly open: (channel: FeedChannel, keyHash: string | undefined) => EdgeSession;
+  readonly closed: (session: EdgeSession) => void;
+  readonly connections: () => readonly Connection[];
+  /** Pings everybody, and cuts who has been silent for longer. */
+  readonly beat: (silenceMs: number) => void;
+}
+
+export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
+  const state = createRegionState();
+  const connections = new Map<EdgeSession, Connection>();
+
+  /** An edge has one connection: a new one ends the old, which may be half open. */
+  const endOthers = (session: EdgeSession, edgeId: string): void => {
+    for (const other of connections.keys()) {
+      if (other !== session && other.edgeId() === edgeId) other.close();
+    }
+  };
+
+  const onAck = (seq: number): void => {
+    const marks = state.acknowledge(seq, deps.now());
+    if (marks.length > 0) deps.onLive(marks);
+  };
+
+  const open = (channel: FeedChannel, keyHash: string | undefined): EdgeSession => {
+    const session: EdgeSession = createEdgeSession({
+      region: deps.region,
+      state,
+      channel,
+      now: deps.now,
+      onHello: (edgeId) => endOthers(session, edgeId),
+      onAck,
+      onReport: deps.onReport,
+      onRefused: (why) => deps.onRefused(deps.region, why),
+    });
+    connections.set(session, { session, keyHash });
+    return session;
+  };
+
+  return {
+    state,
+    open,
+    closed: (session) => void connections.delete(session),
+    connections: () => [...connections.values()],
+    publish: (message) => {
+      if (message === undefined) return;
+      for (const session of connections.keys()) session.send(message);
+    },
+    beat: (silenceMs) => {
+      for (const session of connections.keys()) {
+        if (deps.now() - session.heardAtMs() > silenceMs) session.close();
+        else session.ping();
+      }
+    },
+  };
+}

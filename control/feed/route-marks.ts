@@ -1,0 +1,30 @@
+// Keeps in the store which routes an edge has acknowledged, so that a restart of control forgets none of it.
+
+import type { Store } from '../store/store.ts';
+import type { LiveMark } from './region-state.ts';
+
+/** One transaction's worth. */
+const marksAtOnce = 500;
+
+async function saveSome(store: Store, marks: readonly LiveMark[]): Promise<void> {
+  await store.write(async (trx) => {
+    for (const { tunnelId, hosts } of marks) {
+      await trx
+        .insertInto('tunnel_routes')
+        .columns(['tunnel_id', 'hosts'])
+        .expression((eb) =>
+          eb
+            .selectFrom('tunnels')
+            .select((each) => ['id', each.val(hosts).as('hosts')])
+            .where('id', '=', tunnelId),
+        )
+        .onConflict((conflict) => conflict.column('tunnel_id').doUpdateSet({ hosts }))
+        .execute();
+    }
+  });
+}
+
+/** A tunnel that has been deleted meanwhile is passed over. */
+export async function saveMarks(store: Store, marks: readonly LiveMark[]): Promise<void> {
+  for (let from = 0; from < marks.length; from += marksAtOnce) await saveSome(store, marks.slice(from, from + marksAtOnce));
+}

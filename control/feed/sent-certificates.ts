@@ -1,0 +1,35 @@
+// The certificates that a region's edges were sent, found by the names that they hold.
+
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { SentCertificate } from './core/liveness.ts';
+
+export interface SentCertificates {
+  readonly put: (certificate: FeedCertificate, seq: number) => void;
+  readonly drop: (id: string) => void;
+  readonly named: (name: string) => Iterable<SentCertificate>;
+}
+
+export function createSentCertificates(): SentCertificates {
+  const namesById = new Map<string, readonly string[]>();
+  const byName = new Map<string, Map<string, SentCertificate>>();
+
+  const drop = (id: string): void => {
+    for (const name of namesById.get(id) ?? []) {
+      const held = byName.get(name);
+      held?.delete(id);
+      if (held?.size === 0) byName.delete(name);
+    }
+    namesById.delete(id);
+  };
+
+  const put = ({ id, hosts, notAfterMs }: FeedCertificate, seq: number): void => {
+    drop(id);
+    namesById.set(id, hosts);
+    for (const name of hosts) {
+      const held = byName.get(name) ?? new Map<string, SentCertificate>();
+      byName.set(name, held.set(id, { notAfterMs, seq }));
+    }
+  };
+
+  return { put, drop, named: (name) => byName.get(name)?.values() ?? [] };
+}
