@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import { renderFrame, type TunnelView } from './frame.ts';
+
+const view: TunnelView = {
+  name: 'shop',
+  state: 'connected',
+  edges: [
+    { name: 'eu1-a', rttMs: 11.6 },
+    { name: 'eu1-b', rttMs: null },
+  ],
+  upstreams: ['shop.example.com → http://127.0.0.1:8080'],
+  streams: 3,
+  totalStreams: 1234,
+  rxBytes: 1_500_000,
+  txBytes: 0,
+  rxRate: 1250,
+  txRate: 0,
+  problem: null,
+};
+
+test('a connected tunnel shows edges, upstreams, requests and both directions', () => {
+  assert.deepEqual(renderFrame([view], { columns: 120, rows: 24, color: false }), [
+    'shop  connected to 2 edges (eu1-a 12 ms, eu1-b)',
+    '  shop.example.com → http://127.0.0.1:8080',
+    '  requests 1234  open 3  rx 1.25 kB/s  tx 0 B/s  (1.50 MB in, 0 B out)',
+    '',
+    'Ctrl-C drains and stops; twice stops at once.',
+  ]);
+});
+
+test('a problem has its line, and colours are only where they are allowed', () => {
+  const lines = renderFrame([{ ...view, state: 'connecting', problem: 'token refused: rotate it' }], {
+    columns: 80,
+    rows: 24,
+    color: true,
+  });
+  assert.match(lines.join('\n'), /\x1b\[31m {2}token refused: rotate it\x1b\[0m/);
+  assert.doesNotMatch(renderFrame([view], { columns: 80, rows: 24, color: false }).join(''), /\x1b/);
+});
+
+test('no frame is wider or higher than the terminal, whatever is in it', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 200 });
+  const views = fc.array(fc.record({ name: text, upstreams: fc.array(text), problem: fc.option(text) }), { maxLength: 8 });
+  fc.assert(
+    fc.property(
+      views,
+      fc.integer({ min: 1, max: 200 }),
+      fc.integer({ min: 2, max: 50 }),
+      fc.boolean(),
+      (parts, columns, rows, color) => {
+        const lines = renderFrame(
+          parts.map((part) => ({ ...view, ...part })),
+          { columns, rows, color },
+        );
+        assert.ok(lines.length < rows || lines.length === 1);
+        for (const line of lines) {
+          assert.ok([...stripVTControlCharacters(line)].length < Math.max(columns, 2));
+          assert.doesNotMatch(line.replace(/\x1b\[\d+m/g, ''), /[\u0000-\u001f\u007f-\u009f]/);
+        }
+      },
+    ),
+  );
+});
