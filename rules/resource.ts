@@ -7,8 +7,17 @@ import type { ProjectQuotas } from './limits.ts';
 export interface Meta {
   readonly version: string;
   readonly origin: string;
-  /** Who runs this service: for the legal pages and the footer. */
-  readonly operator: string;
+  readonly operator: OperatorIdentity;
+}
+
+/** Who runs this service: for the legal pages and the footer. */
+export interface OperatorIdentity {
+  /** The company, such as `Underpass Ltd`. */
+  readonly name: string;
+  /** Where people write about the service and their data. */
+  readonly email: string;
+  readonly address?: string;
+  readonly companyNumber?: string;
 }
 
 export type BotCheck =

@@ -1,8 +1,10 @@
 // The 'I am human' control of the public forms. It hands its token up; remount it (key) for a fresh one after every send.
+
+import type { BotCheck as BotCheckKind } from '@underpass/rules/resource.ts';
 import { Check } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
-import { type BotCheckKind, getBotCheck } from '../api/bot-check.ts';
 import { isAbort } from '../api/error.ts';
+import { getBotCheck } from '../api/public.ts';
 import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/field.tsx';
 import { Ring, Skeleton } from '../ui/spinner.tsx';

@@ -1,6 +1,7 @@
 // Asks for a sign-in link (spec 2, Login page).
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { type Login, type LoginField, parseLoginForm } from '@underpass/rules/login-form.ts';
+import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { Link, redirect } from 'react-router';
 import { isApiError } from '../api/error.ts';
@@ -26,7 +27,7 @@ export function Component() {
   return (
     <AuthOutcome
       illustration={<MailSentIllustration />}
-      title={`We have sent an email with a login link to ${sentTo}`}
+      title={text.login.sent(sentTo)}
       text="The link works once and for 15 minutes. Open it in this browser and you are signed in at once."
       action={<Button onClick={() => setSentTo(undefined)}>Use another email</Button>}
     />
@@ -43,7 +44,7 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
       onSent(email);
     },
     onFailure: (error) => {
-      console.error('Login failed try again', isApiError(error) ? error.status : error);
+      console.error(text.login.failedLog, isApiError(error) ? error.status : error);
       form.set(botCheckField, '');
       setAttempt(attempt + 1);
     },

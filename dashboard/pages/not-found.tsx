@@ -1,4 +1,5 @@
 // Any path that no route knows (spec 2, 404 page).
+import { text } from '@underpass/rules/text.ts';
 import { NotFoundIllustration } from '../brand/illustrations/not-found.tsx';
 import { paths } from '../paths.ts';
 import { ButtonLink } from '../ui/button.tsx';
@@ -9,8 +10,8 @@ export function Component() {
     <AuthOutcome
       takesFocus={false}
       illustration={<NotFoundIllustration />}
-      title="Page not found."
-      text="Sorry, we couldn't find the page you're looking for."
+      title={text.notFound.title}
+      text={text.notFound.text}
       action={<ButtonLink to={paths.home()}>Back to home</ButtonLink>}
     />
   );

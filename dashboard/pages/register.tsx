@@ -1,10 +1,12 @@
 // Asks to take part in the closed preview (spec 2, Register page).
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { parseRegistration, type Registration, type RegistrationField } from '@underpass/rules/registration.ts';
+import type { OperatorIdentity } from '@underpass/rules/resource.ts';
+import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
-import { getMeta } from '../api/meta.ts';
+import { getMeta } from '../api/public.ts';
 import { register } from '../api/session.ts';
 import { BotCheck } from '../bot-check/bot-check.tsx';
 import { RegisteredIllustration } from '../brand/illustrations/registered.tsx';
@@ -16,7 +18,7 @@ import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/field.tsx';
 import { Checkbox } from '../ui/input.tsx';
 import { AuthCard, AuthOutcome } from './auth-card.tsx';
-import type { Operator } from './legal/legal-document.ts';
+
 import { LegalText } from './legal/legal-text.tsx';
 import { privacyPolicy } from './legal/privacy-policy.ts';
 import { termsOfService } from './legal/terms-of-service.ts';
@@ -27,13 +29,7 @@ export function Component() {
   const { operator } = useLoaderData<typeof loader>();
   const [done, setDone] = useState(false);
   if (!done) return <RegisterForm operator={operator} onDone={() => setDone(true)} />;
-  return (
-    <AuthOutcome
-      illustration={<RegisteredIllustration />}
-      title="Registration successful."
-      text="You will receive an email with login details once you have been approved for the Underpass cloud preview."
-    />
-  );
+  return <AuthOutcome illustration={<RegisteredIllustration />} title={text.register.doneTitle} text={text.register.done} />;
 }
 
 const EMPTY: Readonly<Record<RegistrationField, string>> = {
@@ -47,7 +43,7 @@ const EMPTY: Readonly<Record<RegistrationField, string>> = {
   [botCheckField]: '',
 };
 
-function RegisterForm({ operator, onDone }: { readonly operator: Operator; readonly onDone: () => void }) {
+function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentity; readonly onDone: () => void }) {
   const [attempt, setAttempt] = useState(0);
   const form = useForm<RegistrationField, Registration>({
     initial: EMPTY,
@@ -104,7 +100,7 @@ function PersonFields({ form }: { readonly form: Form<RegistrationField> }) {
   );
 }
 
-function TermsAndPrivacy({ operator }: { readonly operator: Operator }) {
+function TermsAndPrivacy({ operator }: { readonly operator: OperatorIdentity }) {
   const terms = termsOfService(operator);
   const policy = privacyPolicy(operator);
   return (

@@ -1,11 +1,6 @@
 // The shape of a legal text as data: pages and the registration form render the same words at different heading levels.
 
-export interface Operator {
-  readonly name: string;
-  readonly email: string;
-  readonly address?: string;
-  readonly companyNumber?: string;
-}
+import type { OperatorIdentity } from '@underpass/rules/resource.ts';
 
 /** A paragraph, or a list under an optional opening line. */
 export type LegalBlock = string | { readonly intro?: string; readonly items: readonly string[] };
@@ -25,7 +20,7 @@ export interface LegalDocument {
 }
 
 /** "Underpass Ltd, a company registered in England and Wales (company number …), whose registered office is at …". */
-export function renderOperatorIdentity(operator: Operator): string {
+export function renderOperatorIdentity(operator: OperatorIdentity): string {
   const number = operator.companyNumber ? ` (company number ${operator.companyNumber})` : '';
   const office = operator.address ? `, whose registered office is at ${operator.address}` : '';
   return `${operator.name}, a company registered in England and Wales${number}${office}`;

@@ -1,6 +1,6 @@
 // /privacy-policy (spec 2, Public pages).
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { getMeta } from '../../api/meta.ts';
+import { getMeta } from '../../api/public.ts';
 import { LegalPage } from './legal-page.tsx';
 import { privacyPolicy } from './privacy-policy.ts';
 

@@ -1,9 +1,10 @@
 // The privacy policy (spec 2, Legal pages): a UK controller; contact information, tunnel configuration and logs.
 // Retention and the facts about cookies and traffic describe what this software does: change both together.
 
-import { type LegalDocument, type LegalSection, type Operator, renderOperatorIdentity } from './legal-document.ts';
+import type { OperatorIdentity } from '@underpass/rules/resource.ts';
+import { type LegalDocument, type LegalSection, renderOperatorIdentity } from './legal-document.ts';
 
-export function privacyPolicy(operator: Operator): LegalDocument {
+export function privacyPolicy(operator: OperatorIdentity): LegalDocument {
   return {
     title: 'Privacy policy',
     updated: '2026-11-20',
@@ -32,7 +33,7 @@ export function privacyPolicy(operator: Operator): LegalDocument {
   };
 }
 
-function whoWeAre(operator: Operator): LegalSection {
+function whoWeAre(operator: OperatorIdentity): LegalSection {
   return {
     id: 'who-we-are',
     title: 'Who we are',
@@ -187,7 +188,7 @@ const cookies: LegalSection = {
   ],
 };
 
-function sharing(operator: Operator): LegalSection {
+function sharing(operator: OperatorIdentity): LegalSection {
   return {
     id: 'sharing',
     title: 'Who receives it',
@@ -249,7 +250,7 @@ const security: LegalSection = {
   ],
 };
 
-function yourRights(operator: Operator): LegalSection {
+function yourRights(operator: OperatorIdentity): LegalSection {
   return {
     id: 'your-rights',
     title: 'Your rights',
@@ -272,7 +273,7 @@ function yourRights(operator: Operator): LegalSection {
   };
 }
 
-function complaints(operator: Operator): LegalSection {
+function complaints(operator: OperatorIdentity): LegalSection {
   return {
     id: 'complaints',
     title: 'Complaints',
@@ -291,7 +292,7 @@ const automatedDecisions: LegalSection = {
   ],
 };
 
-function children(operator: Operator): LegalSection {
+function children(operator: OperatorIdentity): LegalSection {
   return {
     id: 'children',
     title: 'Children',
@@ -309,7 +310,7 @@ const changes: LegalSection = {
   ],
 };
 
-function contact(operator: Operator): LegalSection {
+function contact(operator: OperatorIdentity): LegalSection {
   return {
     id: 'contact',
     title: 'Contact',

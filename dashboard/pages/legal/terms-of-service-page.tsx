@@ -1,6 +1,6 @@
 // /terms-of-service (spec 2, Public pages).
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { getMeta } from '../../api/meta.ts';
+import { getMeta } from '../../api/public.ts';
 import { LegalPage } from './legal-page.tsx';
 import { termsOfService } from './terms-of-service.ts';
 

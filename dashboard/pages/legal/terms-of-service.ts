@@ -1,9 +1,10 @@
 // The terms of service (spec 2, Legal pages; spec 9): England and Wales, 18 or older, the liability cap,
 // the closed preview and its subscription. The data processing terms of UK GDPR Article 28 close the text.
 
-import { type LegalDocument, type LegalSection, type Operator, renderOperatorIdentity } from './legal-document.ts';
+import type { OperatorIdentity } from '@underpass/rules/resource.ts';
+import { type LegalDocument, type LegalSection, renderOperatorIdentity } from './legal-document.ts';
 
-export function termsOfService(operator: Operator): LegalDocument {
+export function termsOfService(operator: OperatorIdentity): LegalDocument {
   return {
     title: 'Terms of service',
     updated: '2026-11-20',
@@ -44,7 +45,7 @@ export function termsOfService(operator: Operator): LegalDocument {
   };
 }
 
-function agreement(operator: Operator): LegalSection {
+function agreement(operator: OperatorIdentity): LegalSection {
   return {
     id: 'agreement',
     title: 'This agreement',
@@ -56,7 +57,7 @@ function agreement(operator: Operator): LegalSection {
   };
 }
 
-function definitions(operator: Operator): LegalSection {
+function definitions(operator: OperatorIdentity): LegalSection {
   return {
     id: 'definitions',
     title: 'What the words mean',
@@ -104,7 +105,7 @@ const eligibility: LegalSection = {
   ],
 };
 
-function account(operator: Operator): LegalSection {
+function account(operator: OperatorIdentity): LegalSection {
   return {
     id: 'your-account',
     title: 'Your account',
@@ -188,7 +189,7 @@ const domains: LegalSection = {
   ],
 };
 
-function abuse(operator: Operator): LegalSection {
+function abuse(operator: OperatorIdentity): LegalSection {
   return {
     id: 'reporting-abuse',
     title: 'Reporting abuse',
@@ -216,7 +217,7 @@ const dataProtection: LegalSection = {
   ],
 };
 
-function software(operator: Operator): LegalSection {
+function software(operator: OperatorIdentity): LegalSection {
   return {
     id: 'the-client',
     title: 'The client and other software',
@@ -274,7 +275,7 @@ const termination: LegalSection = {
   ],
 };
 
-function intellectualProperty(operator: Operator): LegalSection {
+function intellectualProperty(operator: OperatorIdentity): LegalSection {
   return {
     id: 'intellectual-property',
     title: 'Intellectual property and feedback',
@@ -398,7 +399,7 @@ const governingLaw: LegalSection = {
   ],
 };
 
-function notices(operator: Operator): LegalSection {
+function notices(operator: OperatorIdentity): LegalSection {
   return {
     id: 'notices',
     title: 'Notices and contact',
