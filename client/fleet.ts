@@ -1,0 +1,81 @@
+// The tunnels that this process carries now. A new set of plans touches only what differs: what stays keeps its connections.
+import type { Plan } from './plan.ts';
+import type { TunnelView } from './view/frame.ts';
+
+/** One running tunnel; carried.ts makes the real one. */
+export interface Carried {
+  readonly view: () => TunnelView;
+  /** Resolves when the last stream has ended, or the time for it is over. */
+  readonly drain: () => Promise<void>;
+  readonly close: () => void;
+}
+
+export type StartCarried = (plan: Plan, token: string) => Carried;
+
+export interface PlannedTunnel {
+  readonly plan: Plan;
+  /** Read when the plans were: a changed token file is a changed tunnel. */
+  readonly token: string;
+}
+
+export interface FleetChange {
+  readonly started: readonly string[];
+  readonly stopped: readonly string[];
+  readonly kept: readonly string[];
+}
+
+export interface Fleet {
+  readonly apply: (planned: readonly PlannedTunnel[]) => FleetChange;
+  readonly views: () => readonly TunnelView[];
+  /** Drains all, those of earlier sets included. */
+  readonly drain: () => Promise<void>;
+  readonly close: () => void;
+}
+
+interface Member {
+  readonly key: string;
+  readonly name: string;
+  readonly carried: Carried;
+}
+
+export function createFleet(start: StartCarried): Fleet {
+  let members: readonly Member[] = [];
+  const leaving = new Map<Carried, Promise<void>>();
+
+  function leave({ carried }: Member): void {
+    leaving.set(
+      carried,
+      carried.drain().finally(() => leaving.delete(carried)),
+    );
+  }
+
+  function apply(planned: readonly PlannedTunnel[]): FleetChange {
+    const before = new Map(members.map((member) => [member.key, member]));
+    const kept: string[] = [];
+    const started: string[] = [];
+    const next = planned.map(({ plan, token }): Member => {
+      const key = JSON.stringify([plan, token]);
+      const old = before.get(key);
+      (old ? kept : started).push(plan.name);
+      before.delete(key);
+      return old ?? { key, name: plan.name, carried: start(plan, token) };
+    });
+    // What is replaced goes after its successor has started, so that visitors always have one.
+    const gone = [...before.values()];
+    members = next;
+    for (const member of gone) leave(member);
+    return { started, kept, stopped: gone.map(({ name }) => name).filter((name) => !started.includes(name)) };
+  }
+
+  return {
+    apply,
+    views: () => members.map(({ carried }) => carried.view()),
+    async drain() {
+      for (const member of members) leave(member);
+      await Promise.all(leaving.values());
+    },
+    close() {
+      for (const carried of [...members.map((member) => member.carried), ...leaving.keys()]) carried.close();
+    },
+  };
+}
