@@ -48,7 +48,7 @@ export const maxPayloadBytes: readonly number[] = [
   16_384, // info
 ];
 
-const minPayloadBytes: readonly number[] = [0, 12, 14, 4, 0, 4, 2, 8, 8, 2, 0, 2];
+const minPayloadBytes: readonly number[] = [0, 12, 13, 4, 0, 4, 2, 8, 8, 2, 0, 2];
 
 /** Frames that belong to a stream have an id, the others have 0. */
 const needsStream: readonly boolean[] = [false, false, true, true, true, true, true, false, false, false, false, false];
