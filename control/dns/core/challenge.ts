@@ -1,24 +1,15 @@
-// What TXT answers say about a domain's challenge. Pure. design 4: strings of one TXT joined, exact match,
-// the apex itself or `_underpass-challenge` under it.
+// What TXT answers say about a domain's challenge. Pure. design 4: the apex itself, or one label under it.
 
+import { provesOwnership, verificationSubdomain } from '@underpass/rules/dns-record.ts';
 import type { ChallengeAnswer } from '../port.ts';
 
-export const challengeLabel = '_underpass-challenge';
-export const challengePrefix = 'underpass-domain-verify=';
+export const challengeNames = (apexName: string): readonly [string, string] => [apexName, `${verificationSubdomain}.${apexName}`];
 
-export const challengeNames = (apexName: string): readonly [string, string] => [apexName, `${challengeLabel}.${apexName}`];
+/** One record arrives as the strings that it was split into. `unknown`: no usable answer. */
+export type TxtAnswer = readonly (readonly string[])[] | 'unknown';
 
-/** One record arrives as the strings that it was split into; a resolver may hold many records. */
-export type TxtRecords = readonly (readonly string[])[];
-
-export function holdsChallenge(records: TxtRecords, challenge: string): boolean {
-  const wanted = `${challengePrefix}${challenge}`;
-  return challenge !== '' && records.some((strings) => strings.join('') === wanted);
-}
-
-export type TxtAnswer = TxtRecords | 'unknown';
-
+/** One name without a usable answer makes a negative unknown: the proof may be there. */
 export function decideChallenge(answers: readonly TxtAnswer[], challenge: string): ChallengeAnswer {
-  if (answers.some((answer) => answer !== 'unknown' && holdsChallenge(answer, challenge))) return 'found';
+  if (answers.some((answer) => answer !== 'unknown' && provesOwnership(answer, challenge))) return 'found';
   return answers.includes('unknown') ? 'unknown' : 'missing';
 }

@@ -1,0 +1,105 @@
+// The daily re-check of verified domains: a few at a time, by one control process at a time. What is lost is told by
+// the caller's `onLost`, inside the transaction that takes the domain away.
+
+import type { Logger } from 'pino';
+import type { Queries, Store } from '../store/store.ts';
+import { decideOwnership, type OwnershipDecision, recheckEveryMs } from './core/ownership.ts';
+import type { DnsPort } from './port.ts';
+
+export interface VerifiedDomain {
+  readonly id: string;
+  readonly projectId: string;
+  readonly apexName: string;
+}
+
+export interface RecheckDeps {
+  readonly store: Store;
+  readonly dns: Pick<DnsPort, 'checkChallenge'>;
+  readonly clock: () => number;
+  readonly log: Logger;
+  /** Runs the work under a lock that all control processes share; does nothing while another holds it. */
+  readonly withLease: (name: string, work: () => Promise<void>) => Promise<void>;
+  /** In the same transaction: routes taken down, mails queued, the audit row written. Answers what to do after it. */
+  readonly onLost: (trx: Queries, domain: VerifiedDomain) => Promise<() => void>;
+}
+
+/** Domains of one pass, and questions at once. A pass every few minutes covers tens of thousands a day. */
+const domainsPerPass = 200;
+const atOnce = 8;
+
+interface DueRow extends VerifiedDomain {
+  readonly challenge: string;
+  readonly misses: number;
+  readonly firstMissedAt: number | null;
+}
+
+const dueDomains = (db: Queries, before: number): Promise<DueRow[]> =>
+  db
+    .selectFrom('domains')
+    .select(['id', 'project_id as projectId', 'apex_name as apexName', 'challenge', 'misses', 'first_missed_at as firstMissedAt'])
+    .where('verified_at', 'is not', null)
+    .where((eb) => eb.or([eb('checked_at', 'is', null), eb('checked_at', '<=', before)]))
+    .orderBy('checked_at')
+    .limit(domainsPerPass)
+    .execute();
+
+const noted = (decision: Exclude<OwnershipDecision, { kind: 'lost' }>) => {
+  if (decision.kind === 'kept') return { misses: 0, first_missed_at: null };
+  return decision.kind === 'missed' ? { misses: decision.misses, first_missed_at: decision.firstMissedAt } : {};
+};
+
+export interface Recheck {
+  /** One pass over what is due; answers how many were checked. */
+  readonly run: () => Promise<number>;
+}
+
+export function createRecheck(deps: RecheckDeps): Recheck {
+  const { store, dns, clock } = deps;
+
+  const lose = async (domain: DueRow, now: number): Promise<void> => {
+    const after = await store.write(async (trx) => {
+      await trx
+        .updateTable('domains')
+        .set({ verified_at: null, owned_apex: null, checked_at: now, misses: 0, first_missed_at: null })
+        .where('id', '=', domain.id)
+        .execute();
+      return deps.onLost(trx, domain);
+    });
+    after();
+  };
+
+  const checkOne = async (domain: DueRow): Promise<void> => {
+    const answer = await dns.checkChallenge(domain.apexName, domain.challenge);
+    const now = clock();
+    const decision = decideOwnership(answer, domain, now);
+    if (decision.kind === 'lost') return lose(domain, now);
+    await store.db
+      .updateTable('domains')
+      .set({ checked_at: now, ...noted(decision) })
+      .where('id', '=', domain.id)
+      .where('verified_at', 'is not', null)
+      .execute();
+  };
+
+  const checkAll = async (due: readonly DueRow[]): Promise<void> => {
+    const queue = [...due];
+    const worker = async (): Promise<void> => {
+      for (let domain = queue.shift(); domain !== undefined; domain = queue.shift()) {
+        await checkOne(domain).catch((error: unknown) => deps.log.error({ err: error }, 'dns: a domain could not be re-checked'));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+  };
+
+  return {
+    run: async () => {
+      let checked = 0;
+      await deps.withLease('domain-recheck', async () => {
+        const due = await dueDomains(store.db, clock() - recheckEveryMs);
+        await checkAll(due);
+        checked = due.length;
+      });
+      return checked;
+    },
+  };
+}
