@@ -1,6 +1,7 @@
 // The command line as a function: arguments and the outside world go in, the exit code comes out. main.ts is the process.
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './command/account.ts';
+import { addCompletionCommands } from './command/completion.ts';
 import { addDomainCommands } from './command/domains.ts';
 import { addGroupCommands } from './command/groups.ts';
 import { addTunnelCommands } from './command/tunnels.ts';
@@ -48,7 +49,7 @@ export function createProgram(shell: Shell): Command {
   return program;
 }
 
-const groups = [addAccountCommands, addTunnelCommands, addDomainCommands, addGroupCommands];
+const groups = [addAccountCommands, addTunnelCommands, addDomainCommands, addGroupCommands, addCompletionCommands];
 
 function outputOfHelp({ stdout, stderr }: Io) {
   return {
