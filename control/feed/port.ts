@@ -1,43 +1,7 @@
 // What the API needs of the feed hub. hub.ts implements it; tests pass a fake.
 
 import type { TunnelMetrics } from '@underpass/rules/entity.ts';
-
-export interface ConnectedClient {
-  readonly id: string;
-  readonly address: string;
-  readonly version: string;
-  /** ISO 8601. */
-  readonly since: string;
-  readonly edge: string;
-  readonly rttMs: number | null;
-  readonly healthy: boolean;
-}
-
-export interface EdgeHealth {
-  readonly id: string;
-  readonly region: string;
-  readonly version: string;
-  readonly connected: boolean;
-  /** ISO 8601. */
-  readonly since: string;
-  readonly lastSeenAt: string;
-  readonly acknowledged: boolean;
-  readonly clients: number;
-}
-
-export interface TunnelHistory {
-  readonly stepSeconds: number;
-  readonly points: readonly {
-    /** ISO 8601. */
-    readonly at: string;
-    readonly rx: number;
-    readonly tx: number;
-    readonly tcpConnectionRate: number;
-    readonly clients: number;
-  }[];
-}
-
-export type HistoryRange = 'hour' | 'day' | 'week';
+import type { ConnectedClient, EdgeHealth, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 
 export interface FeedPort {
   /** After a commit: what the edges hold of these tunnels (made, changed, deleted, suspended) is out of date. */

@@ -31,7 +31,7 @@ const tables = {
   device_logins: ['id'],
   audit: ['id'],
   abuse_reports: ['id'],
-  mail_queue: ['id'],
+  jobs: ['id'],
   metric_minutes: ['tunnel_id', 'minute_at'],
   tunnel_routes: ['tunnel_id'],
   certificates: ['id'],
@@ -128,9 +128,9 @@ const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<
 
 /** All or nothing, into an empty store only. */
 export const restoreStore = async (store: Store, path: string): Promise<void> => {
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
   await store.write(async (trx) => {
     if (!(await isEmpty(trx))) throw new Error('restore: the database already holds users; restore into an empty one');
-    await restoreLines(trx, lines);
+    // Opened last: an interface that nobody reads yet loses lines.
+    await restoreLines(trx, createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY }));
   });
 };

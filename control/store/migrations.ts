@@ -90,11 +90,11 @@ const first = [
   `create table abuse_reports (
     id text primary key, host text not null, email text not null, text text not null, state text not null,
     address text not null, created_at bigint not null)`,
-  `create table mail_queue (
-    id text primary key, kind text not null, recipient text not null, payload text not null,
+  `create table jobs (
+    id text primary key, kind text not null, payload text not null,
     attempts integer not null, due_at bigint not null, expires_at bigint not null, last_error text,
     created_at bigint not null)`,
-  'create index mail_queue_due on mail_queue (due_at)',
+  'create index jobs_due on jobs (due_at)',
   `create table metric_minutes (
     tunnel_id text not null references tunnels (id) on delete cascade, minute_at bigint not null,
     rx_bytes bigint not null, tx_bytes bigint not null, connections bigint not null, clients integer not null,
@@ -111,7 +111,7 @@ const dataPlane = [
     tunnel_id text primary key references tunnels (id) on delete cascade, hosts text not null)`,
   `create table certificates (
     id text primary key, name text not null unique, hosts text not null, chain_pem text not null,
-    key_sealed text not null, starts_at bigint not null, expires_at bigint not null, created_at bigint not null)`,
+    key_sealed text not null, issuer text not null, starts_at bigint not null, expires_at bigint not null, created_at bigint not null)`,
   `create table certificate_attempts (
     id text primary key, name text not null, project_id text not null, at bigint not null,
     outcome text not null, detail text not null)`,

@@ -36,8 +36,9 @@ const writeWithRetry = async <T>(db: Kysely<Schema>, body: (trx: Transaction<Sch
 
 export const openPostgresStore = async (url: string, onIdleError: (error: Error) => void): Promise<Store> => {
   const pool = createPool(url);
+  let isClosing = false;
   // An idle connection that breaks would otherwise end the process.
-  pool.on('error', onIdleError);
+  pool.on('error', (error) => isClosing || onIdleError(error));
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   await migrateToLatest(db);
   return {
@@ -45,6 +46,9 @@ export const openPostgresStore = async (url: string, onIdleError: (error: Error)
     db,
     write: (body) => writeWithRetry(db, body),
     read: (body) => db.transaction().setAccessMode('read only').setIsolationLevel('repeatable read').execute(body),
-    close: () => db.destroy(),
+    close: async () => {
+      isClosing = true;
+      await db.destroy();
+    },
   };
 };

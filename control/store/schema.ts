@@ -230,11 +230,11 @@ export interface AbuseReportsTable {
   created_at: number;
 }
 
-export interface MailQueueTable {
+/** Work that an answer does not wait for: see job/queue.ts. */
+export interface JobsTable {
   id: string;
   kind: string;
-  recipient: string;
-  /** JSON; never a secret: tokens are made when the mail is written. */
+  /** JSON; never a secret: tokens are made when their mail is written. */
   payload: string;
   attempts: number;
   /** When it may be tried (again). A worker that takes it moves this ahead. */
@@ -270,6 +270,8 @@ export interface CertificatesTable {
   chain_pem: string;
   /** Sealed by the key ring. */
   key_sealed: string;
+  /** Which authority made it: one of another authority is replaced. */
+  issuer: string;
   starts_at: number;
   expires_at: number;
   created_at: number;
@@ -342,7 +344,7 @@ export interface Schema {
   regions: RegionsTable;
   edge_keys: EdgeKeysTable;
   abuse_reports: AbuseReportsTable;
-  mail_queue: MailQueueTable;
+  jobs: JobsTable;
   metric_minutes: MetricMinutesTable;
   tunnel_routes: TunnelRoutesTable;
   certificates: CertificatesTable;

@@ -1,0 +1,200 @@
+// One suite for both drivers: what the rest of control relies on holds on each.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { skipWithout } from '../../tests/helpers/tool.ts';
+import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
+import { dumpStore, restoreStore } from './dump.ts';
+import { createId } from './id.ts';
+import { openPostgresStore } from './postgres.ts';
+import { openSqliteStore } from './sqlite.ts';
+import { isUniqueViolation, lockProject, type Queries, type Store } from './store.ts';
+
+const user = (email: string, id = createId(1)) => ({
+  id,
+  email,
+  first_name: 'Ann',
+  last_name: 'Lee',
+  operator: 0 as const,
+  default_project: null,
+  suspended_at: null,
+  created_at: 1_790_000_000_000,
+});
+const project = (id: string) => ({ id, name: id, limits: null, suspended_at: null, revision: 0, created_at: 1 });
+const domain = (projectId: string, apexName: string, owned: boolean) => ({
+  id: createId(1),
+  project_id: projectId,
+  apex_name: apexName,
+  challenge: 'c',
+  verified_at: owned ? 1 : null,
+  owned_apex: owned ? apexName : null,
+  checked_at: null,
+  misses: 0,
+  first_missed_at: null,
+  created_at: 1,
+});
+const countDomains = async (db: Queries): Promise<number> => {
+  const row = await db
+    .selectFrom('domains')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .executeTakeFirstOrThrow();
+  return Number(row.n);
+};
+const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
+
+const suite = (name: string, skip: string | false, open: () => Promise<Store>, stop: () => Promise<void>) =>
+  describe(`store on ${name}`, { skip }, () => {
+    const opened: Store[] = [];
+    const fresh = async (): Promise<Store> => {
+      const store = await open();
+      opened.push(store);
+      return store;
+    };
+    after(async () => {
+      for (const store of opened) await store.close();
+      await stop();
+    });
+
+    it('gives back milliseconds, nulls and flags as they were written', async () => {
+      const store = await fresh();
+      const row = user('ann@example.com');
+      await store.db.insertInto('users').values(row).execute();
+      const read = await store.db.selectFrom('users').selectAll().executeTakeFirstOrThrow();
+      assert.deepEqual({ ...read }, row);
+    });
+
+    it('names a taken unique key, on a column and on a primary key', async () => {
+      const store = await fresh();
+      const row = user('ann@example.com');
+      await store.db.insertInto('users').values(row).execute();
+      const again = [row, user('ann@example.com'), user('bob@example.com', row.id)];
+      for (const values of again) {
+        await assert.rejects(store.db.insertInto('users').values(values).execute(), isUniqueViolation);
+      }
+    });
+
+    it('lets a verified apex have one owner and any number of hopefuls', async () => {
+      const store = await fresh();
+      for (const id of ['a', 'b', 'c']) await store.db.insertInto('projects').values(project(id)).execute();
+      await store.db
+        .insertInto('domains')
+        .values([domain('a', 'example.com', true), domain('b', 'example.com', false)])
+        .execute();
+      await assert.rejects(
+        store.db
+          .insertInto('domains')
+          .values(domain('c', 'example.com', true))
+          .execute(),
+        isUniqueViolation,
+      );
+      assert.equal(await countDomains(store.db), 2);
+    });
+
+    it('leaves nothing of a write that failed', async () => {
+      const store = await fresh();
+      const write = store.write(async (trx) => {
+        await trx.insertInto('users').values(user('ann@example.com')).execute();
+        throw new Error('stop');
+      });
+      await assert.rejects(write, /stop/);
+      assert.equal(await store.db.selectFrom('users').select('id').executeTakeFirst(), undefined);
+    });
+
+    it('serialises the writes of one project, so that a quota holds against 50 at once', async () => {
+      const store = await fresh();
+      await store.db.insertInto('projects').values(project('p')).execute();
+      const addUnderQuota = (index: number) =>
+        store.write(async (trx) => {
+          await lockProject(trx, 'p');
+          if ((await countDomains(trx)) >= 10) return false;
+          await trx
+            .insertInto('domains')
+            .values(domain('p', `d${index}.com`, false))
+            .execute();
+          return true;
+        });
+      const added = await Promise.all(times(50, addUnderQuota));
+      assert.equal(added.filter(Boolean).length, 10);
+      assert.equal(await countDomains(store.db), 10);
+    });
+
+    it('shows a reader one moment while writers go on', async () => {
+      const store = await fresh();
+      await store.db.insertInto('users').values(user('ann@example.com')).execute();
+      const seen = await store.read(async (trx) => {
+        const first = await trx.selectFrom('users').select('id').execute();
+        if (store.kind === 'postgres') await store.db.insertInto('users').values(user('bob@example.com')).execute();
+        const second = await trx.selectFrom('users').select('id').execute();
+        return [first.length, second.length];
+      });
+      assert.deepEqual(seen, [1, 1]);
+    });
+
+    it('deletes what belongs to a project with it', async () => {
+      const store = await fresh();
+      await store.db.insertInto('projects').values(project('p')).execute();
+      await store.db
+        .insertInto('domains')
+        .values(domain('p', 'example.com', true))
+        .execute();
+      await store.db.deleteFrom('projects').where('id', '=', 'p').execute();
+      assert.equal(await countDomains(store.db), 0);
+    });
+
+    it('restores a dump to the byte, into an empty store only', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'underpass-dump-'));
+      const [first, second] = [await fresh(), await fresh()];
+      const people = times(1203, (index) => user(`person-${index}@example.com`));
+      for (const person of people) await first.db.insertInto('users').values(person).execute();
+      await first.db.insertInto('projects').values(project('p')).execute();
+      await first.db
+        .insertInto('members')
+        .values(people.slice(0, 700).map((it) => ({ project_id: 'p', user_id: it.id, role: 'owner' as const, created_at: 1 })))
+        .execute();
+      const [one, two] = [join(folder, 'one'), join(folder, 'two')];
+      await dumpStore(first, one);
+      await restoreStore(second, one);
+      await dumpStore(second, two);
+      assert.equal(readFileSync(two, 'utf8'), readFileSync(one, 'utf8'));
+      assert.equal(readFileSync(one, 'utf8').split('\n').length, 1 + 1203 + 1 + 700 + 1);
+      assert.equal(statSync(one).mode & 0o777, 0o600);
+      await assert.rejects(restoreStore(second, one), /already holds users/);
+      await assert.rejects(dumpStore(first, one), /EEXIST/);
+      rmSync(folder, { recursive: true });
+    });
+
+    it('restores nothing of a dump that is damaged', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'underpass-dump-'));
+      const [first, second] = [await fresh(), await fresh()];
+      await first.db.insertInto('users').values(user('ann@example.com')).execute();
+      await dumpStore(first, join(folder, 'dump'));
+      const { writeFileSync } = await import('node:fs');
+      writeFileSync(join(folder, 'damaged'), `${readFileSync(join(folder, 'dump'), 'utf8')}["users",{"id":`);
+      await assert.rejects(restoreStore(second, join(folder, 'damaged')), SyntaxError);
+      assert.equal(await second.db.selectFrom('users').select('id').executeTakeFirst(), undefined);
+      rmSync(folder, { recursive: true });
+    });
+  });
+
+suite(
+  'node:sqlite',
+  false,
+  () => openSqliteStore(':memory:'),
+  async () => {},
+);
+
+let postgres: TestPostgres;
+const needsPostgres = skipWithout('postgres');
+if (!needsPostgres)
+  before(async () => {
+    postgres = await startPostgres();
+  });
+suite(
+  'Postgres',
+  needsPostgres,
+  async () => openPostgresStore(await postgres.createDatabase(), (error) => assert.fail(error)),
+  () => postgres.close(),
+);

@@ -1,0 +1,77 @@
+// For tests: a throw-away Postgres cluster from the system's binaries, reached by a socket in its own folder.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { requireTool } from '../tests/helpers/tool.ts';
+
+export interface TestPostgres {
+  /** A new empty database. */
+  createDatabase(): Promise<string>;
+  close(): Promise<void>;
+}
+
+// Postgres refuses to run as root: then its own user does it.
+const runAs = (): { uid?: number; gid?: number } => {
+  if (process.getuid?.() !== 0) return {};
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: idOf('-u'), gid: idOf('-g') };
+};
+
+const initCluster = (bin: string, home: string, user: { uid?: number; gid?: number }): void => {
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(home, user.uid, user.gid);
+  const flags = ['-D', join(home, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'];
+  execFileSync(join(bin, 'initdb'), flags, { ...user, cwd: home, stdio: ['ignore', 'ignore', 'inherit'] });
+};
+
+const urlOf = (home: string, database: string): string =>
+  `postgresql:///${database}?host=${encodeURIComponent(home)}&user=postgres`;
+
+const runSql = async (url: string, text: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+};
+
+// The socket appears a moment before connections are taken, so the wait is for an answer.
+const waitForAnswer = async (url: string): Promise<void> => {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await runSql(url, 'select 1');
+    } catch (error) {
+      if (tries === 200) throw error;
+      await delay(50);
+    }
+  }
+};
+
+export const startPostgres = async (): Promise<TestPostgres> => {
+  const bin = dirname(requireTool('postgres'));
+  const home = mkdtempSync(join(tmpdir(), 'underpass-postgres-'));
+  const user = runAs();
+  initCluster(bin, home, user);
+  const flags = ['-D', join(home, 'data'), '-k', home, '-c', 'listen_addresses=', '-c', 'fsync=off'];
+  const server = spawn(join(bin, 'postgres'), flags, { ...user, cwd: home, stdio: 'ignore' });
+  await waitForAnswer(urlOf(home, 'postgres'));
+  let count = 0;
+  return {
+    createDatabase: async () => {
+      const name = `test_${++count}`;
+      await runSql(urlOf(home, 'postgres'), `create database ${name}`);
+      return urlOf(home, name);
+    },
+    close: async () => {
+      server.kill('SIGINT');
+      await once(server, 'exit');
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+};
