@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import type { ConnectedClient, EdgeHealth } from '@underpass/rules/resource.ts';
 import type { FeedCertificate, FeedPeer } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
 import type { Logger } from 'pino';
@@ -12,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import type { EdgeReport } from './edge-view.ts';
 import { createHistory } from './history.ts';
 import { createMinuteTally } from './minute-tally.ts';
-import type { ConnectedClient, EdgeHealth, FeedPort } from './port.ts';
+import type { FeedPort } from './port.ts';
 import { createPresenceBoard } from './presence-board.ts';
 import { createRefresh } from './refresh.ts';
 import { createRegionFeed, type RegionFeed } from './region-feed.ts';
