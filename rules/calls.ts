@@ -6,7 +6,7 @@ import type { Action } from './permission.ts';
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** `?` behind a type: the field may be missing. */
-export type FieldType = 'string' | 'string?' | 'strings' | 'boolean' | 'boolean?' | 'number?' | 'quotas?';
+export type FieldType = 'string' | 'string?' | 'strings' | 'strings?' | 'boolean' | 'boolean?' | 'number?' | 'quotas?';
 
 export type Payload = {
   readonly kind: 'json' | 'form' | 'multipart';
@@ -25,6 +25,8 @@ export interface Call {
   readonly answer: string | null;
   /** An action of permission.ts means the caller's role in the project of the query. */
   readonly who: 'anyone' | 'user' | 'operator' | Action;
+  /** Only a signed-in browser may call it: an API token is refused. */
+  readonly session?: true;
   /** What callers must know of its failures. */
   readonly errors: string;
 }
@@ -170,7 +172,14 @@ export const specCalls = {
     method: 'POST',
     path: '/api/tunnels',
     query: project,
-    payload: json({ name: 'string', region: 'string', ingressDomains: 'strings', proxyProtocol: 'string', type: 'string' }),
+    // Empty `ingressDomains` of an http tunnel asks for a generated name.
+    payload: json({
+      name: 'string',
+      region: 'string',
+      ingressDomains: 'strings?',
+      proxyProtocol: 'string?',
+      type: 'string?',
+    }),
     answer: 'Tunnel',
     who: 'tunnel.create',
     errors: '409: the name or an ingress domain is taken',
@@ -179,7 +188,7 @@ export const specCalls = {
     method: 'PATCH',
     path: '/api/tunnels/:name',
     query: project,
-    payload: json({ ingressDomains: 'strings', proxyProtocol: 'string', securityGroup: 'string' }),
+    payload: json({ ingressDomains: 'strings?', proxyProtocol: 'string?', securityGroup: 'string?' }),
     answer: 'Tunnel',
     who: 'tunnel.update',
     errors: '409: an ingress domain is taken',
@@ -260,6 +269,19 @@ export const specCalls = {
 
 /** What users expect beside it: members, sessions, API tokens, audit, live status, sign-in from a terminal. */
 export const moreCalls = {
+  /**
+   * Whether the browser that holds the link is the one that asked for it: only then does the page redeem it by itself.
+   * Consumes nothing and tells nothing of a link that is not its own.
+   */
+  checkLoginLink: {
+    method: 'POST',
+    path: '/auth/link',
+    query: [],
+    payload: form({ token: 'string' }),
+    answer: 'LoginLinkCheck',
+    who: 'anyone',
+    errors: noErrors,
+  },
   logOutByPost: {
     method: 'POST',
     path: '/auth/logout',
@@ -303,6 +325,7 @@ export const moreCalls = {
     payload: json({ name: 'string' }),
     answer: 'Project',
     who: 'user',
+    session: true,
     errors: badField,
   },
   renameProject: {
@@ -375,6 +398,7 @@ export const moreCalls = {
     payload: json({ token: 'string' }),
     answer: 'Project',
     who: 'user',
+    session: true,
     errors: '400: invalid, used, expired, or for another e-mail',
   },
   listSessions: {
@@ -384,6 +408,7 @@ export const moreCalls = {
     payload: null,
     answer: 'Session[]',
     who: 'user',
+    session: true,
     errors: noErrors,
   },
   deleteSession: {
@@ -393,6 +418,7 @@ export const moreCalls = {
     payload: null,
     answer: null,
     who: 'user',
+    session: true,
     errors: noErrors,
   },
   listApiTokens: {
@@ -411,6 +437,7 @@ export const moreCalls = {
     payload: json({ name: 'string', role: 'string', expiresInDays: 'number?' }),
     answer: 'NewApiToken',
     who: 'api-token.create',
+    session: true,
     errors: "403: a role above the caller's own",
   },
   deleteApiToken: {
@@ -420,6 +447,7 @@ export const moreCalls = {
     payload: null,
     answer: null,
     who: 'api-token.delete',
+    session: true,
     errors: notHere,
   },
   listAudit: {
@@ -501,6 +529,7 @@ export const moreCalls = {
     payload: null,
     answer: 'Device',
     who: 'user',
+    session: true,
     errors: '404: no such code waits',
   },
   decideDevice: {
@@ -510,6 +539,7 @@ export const moreCalls = {
     payload: json({ approve: 'boolean', project: 'string', role: 'string' }),
     answer: null,
     who: 'user',
+    session: true,
     errors: '404: no such code waits',
   },
   listReleases: {
@@ -541,6 +571,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'OperatorRegistration[]',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   approveRegistration: {
@@ -550,6 +581,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'OperatorRegistration',
     who: 'operator',
+    session: true,
     errors: '409: already decided',
   },
   rejectRegistration: {
@@ -559,6 +591,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'OperatorRegistration',
     who: 'operator',
+    session: true,
     errors: '409: already decided',
   },
   listSubscriptions: {
@@ -568,6 +601,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'Subscription[]',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   createSubscription: {
@@ -577,6 +611,7 @@ export const operatorCalls = {
     payload: json({ email: 'string', expiresAt: 'string?' }),
     answer: 'Subscription',
     who: 'operator',
+    session: true,
     errors: badField,
   },
   deleteSubscription: {
@@ -586,6 +621,7 @@ export const operatorCalls = {
     payload: null,
     answer: null,
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   importSubscriptions: {
@@ -595,6 +631,7 @@ export const operatorCalls = {
     payload: 'text/csv',
     answer: 'object',
     who: 'operator',
+    session: true,
     errors: badField,
   },
   listUsers: {
@@ -604,6 +641,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'OperatorUser[]',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   changeUser: {
@@ -613,6 +651,7 @@ export const operatorCalls = {
     payload: json({ suspended: 'boolean?', operator: 'boolean?' }),
     answer: 'OperatorUser',
     who: 'operator',
+    session: true,
     errors: '409: the last operator',
   },
   listAllProjects: {
@@ -622,6 +661,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'OperatorProject[]',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   changeProject: {
@@ -631,6 +671,7 @@ export const operatorCalls = {
     payload: json({ suspended: 'boolean?', limits: 'quotas?' }),
     answer: 'OperatorProject',
     who: 'operator',
+    session: true,
     errors: badField,
   },
   listAllTunnels: {
@@ -640,6 +681,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'OperatorTunnel[]',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   changeTunnel: {
@@ -649,6 +691,7 @@ export const operatorCalls = {
     payload: json({ suspended: 'boolean' }),
     answer: 'OperatorTunnel',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   listOperatorRegions: {
@@ -658,6 +701,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'OperatorRegion[]',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   createRegion: {
@@ -676,6 +720,7 @@ export const operatorCalls = {
     }),
     answer: 'OperatorRegion',
     who: 'operator',
+    session: true,
     errors: '409: the name is taken',
   },
   changeRegion: {
@@ -685,6 +730,7 @@ export const operatorCalls = {
     payload: json({ description: 'string?', available: 'boolean?', wildcardIngressDomain: 'string?' }),
     answer: 'OperatorRegion',
     who: 'operator',
+    session: true,
     errors: badField,
   },
   deleteRegion: {
@@ -694,6 +740,7 @@ export const operatorCalls = {
     payload: null,
     answer: null,
     who: 'operator',
+    session: true,
     errors: '409: tunnels are in it',
   },
   createRegionKey: {
@@ -703,6 +750,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'RegionKey',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   listEdges: {
@@ -712,6 +760,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'EdgeHealth[]',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   listAbuseReports: {
@@ -721,6 +770,7 @@ export const operatorCalls = {
     payload: null,
     answer: 'AbuseReport[]',
     who: 'operator',
+    session: true,
     errors: noErrors,
   },
   changeAbuseReport: {
@@ -730,6 +780,7 @@ export const operatorCalls = {
     payload: json({ state: 'string' }),
     answer: 'AbuseReport',
     who: 'operator',
+    session: true,
     errors: badField,
   },
 } as const satisfies Readonly<Record<string, Call>>;

@@ -20,6 +20,10 @@ export interface OperatorIdentity {
   readonly companyNumber?: string;
 }
 
+export interface LoginLinkCheck {
+  readonly sameBrowser: boolean;
+}
+
 export type BotCheck =
   | { readonly kind: 'altcha'; readonly challengeUrl: string }
   | { readonly kind: 'turnstile'; readonly siteKey: string };
