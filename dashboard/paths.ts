@@ -29,9 +29,14 @@ export const paths = {
   members: (projectId: string) => inProject(projectId, 'members'),
   tokens: (projectId: string) => inProject(projectId, 'tokens'),
   audit: (projectId: string) => inProject(projectId, 'audit'),
+  settings: (projectId: string) => inProject(projectId, 'settings'),
+  newProject: () => '/new-project',
 
   operator: (page: OperatorPage) => `/operator/${page}`,
 } as const;
+
+/** Search parameter of the tunnels list that opens the New Tunnel panel. */
+export const newTunnelParam = 'new';
 
 export type OperatorPage =
   | 'registrations'

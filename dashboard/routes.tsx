@@ -25,6 +25,16 @@ const publicPages: RouteObject[] = [
 
 const projectPages: RouteObject[] = [
   { path: 'projects/:projectID/dashboard', lazy: () => import('./pages/dashboard/dashboard.tsx') },
+  { path: 'projects/:projectID/domains', lazy: () => import('./pages/domains/domains.tsx') },
+  { path: 'projects/:projectID/domains/:name', lazy: () => import('./pages/domains/domain.tsx') },
+  { path: 'projects/:projectID/tunnels', lazy: () => import('./pages/tunnels/tunnels.tsx') },
+  { path: 'projects/:projectID/tunnels/:name', lazy: () => import('./pages/tunnel/tunnel.tsx') },
+  { path: 'projects/:projectID/tunnels/:tunnel/domains/:name', lazy: () => import('./pages/domains/tunnel-domain.tsx') },
+  { path: 'projects/:projectID/security-groups', lazy: () => import('./pages/security-groups/security-groups.tsx') },
+  {
+    path: 'projects/:projectID/security-groups/:securityGroup',
+    lazy: () => import('./pages/security-groups/security-group.tsx'),
+  },
 ];
 
 const beyondTheSpec: RouteObject[] = [{ path: 'no-project', lazy: () => import('./pages/no-project.tsx') }];

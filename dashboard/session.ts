@@ -1,9 +1,10 @@
 // Who is signed in and their projects, fetched once and kept until something changes it.
 import type { Project, User } from '@underpass/rules/entity.ts';
+import { selectProject } from '@underpass/rules/project-path.ts';
 import { redirect, useRouteLoaderData } from 'react-router';
 import { getUser, listProjects } from './api/session.ts';
 import { paths } from './paths.ts';
-import { chooseProject, rememberedProject } from './project/selected-project.ts';
+import { rememberedProject } from './project/selected-project.ts';
 
 export interface Session {
   readonly user: User;
@@ -48,7 +49,7 @@ export async function requireSession(): Promise<Session> {
 /** The project of the address, else the selected one. An unknown id in the address is no project: undefined. */
 export function projectOfScreen({ user, projects }: Session, projectId: string | undefined): Project | undefined {
   if (projectId !== undefined) return projects.find((project) => project.id === projectId);
-  return chooseProject(projects, user, rememberedProject());
+  return selectProject(projects, rememberedProject(), user.defaultProject);
 }
 
 /** For components inside the project shell. */

@@ -27,8 +27,3 @@ export function messageOf(error: unknown): string | undefined {
   if (error instanceof Error) return error.message || undefined;
   return undefined;
 }
-
-/** spec 8: some texts are shown with their first letter capitalised. */
-export function capitalise(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}

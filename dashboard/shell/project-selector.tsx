@@ -1,7 +1,8 @@
 // Chooses the project that the screens are about (spec 2, Project selector).
 import type { Project } from '@underpass/rules/entity.ts';
+import { rewriteProjectPath } from '@underpass/rules/project-path.ts';
 import { useLocation, useNavigate, useRevalidator } from 'react-router';
-import { rememberProject, rewriteProjectPath } from '../project/selected-project.ts';
+import { rememberProject } from '../project/selected-project.ts';
 import { Combobox } from '../ui/combobox.tsx';
 
 export function ProjectSelector({

@@ -4,6 +4,7 @@ import { Menu as MenuIcon, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { Link, type LoaderFunctionArgs, Outlet, useLoaderData, useLocation, useNavigation } from 'react-router';
 import { Logo } from '../brand/logo.tsx';
+import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
 import { paths } from '../paths.ts';
 import { rememberProject } from '../project/selected-project.ts';
 import { projectOfScreen, requireSession, type ShellData } from '../session.ts';
@@ -47,12 +48,22 @@ export function Component() {
           <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">
             <div className="mx-auto max-w-6xl">
               <OfflineNotice />
-              {unknownProject ? <ErrorPanel message="This project does not exist, or you are not a member of it." /> : <Outlet />}
+              <Page project={project} unknownProject={unknownProject} />
             </div>
           </main>
         </div>
       </ToastArea>
     </CSPProvider>
+  );
+}
+
+function Page({ project, unknownProject }: Pick<LoaderData, 'project' | 'unknownProject'>) {
+  if (unknownProject) return <ErrorPanel message="This project does not exist, or you are not a member of it." />;
+  if (!project) return <Outlet />;
+  return (
+    <LiveTunnelsProvider key={project.id} projectId={project.id}>
+      <Outlet />
+    </LiveTunnelsProvider>
   );
 }
 

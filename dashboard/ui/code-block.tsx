@@ -1,53 +1,70 @@
 // Code on a dark ground in both themes. Plain at once; coloured when the highlighter has arrived (shiki, loaded on demand).
-// Tokens are React spans with classless colours set through the CSSOM, so the strict CSP stands.
+// Tokens are React spans whose colours are set through the CSSOM, so the strict CSP stands.
 import { useEffect, useState } from 'react';
 import type { HighlightedLine, Language } from './highlight.ts';
 
-export interface CodeBlockProps {
-  readonly code: string;
+export interface CodeSection {
   readonly language: Language;
+  readonly text: string;
+}
+
+export interface CodeBlockProps {
+  /** Text whose language changes comes in several sections; each is coloured by its own grammar. */
+  readonly sections: readonly CodeSection[];
   /** Names the block for screen readers. */
   readonly label: string;
 }
 
-export function CodeBlock({ code, language, label }: CodeBlockProps) {
-  const lines = useHighlight(code, language);
+export function CodeBlock({ sections, label }: CodeBlockProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls has to be reachable by keyboard (WCAG 2.1.1).
     <section tabIndex={0} aria-label={label} className="overflow-x-auto rounded-md bg-bar scheme-dark">
       <pre className="w-max p-4 font-mono text-sm text-ink">
-        <code>{lines ? lines.map(renderLine) : code}</code>
+        <code>
+          {sections.map((section, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a section has no identity but its place.
+            <Section key={index} section={section} />
+          ))}
+        </code>
       </pre>
     </section>
   );
 }
 
-function renderLine(line: HighlightedLine, index: number) {
-  return (
+/** While the colours of a changed text are on their way, its old lines keep theirs where they are the same. */
+function Section({ section }: { readonly section: CodeSection }) {
+  const known = useHighlight(section);
+  return section.text.split('\n').map((line, index, all) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a line has no identity but its place.
     <span key={index}>
-      {line.map((token, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the same for a token.
-        <span key={at} style={{ color: token.color }}>
-          {token.text}
-        </span>
-      ))}
-      {'\n'}
+      {known?.get(line)?.map(renderToken) ?? line}
+      {index < all.length - 1 && '\n'}
+    </span>
+  ));
+}
+
+function renderToken(token: HighlightedLine[number], index: number) {
+  return (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a token has no identity but its place.
+    <span key={index} style={{ color: token.color }}>
+      {token.text}
     </span>
   );
 }
 
-function useHighlight(code: string, language: Language): readonly HighlightedLine[] | undefined {
-  const [result, setResult] = useState<{ code: string; lines: readonly HighlightedLine[] }>();
+function useHighlight({ text, language }: CodeSection): ReadonlyMap<string, HighlightedLine> | undefined {
+  const [lines, setLines] = useState<ReadonlyMap<string, HighlightedLine>>();
   useEffect(() => {
     let stale = false;
     import('./highlight.ts')
-      .then(({ highlight }) => highlight(code, language))
-      .then((lines) => stale || setResult({ code, lines }))
+      .then(({ highlight }) => highlight(text, language))
+      .then((coloured) => stale || setLines(new Map(coloured.map((line) => [textOf(line), line]))))
       .catch((error: unknown) => console.error('Highlighting failed', error));
     return () => {
       stale = true;
     };
-  }, [code, language]);
-  return result?.code === code ? result.lines : undefined;
+  }, [text, language]);
+  return lines;
 }
+
+const textOf = (line: HighlightedLine) => line.map((token) => token.text).join('');

@@ -34,13 +34,15 @@ export interface DataTableProps<Row> {
   readonly searchLabel?: string;
   readonly initialSort?: Sort;
   readonly toolbar?: ReactNode;
+  /** Inside a card, which has the border. */
+  readonly bare?: boolean;
 }
 
 /** Below this many rows a search field is noise. */
 const SEARCH_FROM_ROWS = 8;
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowKey, rowTo, searchText, searchLabel = 'Search', toolbar } = props;
+  const { label, columns, rows, rowKey, rowTo, searchText, searchLabel = 'Search', toolbar, bare = false } = props;
   const [query, setQuery] = useState('');
   const [sort, setSort] = useState<Sort | undefined>(props.initialSort);
   const deferredQuery = useDeferredValue(query);
@@ -53,7 +55,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <div className="grid gap-3">
       {(searchable || toolbar) && (
-        <div className="flex flex-wrap items-center gap-3">
+        <div className={clsx('flex flex-wrap items-center gap-3', bare && 'px-4 pt-4 sm:px-5')}>
           {searchable && <SearchField label={searchLabel} value={query} onChange={setQuery} />}
           {toolbar}
           <p role="status" className="ml-auto text-sm text-ink-soft tabular">
@@ -61,7 +63,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </p>
         </div>
       )}
-      <table aria-label={label} style={{ '--columns': template } as CSSProperties} className="block rounded-lg border bg-surface">
+      <table
+        aria-label={label}
+        style={{ '--columns': template } as CSSProperties}
+        className={clsx('block', !bare && 'rounded-lg border bg-surface')}
+      >
         <HeaderRow columns={columns} sort={sort} onSort={(key) => setSort(nextSort(sort, key))} />
         <tbody className="block">
           {shown.map((row) => (

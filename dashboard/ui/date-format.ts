@@ -1,22 +1,20 @@
-// Dates on the screen: en-US with month name, time and seconds (spec 9), and the same moment with its zone for the hover.
-
-const LIST = { year: 'numeric', month: 'long', day: 'numeric', hour: 'numeric', minute: '2-digit', second: '2-digit' } as const;
+// Dates on the screen: the spec's format in the reader's zone, and for the hover the same moment with its zone and in UTC.
+import { formatDate } from '@underpass/rules/date.ts';
 
 export interface DateText {
   readonly text: string;
   readonly title: string;
 }
 
-/** zone: an IANA name; the reader's own unless told. */
-export function formatDateTime(at: string, zone?: string): DateText {
+export function formatDateTime(at: string, timeZone = readersZone()): DateText {
   const moment = new Date(at);
-  if (Number.isNaN(moment.getTime())) return { text: at, title: at };
-  const timeZone = zone === undefined ? {} : { timeZone: zone };
-  return {
-    text: new Intl.DateTimeFormat('en-US', { ...LIST, ...timeZone }).format(moment),
-    title: new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeStyle: 'long', ...timeZone }).format(moment),
-  };
+  const text = formatDate(at, timeZone);
+  if (Number.isNaN(moment.getTime())) return { text, title: text };
+  const local = new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeStyle: 'medium', timeZone }).format(moment);
+  return { text, title: `${local} (${timeZone}) · ${moment.toISOString()}` };
 }
+
+const readersZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const UNITS = [
   ['day', 86_400],

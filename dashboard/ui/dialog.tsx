@@ -10,6 +10,8 @@ export interface DialogProps {
   readonly description?: ReactNode;
   /** The row of buttons, the answer last. */
   readonly actions?: ReactNode;
+  /** The content brings its own padding and its own foot: a form around both. */
+  readonly flush?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
   readonly children?: ReactNode;
   readonly className?: string;
@@ -18,7 +20,17 @@ export interface DialogProps {
 export const backdropClass =
   'fixed inset-0 z-40 bg-veil transition-opacity duration-200 data-ending-style:opacity-0 data-starting-style:opacity-0';
 
-export function Dialog({ open, onOpenChange, title, description, actions, initialFocus, children, className }: DialogProps) {
+export function Dialog({
+  open,
+  onOpenChange,
+  title,
+  description,
+  actions,
+  initialFocus,
+  flush = false,
+  children,
+  className,
+}: DialogProps) {
   return (
     <Base.Root open={open} onOpenChange={onOpenChange}>
       <Base.Portal>
@@ -37,8 +49,9 @@ export function Dialog({ open, onOpenChange, title, description, actions, initia
                 <Base.Title className="text-xl font-bold">{title}</Base.Title>
                 {description && <Base.Description className="text-base text-ink-soft">{description}</Base.Description>}
               </div>
-              {children}
+              {!flush && children}
             </div>
+            {flush && children}
             {actions && <DialogActions>{actions}</DialogActions>}
           </Base.Popup>
         </Base.Viewport>

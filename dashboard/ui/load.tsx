@@ -9,14 +9,32 @@ export interface LoadProps<T> {
   readonly promise: Promise<T>;
   /** As tall as what comes, so that nothing jumps. */
   readonly fallback?: ReactNode;
+  /** Above the spinner, where the page's head comes with the data. */
+  readonly fallbackHeader?: ReactNode;
   /** Instead of the generic error panel. */
   readonly failed?: ReactNode;
+  /** The same above the error panel. */
+  readonly failedHeader?: ReactNode;
   readonly children: (value: T) => ReactNode;
 }
 
-export function Load<T>({ promise, fallback = <LoadingArea />, failed = <LoadFailed />, children }: LoadProps<T>) {
+export function Load<T>({
+  promise,
+  fallback = <LoadingArea />,
+  fallbackHeader,
+  failedHeader,
+  failed = <LoadFailed header={failedHeader} />,
+  children,
+}: LoadProps<T>) {
   return (
-    <Suspense fallback={fallback}>
+    <Suspense
+      fallback={
+        <>
+          {fallbackHeader}
+          {fallback}
+        </>
+      }
+    >
       <Await resolve={promise as T} errorElement={failed}>
         {children as (value: Awaited<T>) => ReactNode}
       </Await>
@@ -24,8 +42,13 @@ export function Load<T>({ promise, fallback = <LoadingArea />, failed = <LoadFai
   );
 }
 
-function LoadFailed() {
+function LoadFailed({ header }: { readonly header: ReactNode }) {
   const error = useAsyncError();
   const { revalidate, state } = useRevalidator();
-  return <ErrorPanel message={messageOf(error)} onRetry={() => revalidate()} busy={state === 'loading'} />;
+  return (
+    <>
+      {header}
+      <ErrorPanel message={messageOf(error)} onRetry={() => revalidate()} busy={state === 'loading'} />
+    </>
+  );
 }

@@ -1,8 +1,125 @@
-// The first page of a project.
-import { useProject } from '../../session.ts';
+// The first page of a project: how much there is, and where to read on (spec 2, Dashboard).
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { type DashboardSums, dashboardLabels, sumDashboard } from '@underpass/rules/metrics.ts';
+import { may, roleLabels } from '@underpass/rules/permission.ts';
+import { text } from '@underpass/rules/text.ts';
+import { type Tip, tips } from '@underpass/rules/tips.ts';
+import { ArrowUpRight, Plus } from 'lucide-react';
+import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
+import { listDomains } from '../../api/domains.ts';
+import { listTunnels } from '../../api/tunnels.ts';
+import { useLiveTunnels } from '../../live/live-tunnels.tsx';
+import { newTunnelParam, paths } from '../../paths.ts';
+import { useProject, useShell } from '../../session.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Banner } from '../../ui/banner.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { Figures } from '../../ui/figures.tsx';
+import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 
+export function loader({ params, request }: LoaderFunctionArgs) {
+  const project = params.projectID!;
+  return { lists: Promise.all([listTunnels(project, request.signal), listDomains(project, request.signal)]) };
+}
+
+type Lists = Awaited<ReturnType<typeof loader>['lists']>;
+
 export function Component() {
+  const { lists } = useLoaderData<typeof loader>();
+  const { user } = useShell();
   const project = useProject();
-  return <PageHeader title="Dashboard" subtitle={`Project: ${project.name}`} />;
+  return (
+    <>
+      <PageHeader
+        title={text.home.welcome(user.firstName)}
+        subtitle={
+          <span className="inline-flex flex-wrap items-center gap-2">
+            {text.home.project(project.name)}
+            {project.role && <Badge>{roleLabels[project.role]}</Badge>}
+          </span>
+        }
+        actions={
+          may(project.role, 'tunnel.create') && (
+            <ButtonLink
+              variant="primary"
+              to={`${paths.tunnels(project.id)}?${newTunnelParam}`}
+              icon={<Plus aria-hidden="true" />}
+            >
+              {text.tunnels.add}
+            </ButtonLink>
+          )
+        }
+      />
+      <section aria-label="Metrics" className="mb-8">
+        <Load promise={lists} fallback={<SumsView sums={undefined} />} failed={<MetricsFailed />}>
+          {(loaded) => <LiveSums lists={loaded} />}
+        </Load>
+      </section>
+      <Tips />
+    </>
+  );
+}
+
+function LiveSums({ lists: [tunnels, domains] }: { readonly lists: Lists }) {
+  const live: readonly Tunnel[] = useLiveTunnels(tunnels);
+  return <SumsView sums={sumDashboard(live, domains)} />;
+}
+
+const ORDER = [
+  'tunnels',
+  'verifiedDomains',
+  'upstreamDomains',
+  'connectedClients',
+] as const satisfies readonly (keyof DashboardSums)[];
+
+/** Without sums the same row with nothing in it: it does not move when they come. */
+function SumsView({ sums }: { readonly sums: DashboardSums | undefined }) {
+  return (
+    <div aria-busy={sums === undefined} className="rounded-lg border bg-surface">
+      <Figures figures={ORDER.map((key) => ({ label: dashboardLabels[key], value: sums ? String(sums[key]) : '–' }))} />
+    </div>
+  );
+}
+
+function MetricsFailed() {
+  const { revalidate, state } = useRevalidator();
+  const retry = (
+    <Button size="sm" busy={state === 'loading'} onClick={() => revalidate()}>
+      {text.error.retry}
+    </Button>
+  );
+  return <Banner tone="danger" title={text.error.metrics} action={retry} />;
+}
+
+function Tips() {
+  return (
+    <section aria-labelledby="tips">
+      <h2 id="tips" className="mb-3 text-lg font-bold">
+        Tips
+      </h2>
+      <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
+        {tips.map((tip) => (
+          <TipCard key={tip.url} tip={tip} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function TipCard({ tip }: { readonly tip: Tip }) {
+  return (
+    <li className="group relative rounded-lg border bg-surface p-4 transition-colors hover:bg-hover">
+      <a
+        href={tip.url}
+        target="_blank"
+        rel="noreferrer"
+        className="flex items-center justify-between gap-2 font-semibold after:absolute after:inset-0 after:rounded-lg"
+      >
+        {tip.title}
+        <ArrowUpRight aria-hidden="true" className="size-4 shrink-0 text-ink-faint group-hover:text-accent-ink" />
+      </a>
+      <p className="mt-1 text-sm text-ink-soft">{tip.text}</p>
+    </li>
+  );
 }

@@ -1,0 +1,92 @@
+// Follows a project's tunnels: by server-sent events, by polling where those do not come through, and not at all while the tab is hidden.
+import { listTunnels } from '../api/tunnels.ts';
+import { type LiveTunnel, parseLiveTunnel } from './live-tunnel.ts';
+
+const POLL_MS = 10_000;
+/** While polling, events are tried again this often. */
+const EVENTS_RETRY_MS = 60_000;
+/** EventSource reconnects by itself; after so many failures in a row something between us refuses it. */
+const FAILURES_BEFORE_POLLING = 3;
+
+export interface LiveFeedHandlers {
+  readonly onTunnel: (tunnel: LiveTunnel) => void;
+  /** The feed begins or comes back: what was missed has to be loaded. */
+  readonly onCaughtUp: () => void;
+}
+
+/** Runs until the returned function is called. */
+export function followTunnels(projectId: string, handlers: LiveFeedHandlers): () => void {
+  let stop: (() => void) | undefined;
+  const restart = () => {
+    stop?.();
+    stop = document.hidden ? undefined : run(projectId, handlers);
+  };
+  const onVisibility = () => {
+    restart();
+    if (!document.hidden) handlers.onCaughtUp();
+  };
+  document.addEventListener('visibilitychange', onVisibility);
+  restart();
+  return () => {
+    document.removeEventListener('visibilitychange', onVisibility);
+    stop?.();
+  };
+}
+
+function run(projectId: string, handlers: LiveFeedHandlers): () => void {
+  const controller = new AbortController();
+  let stopEvents = () => {};
+  const poll = () => {
+    stopEvents = () => {};
+    void pollTunnels(projectId, handlers, controller.signal).then(() => {
+      if (!controller.signal.aborted) stopEvents = openEvents(projectId, handlers, poll);
+    });
+  };
+  stopEvents = openEvents(projectId, handlers, poll);
+  return () => {
+    controller.abort();
+    stopEvents();
+  };
+}
+
+function openEvents(projectId: string, handlers: LiveFeedHandlers, onGivenUp: () => void): () => void {
+  const source = new EventSource(`/api/events?${new URLSearchParams({ project: projectId })}`);
+  let failures = 0;
+  source.addEventListener('tunnel', (event) => {
+    const tunnel = parseLiveTunnel(event.data);
+    if (tunnel) handlers.onTunnel(tunnel);
+  });
+  source.addEventListener('open', () => {
+    if (failures > 0) handlers.onCaughtUp();
+    failures = 0;
+  });
+  source.addEventListener('error', () => {
+    failures++;
+    if (source.readyState !== EventSource.CLOSED && failures < FAILURES_BEFORE_POLLING) return;
+    source.close();
+    onGivenUp();
+  });
+  return () => source.close();
+}
+
+/** Ends after EVENTS_RETRY_MS, or when aborted. */
+async function pollTunnels(projectId: string, handlers: LiveFeedHandlers, signal: AbortSignal): Promise<void> {
+  for (let waited = 0; waited < EVENTS_RETRY_MS && !signal.aborted; waited += POLL_MS) {
+    try {
+      for (const tunnel of await listTunnels(projectId, signal)) handlers.onTunnel(tunnel);
+    } catch {
+      // The next round asks again; a session that ended has been told by the call itself.
+    }
+    await waitFor(POLL_MS, signal);
+  }
+}
+
+function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,43 @@
+// What changes on a tunnel by itself, and how it is laid over what was loaded. Pure.
+import type { Tunnel, TunnelMetrics, TunnelStatus } from '@underpass/rules/entity.ts';
+
+/** The data of one `tunnel` event of /api/events. */
+export interface LiveTunnel {
+  readonly name: string;
+  readonly status: TunnelStatus;
+  readonly connectedClients?: number;
+  readonly metrics?: TunnelMetrics;
+}
+
+/** The same object where nothing changed, so that its row is not drawn again. */
+export function applyLive(tunnel: Tunnel, live: LiveTunnel | undefined): Tunnel {
+  if (!live || isSame(tunnel, live)) return tunnel;
+  return {
+    ...tunnel,
+    status: live.status,
+    ...(live.connectedClients === undefined ? {} : { connectedClients: live.connectedClients }),
+    ...(live.metrics === undefined ? {} : { metrics: live.metrics }),
+  };
+}
+
+function isSame(tunnel: Tunnel, live: LiveTunnel): boolean {
+  return (
+    tunnel.status === live.status &&
+    (live.connectedClients === undefined || tunnel.connectedClients === live.connectedClients) &&
+    (live.metrics === undefined || areSameMetrics(tunnel.metrics, live.metrics))
+  );
+}
+
+function areSameMetrics(a: TunnelMetrics | undefined, b: TunnelMetrics): boolean {
+  return a !== undefined && a.rx === b.rx && a.tx === b.tx && a.tcpConnectionRate === b.tcpConnectionRate;
+}
+
+/** Text of an event to its data; undefined where it is none. */
+export function parseLiveTunnel(text: string): LiveTunnel | undefined {
+  try {
+    const value = JSON.parse(text) as LiveTunnel;
+    return typeof value?.name === 'string' && typeof value.status === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+// Deletes a domain. Its failure shows the response text with a capital first letter (spec 8).
+import type { Domain } from '@underpass/rules/entity.ts';
+import { capitaliseFirst, text } from '@underpass/rules/text.ts';
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { useNavigate } from 'react-router';
+import { deleteDomain } from '../../api/domains.ts';
+import { messageOf } from '../../api/error.ts';
+import { useTask } from '../../api/use-task.ts';
+import { paths } from '../../paths.ts';
+import { useProject } from '../../session.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { NamedThing } from '../../ui/named-thing.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+export function DeleteDomain({ domain }: { readonly domain: Domain }) {
+  const project = useProject();
+  const navigate = useNavigate();
+  const [open, setOpen] = useState(false);
+  const task = useTask(async () => {
+    await deleteDomain(project.id, domain.apexName);
+    toast.done(`Domain ${domain.apexName} deleted.`);
+    navigate(paths.domains(project.id));
+  });
+  const onOpenChange = (opens: boolean) => {
+    task.dismiss();
+    setOpen(opens);
+  };
+  return (
+    <>
+      <Button icon={<Trash2 aria-hidden="true" />} onClick={() => onOpenChange(true)}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        open={open}
+        onOpenChange={onOpenChange}
+        title="Delete Domain"
+        warning="The project no longer owns this domain. To use it again it has to be verified again."
+        confirmLabel="Delete"
+        busy={task.busy}
+        onConfirm={task.run}
+      >
+        <NamedThing name={domain.apexName} />
+        {task.error !== undefined && (
+          <Banner tone="danger">{capitaliseFirst(messageOf(task.error) ?? text.error.fallback)}</Banner>
+        )}
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+// One domain by its name (spec 2, Domain detail).
+import type { Domain } from '@underpass/rules/entity.ts';
+import { may } from '@underpass/rules/permission.ts';
+import { type LoaderFunctionArgs, useLoaderData, useParams } from 'react-router';
+import { getDomain } from '../../api/domains.ts';
+import { useProject } from '../../session.ts';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { useBack } from './back.ts';
+import { DeleteDomain } from './delete-domain.tsx';
+import { VerificationCard } from './verification-card.tsx';
+import { VerifiedBadge } from './verified-badge.tsx';
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { domain: getDomain(params.projectID!, params.name!, request.signal) };
+}
+
+export function Component() {
+  const { domain } = useLoaderData<typeof loader>();
+  const { name = '' } = useParams();
+  const back = useBack();
+  const header = <PageHeader title={name} back={back} />;
+  return (
+    <Load promise={domain} fallbackHeader={header} failedHeader={header}>
+      {(loaded) => <DomainView domain={loaded} back={back} />}
+    </Load>
+  );
+}
+
+function DomainView({ domain, back }: { readonly domain: Domain; readonly back: string }) {
+  const project = useProject();
+  return (
+    <>
+      <PageHeader
+        title={domain.apexName}
+        back={back}
+        badges={<VerifiedBadge verified={domain.verified} />}
+        actions={may(project.role, 'domain.delete') && <DeleteDomain domain={domain} />}
+      />
+      {domain.verified ? (
+        <p className="max-w-2xl text-ink-soft">
+          The domain is verified. Tunnels of this project can use it and every name under it. Keep the TXT record: it is looked up
+          again once a day.
+        </p>
+      ) : (
+        <div className="max-w-3xl">
+          <VerificationCard domain={domain} />
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,108 @@
+// The domains of a project (spec 2, Domains list).
+import { verificationRecord } from '@underpass/rules/dns-record.ts';
+import type { Domain } from '@underpass/rules/entity.ts';
+import { may } from '@underpass/rules/permission.ts';
+import { text } from '@underpass/rules/text.ts';
+import { ChevronRight, Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { listDomains } from '../../api/domains.ts';
+import { NoDomainsIllustration } from '../../brand/illustrations/no-domains.tsx';
+import { useProject } from '../../session.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { AddDomainDialog } from './add-domain-dialog.tsx';
+import { VerifiedBadge } from './verified-badge.tsx';
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { domains: listDomains(params.projectID!, request.signal) };
+}
+
+export function Component() {
+  const { domains } = useLoaderData<typeof loader>();
+  const project = useProject();
+  const [adding, setAdding] = useState(false);
+  const add = may(project.role, 'domain.create') && (
+    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setAdding(true)}>
+      Add Domain
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title="Domains" subtitle="Names that this project owns and tunnels can be reached under." actions={add} />
+      <Load promise={domains}>{(loaded) => <DomainList domains={loaded} add={add} />}</Load>
+      <AddDomainDialog open={adding} onOpenChange={setAdding} />
+    </>
+  );
+}
+
+function DomainList({ domains, add }: { readonly domains: readonly Domain[]; readonly add: ReactNode }) {
+  if (domains.length === 0) {
+    return (
+      <EmptyState
+        title={text.domains.emptyTitle}
+        text={text.domains.empty}
+        action={add}
+        illustration={<NoDomainsIllustration />}
+      />
+    );
+  }
+  return (
+    <DataTable
+      label="Domains"
+      columns={columns}
+      rows={domains}
+      rowKey={(domain) => domain.apexName}
+      rowTo={(domain) => encodeURIComponent(domain.apexName)}
+      searchText={(domain) => domain.apexName}
+      searchLabel="Search domains"
+      initialSort={{ key: 'domain', direction: 'ascending' }}
+    />
+  );
+}
+
+const columns: readonly Column<Domain>[] = [
+  {
+    key: 'domain',
+    header: 'Domain',
+    width: 'minmax(0, 1.2fr)',
+    cell: (domain) => domain.apexName,
+    sortBy: (domain) => domain.apexName,
+  },
+  {
+    key: 'status',
+    header: 'Status',
+    width: '8rem',
+    cell: (domain) => <VerifiedBadge verified={domain.verified} />,
+    sortBy: (domain) => Number(domain.verified),
+  },
+  {
+    key: 'challenge',
+    header: 'DNS TXT Record Challenge',
+    width: 'minmax(0, 2fr)',
+    cell: (domain) => <Challenge domain={domain} />,
+  },
+  {
+    key: 'details',
+    header: 'Details',
+    width: '3.5rem',
+    align: 'end',
+    cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
+  },
+];
+
+function Challenge({ domain }: { readonly domain: Domain }) {
+  const { value } = verificationRecord(domain.challenge);
+  return (
+    <span className="flex items-center gap-1">
+      <span className="min-w-0 truncate font-mono text-sm" title={value}>
+        {value}
+      </span>
+      <CopyButton text={value} what={`TXT record of ${domain.apexName}`} />
+    </span>
+  );
+}

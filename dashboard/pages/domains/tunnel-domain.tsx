@@ -1,0 +1,126 @@
+// A domain opened through one of its tunnels: proof of ownership, and the record that points at the data plane.
+import { ingressRecord } from '@underpass/rules/dns-record.ts';
+import type { Domain, IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
+import { RefreshCw } from 'lucide-react';
+import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
+import { getDomain } from '../../api/domains.ts';
+import { ApiError } from '../../api/error.ts';
+import { getTunnel } from '../../api/tunnels.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { Ring } from '../../ui/spinner.tsx';
+import { type DnsChecks, useDnsChecks } from '../tunnel/dns-checks.ts';
+import { useBack } from './back.ts';
+import { DnsRecordView } from './dns-record-view.tsx';
+import { VerificationCard } from './verification-card.tsx';
+import { VerifiedBadge } from './verified-badge.tsx';
+
+interface Loaded {
+  readonly tunnel: Tunnel;
+  readonly ingressDomain: IngressDomain;
+  /** undefined where the project has no record of the apex, or the name is a generated one. */
+  readonly domain: Domain | undefined;
+}
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { loaded: load(params.projectID!, params.tunnel!, params.name!, request.signal) };
+}
+
+async function load(project: string, tunnelName: string, name: string, signal: AbortSignal): Promise<Loaded> {
+  const tunnel = await getTunnel(project, tunnelName, signal);
+  const ingressDomain = tunnel.ingressDomains.find((domain) => domain.name === name);
+  if (!ingressDomain) throw new ApiError(404, `Tunnel '${tunnelName}' has no ingress domain '${name}'.`);
+  const needsProof = !ingressDomain.verified && ingressDomain.apexName !== '';
+  return { tunnel, ingressDomain, domain: needsProof ? await getDomain(project, ingressDomain.apexName, signal) : undefined };
+}
+
+export function Component() {
+  const { loaded } = useLoaderData<typeof loader>();
+  const { name = '' } = useParams();
+  const back = useBack();
+  const header = <PageHeader title={name} back={back} />;
+  return (
+    <Load promise={loaded} fallbackHeader={header} failedHeader={header}>
+      {(data) => <TunnelDomainView loaded={data} back={back} />}
+    </Load>
+  );
+}
+
+function TunnelDomainView({
+  loaded: { tunnel, ingressDomain, domain },
+  back,
+}: {
+  readonly loaded: Loaded;
+  readonly back: string;
+}) {
+  return (
+    <>
+      <PageHeader
+        title={ingressDomain.name}
+        back={back}
+        badges={<VerifiedBadge verified={ingressDomain.verified} />}
+        subtitle={`Ingress domain of tunnel ${tunnel.name}`}
+      />
+      <div className="grid max-w-3xl gap-5">
+        {domain && <VerificationCard domain={domain} />}
+        {ingressDomain.apexName !== '' && <DnsCard tunnel={tunnel} domain={ingressDomain} />}
+      </div>
+    </>
+  );
+}
+
+function DnsCard({ tunnel, domain }: { readonly tunnel: Tunnel; readonly domain: IngressDomain }) {
+  const { revalidate } = useRevalidator();
+  const checks = useDnsChecks({ dataPlaneHost: tunnel.dataPlaneHost, ingressDomains: [domain] });
+  const refresh = () => {
+    checks.reload();
+    revalidate();
+  };
+  const record = ingressRecord(domain, { host: tunnel.dataPlaneHost, ips: checks.dataPlaneIps });
+  return (
+    <Card
+      title="DNS configuration"
+      description="This record leads visitors to the data plane."
+      actions={
+        <>
+          <DnsBadge checks={checks} name={domain.name} />
+          <Button size="sm" icon={<RefreshCw aria-hidden="true" />} busy={checks.busy} onClick={refresh}>
+            Refresh
+          </Button>
+        </>
+      }
+    >
+      {record ? (
+        <DnsRecordView record={record} zone={domain.apexName} />
+      ) : (
+        <p className="min-h-52 text-ink-soft">
+          {checks.busy
+            ? 'Looking up the addresses of the data plane.'
+            : 'The addresses of the data plane are not known. Refresh to look them up again.'}
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function DnsBadge({ checks, name }: { readonly checks: DnsChecks; readonly name: string }) {
+  const check = checks.byName.get(name);
+  return (
+    <span role="status">
+      {check === undefined && <Ring />}
+      {check === 'dns_ok' && (
+        <Badge tone="ok" dot="filled">
+          DNS verified
+        </Badge>
+      )}
+      {check === 'no_dns' && (
+        <Badge tone="danger" dot="ring">
+          DNS not configured
+        </Badge>
+      )}
+    </span>
+  );
+}

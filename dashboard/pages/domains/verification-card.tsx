@@ -1,0 +1,43 @@
+// How to prove that a domain is one's own, and the button that has it checked (spec 2, Domain detail).
+import { verificationRecord } from '@underpass/rules/dns-record.ts';
+import type { Domain } from '@underpass/rules/entity.ts';
+import { may } from '@underpass/rules/permission.ts';
+import { RefreshCw } from 'lucide-react';
+import { useRevalidator } from 'react-router';
+import { verifyDomain } from '../../api/domains.ts';
+import { messageOf } from '../../api/error.ts';
+import { useTask } from '../../api/use-task.ts';
+import { useProject } from '../../session.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { DnsRecordView } from './dns-record-view.tsx';
+
+export function VerificationCard({ domain }: { readonly domain: Domain }) {
+  const project = useProject();
+  const { revalidate } = useRevalidator();
+  const task = useTask(async () => {
+    const checked = await verifyDomain(project.id, domain.apexName);
+    if (checked.verified) toast.done(`Domain ${domain.apexName} verified.`);
+    else toast.failed(`Domain ${domain.apexName} is not verified yet.`, 'The TXT record was not found.');
+    await revalidate();
+  });
+  const refresh = may(project.role, 'domain.verify') && (
+    <Button size="sm" icon={<RefreshCw aria-hidden="true" />} busy={task.busy} onClick={task.run}>
+      Refresh
+    </Button>
+  );
+  return (
+    <Card title="Domain verification" description="A TXT record proves that the domain is yours." actions={refresh}>
+      <div className="grid gap-4">
+        {task.error !== undefined && (
+          <Banner tone="danger" title="The domain could not be checked." onDismiss={task.dismiss}>
+            {messageOf(task.error)}
+          </Banner>
+        )}
+        <DnsRecordView record={verificationRecord(domain.challenge)} zone={domain.apexName} />
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,108 @@
+// One security group: its rules, its use, its end (spec 2, Security group detail). Saving and deleting are this route's action.
+import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import { may } from '@underpass/rules/permission.ts';
+import { mayDeleteSecurityGroup } from '@underpass/rules/security-group-name.ts';
+import { text } from '@underpass/rules/text.ts';
+import { Trash2 } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { type ActionFunctionArgs, type LoaderFunctionArgs, redirect, useFetcher, useLoaderData, useParams } from 'react-router';
+import { messageOf } from '../../api/error.ts';
+import { deleteSecurityGroup, getSecurityGroup, updateSecurityGroup } from '../../api/security-groups.ts';
+import { paths } from '../../paths.ts';
+import { useProject } from '../../session.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Load } from '../../ui/load.tsx';
+import { NamedThing } from '../../ui/named-thing.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { AllowListForm } from './allow-list-form.tsx';
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { group: getSecurityGroup(params.projectID!, params.securityGroup!, request.signal) };
+}
+
+export type ActionResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** PATCH saves the list, DELETE ends the group and goes to ../security-groups. A failure is an answer: what was typed stays. */
+export async function action({ params, request }: ActionFunctionArgs) {
+  const project = params.projectID!;
+  const name = params.securityGroup!;
+  try {
+    if (request.method === 'DELETE') await deleteSecurityGroup(project, name);
+    else await updateSecurityGroup(project, name, await request.json());
+  } catch (error) {
+    return { ok: false, message: messageOf(error) ?? text.error.fallback } satisfies ActionResult;
+  }
+  if (request.method !== 'DELETE') return { ok: true } satisfies ActionResult;
+  toast.done(`Security group ${name} deleted.`);
+  return redirect(paths.securityGroups(project));
+}
+
+export function Component() {
+  const { group } = useLoaderData<typeof loader>();
+  const { securityGroup = '' } = useParams();
+  const back = paths.securityGroups(useProject().id);
+  const header = <PageHeader title={securityGroup} back={back} />;
+  return (
+    <Load promise={group} fallbackHeader={header} failedHeader={header}>
+      {(loaded) => <GroupView group={loaded} back={back} />}
+    </Load>
+  );
+}
+
+function GroupView({ group, back }: { readonly group: SecurityGroup; readonly back: string }) {
+  const project = useProject();
+  return (
+    <>
+      <PageHeader
+        title={group.name}
+        back={back}
+        subtitle={text.groups.assigned(group.assignmentCount)}
+        actions={
+          mayDeleteSecurityGroup(group.name) && may(project.role, 'security-group.delete') && <DeleteGroup group={group} />
+        }
+      />
+      <AllowListForm group={group} readOnly={!may(project.role, 'security-group.update')} />
+    </>
+  );
+}
+
+function DeleteGroup({ group }: { readonly group: SecurityGroup }) {
+  const [open, setOpen] = useState(false);
+  const fetcher = useFetcher<ActionResult>();
+  const [dismissed, setDismissed] = useState<ActionResult>();
+  const failure = fetcher.data && !fetcher.data.ok && fetcher.data !== dismissed ? fetcher.data : undefined;
+  useEffect(() => {
+    if (failure) setOpen(false);
+  }, [failure]);
+  return (
+    <>
+      <Button icon={<Trash2 aria-hidden="true" />} onClick={() => setOpen(true)}>
+        Delete
+      </Button>
+      {failure && (
+        <Banner
+          tone="danger"
+          title="The security group was not deleted."
+          onDismiss={() => setDismissed(failure)}
+          className="order-first basis-full"
+        >
+          {failure.message}
+        </Banner>
+      )}
+      <ConfirmDialog
+        open={open}
+        onOpenChange={setOpen}
+        title={text.groups.deleteTitle}
+        warning={text.groups.deleteWarning}
+        confirmLabel="Delete"
+        busy={fetcher.state !== 'idle'}
+        onConfirm={() => fetcher.submit(null, { method: 'DELETE' })}
+      >
+        <NamedThing name={group.name} />
+      </ConfirmDialog>
+    </>
+  );
+}

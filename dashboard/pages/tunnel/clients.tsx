@@ -1,0 +1,107 @@
+// Who is connected to the tunnel: client, version, where from and since when.
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { useEffect } from 'react';
+import { messageOf } from '../../api/error.ts';
+import { type ConnectedClient, listClients } from '../../api/tunnels.ts';
+import { useFetched } from '../../api/use-fetched.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Banner } from '../../ui/banner.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { LoadingArea } from '../../ui/spinner.tsx';
+
+export function Clients({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
+  const clients = useFetched(`${project} ${tunnel.name}`, (signal) => listClients(project, tunnel.name, signal));
+  const { reload } = clients;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed count means that somebody came or went.
+  useEffect(reload, [tunnel.connectedClients, reload]);
+  return (
+    <Card title="Connected clients" flush>
+      <div className="border-t">{renderClients(clients)}</div>
+    </Card>
+  );
+}
+
+function renderClients({ data, error, busy, reload }: ReturnType<typeof useFetched<ConnectedClient[]>>) {
+  if (error !== undefined && !data) {
+    return (
+      <div className="p-4 sm:p-5">
+        <Banner
+          tone="danger"
+          title="Connected clients could not be loaded."
+          action={
+            <Button size="sm" busy={busy} onClick={reload}>
+              Try Again
+            </Button>
+          }
+        >
+          {messageOf(error)}
+        </Banner>
+      </div>
+    );
+  }
+  if (!data) return <LoadingArea label="Loading clients" className="h-24" />;
+  if (data.length === 0) return <p className="px-5 py-8 text-center text-ink-soft">No client is connected.</p>;
+  return (
+    <DataTable
+      label="Connected clients"
+      bare
+      columns={columns}
+      rows={data}
+      rowKey={(client) => client.id}
+      searchText={searchText}
+      searchLabel="Search clients"
+    />
+  );
+}
+
+const searchText = (client: ConnectedClient) => `${client.address} ${client.version} ${client.edge}`;
+
+const columns: readonly Column<ConnectedClient>[] = [
+  {
+    key: 'address',
+    header: 'Address',
+    width: 'minmax(0, 1.4fr)',
+    cell: (client) => <span className="font-mono text-sm">{client.address}</span>,
+    sortBy: (client) => client.address,
+  },
+  {
+    key: 'version',
+    header: 'Version',
+    width: 'minmax(0, 0.7fr)',
+    cell: (client) => client.version,
+    sortBy: (client) => client.version,
+  },
+  { key: 'edge', header: 'Edge', width: 'minmax(0, 1fr)', cell: (client) => client.edge, sortBy: (client) => client.edge },
+  {
+    key: 'rtt',
+    header: 'Round trip',
+    width: 'minmax(0, 0.7fr)',
+    cell: (client) => <span className="tabular">{formatRtt(client.rttMs)}</span>,
+    sortBy: (client) => client.rttMs,
+  },
+  {
+    key: 'since',
+    header: 'Since',
+    width: 'minmax(0, 1.7fr)',
+    cell: (client) => <DateTime at={client.since} />,
+    sortBy: (client) => client.since,
+  },
+  { key: 'healthy', header: 'Health', width: '8rem', cell: (client) => <Health healthy={client.healthy} /> },
+];
+
+const formatRtt = (rttMs: number) => `${rttMs < 10 ? rttMs.toFixed(1) : Math.round(rttMs)} ms`;
+
+function Health({ healthy }: { readonly healthy: boolean }) {
+  return healthy ? (
+    <Badge tone="ok" dot="filled">
+      Healthy
+    </Badge>
+  ) : (
+    <Badge tone="danger" dot="ring">
+      Not answering
+    </Badge>
+  );
+}

@@ -1,0 +1,120 @@
+// The inputs that a snippet is made of (spec 5, Connect snippets).
+import type { ConnectErrors, ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
+import { type IngressPreset, ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
+import type { SnippetTab } from '@underpass/rules/connect/snippet.ts';
+import { useState } from 'react';
+import { Field } from '../../ui/field.tsx';
+import { Input } from '../../ui/input.tsx';
+import { Select } from '../../ui/select.tsx';
+
+export interface ConnectFieldsProps {
+  readonly tab: SnippetTab;
+  readonly inputs: ConnectInputs;
+  readonly errors: ConnectErrors;
+  readonly onChange: (inputs: ConnectInputs) => void;
+}
+
+type IngressInputs = Extract<ConnectInputs, { type: 'ingress' }>;
+
+export function ConnectFields({ tab, inputs, errors, onChange }: ConnectFieldsProps) {
+  if (inputs.type === 'http') {
+    return (
+      <div className="grid gap-4 md:grid-cols-2">
+        {inputs.upstreams.map(({ domain, upstream }) => (
+          <TextInput
+            key={domain}
+            label={inputs.upstreams.length === 1 ? 'Upstream' : `Upstream of ${domain}`}
+            value={upstream}
+            error={errors[domain]}
+            onChange={(text) => onChange({ ...inputs, upstreams: replaceUpstream(inputs.upstreams, domain, text) })}
+          />
+        ))}
+      </div>
+    );
+  }
+  if (tab === 'kubernetes') return <ServiceFields inputs={inputs} errors={errors} onChange={onChange} />;
+  return (
+    <div className="grid gap-4 md:grid-cols-2">
+      <TextInput
+        label="Upstream"
+        value={inputs.upstream}
+        error={errors.upstream}
+        onChange={(upstream) => onChange({ ...inputs, upstream })}
+      />
+    </div>
+  );
+}
+
+type DomainUpstreams = Extract<ConnectInputs, { type: 'http' }>['upstreams'];
+
+const replaceUpstream = (upstreams: DomainUpstreams, domain: string, upstream: string): DomainUpstreams =>
+  upstreams.map((entry) => (entry.domain === domain ? { domain, upstream } : entry));
+
+interface ServiceFieldsProps {
+  readonly inputs: IngressInputs;
+  readonly errors: ConnectErrors;
+  readonly onChange: (inputs: IngressInputs) => void;
+}
+
+function ServiceFields({ inputs, errors, onChange }: ServiceFieldsProps) {
+  const [preset, setPreset] = useState<IngressPreset['name']>(() => presetOf(inputs));
+  const choose = (name: IngressPreset['name']) => {
+    setPreset(name);
+    const { service, namespace } = ingressPresets.find((other) => other.name === name)!;
+    onChange({ ...inputs, service, namespace });
+  };
+  return (
+    <div className="grid items-start gap-4 md:grid-cols-3">
+      <Field label="Preset">
+        {(control) => (
+          <Select
+            {...control}
+            value={preset}
+            options={ingressPresets.map(({ name }) => ({ value: name, label: name }))}
+            onChange={choose}
+          />
+        )}
+      </Field>
+      <TextInput
+        label="Ingress service name"
+        value={inputs.service}
+        error={errors.service}
+        onChange={(service) => onChange({ ...inputs, service })}
+      />
+      <TextInput
+        label="Namespace"
+        value={inputs.namespace}
+        error={errors.namespace}
+        onChange={(namespace) => onChange({ ...inputs, namespace })}
+      />
+    </div>
+  );
+}
+
+const presetOf = ({ service, namespace }: IngressInputs): IngressPreset['name'] =>
+  ingressPresets.find((preset) => preset.service === service && preset.namespace === namespace)?.name ?? 'custom';
+
+interface TextInputProps {
+  readonly label: string;
+  readonly value: string;
+  readonly error: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+function TextInput({ label, value, error, onChange }: TextInputProps) {
+  return (
+    <Field label={label} error={error}>
+      {(control) => (
+        <Input
+          {...control}
+          mono
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,78 @@
+// How to connect a client: three forms of the same instructions (spec 2, Connect section). The snippets come from rules/connect.
+
+import { connectErrors, defaultConnectInputs, renderConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
+import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { maskToken } from '@underpass/rules/token-mask.ts';
+import { Eye, EyeOff } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { CopyTextButton } from '../../ui/copy-button.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { ConnectFields } from './connect-fields.tsx';
+
+const TABS = snippetTabs.map(({ id, label }) => ({ value: id, label }));
+
+export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
+  const [tab, setTab] = useState<SnippetTab>('kubernetes');
+  const [inputs, setInputs] = useState(() => defaultConnectInputs(tunnel));
+  const current = withDomainsOf(tunnel, inputs);
+  const errors = connectErrors(current, tab);
+  return (
+    <Card title="Connect" description="Run a client next to your application. It dials out; no port has to be opened.">
+      <Tabs label="Ways to connect" value={tab} onChange={setTab} tabs={TABS}>
+        <div className="grid gap-4">
+          <ConnectFields tab={tab} inputs={current} errors={errors} onChange={setInputs} />
+          <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
+        </div>
+      </Tabs>
+    </Card>
+  );
+}
+
+type Inputs = ReturnType<typeof defaultConnectInputs>;
+
+/** After a change of the tunnel's domains: what was typed for a name stays, a new name gets the default. */
+function withDomainsOf(tunnel: Tunnel, inputs: Inputs): Inputs {
+  const fresh = defaultConnectInputs(tunnel);
+  if (inputs.type !== 'http' || fresh.type !== 'http') return inputs;
+  const typed = new Map(inputs.upstreams.map(({ domain, upstream }) => [domain, upstream]));
+  return {
+    type: 'http',
+    upstreams: fresh.upstreams.map(({ domain, upstream }) => ({ domain, upstream: typed.get(domain) ?? upstream })),
+  };
+}
+
+interface SnippetViewProps {
+  readonly tunnel: Tunnel;
+  readonly inputs: Inputs;
+  readonly tab: SnippetTab;
+  /** An input is wrong: nothing can be copied. */
+  readonly blocked: boolean;
+}
+
+function SnippetView({ tunnel, inputs, tab, blocked }: SnippetViewProps) {
+  const [revealed, setRevealed] = useState(false);
+  const token = tunnel.token ?? '';
+  const shown = renderConnectSnippet({ ...tunnel, token: revealed ? token : maskToken(token) }, inputs, tab);
+  const copied = renderConnectSnippet({ ...tunnel, token }, inputs, tab);
+  return (
+    <div className="grid gap-2">
+      <div className="flex justify-end gap-2">
+        <Button
+          size="sm"
+          variant="quiet"
+          aria-pressed={revealed}
+          icon={revealed ? <EyeOff aria-hidden="true" /> : <Eye aria-hidden="true" />}
+          onClick={() => setRevealed(!revealed)}
+        >
+          {revealed ? 'Hide token' : 'Show token'}
+        </Button>
+        <CopyTextButton text={copied.text} disabled={blocked} />
+      </div>
+      <CodeBlock sections={shown.sections} label={`${snippetTabs.find(({ id }) => id === tab)?.label} snippet`} />
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+// Deletes a tunnel (spec 2, Delete dialog). A failure closes the dialog, is logged, and is told by a toast (spec 8).
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { text } from '@underpass/rules/text.ts';
+import { useNavigate } from 'react-router';
+import { messageOf } from '../../api/error.ts';
+import { deleteTunnel } from '../../api/tunnels.ts';
+import { useTask } from '../../api/use-task.ts';
+import { paths } from '../../paths.ts';
+import { useProject } from '../../session.ts';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { NamedThing } from '../../ui/named-thing.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+export interface TunnelDialogProps {
+  readonly tunnel: Tunnel;
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}
+
+export function DeleteTunnelDialog({ tunnel, open, onOpenChange }: TunnelDialogProps) {
+  const project = useProject();
+  const navigate = useNavigate();
+  const task = useTask(async () => {
+    try {
+      await deleteTunnel(project.id, tunnel.name);
+      toast.done(`Tunnel ${tunnel.name} deleted.`);
+      navigate(paths.tunnels(project.id));
+    } catch (error) {
+      console.error('Tunnel delete failed', error);
+      toast.failed(`Tunnel ${tunnel.name} was not deleted.`, messageOf(error));
+      onOpenChange(false);
+    }
+  });
+  return (
+    <ConfirmDialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title={text.tunnels.deleteTitle}
+      warning={text.tunnels.deleteWarning}
+      confirmLabel="Delete"
+      busy={task.busy}
+      onConfirm={task.run}
+    >
+      <NamedThing name={tunnel.name} />
+    </ConfirmDialog>
+  );
+}

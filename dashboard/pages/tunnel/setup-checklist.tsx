@@ -1,0 +1,45 @@
+// What is left to do until visitors reach the tunnel; gone when everything is done (spec 4, Setup checklist).
+import { decideDomainBadge } from '@underpass/rules/domain-badge.ts';
+import type { DnsCheck, Tunnel } from '@underpass/rules/entity.ts';
+import { type ChecklistItem, isSetupComplete, renderChecklist } from '@underpass/rules/setup-checklist.ts';
+import { CircleCheck, CircleDashed } from 'lucide-react';
+import { Card } from '../../ui/card.tsx';
+
+export interface SetupChecklistProps {
+  readonly tunnel: Tunnel;
+  readonly checks: ReadonlyMap<string, DnsCheck>;
+}
+
+export function SetupChecklist({ tunnel, checks }: SetupChecklistProps) {
+  const domains = tunnel.ingressDomains.map((domain) => ({
+    verified: domain.verified,
+    badge: decideDomainBadge(domain, checks.get(domain.name)),
+  }));
+  const items = renderChecklist(domains, tunnel.connectedClients ?? 0);
+  if (isSetupComplete(items)) return null;
+  return (
+    <Card title="Setup">
+      <ul className="grid gap-3 md:grid-cols-3">
+        {items.map((item) => (
+          <Item key={item.id} item={item} />
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Item({ item }: { readonly item: ChecklistItem }) {
+  const Icon = item.done ? CircleCheck : CircleDashed;
+  return (
+    <li className="flex items-start gap-3">
+      <Icon aria-hidden="true" className={item.done ? 'mt-0.5 size-5 shrink-0 text-ok' : 'mt-0.5 size-5 shrink-0 text-info'} />
+      <div>
+        <p className="font-semibold">
+          {item.title}
+          <span className="sr-only">{item.done ? ' (done)' : ' (to do)'}</span>
+        </p>
+        <p className="text-sm text-ink-soft">{item.text}</p>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,43 @@
+// A tunnel's history as the charts want it, and in words for those who do not see them. Pure.
+import { formatByteRate, formatRate } from '@underpass/rules/metrics.ts';
+import type { HistoryPoint, HistoryRange, TunnelHistory } from '../../api/tunnels.ts';
+import type { ChartData } from '../../ui/chart.tsx';
+
+const seriesOf = (history: TunnelHistory, pick: (point: HistoryPoint) => number) => history.points.map(pick);
+const timesOf = (history: TunnelHistory) => seriesOf(history, (point) => Date.parse(point.at) / 1000);
+
+export function bytesChart(history: TunnelHistory): ChartData {
+  return {
+    title: 'Bytes per second',
+    times: timesOf(history),
+    format: formatByteRate,
+    series: [
+      { label: 'RX', values: seriesOf(history, (point) => point.rx), tone: 'accent' },
+      { label: 'TX', values: seriesOf(history, (point) => point.tx), tone: 'info' },
+    ],
+  };
+}
+
+export function connectionsChart(history: TunnelHistory): ChartData {
+  return {
+    title: 'TCP connections per second',
+    times: timesOf(history),
+    format: formatRate,
+    series: [{ label: 'TCP conn rate', values: seriesOf(history, (point) => point.tcpConnectionRate), tone: 'ok' }],
+  };
+}
+
+export interface TrafficSummary {
+  readonly bytes: string;
+  readonly connections: string;
+}
+
+export function summarise(history: TunnelHistory, range: HistoryRange): TrafficSummary {
+  if (history.points.length === 0)
+    return { bytes: `No traffic in the last ${range}.`, connections: `No connections in the last ${range}.` };
+  const peak = (pick: (point: HistoryPoint) => number) => history.points.reduce((most, point) => Math.max(most, pick(point)), 0);
+  return {
+    bytes: `Peak of the last ${range}: RX ${formatByteRate(peak((p) => p.rx))}, TX ${formatByteRate(peak((p) => p.tx))}.`,
+    connections: `Peak of the last ${range}: ${formatRate(peak((p) => p.tcpConnectionRate))} connections per second.`,
+  };
+}

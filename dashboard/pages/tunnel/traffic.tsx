@@ -1,0 +1,68 @@
+// What went through the tunnel over an hour, a day or a week: two charts, and the same in words.
+import { useEffect, useMemo, useState } from 'react';
+import { messageOf } from '../../api/error.ts';
+import { getHistory, type HistoryRange, type TunnelHistory } from '../../api/tunnels.ts';
+import { useFetched } from '../../api/use-fetched.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Chart } from '../../ui/chart.tsx';
+import { LoadingArea } from '../../ui/spinner.tsx';
+import { Segmented } from '../../ui/tabs.tsx';
+import { bytesChart, connectionsChart, summarise } from './traffic-series.ts';
+
+const RANGES = [
+  { value: 'hour', label: 'Hour' },
+  { value: 'day', label: 'Day' },
+  { value: 'week', label: 'Week' },
+] as const;
+
+/** History is kept by the minute: asking more often shows nothing new. */
+const REFRESH_MS = 60_000;
+
+export function Traffic({ project, tunnel }: { readonly project: string; readonly tunnel: string }) {
+  const [range, setRange] = useState<HistoryRange>('hour');
+  const history = useFetched(`${project} ${tunnel} ${range}`, (signal) => getHistory(project, tunnel, range, signal));
+  useRefresh(history.reload);
+  return (
+    <Card title="Traffic" actions={<Segmented label="Range" value={range} onChange={setRange} options={RANGES} />}>
+      {history.error !== undefined && !history.data ? (
+        <Banner
+          tone="danger"
+          title="Failed to get metrics."
+          action={
+            <Button size="sm" busy={history.busy} onClick={history.reload}>
+              Try Again
+            </Button>
+          }
+        >
+          {messageOf(history.error)}
+        </Banner>
+      ) : (
+        <Charts history={history.data} range={range} />
+      )}
+    </Card>
+  );
+}
+
+function Charts({ history, range }: { readonly history: TunnelHistory | undefined; readonly range: HistoryRange }) {
+  // The same objects until new data comes: a chart is drawn anew only then.
+  const shown = useMemo(
+    () => history && { bytes: bytesChart(history), connections: connectionsChart(history), summary: summarise(history, range) },
+    [history, range],
+  );
+  if (!shown) return <LoadingArea label="Loading traffic" className="h-71" />;
+  return (
+    <div className="grid gap-6 lg:grid-cols-2">
+      <Chart chart={shown.bytes} summary={shown.summary.bytes} />
+      <Chart chart={shown.connections} summary={shown.summary.connections} />
+    </div>
+  );
+}
+
+function useRefresh(reload: () => void): void {
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+}

@@ -1,0 +1,83 @@
+// The head of the tunnel's page, and what can be done to the tunnel from it.
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { may } from '@underpass/rules/permission.ts';
+import { tunnelTypeLabels } from '@underpass/rules/region.ts';
+import { EllipsisVertical, KeyRound, Pencil, RefreshCw, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { paths } from '../../paths.ts';
+import { useProject } from '../../session.ts';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Menu, MenuItem } from '../../ui/menu.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { StatusBadge } from '../tunnels/status-badge.tsx';
+import { DeleteTunnelDialog } from './delete-tunnel-dialog.tsx';
+import { RotateTokenDialog } from './rotate-token-dialog.tsx';
+import { UpdateTunnelPanel } from './update-tunnel-panel.tsx';
+
+export interface TunnelHeaderProps {
+  readonly tunnel: Tunnel;
+  readonly busy: boolean;
+  readonly onRefresh: () => void;
+}
+
+export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
+  const project = useProject();
+  return (
+    <PageHeader
+      title={tunnel.name}
+      back={paths.tunnels(project.id)}
+      badges={<StatusBadge tunnel={tunnel} />}
+      subtitle={<Facts tunnel={tunnel} />}
+      actions={
+        <>
+          <Button icon={<RefreshCw aria-hidden="true" />} busy={busy} onClick={onRefresh}>
+            Refresh
+          </Button>
+          {may(project.role, 'tunnel.update') && <TunnelMenu tunnel={tunnel} />}
+        </>
+      }
+    />
+  );
+}
+
+function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
+  const { label, description } = tunnelTypeLabels[tunnel.type];
+  return (
+    <ul className="flex flex-wrap gap-x-2 [&>li:not(:first-child)]:before:mr-2 [&>li:not(:first-child)]:before:text-ink-faint [&>li:not(:first-child)]:before:content-['·']">
+      <li>{tunnel.regionDescription || tunnel.region}</li>
+      {tunnel.proxyProtocol !== '' && <li>Proxy protocol {tunnel.proxyProtocol}</li>}
+      <li>
+        {label}: {description}
+      </li>
+    </ul>
+  );
+}
+
+type Open = 'edit' | 'rotate' | 'delete' | undefined;
+
+function TunnelMenu({ tunnel }: { readonly tunnel: Tunnel }) {
+  const [open, setOpen] = useState<Open>();
+  const onOpenChange = (stays: boolean) => stays || setOpen(undefined);
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton size="md" variant="secondary" label="Tunnel actions" icon={<EllipsisVertical aria-hidden="true" />} />
+        }
+      >
+        <MenuItem icon={<Pencil aria-hidden="true" />} onClick={() => setOpen('edit')}>
+          Edit
+        </MenuItem>
+        <MenuItem icon={<KeyRound aria-hidden="true" />} onClick={() => setOpen('rotate')}>
+          Rotate token
+        </MenuItem>
+        <MenuItem icon={<Trash2 aria-hidden="true" />} danger onClick={() => setOpen('delete')}>
+          Delete
+        </MenuItem>
+      </Menu>
+      <UpdateTunnelPanel tunnel={tunnel} open={open === 'edit'} onOpenChange={onOpenChange} />
+      <RotateTokenDialog tunnel={tunnel} open={open === 'rotate'} onOpenChange={onOpenChange} />
+      <DeleteTunnelDialog tunnel={tunnel} open={open === 'delete'} onOpenChange={onOpenChange} />
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+// One tunnel: how it is, what is left to do, how to connect to it (spec 2, Tunnel detail).
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel-status.ts';
+import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
+import { getTunnel } from '../../api/tunnels.ts';
+import { useLiveTunnel } from '../../live/live-tunnels.tsx';
+import { paths } from '../../paths.ts';
+import { useProject } from '../../session.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { Clients } from './clients.tsx';
+import { Connect } from './connect.tsx';
+import { useDnsChecks } from './dns-checks.ts';
+import { IngressDomains } from './ingress-domains.tsx';
+import { SetupChecklist } from './setup-checklist.tsx';
+import { Traffic } from './traffic.tsx';
+import { TunnelHeader } from './tunnel-header.tsx';
+import { TunnelMetrics } from './tunnel-metrics.tsx';
+import { TunnelSkeleton } from './tunnel-skeleton.tsx';
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { tunnel: getTunnel(params.projectID!, params.name!, request.signal) };
+}
+
+export function Component() {
+  const { tunnel } = useLoaderData<typeof loader>();
+  const { name = '' } = useParams();
+  const project = useProject();
+  const back = paths.tunnels(project.id);
+  return (
+    <Load
+      promise={tunnel}
+      fallback={<TunnelSkeleton name={name} back={back} />}
+      failedHeader={<PageHeader title={name} back={back} />}
+    >
+      {(loaded) => <TunnelView key={loaded.name} loaded={loaded} />}
+    </Load>
+  );
+}
+
+function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
+  const tunnel = useLiveTunnel(loaded);
+  const project = useProject();
+  const { revalidate, state } = useRevalidator();
+  const dns = useDnsChecks(tunnel);
+  const refresh = () => {
+    revalidate();
+    dns.reload();
+  };
+  return (
+    <>
+      <TunnelHeader tunnel={tunnel} busy={state === 'loading' || dns.busy} onRefresh={refresh} />
+      <div className="grid gap-5">
+        <TunnelMetrics tunnel={tunnel} />
+        {isWaitingForVerification(tunnel.status) && <Banner tone="info">{waitingText}</Banner>}
+        <SetupChecklist tunnel={tunnel} checks={dns.byName} />
+        <IngressDomains tunnel={tunnel} checks={dns.byName} />
+        {showsConnect(tunnel) && <Connect tunnel={tunnel} />}
+        <Traffic project={project.id} tunnel={tunnel.name} />
+        <Clients project={project.id} tunnel={tunnel} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+// The fields of the New Tunnel form; new-tunnel-form.ts decides what they may hold.
+import type { Region, TunnelType } from '@underpass/rules/entity.ts';
+import { addIngressDomain } from '@underpass/rules/ingress-domain.ts';
+import { generatorDomain, tunnelTypeLabels, tunnelTypesOf } from '@underpass/rules/region.ts';
+import { Field } from '../../ui/field.tsx';
+import { Input } from '../../ui/input.tsx';
+import { ListEditor } from '../../ui/list-editor.tsx';
+import { RadioCards } from '../../ui/radio-cards.tsx';
+import { Select } from '../../ui/select.tsx';
+import { Switch } from '../../ui/switch.tsx';
+import { type NewTunnelField, type NewTunnelForm, setGenerate, setName, setRegion, setType } from './new-tunnel-form.ts';
+import { ProxyProtocolField } from './proxy-protocol-field.tsx';
+
+export interface NewTunnelFieldsProps {
+  readonly form: NewTunnelForm;
+  readonly onChange: (form: NewTunnelForm) => void;
+  readonly regions: readonly Region[];
+  readonly errors: Readonly<Partial<Record<NewTunnelField, string>>>;
+}
+
+export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFieldsProps) {
+  const region = regions.find(({ name }) => name === form.region)!;
+  return (
+    <>
+      <Field label="Name" hint="Lowercase letters, digits and hyphens." error={errors.name}>
+        {(control) => (
+          <Input
+            {...control}
+            mono
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            value={form.name}
+            onChange={(event) => onChange(setName(form, event.target.value))}
+          />
+        )}
+      </Field>
+      <Field label="Region" error={errors.region}>
+        {(control) => (
+          <Select
+            {...control}
+            value={form.region}
+            options={regions.map(regionOption)}
+            onChange={(name) => onChange(setRegion(form, regions.find((other) => other.name === name) ?? region))}
+          />
+        )}
+      </Field>
+      <RadioCards
+        label="Type"
+        value={form.type}
+        options={tunnelTypesOf(region).map(typeOption)}
+        onChange={(type) => onChange(setType(form, type, region))}
+      />
+      <DomainFields form={form} onChange={onChange} region={region} error={errors.domains} />
+      <ProxyProtocolField value={form.proxyProtocol} onChange={(proxyProtocol) => onChange({ ...form, proxyProtocol })} />
+    </>
+  );
+}
+
+function regionOption({ name, description, available }: Region) {
+  return {
+    value: name,
+    label: description || name,
+    disabled: !available,
+    ...(available ? {} : { description: 'Not available' }),
+  };
+}
+
+const typeOption = (type: TunnelType) => ({ value: type, ...tunnelTypeLabels[type] });
+
+interface DomainFieldsProps extends Pick<NewTunnelFieldsProps, 'form' | 'onChange'> {
+  readonly region: Region;
+  readonly error: string | undefined;
+}
+
+function DomainFields({ form, onChange, region, error }: DomainFieldsProps) {
+  const wildcard = generatorDomain(region, form.type);
+  return (
+    <>
+      {wildcard !== null && (
+        <Switch
+          label="Generate domain"
+          hint={
+            <>
+              A name under <span className="font-mono">{wildcard}</span>, ready at once.
+            </>
+          }
+          checked={form.generate}
+          onChange={(generate) => onChange(setGenerate(form, generate))}
+        />
+      )}
+      {!form.generate && (
+        <ListEditor
+          label="Ingress domains"
+          items={form.domains}
+          onChange={(domains) => onChange({ ...form, domains })}
+          pending={form.pendingDomain}
+          onPendingChange={(pendingDomain) => onChange({ ...form, pendingDomain })}
+          add={addIngressDomain}
+          error={error}
+          placeholder="app.example.com"
+          emptyText="No ingress domains"
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+// The state of the New Tunnel form and what follows from each change (spec 5, Tunnel name to Region and type). Pure.
+import type { ProxyProtocol, Region, TunnelType } from '@underpass/rules/entity.ts';
+import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
+import type { ParsedForm } from '@underpass/rules/parsed.ts';
+import { accept, collectErrors } from '@underpass/rules/parsed.ts';
+import { decideTunnelType, defaultRegion, generatorDomain, parseRegion } from '@underpass/rules/region.ts';
+import { lowerTunnelName, parseTunnelName } from '@underpass/rules/tunnel-name.ts';
+import type { NewTunnel } from '../../api/tunnels.ts';
+
+export interface NewTunnelForm {
+  readonly name: string;
+  readonly region: string;
+  readonly type: TunnelType;
+  readonly generate: boolean;
+  readonly domains: readonly string[];
+  readonly pendingDomain: string;
+  readonly proxyProtocol: ProxyProtocol;
+}
+
+export type NewTunnelField = 'name' | 'region' | 'domains';
+
+/** undefined where no region can be selected: the form is not shown then. */
+export function initialForm(regions: readonly Region[]): NewTunnelForm | undefined {
+  const region = defaultRegion(regions);
+  if (!region) return undefined;
+  const type = decideTunnelType(region);
+  return { name: '', region: region.name, type, generate: false, domains: [], pendingDomain: '', proxyProtocol: '' };
+}
+
+export const setName = (form: NewTunnelForm, name: string): NewTunnelForm => ({ ...form, name: lowerTunnelName(name) });
+
+/** A region without TLS termination forces ingress, and what cannot be generated is not generated. */
+export function setRegion(form: NewTunnelForm, region: Region): NewTunnelForm {
+  return withGenerator({ ...form, region: region.name, type: decideTunnelType(region, form.type) }, region);
+}
+
+export function setType(form: NewTunnelForm, type: TunnelType, region: Region): NewTunnelForm {
+  return withGenerator({ ...form, type }, region);
+}
+
+/** Turning it on clears the domains that were typed. */
+export function setGenerate(form: NewTunnelForm, generate: boolean): NewTunnelForm {
+  return generate ? { ...form, generate, domains: [], pendingDomain: '' } : { ...form, generate };
+}
+
+function withGenerator(form: NewTunnelForm, region: Region): NewTunnelForm {
+  return generatorDomain(region, form.type) === null ? { ...form, generate: false } : form;
+}
+
+export function parseNewTunnel(form: NewTunnelForm, regions: readonly Region[]): ParsedForm<NewTunnel, NewTunnelField> {
+  const name = parseTunnelName(form.name);
+  const region = parseRegion(regions, form.region, form.type);
+  const domains = parseIngressDomains(form.domains, { generate: form.generate, pending: form.pendingDomain });
+  if (!name.ok || !region.ok || !domains.ok) return { ok: false, errors: collectErrors({ name, region, domains }) };
+  const { type, proxyProtocol } = form;
+  return accept({ name: name.value, region: region.value.name, ingressDomains: domains.value, proxyProtocol, type });
+}

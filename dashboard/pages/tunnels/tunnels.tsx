@@ -1,0 +1,138 @@
+// The tunnels of a project (spec 2, Tunnels list).
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { may } from '@underpass/rules/permission.ts';
+import { tunnelTypeLabels } from '@underpass/rules/region.ts';
+import { text } from '@underpass/rules/text.ts';
+import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
+import { ChevronRight, Plus } from 'lucide-react';
+import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { listTunnels } from '../../api/tunnels.ts';
+import { NoTunnelsIllustration } from '../../brand/illustrations/no-tunnels.tsx';
+import { useLiveTunnels } from '../../live/live-tunnels.tsx';
+import { newTunnelParam } from '../../paths.ts';
+import { useProject } from '../../session.ts';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { NewTunnelPanel } from './new-tunnel-panel.tsx';
+import { StatusBadge } from './status-badge.tsx';
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { tunnels: listTunnels(params.projectID!, request.signal) };
+}
+
+export function Component() {
+  const { tunnels } = useLoaderData<typeof loader>();
+  const project = useProject();
+  const [search, setSearch] = useSearchParams();
+  const mayCreate = may(project.role, 'tunnel.create');
+  const setOpen = (open: boolean) => setSearch(open ? { [newTunnelParam]: '' } : {}, { replace: true, preventScrollReset: true });
+  const add = mayCreate && (
+    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
+      {text.tunnels.add}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title={text.tunnels.title} subtitle={text.tunnels.subtitle} actions={add} />
+      <Load promise={tunnels}>{(loaded) => <TunnelList tunnels={loaded} add={add} />}</Load>
+      {mayCreate && <NewTunnelPanel project={project} open={search.has(newTunnelParam)} onOpenChange={setOpen} />}
+    </>
+  );
+}
+
+function TunnelList({ tunnels, add }: { readonly tunnels: readonly Tunnel[]; readonly add: React.ReactNode }) {
+  const live = useLiveTunnels(tunnels);
+  if (live.length === 0) {
+    return (
+      <EmptyState
+        title={text.tunnels.emptyTitle}
+        text={text.tunnels.empty}
+        action={add}
+        illustration={<NoTunnelsIllustration />}
+      />
+    );
+  }
+  return (
+    <DataTable
+      label={text.tunnels.title}
+      columns={columns}
+      rows={live}
+      rowKey={(tunnel) => tunnel.name}
+      rowTo={(tunnel) => encodeURIComponent(tunnel.name)}
+      searchText={searchText}
+      searchLabel="Search tunnels"
+      initialSort={{ key: 'name', direction: 'ascending' }}
+    />
+  );
+}
+
+const searchText = (tunnel: Tunnel) =>
+  [
+    tunnel.name,
+    tunnel.type,
+    tunnel.region,
+    tunnel.regionDescription,
+    decideDisplayStatus(tunnel),
+    ...tunnel.ingressDomains.map(({ name }) => name),
+  ].join(' ');
+
+const columns: readonly Column<Tunnel>[] = [
+  { key: 'name', header: 'Name', width: 'minmax(0, 1.4fr)', cell: (tunnel) => tunnel.name, sortBy: (tunnel) => tunnel.name },
+  {
+    key: 'type',
+    header: 'Type',
+    width: 'minmax(0, 0.8fr)',
+    cell: (tunnel) => tunnelTypeLabels[tunnel.type].label,
+    sortBy: (tunnel) => tunnel.type,
+  },
+  {
+    key: 'region',
+    header: 'Region',
+    width: 'minmax(0, 0.9fr)',
+    cell: (tunnel) => tunnel.regionDescription || tunnel.region,
+    sortBy: (tunnel) => tunnel.region,
+  },
+  {
+    key: 'domains',
+    header: 'Domains',
+    width: 'minmax(0, 2fr)',
+    cell: (tunnel) => <Domains tunnel={tunnel} />,
+    sortBy: (tunnel) => tunnel.ingressDomains[0]?.name ?? '',
+  },
+  {
+    key: 'status',
+    header: 'Status',
+    width: '8.5rem',
+    cell: (tunnel) => <StatusBadge tunnel={tunnel} />,
+    sortBy: decideDisplayStatus,
+  },
+  {
+    key: 'details',
+    header: 'Details',
+    width: '3.5rem',
+    align: 'end',
+    cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
+  },
+];
+
+/** The first names; a long list is on the tunnel's own page. */
+const SHOWN_DOMAINS = 2;
+
+function Domains({ tunnel }: { readonly tunnel: Tunnel }) {
+  const { ingressDomains } = tunnel;
+  if (ingressDomains.length === 0) return <span className="text-ink-faint">{text.tunnels.noIngressDomains}</span>;
+  const more = ingressDomains.length - SHOWN_DOMAINS;
+  return (
+    <ul className="text-sm">
+      {ingressDomains.slice(0, SHOWN_DOMAINS).map(({ name }) => (
+        <li key={name} className="truncate font-mono" title={name}>
+          {name}
+        </li>
+      ))}
+      {more > 0 && <li className="text-ink-faint">and {more} more</li>}
+    </ul>
+  );
+}

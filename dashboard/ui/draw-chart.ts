@@ -1,0 +1,105 @@
+// Draws a chart with uPlot in the colours of the theme, and draws it anew when its width or the theme changes.
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { ChartData } from './chart.tsx';
+
+/** Room for labels like '1.25 MB/s'. */
+const AXIS_WIDTH = 72;
+
+/** Returns what takes the chart away. */
+export function drawChart(place: HTMLElement, chart: ChartData): () => void {
+  let plot: uPlot | undefined;
+  const draw = () => {
+    plot?.destroy();
+    plot = new uPlot(optionsOf(place, chart), dataOf(chart), place);
+  };
+  draw();
+  const width = new ResizeObserver(() => plot?.setSize(sizeOf(place)));
+  width.observe(place);
+  const stopTheme = onThemeChange(draw);
+  return () => {
+    stopTheme();
+    width.disconnect();
+    plot?.destroy();
+  };
+}
+
+const sizeOf = (place: HTMLElement) => ({ width: place.clientWidth, height: place.clientHeight });
+
+const dataOf = (chart: ChartData): uPlot.AlignedData => [[...chart.times], ...chart.series.map(({ values }) => [...values])];
+
+function optionsOf(place: HTMLElement, chart: ChartData): uPlot.Options {
+  const style = getComputedStyle(place);
+  const ink = resolveColour(place, '--color-ink-faint');
+  const line = resolveColour(place, '--color-line');
+  const axis: uPlot.Axis = {
+    stroke: ink,
+    font: `12px ${style.fontFamily}`,
+    grid: { stroke: line, width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    ...sizeOf(place),
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    cursor: { points: { size: 7 }, drag: { x: false, y: false } },
+    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    axes: [
+      { ...axis, size: 32 },
+      { ...axis, size: AXIS_WIDTH, values: (_plot, values) => values.map(chart.format) },
+    ],
+    series: [{}, ...chart.series.map((series) => seriesOf(place, series))],
+    plugins: [readout(chart)],
+  };
+}
+
+function seriesOf(place: HTMLElement, { label, tone }: ChartData['series'][number]): uPlot.Series {
+  const probe = place.querySelector(`[data-tone="${tone}"]`)!;
+  const stroke = getComputedStyle(probe).color;
+  return { label, stroke, width: 2, points: { show: false } };
+}
+
+/** Custom properties hold light-dark(); only a property that takes a colour resolves it. */
+function resolveColour(place: HTMLElement, name: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${name})`;
+  place.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+/** The values under the pointer. */
+function readout(chart: ChartData): uPlot.Plugin {
+  const note = document.createElement('div');
+  note.className =
+    'pointer-events-none absolute top-1 right-1 z-10 rounded-sm border bg-raised px-2 py-1 text-xs tabular shadow-sm';
+  const time = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeStyle: 'short' });
+  return {
+    hooks: {
+      init: (plot) => {
+        note.hidden = true;
+        plot.over.append(note);
+      },
+      setCursor: ({ cursor }) => {
+        const index = cursor.idx;
+        const at = index == null ? undefined : chart.times[index];
+        note.hidden = at === undefined;
+        if (at === undefined || index == null) return;
+        const values = chart.series.map(({ label, values: list }) => `${label} ${chart.format(list[index] ?? 0)}`);
+        note.textContent = [time.format(at * 1000), ...values].join(' · ');
+      },
+    },
+  };
+}
+
+function onThemeChange(listener: () => void): () => void {
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const chosen = new MutationObserver(listener);
+  system.addEventListener('change', listener);
+  chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  return () => {
+    system.removeEventListener('change', listener);
+    chosen.disconnect();
+  };
+}

@@ -1,0 +1,102 @@
+// Edits a list of short texts: type, Enter, done. What is typed and not yet added belongs to the list on submit (spec 5).
+import type { Parsed } from '@underpass/rules/parsed.ts';
+import { Plus, X } from 'lucide-react';
+import { type KeyboardEvent, useState } from 'react';
+import { Button, IconButton } from './button.tsx';
+import { Field } from './field.tsx';
+import { Input } from './input.tsx';
+
+export interface ListEditorProps {
+  readonly label: string;
+  readonly items: readonly string[];
+  readonly onChange: (items: readonly string[]) => void;
+  /** The typed text that is not in the list yet. */
+  readonly pending: string;
+  readonly onPendingChange: (pending: string) => void;
+  /** The rule: the list with the text in it, or why not. */
+  readonly add: (items: readonly string[], text: string) => Parsed<readonly string[]>;
+  readonly error?: string | undefined;
+  readonly hint?: string;
+  readonly placeholder?: string;
+  readonly emptyText: string;
+  readonly disabled?: boolean;
+}
+
+export function ListEditor(props: ListEditorProps) {
+  const { label, items, onChange, pending, onPendingChange, add, emptyText, disabled = false } = props;
+  const [refusal, setRefusal] = useState<string>();
+  const error = refusal ?? props.error;
+  const type = (text: string) => {
+    setRefusal(undefined);
+    onPendingChange(text);
+  };
+  const addPending = () => {
+    const parsed = add(items, pending);
+    if (!parsed.ok) return setRefusal(parsed.message);
+    setRefusal(undefined);
+    onChange(parsed.value);
+    onPendingChange('');
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    addPending();
+  };
+  return (
+    <div className="grid gap-2">
+      <Field label={label} hint={props.hint} error={error}>
+        {(control) => (
+          <span className="flex gap-2">
+            <Input
+              {...control}
+              mono
+              value={pending}
+              disabled={disabled}
+              placeholder={props.placeholder}
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              onChange={(event) => type(event.target.value)}
+              onKeyDown={onKeyDown}
+            />
+            <Button icon={<Plus aria-hidden="true" />} onClick={addPending} disabled={disabled}>
+              Add
+            </Button>
+          </span>
+        )}
+      </Field>
+      <Items
+        label={label}
+        items={items}
+        emptyText={emptyText}
+        disabled={disabled}
+        onRemove={(item) => onChange(items.filter((other) => other !== item))}
+      />
+    </div>
+  );
+}
+
+interface ItemsProps {
+  readonly label: string;
+  readonly items: readonly string[];
+  readonly emptyText: string;
+  readonly disabled: boolean;
+  readonly onRemove: (item: string) => void;
+}
+
+function Items({ label, items, emptyText, disabled, onRemove }: ItemsProps) {
+  if (items.length === 0) return <p className="rounded-md border border-dashed px-3 py-2.5 text-sm text-ink-soft">{emptyText}</p>;
+  return (
+    <ul aria-label={label} className="max-h-96 divide-y overflow-y-auto rounded-md border">
+      {items.map((item) => (
+        <li
+          key={item}
+          className="flex min-h-10 items-center gap-2 py-1 pr-1 pl-3 [contain-intrinsic-size:auto_2.5rem] [content-visibility:auto]"
+        >
+          <span className="min-w-0 flex-1 font-mono text-sm wrap-anywhere">{item}</span>
+          {!disabled && <IconButton label={`Remove ${item}`} icon={<X aria-hidden="true" />} onClick={() => onRemove(item)} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
