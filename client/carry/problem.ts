@@ -1,0 +1,97 @@
+// What can be wrong while carrying: code, title, fix. The command line prints `title: detail. fix` in one line.
+// Match on the code, never on a message.
+
+export const problems = {
+  'url-invalid': {
+    title: 'That is not the URL of a tunnel',
+    fix: 'Copy it from the Connect section: https://HOST[:PORT][#ca=...].',
+  },
+  'name-unresolved': {
+    title: 'The name of the region does not resolve',
+    fix: 'Check --url, the DNS of this machine and its connection to the internet.',
+  },
+  'edge-unreachable': {
+    title: 'The region cannot be reached',
+    fix: 'Check that outgoing connections to this host and port are allowed; behind a proxy set HTTPS_PROXY.',
+  },
+  'edge-timeout': { title: 'The region does not answer in time', fix: 'Check the network; it is tried again by itself.' },
+  'certificate-unknown': {
+    title: 'The certificate of the region is not trusted',
+    fix: 'Copy the URL again from the Connect section. If a proxy here replaces certificates, give its CA with --ca.',
+  },
+  'certificate-name': {
+    title: 'The certificate of the region is for another name',
+    fix: 'Check that --url is the one of the Connect section.',
+  },
+  'certificate-expired': {
+    title: 'The certificate of the region is expired or not yet valid',
+    fix: 'Check the clock of this machine; else tell the operator.',
+  },
+  'not-underpass': {
+    title: 'What answers there is not Underpass',
+    fix: 'Check --url; a captive portal or a proxy may be in the way.',
+  },
+  'token-refused': {
+    title: 'The token is refused',
+    fix: 'It was rotated, its tunnel was deleted, or it belongs to another region: copy it again from the Connect section.',
+  },
+  'tunnel-suspended': { title: 'The tunnel is suspended', fix: 'Ask the operator; it is tried again by itself.' },
+  version: { title: 'This client and the region share no protocol version', fix: 'Run "underpass update".' },
+  'too-many-clients': {
+    title: 'Too many clients are connected to this tunnel',
+    fix: 'Stop another one; it is tried again by itself.',
+  },
+  'edge-busy': { title: 'The region is not ready', fix: 'It is tried again by itself.' },
+  'connection-lost': { title: 'The connection to the region was lost', fix: 'It is tried again by itself.' },
+  'proxy-unreachable': {
+    title: 'The HTTP proxy cannot be reached',
+    fix: 'Check HTTPS_PROXY, or exempt the region with NO_PROXY.',
+  },
+  'proxy-refused': {
+    title: 'The HTTP proxy refuses the connection',
+    fix: 'Check user and password in HTTPS_PROXY, and that the proxy allows CONNECT to this host and port.',
+  },
+  'proxy-invalid': { title: 'HTTPS_PROXY is not a proxy URL', fix: 'Write it like http://user:password@proxy.example:3128.' },
+  'upstream-refused': { title: 'The upstream refuses connections', fix: 'Start the service there, or correct --upstream.' },
+  'upstream-timeout': {
+    title: 'The upstream does not answer in time',
+    fix: 'Check that the service there is alive and reachable.',
+  },
+  'upstream-unresolved': { title: 'The name of the upstream does not resolve', fix: 'Correct --upstream.' },
+  'upstream-unreachable': {
+    title: 'The upstream cannot be reached',
+    fix: 'Check the network between this machine and the upstream.',
+  },
+  'upstream-tls': {
+    title: 'TLS to the upstream fails',
+    fix: 'Give its CA with --upstream-ca FILE, or accept any certificate with --upstream-insecure.',
+  },
+  'no-upstream': {
+    title: 'A visitor came for what this client has no upstream for',
+    fix: 'Add it with --upstream, or check that the tunnel has the type of this command.',
+  },
+} as const satisfies Record<string, { readonly title: string; readonly fix: string }>;
+
+export type ProblemCode = keyof typeof problems;
+
+export interface Problem {
+  readonly code: ProblemCode;
+  /** What exactly: the host, the upstream, the system's words. No secrets. */
+  readonly detail: string;
+}
+
+export class CarryError extends Error {
+  readonly problem: Problem;
+  /** What the edge asked to wait, if it did. */
+  readonly retryAfterMs: number | null;
+
+  constructor(code: ProblemCode, detail: string, retryAfterMs: number | null = null) {
+    super(`${problems[code].title}: ${detail}`);
+    this.problem = { code, detail };
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** One line for people. */
+export const renderProblem = ({ code, detail }: Problem): string =>
+  `${problems[code].title}${detail === '' ? '' : `: ${detail}`}. ${problems[code].fix}`;

@@ -1,0 +1,22 @@
+// Tunnel.url as a client dials it: host, port, and the pin of a private CA in the fragment.
+
+import { CarryError } from './problem.ts';
+
+export interface RegionUrl {
+  /** Lower case, no brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** The Host header: with the port where it is not 443. */
+  readonly authority: string;
+  /** SHA-256 of the CA certificate's DER, hex; null: public CAs. */
+  readonly pin: string | null;
+}
+
+export function parseRegionUrl(text: string): RegionUrl {
+  const url = URL.parse(text);
+  const pin = /^(?:#ca=([0-9a-f]{64}))?$/.exec(url?.hash ?? '');
+  const bare = url !== null && url.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '';
+  if (!bare || pin === null) throw new CarryError('url-invalid', `'${text}'`);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return { host, port: url.port === '' ? 443 : Number(url.port), authority: url.host, pin: pin[1] ?? null };
+}
