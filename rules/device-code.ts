@@ -14,7 +14,7 @@ export function generateUserCode(pick: (bound: number) => number): string {
 
 /** As people type it: any case, with or without the hyphen. */
 export function parseUserCode(text: string): Parsed<string> {
-  const letters = text.length > 64 ? '' : text.replace(/[\s-]/g, '').toUpperCase();
+  const letters = text.length > 64 ? '' : text.replace(/[\s-]/g, '').replace(/[a-z]/g, (letter) => letter.toUpperCase());
   const isCode = letters.length === codeChars && [...letters].every((letter) => alphabet.includes(letter));
   return isCode ? accept(grouped(letters)) : refuse('Enter the code that the terminal shows, such as BCDF-GHJK.');
 }
