@@ -1,0 +1,217 @@
+// Asks an ACME directory for one certificate (RFC 8555): account, order, proof, finalisation, download.
+// How proofs are shown to the world is passed in.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSigningRequest } from '../x509.ts';
+import { type Answer, exchange } from './exchange.ts';
+import { type AccountKey, keyAuthorization, signRequest } from './jws.ts';
+import { AcmeError, errorOf, problemDetail, problemType } from './problem.ts';
+
+export type ChallengeKind = 'http-01' | 'tls-alpn-01' | 'dns-01';
+
+export interface Proof {
+  readonly kind: ChallengeKind;
+  /** Without a wildcard label. */
+  readonly host: string;
+  readonly token: string;
+  readonly keyAuthorization: string;
+}
+
+export interface AcmeOptions {
+  readonly directory: string;
+  /** Extra root (PEM) for the directory. */
+  readonly ca?: string;
+  readonly email?: string;
+  readonly key: AccountKey;
+}
+
+export interface OrderRequest {
+  readonly name: string;
+  /** Kinds in order of preference. */
+  readonly kinds: readonly ChallengeKind[];
+  /** Shows the proof; resolves when it can be seen, with the way to take it back. */
+  readonly show: (proof: Proof) => Promise<() => Promise<void>>;
+  readonly signal: AbortSignal;
+}
+
+export interface AcmeClient {
+  order(request: OrderRequest): Promise<{ readonly chainPem: string; readonly privateKeyPem: string }>;
+}
+
+interface Directory {
+  readonly newNonce: string;
+  readonly newAccount: string;
+  readonly newOrder: string;
+}
+
+interface Challenge {
+  readonly type: string;
+  readonly url: string;
+  readonly token: string;
+  readonly error?: unknown;
+}
+
+interface Authorization {
+  readonly status: string;
+  readonly identifier: { readonly value: string };
+  readonly challenges: readonly Challenge[];
+}
+
+interface Order {
+  readonly status: string;
+  readonly authorizations: readonly string[];
+  readonly finalize: string;
+  readonly certificate?: string;
+  readonly error?: unknown;
+}
+
+/** A stale nonce is answered with a fresh one (RFC 8555 6.5): tried again, a few times. */
+const nonceTries = 5;
+const firstPollMs = 200;
+const longestPollMs = 10_000;
+/** Polls of one authorization or order: about five minutes. */
+const maxPolls = 40;
+
+const pollDelay = (answer: Answer, round: number): number =>
+  Math.min(answer.retryAfterMs ?? firstPollMs * 1.5 ** round, longestPollMs);
+
+export function createAcmeClient(options: AcmeOptions): AcmeClient {
+  const { key } = options;
+  let directory: Promise<Directory> | undefined;
+  let account: Promise<string> | undefined;
+  const nonces: string[] = [];
+
+  const send = (method: 'GET' | 'HEAD' | 'POST', url: string, signal: AbortSignal, body?: string): Promise<Answer> =>
+    exchange({
+      method,
+      url,
+      signal,
+      ...(body === undefined ? {} : { body }),
+      ...(options.ca === undefined ? {} : { ca: options.ca }),
+    });
+
+  const readDirectory = async (signal: AbortSignal): Promise<Directory> => {
+    const answer = await send('GET', options.directory, signal);
+    const found = answer.json() as Partial<Directory> | undefined;
+    if (answer.status !== 200 || !found?.newNonce || !found.newAccount || !found.newOrder) {
+      throw new AcmeError('unreachable', `${options.directory} is not an ACME directory (status ${answer.status})`);
+    }
+    return found as Directory;
+  };
+
+  /** Kept while it succeeds: a failure is tried again by the next caller. */
+  const theDirectory = (signal: AbortSignal): Promise<Directory> => {
+    directory ??= readDirectory(signal).catch((error) => {
+      directory = undefined;
+      throw error;
+    });
+    return directory;
+  };
+
+  const takeNonce = async (signal: AbortSignal): Promise<string> => {
+    const kept = nonces.pop();
+    if (kept !== undefined) return kept;
+    const answer = await send('HEAD', (await theDirectory(signal)).newNonce, signal);
+    const nonce = answer.header('replay-nonce');
+    if (nonce === undefined) throw new AcmeError('unreachable', 'no nonce');
+    return nonce;
+  };
+
+  const postOnce = async (url: string, payload: unknown, kid: string | undefined, signal: AbortSignal): Promise<Answer> => {
+    const nonce = await takeNonce(signal);
+    const answer = await send('POST', url, signal, signRequest(key, { nonce, url, kid }, payload));
+    const next = answer.header('replay-nonce');
+    // One waits at most: requests of one order follow each other, and old nonces go stale.
+    if (next !== undefined && nonces.length === 0) nonces.push(next);
+    return answer;
+  };
+
+  const post = async (url: string, payload: unknown, kid: string | undefined, signal: AbortSignal): Promise<Answer> => {
+    let answer = await postOnce(url, payload, kid, signal);
+    for (let tries = 1; tries < nonceTries && problemType(answer.json()) === 'badNonce'; tries++) {
+      answer = await postOnce(url, payload, kid, signal);
+    }
+    if (answer.status >= 400) throw errorOf(answer.status, answer.json(), answer.retryAfterMs);
+    return answer;
+  };
+
+  const register = async (signal: AbortSignal): Promise<string> => {
+    const contact = options.email === undefined ? {} : { contact: [`mailto:${options.email}`] };
+    const { newAccount } = await theDirectory(signal);
+    const answer = await post(newAccount, { termsOfServiceAgreed: true, ...contact }, undefined, signal);
+    const url = answer.header('location');
+    if (url === undefined) throw new AcmeError('refused', 'an account without an address');
+    return url;
+  };
+
+  const theAccount = (signal: AbortSignal): Promise<string> => {
+    account ??= register(signal).catch((error) => {
+      account = undefined;
+      throw error;
+    });
+    return account;
+  };
+
+  const call = async (url: string, payload: unknown, signal: AbortSignal): Promise<Answer> =>
+    post(url, payload, await theAccount(signal), signal);
+
+  /** Asks again until the status is another than those that mean "wait". */
+  const poll = async <T extends { readonly status: string }>(
+    url: string,
+    waiting: readonly string[],
+    signal: AbortSignal,
+  ): Promise<T> => {
+    for (let round = 0; round < maxPolls; round++) {
+      const answer = await call(url, undefined, signal);
+      const value = answer.json() as T;
+      if (!waiting.includes(value?.status)) return value;
+      await sleep(pollDelay(answer, round), undefined, { signal });
+    }
+    throw new AcmeError('unreachable', 'the authority did not come to a decision');
+  };
+
+  const answerChallenge = async (url: string, challenge: Challenge, signal: AbortSignal): Promise<void> => {
+    await call(challenge.url, {}, signal);
+    const decided = await poll<Authorization>(url, ['pending', 'processing'], signal);
+    if (decided.status === 'valid') return;
+    const failed = decided.challenges.find((each) => each.error !== undefined);
+    throw new AcmeError('not-proven', problemDetail(failed?.error));
+  };
+
+  const prove = async (url: string, { kinds, show, signal }: OrderRequest): Promise<void> => {
+    const authorization = (await call(url, undefined, signal)).json() as Authorization;
+    if (authorization.status === 'valid') return;
+    const kind = kinds.find((each) => authorization.challenges.some((challenge) => challenge.type === each));
+    const challenge = authorization.challenges.find((each) => each.type === kind);
+    if (kind === undefined || challenge === undefined) throw new AcmeError('refused', `no challenge of kind ${kinds.join(', ')}`);
+    const { token } = challenge;
+    const hide = await show({
+      kind,
+      host: authorization.identifier.value,
+      token,
+      keyAuthorization: keyAuthorization(key, token),
+    });
+    try {
+      await answerChallenge(url, challenge, signal);
+    } finally {
+      await hide();
+    }
+  };
+
+  const order: AcmeClient['order'] = async (request) => {
+    const { name, signal } = request;
+    const { newOrder } = await theDirectory(signal);
+    const made = await call(newOrder, { identifiers: [{ type: 'dns', value: name }] }, signal);
+    const orderUrl = made.header('location') ?? '';
+    const opened = made.json() as Order;
+    for (const url of opened.authorizations) await prove(url, request);
+    const { request: csr, privateKeyPem } = await createSigningRequest([name]);
+    await poll<Order>(orderUrl, ['pending'], signal);
+    await call(opened.finalize, { csr: csr.toString('base64url') }, signal);
+    const done = await poll<Order>(orderUrl, ['pending', 'ready', 'processing'], signal);
+    if (done.certificate === undefined) throw new AcmeError('refused', `order is ${done.status} ${problemDetail(done.error)}`);
+    return { chainPem: (await call(done.certificate, undefined, signal)).text, privateKeyPem };
+  };
+
+  return { order };
+}

@@ -1,0 +1,49 @@
+// What went wrong with a certificate authority, as one coded error.
+
+export type AcmeCode =
+  /** No answer in time, or none that can be read. */
+  | 'unreachable'
+  /** The authority asks to wait. */
+  | 'rate-limited'
+  /** It looked, and the proof was not there. */
+  | 'not-proven'
+  /** It refuses for another reason. */
+  | 'refused';
+
+export class AcmeError extends Error {
+  readonly code: AcmeCode;
+  /** When the authority says so. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: AcmeCode, detail: string, retryAfterMs?: number) {
+    super(`acme: ${code}: ${detail.slice(0, 500)}`);
+    this.name = 'AcmeError';
+    this.code = code;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+interface ProblemDocument {
+  readonly type?: string;
+  readonly detail?: string;
+}
+
+const urn = 'urn:ietf:params:acme:error:';
+
+/** RFC 8555 6.7. */
+export function problemType(body: unknown): string {
+  const type = (body as ProblemDocument | null)?.type;
+  return typeof type === 'string' && type.startsWith(urn) ? type.slice(urn.length) : '';
+}
+
+export function problemDetail(body: unknown): string {
+  const detail = (body as ProblemDocument | null)?.detail;
+  return `${problemType(body)} ${typeof detail === 'string' ? detail : ''}`.trim();
+}
+
+export function errorOf(status: number, body: unknown, retryAfterMs: number | undefined): AcmeError {
+  const limited = status === 429 || problemType(body) === 'rateLimited';
+  const unreachable = status >= 500 && !limited;
+  const code = limited ? 'rate-limited' : unreachable ? 'unreachable' : 'refused';
+  return new AcmeError(code, `status ${status} ${problemDetail(body)}`, retryAfterMs);
+}

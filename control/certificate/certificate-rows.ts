@@ -1,0 +1,179 @@
+// Certificates, attempts and challenges in the store. Keys are sealed before they are written.
+
+import type { FeedChallenge } from '@underpass/wire/feed.ts';
+import { certificateContext, challengeContext } from '../feed/region-content.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import { createId } from '../store/id.ts';
+import type { Queries, Store } from '../store/store.ts';
+import type { IssuedCertificate } from './authority.ts';
+import { type Attempt, attemptsKeptMs } from './core/budget.ts';
+import type { Lifetime } from './core/lifetime.ts';
+
+export interface WantedName {
+  /** A host, or a wildcard. */
+  readonly name: string;
+  readonly region: string;
+  /** Empty for our own names. */
+  readonly projectId: string;
+}
+
+export interface KnownCertificate extends Lifetime {
+  readonly name: string;
+  readonly issuer: string;
+}
+
+/** Our own names: each region's host and its wildcard. */
+export async function readOwnNames(db: Queries): Promise<WantedName[]> {
+  const rows = await db
+    .selectFrom('regions')
+    .select(['name', 'data_plane_host', 'wildcard_ingress_domain', 'tls_termination'])
+    .execute();
+  return rows.flatMap((row) => {
+    const own = { region: row.name, projectId: '' };
+    const wildcard = row.tls_termination === 1 ? row.wildcard_ingress_domain : null;
+    return [{ ...own, name: row.data_plane_host }, ...(wildcard === null ? [] : [{ ...own, name: `*.${wildcard}` }])];
+  });
+}
+
+/** Verified hosts of http tunnels that nobody has suspended, in regions that end TLS: the only ones that are asked for. */
+export async function readTunnelNames(db: Queries): Promise<WantedName[]> {
+  const rows = await db
+    .selectFrom('tunnel_hosts as h')
+    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
+    .innerJoin('projects as p', 'p.id', 't.project_id')
+    .innerJoin('regions as r', 'r.name', 't.region')
+    .where('h.live_host', 'is not', null)
+    .where('t.type', '=', 'http')
+    .where('r.tls_termination', '=', 1)
+    .where('t.suspended_at', 'is', null)
+    .where('p.suspended_at', 'is', null)
+    .select(['h.host as name', 't.region as region', 't.project_id as projectId'])
+    .orderBy('h.host')
+    .execute();
+  return rows;
+}
+
+/** Asked again just before the order: what was true at the start of a pass may be so no more. */
+export async function isStillWanted(db: Queries, wanted: WantedName): Promise<boolean> {
+  if (wanted.projectId === '') return true;
+  const row = await db
+    .selectFrom('tunnel_hosts as h')
+    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
+    .where('h.live_host', '=', wanted.name)
+    .where('t.type', '=', 'http')
+    .where('t.suspended_at', 'is', null)
+    .select('t.id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function readKnown(db: Queries): Promise<ReadonlyMap<string, KnownCertificate>> {
+  const rows = await db
+    .selectFrom('certificates')
+    .select(['name', 'issuer', 'starts_at as startsAt', 'expires_at as expiresAt'])
+    .execute();
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+export const readAttempts = (db: Queries, nowMs: number): Promise<Attempt[]> =>
+  db
+    .selectFrom('certificate_attempts')
+    .select(['name', 'project_id as projectId', 'at', 'outcome'])
+    .where('at', '>', nowMs - attemptsKeptMs)
+    .execute();
+
+export async function startAttempt(store: Store, wanted: WantedName, nowMs: number): Promise<string> {
+  const id = createId(nowMs);
+  const { name, projectId } = wanted;
+  await store.db
+    .insertInto('certificate_attempts')
+    .values({ id, name, project_id: projectId, at: nowMs, outcome: 'started', detail: '' })
+    .execute();
+  await store.db
+    .deleteFrom('certificate_attempts')
+    .where('at', '<=', nowMs - attemptsKeptMs)
+    .execute();
+  return id;
+}
+
+/** Of a detail as much as helps an operator. */
+const detailChars = 500;
+
+export async function failAttempt(store: Store, id: string, detail: string): Promise<void> {
+  await store.db
+    .updateTable('certificate_attempts')
+    .set({ outcome: 'failed', detail: detail.slice(0, detailChars) })
+    .where('id', '=', id)
+    .execute();
+}
+
+export interface MadeCertificate extends IssuedCertificate, Lifetime {
+  readonly name: string;
+  readonly issuer: string;
+  readonly hosts: readonly string[];
+}
+
+/** Puts the new one in the place of the old, in one transaction. */
+export async function saveCertificate(
+  store: Store,
+  keyRing: KeyRing,
+  made: MadeCertificate,
+  attemptId: string,
+  nowMs: number,
+): Promise<void> {
+  const id = createId(nowMs);
+  const row = {
+    id,
+    name: made.name,
+    hosts: JSON.stringify(made.hosts),
+    chain_pem: made.chainPem,
+    key_sealed: keyRing.seal(made.privateKeyPem, certificateContext(id)),
+    issuer: made.issuer,
+    starts_at: made.startsAt,
+    expires_at: made.expiresAt,
+    created_at: nowMs,
+  };
+  await store.write(async (trx) => {
+    await trx.deleteFrom('certificates').where('name', '=', made.name).execute();
+    await trx.insertInto('certificates').values(row).execute();
+    await trx.updateTable('certificate_attempts').set({ outcome: 'issued' }).where('id', '=', attemptId).execute();
+  });
+}
+
+/** A challenge is answered for so long at most, whatever becomes of its order. */
+const challengeLifeMs = 15 * 60_000;
+
+export async function saveChallenge(
+  store: Store,
+  keyRing: KeyRing,
+  region: string,
+  challenge: FeedChallenge,
+  nowMs: number,
+): Promise<void> {
+  const row = {
+    id: challenge.id,
+    region,
+    payload_sealed: keyRing.seal(JSON.stringify(challenge), challengeContext(challenge.id)),
+    created_at: nowMs,
+    expires_at: nowMs + challengeLifeMs,
+  };
+  await store.write(async (trx) => {
+    await trx.deleteFrom('challenges').where('expires_at', '<=', nowMs).execute();
+    await trx.deleteFrom('challenges').where('id', '=', challenge.id).execute();
+    await trx.insertInto('challenges').values(row).execute();
+  });
+}
+
+export async function dropChallenge(store: Store, id: string): Promise<void> {
+  await store.db.deleteFrom('challenges').where('id', '=', id).execute();
+}
+
+/** Certificates that ended a while ago and that nobody renewed. */
+const expiredKeptMs = 7 * 24 * 3_600_000;
+
+export async function dropExpired(store: Store, nowMs: number): Promise<void> {
+  await store.db
+    .deleteFrom('certificates')
+    .where('expires_at', '<', nowMs - expiredKeptMs)
+    .execute();
+}

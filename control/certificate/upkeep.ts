@@ -1,0 +1,190 @@
+// Keeps every served name with a valid certificate: finds what is missing or due, asks the authority within its
+// budgets, one control process per name at a time. Only verified hosts of http tunnels that point at us, and our own.
+
+import { X509Certificate } from 'node:crypto';
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { Logger } from 'pino';
+import { servingNames } from '../feed/core/liveness.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import type { Store } from '../store/store.ts';
+import type { Authority, IssuedCertificate } from './authority.ts';
+import {
+  dropExpired,
+  failAttempt,
+  isStillWanted,
+  type KnownCertificate,
+  type MadeCertificate,
+  readAttempts,
+  readKnown,
+  readOwnNames,
+  readTunnelNames,
+  saveCertificate,
+  startAttempt,
+  type WantedName,
+} from './certificate-rows.ts';
+import { type Attempt, decideOrder, failuresInARow } from './core/budget.ts';
+import { isDue } from './core/lifetime.ts';
+import { hostsOf } from './given-files.ts';
+
+export interface UpkeepDeps {
+  readonly store: Store;
+  readonly keyRing: KeyRing;
+  readonly clock: () => number;
+  readonly log: Logger;
+  readonly authority: Authority;
+  readonly givenCertificates: () => readonly FeedCertificate[];
+  /** Whether the name's addresses are those of the region's host. Not asked for wildcards. */
+  readonly pointsHere: (name: string, region: string) => Promise<boolean>;
+  /** Runs the work under a lock that all control processes share; answers false when another holds it. */
+  readonly withLease: (name: string, work: () => Promise<void>) => Promise<boolean>;
+  readonly onIssued: () => void;
+}
+
+export interface Upkeep {
+  /** One pass now; another after it if asked for meanwhile. */
+  run(): Promise<void>;
+  /** A pass soon: what calls this may come in crowds. */
+  nudge(): void;
+  start(): void;
+  close(): Promise<void>;
+}
+
+/** Orders under way at once. */
+const atOnce = 4;
+/** Names looked at in one pass; the rest waits for the next. */
+const namesPerPass = 2_000;
+const everyMs = 60_000;
+const nudgeMs = 250;
+/** One order, proofs and polls included. */
+const orderTimeoutMs = 8 * 60_000;
+/** How long a name that does not point here is left alone: it grows from the first to the second. */
+const firstLookAgainMs = 15_000;
+const lastLookAgainMs = 10 * 60_000;
+
+const isWildcard = (name: string): boolean => name.startsWith('*.');
+
+interface Pass {
+  readonly known: ReadonlyMap<string, KnownCertificate>;
+  readonly attempts: readonly Attempt[];
+}
+
+export function createUpkeep(deps: UpkeepDeps): Upkeep {
+  const { store, keyRing, clock, log, authority } = deps;
+  const stopping = new AbortController();
+  const elsewhere = new Map<string, { readonly until: number; readonly delayMs: number }>();
+  let running: Promise<void> | undefined;
+  let again = false;
+  let timer: NodeJS.Timeout | undefined;
+  let soon: NodeJS.Timeout | undefined;
+
+  const isServed = (name: string, known: Pass['known']): boolean => {
+    const certificate = known.get(name);
+    return certificate !== undefined && certificate.issuer === authority.id && !isDue(certificate, clock());
+  };
+
+  const isGiven = (name: string): boolean => {
+    const names = isWildcard(name) ? [name] : servingNames(name);
+    return deps.givenCertificates().some((each) => each.notAfterMs > clock() && each.hosts.some((host) => names.includes(host)));
+  };
+
+  const wantedNames = async ({ known }: Pass): Promise<readonly WantedName[]> => {
+    const own = (await readOwnNames(store.db)).filter((each) => authority.canIssue(each.name));
+    const wildcards = new Set(own.map((each) => each.name).filter(isWildcard));
+    // A name under one of our wildcards needs none of its own.
+    const hosts = (await readTunnelNames(store.db)).filter((each) => !wildcards.has(servingNames(each.name)[1]));
+    const missing = [...own, ...hosts].filter((each) => !isServed(each.name, known) && !isGiven(each.name));
+    return missing.filter((each) => clock() >= (elsewhere.get(each.name)?.until ?? 0)).slice(0, namesPerPass);
+  };
+
+  const looksHere = async (wanted: WantedName): Promise<boolean> => {
+    if (isWildcard(wanted.name) || authority.local) return true;
+    const here = await deps.pointsHere(wanted.name, wanted.region);
+    if (here) elsewhere.delete(wanted.name);
+    else {
+      const delayMs = Math.min((elsewhere.get(wanted.name)?.delayMs ?? firstLookAgainMs / 2) * 2, lastLookAgainMs);
+      elsewhere.set(wanted.name, { until: clock() + delayMs, delayMs });
+    }
+    return here;
+  };
+
+  const issue = async (wanted: WantedName, failures: number): Promise<void> => {
+    const attempt = await startAttempt(store, wanted, clock());
+    try {
+      const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(orderTimeoutMs)]);
+      const issued = await authority.issue({ name: wanted.name, region: wanted.region, failures, signal });
+      await saveCertificate(store, keyRing, describe(wanted.name, authority.id, issued), attempt, clock());
+      log.info({ name: wanted.name }, 'certificates: issued');
+    } catch (error) {
+      await failAttempt(store, attempt, error instanceof Error ? error.message : String(error));
+      log.warn({ name: wanted.name, err: error }, 'certificates: not issued; it is tried again later');
+    }
+  };
+
+  const mayOrder = (wanted: WantedName, attempts: readonly Attempt[]): boolean =>
+    authority.local || decideOrder(wanted, attempts, clock()).kind === 'go';
+
+  const keep = async (wanted: WantedName, pass: Pass): Promise<void> => {
+    if (!mayOrder(wanted, pass.attempts) || !(await looksHere(wanted))) return;
+    await deps.withLease(`certificate:${wanted.name}`, async () => {
+      // Another process may have made it, or the tunnel may be gone, while this one waited.
+      const known = await readKnown(store.db);
+      if (isServed(wanted.name, known) || !(await isStillWanted(store.db, wanted))) return;
+      const attempts = await readAttempts(store.db, clock());
+      if (!mayOrder(wanted, attempts)) return;
+      await issue(wanted, failuresInARow(attempts, wanted.name).count);
+      deps.onIssued();
+    });
+  };
+
+  const onePass = async (): Promise<void> => {
+    await dropExpired(store, clock());
+    const pass: Pass = { known: await readKnown(store.db), attempts: await readAttempts(store.db, clock()) };
+    const queue = [...(await wantedNames(pass))];
+    const worker = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined && !stopping.signal.aborted; next = queue.shift()) await keep(next, pass);
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+  };
+
+  const passes = async (): Promise<void> => {
+    do {
+      again = false;
+      await onePass().catch((error) => log.error({ err: error }, 'certificates: a pass failed'));
+    } while (again && !stopping.signal.aborted);
+    running = undefined;
+  };
+
+  const run = (): Promise<void> => {
+    if (running === undefined) running = passes();
+    else again = true;
+    return running;
+  };
+
+  return {
+    run,
+    nudge: () => {
+      if (stopping.signal.aborted) return;
+      soon ??= setTimeout(() => {
+        soon = undefined;
+        void run();
+      }, nudgeMs);
+    },
+    start: () => {
+      timer = setInterval(() => void run(), everyMs);
+    },
+    close: async () => {
+      stopping.abort();
+      clearInterval(timer);
+      clearTimeout(soon);
+      await running;
+    },
+  };
+}
+
+/** A certificate that does not name what was asked for is never stored, so never served. */
+function describe(name: string, issuer: string, issued: IssuedCertificate): MadeCertificate {
+  const leaf = new X509Certificate(issued.chainPem);
+  const hosts = hostsOf(leaf);
+  if (!hosts.includes(name)) throw new Error(`certificate names ${hosts.join(', ').slice(0, 200)}, not ${name}`);
+  return { ...issued, name, issuer, hosts, startsAt: leaf.validFromDate.getTime(), expiresAt: leaf.validToDate.getTime() };
+}

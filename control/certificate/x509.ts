@@ -1,0 +1,145 @@
+// Keys, certificates and signing requests, over @peculiar/x509. The library is loaded at the first use: most starts
+// of a server need none of it, and it costs 18 MB.
+
+import { createHash, randomBytes, X509Certificate } from 'node:crypto';
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+type KeyPair = Awaited<ReturnType<typeof createKeyPair>>;
+
+async function loadLibrary() {
+  await import('reflect-metadata');
+  const library = await import('@peculiar/x509');
+  library.cryptoProvider.set(crypto);
+  return library;
+}
+
+export const createKeyPair = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+
+const toPem = (label: string, der: ArrayBuffer): string => {
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
+};
+
+const fromPem = (pem: string) => Uint8Array.from(Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64'));
+
+export const exportPrivateKey = async (keys: KeyPair): Promise<string> =>
+  toPem('PRIVATE KEY', await crypto.subtle.exportKey('pkcs8', keys.privateKey));
+
+const importPrivateKey = (pem: string) => crypto.subtle.importKey('pkcs8', fromPem(pem), algorithm, false, ['sign']);
+
+/** Positive and 127 random bits (CA/Browser Forum BR 7.1 asks for 64). */
+const createSerialNumber = (): string => {
+  const bytes = randomBytes(16);
+  bytes[0] = (bytes[0] ?? 0) & 0x7f || 1;
+  return bytes.toString('hex');
+};
+
+/** What tells a certificate from all others: SHA-256 of its DER, hex. */
+export const fingerprintOf = (certificatePem: string): string =>
+  createHash('sha256').update(new X509Certificate(certificatePem).raw).digest('hex');
+
+export interface Lifespan {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+export interface CertificateWithKey {
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+}
+
+export async function createRoot(commonName: string, { notBefore, notAfter }: Lifespan): Promise<CertificateWithKey> {
+  const x509 = await loadLibrary();
+  const keys = await createKeyPair();
+  const { keyCertSign, cRLSign } = x509.KeyUsageFlags;
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: createSerialNumber(),
+    name: [{ CN: [commonName] }],
+    notBefore,
+    notAfter,
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      // A path length of 0: it signs leaves and nothing that signs.
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(keyCertSign | cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { certificatePem: `${certificate.toString('pem')}\n`, privateKeyPem: await exportPrivateKey(keys) };
+}
+
+export async function issueLeaf(
+  root: CertificateWithKey,
+  hosts: readonly string[],
+  { notBefore, notAfter }: Lifespan,
+): Promise<CertificateWithKey> {
+  const x509 = await loadLibrary();
+  const keys = await createKeyPair();
+  const issuer = new x509.X509Certificate(root.certificatePem);
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: createSerialNumber(),
+    subject: [{ CN: [(hosts[0] ?? '').slice(0, 64)] }],
+    issuer: issuer.subject,
+    notBefore,
+    notAfter,
+    signingAlgorithm: algorithm,
+    publicKey: keys.publicKey,
+    signingKey: await importPrivateKey(root.privateKeyPem),
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(hosts.map((value) => ({ type: 'dns' as const, value }))),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+    ],
+  });
+  return { certificatePem: `${certificate.toString('pem')}\n`, privateKeyPem: await exportPrivateKey(keys) };
+}
+
+export interface SigningRequest {
+  /** DER. */
+  readonly request: Buffer;
+  readonly privateKeyPem: string;
+}
+
+export async function createSigningRequest(hosts: readonly string[]): Promise<SigningRequest> {
+  const x509 = await loadLibrary();
+  const keys = await createKeyPair();
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [new x509.SubjectAlternativeNameExtension(hosts.map((value) => ({ type: 'dns' as const, value })))],
+  });
+  return { request: Buffer.from(request.rawData), privateKeyPem: await exportPrivateKey(keys) };
+}
+
+/** id-pe-acmeIdentifier. */
+const acmeIdentifierOid = '1.3.6.1.5.5.7.1.31';
+
+/** The certificate that proves a host by tls-alpn-01 (RFC 8737 3): critical extension with the digest, an hour long. */
+export async function createAlpnCertificate(host: string, keyAuthorization: string, nowMs: number): Promise<CertificateWithKey> {
+  const x509 = await loadLibrary();
+  const keys = await createKeyPair();
+  const digest = createHash('sha256').update(keyAuthorization).digest();
+  // An OCTET STRING of 32 bytes.
+  const value = Buffer.concat([Buffer.from([0x04, digest.length]), digest]);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: createSerialNumber(),
+    name: [{ CN: ['ACME challenge'] }],
+    notBefore: new Date(nowMs - 3_600_000),
+    notAfter: new Date(nowMs + 3_600_000),
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: host }]),
+      new x509.Extension(acmeIdentifierOid, true, value),
+    ],
+  });
+  return { certificatePem: `${certificate.toString('pem')}\n`, privateKeyPem: await exportPrivateKey(keys) };
+}
