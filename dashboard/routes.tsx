@@ -20,6 +20,9 @@ const publicPages: RouteObject[] = [
   { path: 'register', lazy: () => import('./pages/register.tsx') },
   { path: 'privacy-policy', lazy: () => import('./pages/legal/privacy-policy-page.tsx') },
   { path: 'terms-of-service', lazy: () => import('./pages/legal/terms-of-service-page.tsx') },
+  { path: 'login/:token', lazy: () => import('./pages/token-sign-in.tsx') },
+  { path: 'magiclink/:token?', lazy: () => import('./pages/token-sign-in.tsx') },
+  { path: 'abuse', lazy: () => import('./pages/report-abuse.tsx') },
   { path: '*', lazy: () => import('./pages/not-found.tsx') },
 ];
 
@@ -37,7 +40,17 @@ const projectPages: RouteObject[] = [
   },
 ];
 
-const beyondTheSpec: RouteObject[] = [{ path: 'no-project', lazy: () => import('./pages/no-project.tsx') }];
+const beyondTheSpec: RouteObject[] = [
+  { path: 'projects/:projectID/members', lazy: () => import('./pages/project/members.tsx') },
+  { path: 'projects/:projectID/tokens', lazy: () => import('./pages/project/tokens.tsx') },
+  { path: 'projects/:projectID/audit', lazy: () => import('./pages/project/audit.tsx') },
+  { path: 'projects/:projectID/settings', lazy: () => import('./pages/project/settings.tsx') },
+  { path: 'new-project', lazy: () => import('./pages/project/new-project.tsx') },
+  { path: 'no-project', lazy: () => import('./pages/no-project.tsx') },
+  { path: 'sessions', lazy: () => import('./pages/sessions.tsx') },
+  { path: 'activate', lazy: () => import('./pages/activate.tsx') },
+  { path: 'invitations/:token', lazy: () => import('./pages/invitation.tsx') },
+];
 
 export const routes: RouteObject[] = [
   {

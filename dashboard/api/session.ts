@@ -1,5 +1,6 @@
 // Who is signed in, and signing in and out (spec 7, the first six calls).
 import type { Project, User } from '@underpass/rules/entity.ts';
+import type { LoginLinkCheck } from '@underpass/rules/resource.ts';
 import { isApiError } from './error.ts';
 import { request } from './request.ts';
 
@@ -16,6 +17,10 @@ export async function getUser(signal?: AbortSignal): Promise<User | undefined> {
 export const listProjects = (signal?: AbortSignal) => request<Project[]>('GET', '/api/projects', { signal });
 
 export const login = (token: string) => request<void>('POST', '/auth/login', { form: new URLSearchParams({ token }) });
+
+/** Whether this browser asked for the link; the answer consumes nothing. */
+export const checkLoginLink = (token: string) =>
+  request<LoginLinkCheck>('POST', '/auth/link', { form: new URLSearchParams({ token }) });
 
 export const logout = () => request<void>('POST', '/auth/logout');
 

@@ -1,7 +1,9 @@
 // A form's state: what was typed, what a rule says about it, and how the sending went. What was typed survives every failure.
 import type { ParsedForm } from '@underpass/rules/parsed.ts';
+import { text } from '@underpass/rules/text.ts';
 import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
+import { useTask } from '../api/use-task.ts';
 
 type Values<Field extends string> = Readonly<Record<Field, string>>;
 
@@ -31,7 +33,12 @@ export function useForm<Field extends string, Value>(options: FormOptions<Field,
   const ref = useRef<HTMLFormElement>(null);
   const [values, setValues] = useState(options.initial);
   const [tries, setTries] = useState(0);
-  const sending = useSending(options);
+  const task = useTask(async (value: Value) => {
+    await options.send(value).catch((error: unknown) => {
+      options.onFailure?.(error);
+      throw error;
+    });
+  });
   const parsed = options.parse(values);
   const errors: Partial<Record<Field, string>> = tries > 0 && !parsed.ok ? parsed.errors : {};
   useFocusOnFirstError(ref, tries);
@@ -39,34 +46,15 @@ export function useForm<Field extends string, Value>(options: FormOptions<Field,
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
     setTries(tries + 1);
-    if (parsed.ok) sending.start(parsed.value);
+    if (parsed.ok) task.run(parsed.value);
   };
   const reset = () => {
     setValues(options.initial);
     setTries(0);
   };
   const set = (field: Field, value: string) => setValues((before) => ({ ...before, [field]: value }));
-  const { busy, failure, dismissFailure } = sending;
-  return { ref, values, set, errors, busy, failure, dismissFailure, onSubmit, reset };
-}
-
-function useSending<Value>({ send, onFailure }: Pick<FormOptions<string, Value>, 'send' | 'onFailure'>) {
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<string>();
-  const start = async (value: Value) => {
-    if (busy) return;
-    setBusy(true);
-    setFailure(undefined);
-    try {
-      await send(value);
-    } catch (error) {
-      setFailure(messageOf(error) ?? 'Please try again.');
-      onFailure?.(error);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { busy, failure, start, dismissFailure: () => setFailure(undefined) };
+  const failure = task.error === undefined ? undefined : (messageOf(task.error) ?? text.error.fallback);
+  return { ref, values, set, errors, busy: task.busy, failure, dismissFailure: task.dismiss, onSubmit, reset };
 }
 
 /** After a refused try the focus goes to the first field that has to change. */

@@ -8,6 +8,7 @@ import {
   type LucideIcon,
   MonitorDown,
   ScrollText,
+  Settings,
   ShieldCheck,
   TrainFrontTunnel,
   Users,
@@ -48,6 +49,7 @@ const projectEntries = (projectId: string): readonly Entry[] => [
   { label: 'Members', to: paths.members(projectId), icon: Users },
   { label: 'API tokens', to: paths.tokens(projectId), icon: KeyRound },
   { label: 'Audit log', to: paths.audit(projectId), icon: ScrollText },
+  { label: 'Settings', to: paths.settings(projectId), icon: Settings },
 ];
 
 export function Navigation({ user, project, onNavigate }: NavigationProps) {

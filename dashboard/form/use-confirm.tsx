@@ -1,0 +1,63 @@
+// Asks before something is undone for good, does it, and says so. The question stays open where the deed failed.
+import { type ReactNode, useState } from 'react';
+import { useRevalidator } from 'react-router';
+import { messageOf } from '../api/error.ts';
+import { useTask } from '../api/use-task.ts';
+import { Banner } from '../ui/banner.tsx';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { toast } from '../ui/toast.tsx';
+
+export interface Question {
+  readonly title: string;
+  /** Names what is lost. */
+  readonly warning: ReactNode;
+  readonly confirmLabel: string;
+  readonly work: () => Promise<unknown>;
+  /** What the toast says afterwards. */
+  readonly done: string;
+}
+
+export interface Confirm {
+  readonly ask: (question: Question) => void;
+  /** Put it anywhere in the page. */
+  readonly dialog: ReactNode;
+}
+
+export function useConfirm(): Confirm {
+  const [question, setQuestion] = useState<Question>();
+  const [open, setOpen] = useState(false);
+  const { revalidate } = useRevalidator();
+  const task = useTask(async () => {
+    await question?.work();
+    setOpen(false);
+    toast.done(question?.done ?? '');
+    await revalidate();
+    focusHeadingIfLost();
+  });
+  const ask = (next: Question) => {
+    task.dismiss();
+    setQuestion(next);
+    setOpen(true);
+  };
+  const dialog = question && (
+    <ConfirmDialog
+      open={open}
+      onOpenChange={setOpen}
+      title={question.title}
+      warning={question.warning}
+      confirmLabel={question.confirmLabel}
+      busy={task.busy}
+      onConfirm={task.run}
+    >
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
+    </ConfirmDialog>
+  );
+  return { ask, dialog };
+}
+
+/** What had the focus went with the row it stood in. */
+function focusHeadingIfLost(): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus();
+  });
+}

@@ -1,0 +1,195 @@
+// Lets a command line client in: the code from the terminal, who asks, and the answer.
+import { parseUserCode } from '@underpass/rules/device-code.ts';
+import type { Role } from '@underpass/rules/entity.ts';
+import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import type { Device } from '@underpass/rules/resource.ts';
+import { useEffect, useState } from 'react';
+import { type LoaderFunctionArgs, useSearchParams } from 'react-router';
+import { decideDevice, getDevice } from '../api/account.ts';
+import { isApiError, messageOf } from '../api/error.ts';
+import { useFetched } from '../api/use-fetched.ts';
+import { useTask } from '../api/use-task.ts';
+import { TextField } from '../form/text-field.tsx';
+import { useForm } from '../form/use-form.ts';
+import { keepReturnPath } from '../return-path.ts';
+import { loadSession, useShell } from '../session.ts';
+import { Banner } from '../ui/banner.tsx';
+import { Button } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
+import { DateTime } from '../ui/date-time.tsx';
+import { ErrorPanel } from '../ui/error-panel.tsx';
+import { Field } from '../ui/field.tsx';
+import { PageHeader } from '../ui/page-header.tsx';
+import { RadioCards } from '../ui/radio-cards.tsx';
+import { Select } from '../ui/select.tsx';
+import { LoadingArea } from '../ui/spinner.tsx';
+import { grantableRoles } from './project/role-options.ts';
+
+/** Search parameter in which the terminal's link carries the code. */
+const CODE_PARAM = 'code';
+
+type Outcome = 'approved' | 'denied';
+
+/** The terminal's link may open before the sign-in; the shell then leads to /login. */
+export async function loader({ request }: LoaderFunctionArgs) {
+  const { pathname, search } = new URL(request.url);
+  if (!(await loadSession())) keepReturnPath(pathname + search);
+  return null;
+}
+
+export function Component() {
+  const [search, setSearch] = useSearchParams();
+  const [outcome, setOutcome] = useState<Outcome>();
+  const parsed = parseUserCode(search.get(CODE_PARAM) ?? '');
+  return (
+    <div className="mx-auto max-w-xl">
+      <PageHeader title="Sign in a command line client" />
+      {outcome && <OutcomeNote outcome={outcome} />}
+      {!outcome && !parsed.ok && <CodeForm onCode={(code) => setSearch({ [CODE_PARAM]: code }, { replace: true })} />}
+      {!outcome && parsed.ok && (
+        <DeviceQuestion code={parsed.value} onOutcome={setOutcome} onOtherCode={() => setSearch({}, { replace: true })} />
+      )}
+    </div>
+  );
+}
+
+function OutcomeNote({ outcome }: { readonly outcome: Outcome }) {
+  if (outcome === 'approved') {
+    return (
+      <Banner tone="ok" title="The client is signed in.">
+        Go back to the terminal. You may close this page.
+      </Banner>
+    );
+  }
+  return <Banner title="The client was refused.">It stays signed out. You may close this page.</Banner>;
+}
+
+function parseCodeForm({ code }: { readonly code: string }): ParsedForm<string, 'code'> {
+  const parsed = parseUserCode(code);
+  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { code: parsed.message } };
+}
+
+function CodeForm({ onCode }: { readonly onCode: (code: string) => void }) {
+  const form = useForm<'code', string>({ initial: { code: '' }, parse: parseCodeForm, send: async (code) => onCode(code) });
+  return (
+    <Card>
+      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
+        <TextField
+          form={form}
+          name="code"
+          label="Code"
+          hint="The terminal shows it after ‘underpass login’."
+          mono
+          autoFocus
+          autoComplete="one-time-code"
+          autoCapitalize="characters"
+          spellCheck={false}
+          className="h-12 text-xl! tracking-widest uppercase"
+        />
+        <div>
+          <Button type="submit" variant="primary">
+            Continue
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+interface DeviceQuestionProps {
+  readonly code: string;
+  readonly onOutcome: (outcome: Outcome) => void;
+  readonly onOtherCode: () => void;
+}
+
+function DeviceQuestion({ code, onOutcome, onOtherCode }: DeviceQuestionProps) {
+  const { data: device, error, reload, busy } = useFetched(code, (signal) => getDevice(code, signal));
+  const { projects } = useShell();
+  if (isApiError(error) && error.status === 404) return <UnknownCode code={code} onOtherCode={onOtherCode} />;
+  if (error !== undefined) return <ErrorPanel message={messageOf(error)} onRetry={reload} busy={busy} />;
+  if (!device) return <LoadingArea />;
+  if (projects.length === 0) return <Banner tone="warn">You belong to no project, so there is nothing to sign in to.</Banner>;
+  return <Decision code={code} device={device} onOutcome={onOutcome} />;
+}
+
+function UnknownCode({ code, onOtherCode }: { readonly code: string; readonly onOtherCode: () => void }) {
+  return (
+    <div className="grid gap-4">
+      <Banner tone="warn" title={`No client waits with the code ${code}.`}>
+        Codes work for a few minutes. Run ‘underpass login’ again for a new one.
+      </Banner>
+      <div>
+        <Button onClick={onOtherCode}>Enter another code</Button>
+      </div>
+    </div>
+  );
+}
+
+interface DecisionProps {
+  readonly code: string;
+  readonly device: Device;
+  readonly onOutcome: (outcome: Outcome) => void;
+}
+
+function Decision({ code, device, onOutcome }: DecisionProps) {
+  const { projects, project: selected } = useShell();
+  const [projectId, setProjectId] = useState((selected ?? projects[0]!).id);
+  const project = projects.find(({ id }) => id === projectId)!;
+  const [role, setRole] = useState<Role>(project.role);
+  useEffect(() => setRole(project.role), [project.role]);
+  const task = useTask(async (approve: boolean) => {
+    await decideDevice(code, { approve, project: projectId, role });
+    onOutcome(approve ? 'approved' : 'denied');
+  });
+  return (
+    <Card
+      title={`Let ${device.name} in?`}
+      description="Approve only if you started this yourself, just now, and the code is the same."
+    >
+      <div className="grid gap-5">
+        <DeviceFacts code={code} device={device} />
+        <Field label="Project">
+          {(control) => (
+            <Select
+              {...control}
+              value={projectId}
+              options={projects.map(({ id, name }) => ({ value: id, label: name }))}
+              onChange={setProjectId}
+            />
+          )}
+        </Field>
+        <RadioCards label="It may act as" value={role} options={grantableRoles(project.role)} onChange={setRole} />
+        {task.error !== undefined && (
+          <Banner tone="danger" onDismiss={task.dismiss}>
+            {messageOf(task.error) ?? 'Please try again.'}
+          </Banner>
+        )}
+        <div className="flex flex-wrap gap-2">
+          <Button variant="primary" busy={task.busy} onClick={() => task.run(true)}>
+            Approve
+          </Button>
+          <Button disabled={task.busy} onClick={() => task.run(false)}>
+            Deny
+          </Button>
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+function DeviceFacts({ code, device }: { readonly code: string; readonly device: Device }) {
+  return (
+    <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-1.5 rounded-md bg-sunken px-4 py-3 [&>dt]:text-ink-soft">
+      <dt>Code</dt>
+      <dd className="font-mono text-lg font-bold tracking-widest">{code}</dd>
+      <dt>Client</dt>
+      <dd className="wrap-anywhere">{device.name}</dd>
+      <dt>Address</dt>
+      <dd className="font-mono text-sm leading-6 wrap-anywhere">{device.address}</dd>
+      <dt>Asked</dt>
+      <dd>
+        <DateTime at={device.createdAt} />
+      </dd>
+    </dl>
+  );
+}

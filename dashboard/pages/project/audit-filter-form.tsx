@@ -1,0 +1,33 @@
+// The filter of the audit log: a form that changes the address.
+import { Form, Link } from 'react-router';
+import { Button, buttonClass } from '../../ui/button.tsx';
+import { Field } from '../../ui/field.tsx';
+import { Input } from '../../ui/input.tsx';
+
+const FIELDS = [
+  { name: 'action', label: 'Action', type: 'search', placeholder: 'tunnel.create' },
+  { name: 'actor', label: 'Who', type: 'search', placeholder: 'ada@example.com' },
+  { name: 'from', label: 'From', type: 'date', placeholder: undefined },
+  { name: 'to', label: 'To', type: 'date', placeholder: undefined },
+] as const;
+
+export function AuditFilterForm({ search }: { readonly search: URLSearchParams }) {
+  const filtered = FIELDS.some(({ name }) => search.get(name));
+  return (
+    <Form role="search" aria-label="Filter the audit log" className="flex flex-wrap items-end gap-3">
+      {FIELDS.map(({ name, label, type, placeholder }) => (
+        <Field key={name} label={label} className="w-full sm:w-44">
+          {(control) => (
+            <Input {...control} name={name} type={type} placeholder={placeholder} defaultValue={search.get(name) ?? ''} />
+          )}
+        </Field>
+      ))}
+      <Button type="submit">Filter</Button>
+      {filtered && (
+        <Link to="." className={buttonClass('quiet')}>
+          Clear
+        </Link>
+      )}
+    </Form>
+  );
+}

@@ -1,0 +1,65 @@
+// The entries of the audit log, newest first, older ones on demand.
+import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
+import { useState } from 'react';
+import { type AuditFilter, listAudit } from '../../api/audit.ts';
+import { messageOf } from '../../api/error.ts';
+import { useTask } from '../../api/use-task.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { describeDetail } from './audit-detail.ts';
+
+export interface AuditListProps {
+  readonly projectId: string;
+  readonly filter: AuditFilter;
+  readonly first: AuditPage;
+}
+
+export function AuditList({ projectId, filter, first }: AuditListProps) {
+  const [older, setOlder] = useState<readonly AuditEntry[]>([]);
+  const [next, setNext] = useState(first.next);
+  const task = useTask(async () => {
+    const page = await listAudit(projectId, filter, next ?? undefined);
+    setOlder((before) => [...before, ...page.entries]);
+    setNext(page.next);
+  });
+  const entries = [...first.entries, ...older];
+  return (
+    <div className="grid gap-4">
+      <DataTable label="Audit log" columns={COLUMNS} rows={entries} rowKey={(entry) => entry.id} />
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
+      <p role="status" className="sr-only">
+        {entries.length} entries shown
+      </p>
+      {next !== null && (
+        <Button busy={task.busy} onClick={() => task.run()} className="justify-self-center">
+          Show older entries
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  { key: 'at', header: 'When', width: 'minmax(0, 1.2fr)', cell: ({ at }) => <DateTime at={at} /> },
+  { key: 'actor', header: 'Who', width: 'minmax(0, 1.1fr)', cell: ({ actor }) => actor },
+  { key: 'action', header: 'Action', cell: ({ action }) => <span className="font-mono text-sm">{action}</span> },
+  { key: 'target', header: 'What', width: 'minmax(0, 1.6fr)', cell: (entry) => <What entry={entry} /> },
+  {
+    key: 'address',
+    header: 'From',
+    width: 'minmax(0, 0.8fr)',
+    cell: ({ address }) => <span className="font-mono text-sm">{address}</span>,
+  },
+];
+
+function What({ entry }: { readonly entry: AuditEntry }) {
+  const detail = describeDetail(entry.detail);
+  return (
+    <span className="grid">
+      <span className="font-semibold">{entry.target}</span>
+      {detail && <span className="text-sm text-ink-soft">{detail}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,78 @@
+// Invitations that nobody has accepted yet.
+import type { Project } from '@underpass/rules/entity.ts';
+import { roleLabels } from '@underpass/rules/permission.ts';
+import type { Invitation } from '@underpass/rules/resource.ts';
+import { deleteInvitation } from '../../api/projects.ts';
+import type { Confirm } from '../../form/use-confirm.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+
+export interface InvitationListProps {
+  readonly project: Project;
+  readonly invitations: readonly Invitation[];
+  readonly ask: Confirm['ask'];
+}
+
+export function InvitationList({ project, invitations, ask }: InvitationListProps) {
+  return (
+    <section aria-labelledby="invitations" className="grid gap-3">
+      <h2 id="invitations" className="text-lg font-bold">
+        Pending invitations
+      </h2>
+      <DataTable
+        label="Pending invitations"
+        columns={columnsOf(project, ask)}
+        rows={invitations}
+        rowKey={(invitation) => invitation.id}
+        searchText={({ email, role }) => `${email} ${role}`}
+        searchLabel="Search invitations"
+      />
+    </section>
+  );
+}
+
+function columnsOf(project: Project, ask: Confirm['ask']): readonly Column<Invitation>[] {
+  return [
+    {
+      key: 'email',
+      header: 'Email',
+      width: 'minmax(0, 1.8fr)',
+      cell: ({ email }) => <span className="font-semibold">{email}</span>,
+      sortBy: ({ email }) => email,
+    },
+    { key: 'role', header: 'Role', width: '8rem', cell: ({ role }) => <Badge>{roleLabels[role]}</Badge> },
+    { key: 'by', header: 'Invited by', cell: ({ invitedBy }) => invitedBy },
+    {
+      key: 'expires',
+      header: 'Expires',
+      cell: ({ expiresAt }) => <DateTime at={expiresAt} />,
+      sortBy: ({ expiresAt }) => expiresAt,
+    },
+    {
+      key: 'withdraw',
+      header: 'Withdraw',
+      hideHeader: true,
+      width: '6.5rem',
+      align: 'end',
+      cell: ({ id, email }) => (
+        <Button
+          size="sm"
+          aria-label={`Withdraw the invitation of ${email}`}
+          onClick={() =>
+            ask({
+              title: 'Withdraw Invitation',
+              warning: `The link that was sent to ${email} stops working.`,
+              confirmLabel: 'Withdraw',
+              work: () => deleteInvitation(project.id, id),
+              done: `The invitation of ${email} was withdrawn.`,
+            })
+          }
+        >
+          Withdraw
+        </Button>
+      ),
+    },
+  ];
+}

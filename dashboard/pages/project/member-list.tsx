@@ -1,0 +1,153 @@
+// The members of a project: their roles, changed in place, and the way out.
+import type { Project, Role } from '@underpass/rules/entity.ts';
+import { decideMembershipChange, roleLabels, roles } from '@underpass/rules/permission.ts';
+import type { Member } from '@underpass/rules/resource.ts';
+import { useMemo } from 'react';
+import { useRevalidator } from 'react-router';
+import { messageOf } from '../../api/error.ts';
+import { changeMember, removeMember } from '../../api/projects.ts';
+import { useTask } from '../../api/use-task.ts';
+import type { Confirm } from '../../form/use-confirm.tsx';
+import { forgetSession } from '../../session.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { Select } from '../../ui/select.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+export interface MemberListProps {
+  readonly project: Project;
+  readonly members: readonly Member[];
+  readonly ask: Confirm['ask'];
+}
+
+interface MemberContext {
+  readonly project: Project;
+  readonly ownerCount: number;
+  readonly ask: Confirm['ask'];
+}
+
+export function MemberList({ project, members, ask }: MemberListProps) {
+  const ownerCount = members.filter((member) => member.role === 'owner').length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: ask is new on every render and always does the same.
+  const columns = useMemo(() => columnsOf({ project, ownerCount, ask }), [project, ownerCount]);
+  return (
+    <DataTable
+      label="Members"
+      columns={columns}
+      rows={members}
+      rowKey={(member) => member.id}
+      searchText={({ email, firstName, lastName, role }) => `${firstName} ${lastName} ${email} ${role}`}
+      searchLabel="Search members"
+      initialSort={{ key: 'name', direction: 'ascending' }}
+    />
+  );
+}
+
+function columnsOf(context: MemberContext): readonly Column<Member>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Name',
+      width: 'minmax(0, 1.8fr)',
+      cell: (member) => <MemberName member={member} />,
+      sortBy: nameOf,
+    },
+    {
+      key: 'role',
+      header: 'Role',
+      width: '10rem',
+      cell: (member) => <RoleCell member={member} context={context} />,
+      sortBy: (member) => roles.indexOf(member.role),
+    },
+    {
+      key: 'since',
+      header: 'Member since',
+      cell: (member) => <DateTime at={member.since} />,
+      sortBy: (member) => member.since,
+    },
+    {
+      key: 'remove',
+      header: 'Remove',
+      hideHeader: true,
+      width: '6.5rem',
+      align: 'end',
+      cell: (member) => <RemoveButton member={member} context={context} />,
+    },
+  ];
+}
+
+const nameOf = ({ firstName, lastName, email }: Member) => `${firstName} ${lastName}`.trim() || email;
+
+function MemberName({ member }: { readonly member: Member }) {
+  const name = nameOf(member);
+  return (
+    <span className="grid">
+      <span className="flex flex-wrap items-center gap-2 font-semibold">
+        {name}
+        {member.isSelf && <Badge>You</Badge>}
+      </span>
+      {name !== member.email && <span className="text-sm text-ink-soft wrap-anywhere">{member.email}</span>}
+    </span>
+  );
+}
+
+/** The roles that this member may be given by the reader; the present one among them. */
+function possibleRoles(member: Member, { project, ownerCount }: MemberContext): readonly Role[] {
+  const change = { actor: project.role, isSelf: member.isSelf, from: member.role, ownerCount };
+  return roles.filter((role) => role === member.role || decideMembershipChange({ ...change, to: role }).ok);
+}
+
+function RoleCell({ member, context }: { readonly member: Member; readonly context: MemberContext }) {
+  const { revalidate } = useRevalidator();
+  const possible = possibleRoles(member, context);
+  const task = useTask(async (role: Role) => {
+    try {
+      await changeMember(context.project.id, member.id, role);
+      toast.done(`${nameOf(member)} is now ${roleLabels[role].toLowerCase()}.`);
+    } catch (error) {
+      toast.failed('The role was not changed.', messageOf(error));
+    }
+    if (member.isSelf) forgetSession();
+    await revalidate();
+  });
+  if (possible.length < 2) return <Badge>{roleLabels[member.role]}</Badge>;
+  return (
+    <Select
+      label={`Role of ${nameOf(member)}`}
+      size="sm"
+      value={member.role}
+      options={possible.map((role) => ({ value: role, label: roleLabels[role] }))}
+      onChange={(role) => role !== member.role && task.run(role)}
+      disabled={task.busy}
+    />
+  );
+}
+
+function RemoveButton({ member, context }: { readonly member: Member; readonly context: MemberContext }) {
+  const { project, ownerCount, ask } = context;
+  const { role, isSelf } = member;
+  if (!decideMembershipChange({ actor: project.role, isSelf, from: role, to: null, ownerCount }).ok) return null;
+  const remove = async () => {
+    await removeMember(project.id, member.id);
+    if (isSelf) forgetSession();
+  };
+  const question = isSelf
+    ? { title: 'Leave Project', warning: `You lose access to ${project.name} and everything in it.`, confirmLabel: 'Leave' }
+    : {
+        title: 'Remove Member',
+        warning: `${nameOf(member)} (${member.email}) loses access to ${project.name}. API tokens that they made stop working.`,
+        confirmLabel: 'Remove',
+      };
+  const done = isSelf ? `You have left ${project.name}.` : `${nameOf(member)} was removed.`;
+  return (
+    <Button
+      size="sm"
+      aria-label={isSelf ? `Leave ${project.name}` : `Remove ${nameOf(member)}`}
+      onClick={() => ask({ ...question, work: remove, done })}
+    >
+      {isSelf ? 'Leave' : 'Remove'}
+    </Button>
+  );
+}

@@ -1,0 +1,69 @@
+// Who belongs to a project, and who is invited to it.
+import { may } from '@underpass/rules/permission.ts';
+import type { Invitation, Member } from '@underpass/rules/resource.ts';
+import { UserPlus } from 'lucide-react';
+import { useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { listInvitations, listMembers } from '../../api/projects.ts';
+import { useConfirm } from '../../form/use-confirm.tsx';
+import { projectOfScreen, requireSession, useProject } from '../../session.ts';
+import { Button } from '../../ui/button.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { InvitationList } from './invitation-list.tsx';
+import { InvitePanel } from './invite-panel.tsx';
+import { MemberList } from './member-list.tsx';
+
+interface People {
+  readonly members: readonly Member[];
+  readonly invitations: readonly Invitation[];
+}
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { people: loadPeople(params.projectID!, request.signal) };
+}
+
+/** Invitations are for those who may send them; for others there are none. */
+async function loadPeople(projectId: string, signal: AbortSignal): Promise<People> {
+  const role = projectOfScreen(await requireSession(), projectId)?.role;
+  const [members, invitations] = await Promise.all([
+    listMembers(projectId, signal),
+    role && may(role, 'invitation.read') ? listInvitations(projectId, signal) : [],
+  ]);
+  return { members, invitations };
+}
+
+export function Component() {
+  const { people } = useLoaderData<typeof loader>();
+  const project = useProject();
+  const [inviting, setInviting] = useState(false);
+  const confirm = useConfirm();
+  const mayInvite = may(project.role, 'invitation.create');
+  return (
+    <>
+      <PageHeader
+        title="Members"
+        subtitle={`Who works in ${project.name}, and what each of them may do.`}
+        actions={mayInvite && <InviteButton onClick={() => setInviting(true)} />}
+      />
+      <Load promise={people}>
+        {({ members, invitations }) => (
+          <div className="grid gap-10">
+            <MemberList project={project} members={members} ask={confirm.ask} />
+            {invitations.length > 0 && <InvitationList project={project} invitations={invitations} ask={confirm.ask} />}
+          </div>
+        )}
+      </Load>
+      {mayInvite && <InvitePanel project={project} open={inviting} onOpenChange={setInviting} />}
+      {confirm.dialog}
+    </>
+  );
+}
+
+function InviteButton({ onClick }: { readonly onClick: () => void }) {
+  return (
+    <Button variant="primary" icon={<UserPlus aria-hidden="true" />} onClick={onClick}>
+      Invite
+    </Button>
+  );
+}

@@ -1,0 +1,32 @@
+// Creates a project; its maker becomes the owner.
+import { useNavigate } from 'react-router';
+import { createProject } from '../../api/projects.ts';
+import { paths } from '../../paths.ts';
+import { rememberProject } from '../../project/selected-project.ts';
+import { forgetSession } from '../../session.ts';
+import { Card } from '../../ui/card.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { ProjectNameForm } from './project-name-form.tsx';
+
+export function Component() {
+  const navigate = useNavigate();
+  const create = async (name: string) => {
+    const project = await createProject(name);
+    forgetSession();
+    rememberProject(project.id);
+    toast.done(`Project ${project.name} created.`);
+    await navigate(paths.dashboard(project.id));
+  };
+  return (
+    <>
+      <PageHeader
+        title="New project"
+        subtitle="A project keeps tunnels, domains, security groups and members apart from those of others."
+      />
+      <Card>
+        <ProjectNameForm initialName="" submitLabel="Create project" send={create} />
+      </Card>
+    </>
+  );
+}

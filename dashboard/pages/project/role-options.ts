@@ -1,0 +1,15 @@
+// The roles that a person may hand out, as a choice shows them.
+import type { Role } from '@underpass/rules/entity.ts';
+import { mayGrant, roleDescriptions, roleLabels, roles } from '@underpass/rules/permission.ts';
+
+export interface RoleOption {
+  readonly value: Role;
+  readonly label: string;
+  readonly description: string;
+}
+
+export function grantableRoles(granter: Role): readonly RoleOption[] {
+  return roles
+    .filter((role) => mayGrant(granter, role))
+    .map((role) => ({ value: role, label: roleLabels[role], description: roleDescriptions[role] }));
+}

@@ -1,0 +1,51 @@
+// The project itself: its name, and the id that automation needs.
+import { may, roleDescriptions, roleLabels } from '@underpass/rules/permission.ts';
+import { useRevalidator } from 'react-router';
+import { renameProject } from '../../api/projects.ts';
+import { paths } from '../../paths.ts';
+import { forgetSession, useProject } from '../../session.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { ProjectNameForm } from './project-name-form.tsx';
+
+export function Component() {
+  const project = useProject();
+  const { revalidate } = useRevalidator();
+  const rename = async (name: string) => {
+    await renameProject(project.id, name);
+    toast.done('Project renamed.');
+    forgetSession();
+    await revalidate();
+  };
+  return (
+    <>
+      <PageHeader title="Project settings" />
+      <div className="grid gap-6">
+        {may(project.role, 'project.rename') && (
+          <Card title="Name">
+            <ProjectNameForm key={project.id} initialName={project.name} submitLabel="Save" send={rename} />
+          </Card>
+        )}
+        <Card title="Project id" description="What scripts and the API call this project.">
+          <div className="flex items-center gap-1 font-mono text-sm">
+            <span className="break-all">{project.id}</span>
+            <CopyButton text={project.id} what="project id" />
+          </div>
+        </Card>
+        <Card title="Your role">
+          <p className="flex flex-wrap items-center gap-3">
+            <Badge>{roleLabels[project.role]}</Badge>
+            {roleDescriptions[project.role]}
+          </p>
+        </Card>
+        <Card title="Another project" description="Projects keep tunnels, domains, security groups and members apart.">
+          <ButtonLink to={paths.newProject()}>New project</ButtonLink>
+        </Card>
+      </div>
+    </>
+  );
+}

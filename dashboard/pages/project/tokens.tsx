@@ -1,0 +1,157 @@
+// API tokens of a project, for automation.
+import { may, roleLabels } from '@underpass/rules/permission.ts';
+import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
+import { Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { deleteApiToken, listApiTokens } from '../../api/tokens.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { useProject } from '../../session.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { SecretDialog } from '../../ui/secret-dialog.tsx';
+import { NewTokenPanel } from './new-token-panel.tsx';
+
+export function loader({ params, request }: LoaderFunctionArgs) {
+  return { tokens: listApiTokens(params.projectID!, request.signal) };
+}
+
+export function Component() {
+  const { tokens } = useLoaderData<typeof loader>();
+  const project = useProject();
+  const [open, setOpen] = useState(false);
+  const [created, setCreated] = useState<NewApiToken>();
+  const confirm = useConfirm();
+  const mayCreate = may(project.role, 'api-token.create');
+  const add = mayCreate && (
+    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
+      Create token
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader
+        title="API tokens"
+        subtitle="For scripts and pipelines that manage this project without a person."
+        actions={add}
+      />
+      <Load promise={tokens}>{(loaded) => <TokenList projectId={project.id} tokens={loaded} add={add} ask={confirm.ask} />}</Load>
+      {mayCreate && <NewTokenPanel project={project} open={open} onOpenChange={setOpen} onCreated={setCreated} />}
+      <SecretDialog
+        title="Your new API token"
+        label="API token"
+        secret={created?.token}
+        hint="The command line client reads it from UNDERPASS_API_TOKEN; other programs send it in the header Authorization: Bearer …"
+        onClose={() => setCreated(undefined)}
+      />
+      {confirm.dialog}
+    </>
+  );
+}
+
+interface TokenListProps {
+  readonly projectId: string;
+  readonly tokens: readonly ApiToken[];
+  readonly add: ReactNode;
+  readonly ask: Confirm['ask'];
+}
+
+function TokenList({ projectId, tokens, add, ask }: TokenListProps) {
+  if (tokens.length === 0) {
+    return (
+      <EmptyState
+        title="No API Tokens"
+        text="A token acts for you within this project, with the role that you give it."
+        action={add}
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
+  return (
+    <DataTable
+      label="API tokens"
+      columns={columnsOf(projectId, ask)}
+      rows={tokens}
+      rowKey={(token) => token.id}
+      searchText={({ name, createdBy, role }) => `${name} ${createdBy} ${role}`}
+      searchLabel="Search tokens"
+      initialSort={{ key: 'name', direction: 'ascending' }}
+    />
+  );
+}
+
+function columnsOf(projectId: string, ask: Confirm['ask']): readonly Column<ApiToken>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Name',
+      width: 'minmax(0, 1.4fr)',
+      cell: ({ name }) => <span className="font-semibold">{name}</span>,
+      sortBy: ({ name }) => name,
+    },
+    {
+      key: 'role',
+      header: 'Role',
+      width: '6.5rem',
+      cell: ({ role }) => <Badge>{roleLabels[role]}</Badge>,
+      sortBy: ({ role }) => role,
+    },
+    {
+      key: 'by',
+      header: 'Created by',
+      width: 'minmax(0, 1.2fr)',
+      cell: ({ createdBy }) => createdBy,
+      sortBy: ({ createdBy }) => createdBy,
+    },
+    {
+      key: 'used',
+      header: 'Last used',
+      cell: ({ usedAt }) => (usedAt ? <DateTime at={usedAt} /> : <span className="text-ink-faint">Never</span>),
+      sortBy: ({ usedAt }) => usedAt ?? '',
+    },
+    {
+      key: 'expires',
+      header: 'Expires',
+      cell: ({ expiresAt }) => (expiresAt ? <DateTime at={expiresAt} /> : <span className="text-ink-faint">Never</span>),
+      sortBy: ({ expiresAt }) => expiresAt ?? '9999',
+    },
+    {
+      key: 'revoke',
+      header: 'Revoke',
+      hideHeader: true,
+      width: '6rem',
+      align: 'end',
+      cell: (token) => <RevokeButton projectId={projectId} token={token} ask={ask} />,
+    },
+  ];
+}
+
+function RevokeButton({
+  projectId,
+  token,
+  ask,
+}: {
+  readonly projectId: string;
+  readonly token: ApiToken;
+  readonly ask: Confirm['ask'];
+}) {
+  const revoke = () =>
+    ask({
+      title: 'Revoke API Token',
+      warning: `Whatever uses ${token.name} stops working at once. This operation is permanent.`,
+      confirmLabel: 'Revoke',
+      work: () => deleteApiToken(projectId, token.id),
+      done: `${token.name} was revoked.`,
+    });
+  return (
+    <Button size="sm" onClick={revoke} aria-label={`Revoke ${token.name}`}>
+      Revoke
+    </Button>
+  );
+}

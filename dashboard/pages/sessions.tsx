@@ -1,0 +1,99 @@
+// Where one is signed in, and the way to end that.
+import type { Session } from '@underpass/rules/resource.ts';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { deleteSession, listSessions } from '../api/account.ts';
+import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { DateTime } from '../ui/date-time.tsx';
+import { Load } from '../ui/load.tsx';
+import { PageHeader } from '../ui/page-header.tsx';
+import { describeUserAgent } from './user-agent.ts';
+
+export const loader = ({ request }: LoaderFunctionArgs) => ({ sessions: listSessions(request.signal) });
+
+export function Component() {
+  const { sessions } = useLoaderData<typeof loader>();
+  const confirm = useConfirm();
+  return (
+    <>
+      <PageHeader title="Sessions" subtitle="Where you are signed in. Revoke what you do not recognise." />
+      <Load promise={sessions}>{(loaded) => <SessionList sessions={loaded} ask={confirm.ask} />}</Load>
+      {confirm.dialog}
+    </>
+  );
+}
+
+function SessionList({ sessions, ask }: { readonly sessions: readonly Session[]; readonly ask: Confirm['ask'] }) {
+  const columns: readonly Column<Session>[] = [
+    { key: 'device', header: 'Device', width: 'minmax(0, 1.5fr)', cell: (session) => <DeviceCell session={session} /> },
+    {
+      key: 'address',
+      header: 'Address',
+      cell: (session) => <span className="font-mono text-sm">{session.address}</span>,
+      sortBy: (session) => session.address,
+    },
+    {
+      key: 'seen',
+      header: 'Last seen',
+      width: 'minmax(0, 1.2fr)',
+      cell: (session) => <DateTime at={session.seenAt} />,
+      sortBy: (session) => session.seenAt,
+    },
+    {
+      key: 'created',
+      header: 'Signed in',
+      width: 'minmax(0, 1.2fr)',
+      cell: (session) => <DateTime at={session.createdAt} />,
+      sortBy: (session) => session.createdAt,
+    },
+    {
+      key: 'revoke',
+      header: 'Revoke',
+      hideHeader: true,
+      width: '6rem',
+      align: 'end',
+      cell: (session) => !session.isCurrent && <RevokeButton session={session} ask={ask} />,
+    },
+  ];
+  return (
+    <DataTable
+      label="Sessions"
+      columns={columns}
+      rows={sessions}
+      rowKey={(session) => session.id}
+      searchText={({ address, userAgent }) => `${address} ${userAgent}`}
+      searchLabel="Search sessions"
+      initialSort={{ key: 'seen', direction: 'descending' }}
+    />
+  );
+}
+
+function DeviceCell({ session }: { readonly session: Session }) {
+  return (
+    <span className="flex flex-wrap items-center gap-2">
+      <span className="font-semibold" title={session.userAgent}>
+        {describeUserAgent(session.userAgent)}
+      </span>
+      {session.isCurrent && <Badge tone="ok">This session</Badge>}
+    </span>
+  );
+}
+
+function RevokeButton({ session, ask }: { readonly session: Session; readonly ask: Confirm['ask'] }) {
+  const device = describeUserAgent(session.userAgent);
+  const revoke = () =>
+    ask({
+      title: 'Revoke Session',
+      warning: `${device} at ${session.address} is signed out at once.`,
+      confirmLabel: 'Revoke',
+      work: () => deleteSession(session.id),
+      done: 'Session revoked.',
+    });
+  return (
+    <Button size="sm" onClick={revoke} aria-label={`Revoke ${device} at ${session.address}`}>
+      Revoke
+    </Button>
+  );
+}

@@ -1,0 +1,45 @@
+// Where to go after sign-in, for links that were opened without a session: an invitation, a waiting terminal.
+// Local storage, because the sign-in link opens in a tab of its own. Bounded in time, and only paths of this application.
+
+const STORAGE_KEY = 'return-path';
+const KEPT_MS = 60 * 60 * 1000;
+
+export interface KeptPath {
+  readonly path: string;
+  readonly untilMs: number;
+}
+
+/** The path to go to, or undefined where there is none, it is too old, or it leads elsewhere. */
+export function parseKeptPath(stored: string | null, nowMs: number): string | undefined {
+  const kept = parseObject(stored);
+  if (typeof kept?.path !== 'string' || typeof kept.untilMs !== 'number') return undefined;
+  const isOurs = /^\/(?![/\\])/.test(kept.path);
+  return isOurs && nowMs < kept.untilMs ? kept.path : undefined;
+}
+
+function parseObject(stored: string | null): Partial<KeptPath> | undefined {
+  try {
+    return (JSON.parse(stored ?? 'null') as Partial<KeptPath> | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function keepReturnPath(path: string): void {
+  try {
+    localStorage.setItem(STORAGE_KEY, JSON.stringify({ path, untilMs: Date.now() + KEPT_MS } satisfies KeptPath));
+  } catch {
+    // Without storage the person opens the link again after signing in.
+  }
+}
+
+/** Answers it once. */
+export function takeReturnPath(): string | undefined {
+  try {
+    const stored = localStorage.getItem(STORAGE_KEY);
+    localStorage.removeItem(STORAGE_KEY);
+    return parseKeptPath(stored, Date.now());
+  } catch {
+    return undefined;
+  }
+}
