@@ -23,7 +23,7 @@ export type ConfigResult =
 export const maxConfigBytes = 1024 * 1024;
 
 const rootKeys = ['health', 'tunnels'];
-const tunnelKeys = ['name', 'type', 'url', 'token-file', 'token-env', 'upstream', 'upstream-ca', 'upstream-insecure'];
+const tunnelKeys = ['name', 'type', 'url', 'token-file', 'token-env', 'upstream', 'ca', 'upstream-ca', 'upstream-insecure'];
 
 /** `folder` is what relative paths in the file start from. */
 export function parseConfig(text: string, folder: string): ConfigResult {
@@ -72,11 +72,15 @@ function readTunnel(node: unknown, reader: Reader): Plan | undefined {
   const url = judged(map, 'url', required(map, 'url', reader), parseTunnelUrl, reader);
   const token = readTokenSource(map, reader);
   const upstreams = type && readUpstreams(map, type, reader);
-  const ca = readText(map, 'upstream-ca', reader);
+  const files = { ...readPath(map, 'ca', 'caFile', reader), ...readPath(map, 'upstream-ca', 'upstreamCaFile', reader) };
   const upstreamInsecure = readSwitch(map, 'upstream-insecure', reader);
   if (!name || !url || !token || !upstreams) return undefined;
-  const plan = { name, url, token, upstreams, upstreamInsecure };
-  return ca === undefined ? plan : { ...plan, upstreamCaFile: resolvePath(reader.folder, ca) };
+  return { name, url, token, upstreams, upstreamInsecure, ...files };
+}
+
+function readPath<K extends string>(map: YAMLMap, key: string, as: K, reader: Reader): { [key in K]?: string } {
+  const path = readText(map, key, reader);
+  return path === undefined ? {} : ({ [as]: resolvePath(reader.folder, path) } as { [key in K]: string });
 }
 
 function readType(map: YAMLMap, reader: Reader): 'http' | 'ingress' | undefined {

@@ -20,10 +20,14 @@ export interface Credentials {
 const none: Credentials = { version: 1, current: '', servers: {} };
 
 /** XDG on Linux and macOS, the roaming folder on Windows. */
+export function configHome(io: Io): string {
+  if (io.env.XDG_CONFIG_HOME) return io.env.XDG_CONFIG_HOME;
+  if (io.platform === 'win32' && io.env.APPDATA) return io.env.APPDATA;
+  return join(io.home, '.config');
+}
+
 export function configFolder(io: Io): string {
-  if (io.env.XDG_CONFIG_HOME) return join(io.env.XDG_CONFIG_HOME, 'underpass');
-  if (io.platform === 'win32' && io.env.APPDATA) return join(io.env.APPDATA, 'underpass');
-  return join(io.home, '.config', 'underpass');
+  return join(configHome(io), 'underpass');
 }
 
 export function credentialsPath(io: Io): string {

@@ -78,6 +78,11 @@ export const errors = {
     fix: 'A token is one line without spaces. Copy it again from the Connect section of the tunnel.',
     exit: 'usage',
   },
+  'ca-file-invalid': {
+    title: 'The file does not hold certificates',
+    fix: 'Give a file with certificates in PEM form.',
+    exit: 'local',
+  },
   'file-not-written': { title: 'A file cannot be written', fix: 'Check the permissions and the free space.', exit: 'local' },
   'credentials-invalid': {
     title: 'The credentials file is damaged',
@@ -150,6 +155,11 @@ export const errors = {
   'service-unsupported': {
     title: 'Services cannot be managed here',
     fix: 'Run "underpass run" under the supervisor of this system.',
+    exit: 'local',
+  },
+  'service-program-private': {
+    title: 'A system service cannot run a program from a private folder',
+    fix: 'Install the program to /usr/local/bin first.',
     exit: 'local',
   },
   'service-failed': {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Carried, createFleet, type PlannedTunnel } from './fleet.ts';
+import { type Carried, createFleet } from './fleet.ts';
+import type { PlannedTunnel } from './planned.ts';
 import type { TunnelView } from './view/frame.ts';
 
 function recorder() {
   const log: string[] = [];
   const pending: (() => void)[] = [];
-  const start = ({ name }: { name: string }, token: string): Carried => {
+  const start = ({ plan: { name }, token }: PlannedTunnel): Carried => {
     log.push(`start ${name} ${token}`);
     return {
       view: () => ({ name, state: 'connected' }) as TunnelView,

@@ -1,5 +1,5 @@
 // The tunnels that this process carries now. A new set of plans touches only what differs: what stays keeps its connections.
-import type { Plan } from './plan.ts';
+import type { PlannedTunnel } from './planned.ts';
 import type { TunnelView } from './view/frame.ts';
 
 /** One running tunnel; carried.ts makes the real one. */
@@ -10,13 +10,7 @@ export interface Carried {
   readonly close: () => void;
 }
 
-export type StartCarried = (plan: Plan, token: string) => Carried;
-
-export interface PlannedTunnel {
-  readonly plan: Plan;
-  /** Read when the plans were: a changed token file is a changed tunnel. */
-  readonly token: string;
-}
+export type StartCarried = (planned: PlannedTunnel) => Carried;
 
 export interface FleetChange {
   readonly started: readonly string[];
@@ -53,12 +47,13 @@ export function createFleet(start: StartCarried): Fleet {
     const before = new Map(members.map((member) => [member.key, member]));
     const kept: string[] = [];
     const started: string[] = [];
-    const next = planned.map(({ plan, token }): Member => {
-      const key = JSON.stringify([plan, token]);
+    const next = planned.map((tunnel): Member => {
+      const { plan } = tunnel;
+      const key = JSON.stringify(tunnel);
       const old = before.get(key);
       (old ? kept : started).push(plan.name);
       before.delete(key);
-      return old ?? { key, name: plan.name, carried: start(plan, token) };
+      return old ?? { key, name: plan.name, carried: start(tunnel) };
     });
     // What is replaced goes after its successor has started, so that visitors always have one.
     const gone = [...before.values()];

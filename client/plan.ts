@@ -25,6 +25,8 @@ export interface Plan {
   readonly url: string;
   readonly token: TokenSource;
   readonly upstreams: PlanUpstreams;
+  /** CAs that may vouch for the region besides the system's. */
+  readonly caFile?: string;
   /** For https upstreams: a CA of their own, or no check at all. */
   readonly upstreamCaFile?: string;
   readonly upstreamInsecure: boolean;

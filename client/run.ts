@@ -1,9 +1,13 @@
 // The command line as a function: arguments and the outside world go in, the exit code comes out. main.ts is the process.
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './command/account.ts';
+import { addCarryCommands } from './command/carry.ts';
 import { addCompletionCommands } from './command/completion.ts';
+import { addConnectCommand } from './command/connect.ts';
 import { addDomainCommands } from './command/domains.ts';
 import { addGroupCommands } from './command/groups.ts';
+import { addConfigCommands } from './command/run-config.ts';
+import { addServiceCommands } from './command/service.ts';
 import { addTunnelCommands } from './command/tunnels.ts';
 import type { Shell } from './command-line.ts';
 import { ClientError, exitCodes } from './error.ts';
@@ -49,7 +53,18 @@ export function createProgram(shell: Shell): Command {
   return program;
 }
 
-const groups = [addAccountCommands, addTunnelCommands, addDomainCommands, addGroupCommands, addCompletionCommands];
+/** In the order in which --help lists them. */
+const groups = [
+  addCarryCommands,
+  addConnectCommand,
+  addConfigCommands,
+  addAccountCommands,
+  addTunnelCommands,
+  addDomainCommands,
+  addGroupCommands,
+  addServiceCommands,
+  addCompletionCommands,
+];
 
 function outputOfHelp({ stdout, stderr }: Io) {
   return {

@@ -11,6 +11,7 @@ const view: TunnelView = {
     { name: 'eu1-a', rttMs: 11.6 },
     { name: 'eu1-b', rttMs: null },
   ],
+  urls: ['https://shop.example.com'],
   upstreams: ['shop.example.com → http://127.0.0.1:8080'],
   streams: 3,
   totalStreams: 1234,
@@ -24,6 +25,7 @@ const view: TunnelView = {
 test('a connected tunnel shows edges, upstreams, requests and both directions', () => {
   assert.deepEqual(renderFrame([view], { columns: 120, rows: 24, color: false }), [
     'shop  connected to 2 edges (eu1-a 12 ms, eu1-b)',
+    '  https://shop.example.com',
     '  shop.example.com → http://127.0.0.1:8080',
     '  requests 1234  open 3  rx 1.25 kB/s  tx 0 B/s  (1.50 MB in, 0 B out)',
     '',

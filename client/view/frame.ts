@@ -6,6 +6,8 @@ export interface TunnelView {
   readonly name: string;
   readonly state: 'connecting' | 'connected' | 'draining' | 'stopped';
   readonly edges: readonly { readonly name: string; readonly rttMs: number | null }[];
+  /** Public addresses, where the edges say them. */
+  readonly urls: readonly string[];
   readonly upstreams: readonly string[];
   readonly streams: number;
   /** Since the start. */
@@ -59,9 +61,10 @@ function tunnelSpans(tunnel: TunnelView): readonly (readonly Span[])[] {
     ['plain', '  '],
     [stateStyles[tunnel.state], stateText(tunnel)],
   ];
+  const urls = tunnel.urls.map((url): Span[] => [['plain', `  ${url}`]]);
   const upstreams = tunnel.upstreams.map((line): Span[] => [['plain', `  ${line}`]]);
   const problem: Span[][] = tunnel.problem === null ? [] : [[['bad', `  ${tunnel.problem}`]]];
-  return [head, ...upstreams, [['dim', `  ${trafficText(tunnel)}`]], ...problem, []];
+  return [head, ...urls, ...upstreams, [['dim', `  ${trafficText(tunnel)}`]], ...problem, []];
 }
 
 function stateText({ state, edges }: TunnelView): string {

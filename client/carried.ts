@@ -1,0 +1,78 @@
+// One tunnel of this process on the data plane: starts it, tells its events as log lines, and gives what the screen shows.
+import type { CarryEvent as CarrierEvent, CarryOptions } from './carry/api.ts';
+import { type Problem, renderProblem } from './carry/problem.ts';
+import { startCarrying } from './carry/start.ts';
+import type { Carried } from './fleet.ts';
+import type { Io } from './io.ts';
+import { upstreamLines } from './plan.ts';
+import type { PlannedTunnel } from './planned.ts';
+import { createRate } from './rate.ts';
+import { version } from './version.ts';
+import type { CarryEvent } from './view/event-line.ts';
+
+export function startCarried(io: Io, planned: PlannedTunnel, report: (event: CarryEvent) => void): Carried {
+  const { name } = planned.plan;
+  const carrying = startCarrying({
+    ...optionsOf(planned),
+    software: `underpass/${version}`,
+    env: io.env,
+    onEvent: (event) => report({ tunnel: name, ...lineOf(event) }),
+  });
+  const [rx, tx] = [createRate(), createRate()];
+  return {
+    view() {
+      const status = carrying.status();
+      const now = io.now();
+      return {
+        name: status.tunnel ?? name,
+        state: status.state,
+        edges: status.carriers.map(({ edge, address, rttMs }) => ({ name: edge || address, rttMs })),
+        urls: status.urls,
+        upstreams: upstreamLines(planned.plan.upstreams),
+        streams: status.openStreams,
+        totalStreams: status.totalStreams,
+        rxBytes: status.rxBytes,
+        txBytes: status.txBytes,
+        rxRate: rx.read(now, status.rxBytes),
+        txRate: tx.read(now, status.txBytes),
+        problem: status.problem === null ? null : renderProblem(status.problem),
+      };
+    },
+    async drain() {
+      report({ tunnel: name, event: 'draining' });
+      await carrying.drain();
+      report({ tunnel: name, event: 'stopped' });
+    },
+    close: () => carrying.close(),
+  };
+}
+
+function optionsOf({ plan, token, caPem, upstreamCaPem }: PlannedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {
+  return {
+    url: plan.url,
+    token,
+    upstreams: plan.upstreams,
+    upstreamInsecure: plan.upstreamInsecure,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(upstreamCaPem === undefined ? {} : { upstreamCaPem }),
+  };
+}
+
+function lineOf(event: CarrierEvent): Omit<CarryEvent, 'tunnel'> {
+  switch (event.kind) {
+    case 'connected':
+      return { event: 'connected', edge: event.edge, address: event.address };
+    case 'disconnected':
+      return { event: 'disconnected', edge: event.edge, ...problemOf(event.problem) };
+    case 'failed':
+      return { event: 'problem', ...problemOf(event.problem), retryMs: Math.round(event.retryMs) };
+    case 'upstream':
+      return { event: event.healthy ? 'upstream-up' : 'upstream-down', upstream: event.upstream, ...problemOf(event.problem) };
+    case 'stream-failed':
+      return { event: 'request-failed', host: event.host, ...problemOf(event.problem) };
+  }
+}
+
+function problemOf(problem: Problem | null): { code?: string; text?: string } {
+  return problem === null ? {} : { code: problem.code, text: renderProblem(problem) };
+}

@@ -1,0 +1,133 @@
+// The life of `underpass http`, `ingress`, `connect` and `run`: start, show, reload, drain, end.
+
+import { startCarried } from './carried.ts';
+import { ClientError, exitCodes } from './error.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { startHealth } from './health.ts';
+import type { Io } from './io.ts';
+import type { Output } from './output.ts';
+import { printable } from './output.ts';
+import type { PlannedTunnel } from './planned.ts';
+import { type CarryEvent, renderEvent } from './view/event-line.ts';
+import { renderFrame } from './view/frame.ts';
+import { createScreen } from './view/screen.ts';
+
+export interface CarryOptions {
+  readonly output: Output;
+  readonly planned: readonly PlannedTunnel[];
+  /** Reads the configuration again, on SIGHUP. Without it a lost terminal ends the program as Ctrl-C does. */
+  readonly reload?: () => Promise<readonly PlannedTunnel[]>;
+  readonly health?: string | undefined;
+}
+
+const refreshMs = 1_000;
+const trafficLineMs = 60_000;
+
+/** Carries until a signal; answers the exit code. */
+export async function carryUntilStopped(io: Io, options: CarryOptions): Promise<number> {
+  const display = createDisplay(io, options.output.json, () => fleet.views());
+  const fleet = createFleet((planned) => startCarried(io, planned, display.report));
+  const health = options.health === undefined ? undefined : await startHealth(options.health, fleet.views);
+  if (health) options.output.notice(`health: http://${health.address}/readyz`);
+  fleet.apply(options.planned);
+  display.start();
+  try {
+    return await untilStopped(io, fleet, display, options.reload);
+  } finally {
+    health?.close();
+    fleet.close();
+    display.stop();
+  }
+}
+
+function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptions['reload']): Promise<number> {
+  return new Promise((resolve) => {
+    let draining = false;
+    const stop = () => {
+      if (draining) return finish(exitCodes.forced);
+      draining = true;
+      void fleet.drain().then(() => finish(exitCodes.ok));
+    };
+    const hangUp = reload === undefined ? stop : () => void (draining || reloadFleet(fleet, display, reload));
+    const off = [io.onSignal('SIGINT', stop), io.onSignal('SIGTERM', stop), io.onSignal('SIGHUP', hangUp)];
+    const finish = (code: number) => {
+      for (const forget of off) forget();
+      resolve(code);
+    };
+  });
+}
+
+/** A wrong file changes nothing: what runs goes on. */
+async function reloadFleet(fleet: Fleet, display: Display, reload: NonNullable<CarryOptions['reload']>): Promise<void> {
+  try {
+    const { started, stopped, kept } = fleet.apply(await reload());
+    const names = (list: readonly string[]) => list.join(', ') || 'none';
+    display.report({
+      tunnel: '*',
+      event: 'reloaded',
+      text: `started ${names(started)}; stopped ${names(stopped)}; kept ${names(kept)}`,
+    });
+  } catch (error) {
+    const { code, message } = error instanceof ClientError ? error : { code: 'unexpected', message: String(error) };
+    display.report({ tunnel: '*', event: 'problem', code, text: `not reloaded, the tunnels go on as they were: ${message}` });
+  }
+}
+
+interface Display {
+  readonly report: (event: CarryEvent) => void;
+  readonly start: () => void;
+  readonly stop: () => void;
+}
+
+function createDisplay(io: Io, json: boolean, views: Fleet['views']): Display {
+  const live = io.stdout.isTTY && !json && io.env.TERM !== 'dumb';
+  return live ? liveDisplay(io, views) : lineDisplay(io, json, views);
+}
+
+function liveDisplay(io: Io, views: Fleet['views']): Display {
+  const screen = createScreen(io.stdout);
+  const color = !io.env.NO_COLOR;
+  let note: string | undefined;
+  const draw = () => {
+    const frame = renderFrame(views(), { columns: io.stdout.columns(), rows: io.stdout.rows(), color });
+    screen.show(note === undefined ? frame : [...frame.slice(0, io.stdout.rows() - 2), note.slice(0, io.stdout.columns() - 1)]);
+  };
+  const offResize = io.stdout.onResize(draw);
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    report: (event) => {
+      if (event.tunnel === '*') note = printable(event.text ?? '').replaceAll('\n', ' ');
+      if (timer) draw();
+    },
+    start: () => {
+      timer = setInterval(draw, refreshMs);
+      draw();
+    },
+    stop: () => {
+      clearInterval(timer);
+      offResize();
+      screen.close();
+    },
+  };
+}
+
+function lineDisplay(io: Io, json: boolean, views: Fleet['views']): Display {
+  const report = (event: CarryEvent) => io.stdout.write(renderEvent(event, io.now(), json));
+  let timer: NodeJS.Timeout | undefined;
+  const seen = new Map<string, number>();
+  const traffic = () => {
+    for (const { name, totalStreams, rxBytes, txBytes } of views()) {
+      if (seen.get(name) === rxBytes + txBytes) continue;
+      seen.set(name, rxBytes + txBytes);
+      report({ tunnel: name, event: 'traffic', requests: totalStreams, rxBytes, txBytes });
+    }
+  };
+  return {
+    report,
+    start: () => {
+      for (const { name } of views()) seen.set(name, 0);
+      timer = setInterval(traffic, trafficLineMs);
+    },
+    stop: () => clearInterval(timer),
+  };
+}

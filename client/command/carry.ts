@@ -1,0 +1,88 @@
+// http and ingress: carry the traffic of one tunnel, given by its URL and token. `connect` fetches both by name.
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { carryUntilStopped } from '../carry-loop.ts';
+import { collect, describe, outputOf, type Shell } from '../command-line.ts';
+import { planUpstreams } from '../connect-inputs.ts';
+import { ClientError } from '../error.ts';
+import { type Plan, parseTunnelUrl } from '../plan.ts';
+import { readPlan } from '../planned.ts';
+import { readToken } from '../token.ts';
+
+export interface UpstreamFlags {
+  readonly json?: boolean;
+  readonly ca?: string;
+  readonly upstreamCa?: string;
+  readonly upstreamInsecure?: boolean;
+  readonly health?: string;
+}
+
+interface CarryFlags extends UpstreamFlags {
+  readonly url: string;
+  readonly upstream: readonly string[];
+  readonly tokenFile?: string;
+}
+
+export function addCarryCommands(program: Command, shell: Shell): void {
+  addCarry(program, shell, 'http', 'Carry an http tunnel: the edge ends TLS, your service gets plain HTTP.', {
+    upstream: 'URL for all domains, or DOMAIN=URL; may be repeated',
+    examples: [
+      'underpass http --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
+      'underpass http --url https://eu1.example.com --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080 --upstream api.example.com=https://10.0.0.7',
+    ],
+  });
+  addCarry(program, shell, 'ingress', 'Carry an ingress tunnel: ports 80 and 443 pass through untouched.', {
+    upstream: 'HOST for both ports, or 80=HOST:PORT and 443=HOST:PORT; may be repeated',
+    examples: [
+      'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream ingress-nginx-controller',
+      'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream 80=127.0.0.1:8080 --upstream 443=127.0.0.1:8443',
+    ],
+  });
+}
+
+interface CarryTexts {
+  readonly upstream: string;
+  readonly examples: readonly string[];
+}
+
+function addCarry(program: Command, shell: Shell, type: 'http' | 'ingress', about: string, texts: CarryTexts): void {
+  withUpstreamOptions(
+    describe(program.command(type), about, texts.examples)
+      .requiredOption('--url <url>', 'URL of the tunnel, from its Connect section')
+      .option('--token-file <file>', 'file that holds the token, - for standard input (default: UNDERPASS_TOKEN)')
+      .requiredOption('--upstream <upstream>', texts.upstream, collect),
+  ).action((flags: CarryFlags) => carry(shell, type, flags));
+}
+
+export function withUpstreamOptions(command: Command): Command {
+  return command
+    .option('--ca <file>', 'CA certificates (PEM) that may vouch for the region, besides those of the system')
+    .option('--upstream-ca <file>', 'CA certificates (PEM) that https upstreams are checked against')
+    .addOption(new Option('--upstream-insecure', 'do not check certificates of https upstreams').conflicts('upstreamCa'))
+    .option('--health <address>', 'answer /healthz and /readyz on this address, e.g. 127.0.0.1:8471');
+}
+
+async function carry(shell: Shell, type: 'http' | 'ingress', flags: CarryFlags): Promise<void> {
+  const output = outputOf(shell, flags);
+  const url = parseTunnelUrl(flags.url);
+  if (!url.ok) throw new ClientError('usage', url.message);
+  const upstreams = planUpstreams(type, flags.upstream);
+  const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, output) } as const;
+  const name = new URL(url.value).hostname;
+  await carryPlan(shell, { name, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);
+}
+
+/** One tunnel until a signal. */
+export async function carryPlan(shell: Shell, plan: Plan, flags: UpstreamFlags): Promise<void> {
+  const output = outputOf(shell, flags);
+  const planned = [await readPlan(shell.io, plan, output)];
+  shell.exitCode = await carryUntilStopped(shell.io, { output, planned, health: flags.health });
+}
+
+export function tlsOf({ io }: Shell, flags: UpstreamFlags): Pick<Plan, 'caFile' | 'upstreamCaFile' | 'upstreamInsecure'> {
+  return {
+    upstreamInsecure: flags.upstreamInsecure === true,
+    ...(flags.ca === undefined ? {} : { caFile: resolve(io.cwd, flags.ca) }),
+    ...(flags.upstreamCa === undefined ? {} : { upstreamCaFile: resolve(io.cwd, flags.upstreamCa) }),
+  };
+}

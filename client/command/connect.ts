@@ -1,0 +1,91 @@
+// connect: the tunnel by its name. Carries it, or prints how to: the dashboard's snippets from the same functions.
+import { type ConnectInputs, parseConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
+import { ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
+import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { maskToken } from '@underpass/rules/token-mask.ts';
+import { isWaitingForVerification } from '@underpass/rules/tunnel-status.ts';
+import { defaultHttpUpstream, defaultIngressUpstream } from '@underpass/rules/upstream.ts';
+import { type Command, Option } from 'commander';
+import { openProject } from '../account.ts';
+import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { domainUpstreams, planUpstreams } from '../connect-inputs.ts';
+import { ClientError } from '../error.ts';
+import { carryPlan, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
+import { fetchTunnel } from './tunnels.ts';
+
+interface ConnectFlags extends CommonFlags, UpstreamFlags {
+  readonly json?: boolean;
+  readonly upstream?: readonly string[];
+  readonly print?: SnippetTab;
+  readonly maskToken?: boolean;
+  readonly preset?: string;
+  readonly service?: string;
+  readonly namespace?: string;
+}
+
+export function addConnectCommand(program: Command, shell: Shell): void {
+  const command = describe(program.command('connect <tunnel>'), 'Carry a tunnel by its name, or print how to run its client.', [
+    'underpass connect shop --upstream http://127.0.0.1:8080',
+    'underpass connect shop --print systemd',
+    'underpass connect cluster --print kubernetes --preset traefik | kubectl apply -f -',
+  ]);
+  withUpstreamOptions(
+    withProject(command).option(
+      '--upstream <upstream>',
+      'as for http and ingress; may be repeated (default: port 8080 of this machine)',
+      collect,
+    ),
+  )
+    .addOption(new Option('--print <snippet>', 'print instead of carrying').choices(snippetTabs.map(({ id }) => id)))
+    .option('--mask-token', 'with --print: asterisks for the first characters of the token')
+    .addOption(
+      new Option('--preset <name>', 'with --print kubernetes: ingress controller').choices(
+        ingressPresets.map(({ name }) => name),
+      ),
+    )
+    .option('--service <name>', 'with --print kubernetes: service of the ingress controller')
+    .option('--namespace <name>', 'with --print kubernetes: namespace of that service')
+    .action((name: string, flags: ConnectFlags) => connect(shell, name, flags));
+}
+
+async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise<void> {
+  const tunnel = await fetchConnectable(shell, name, flags);
+  if (flags.print !== undefined) return print(shell, tunnel, flags.print, flags);
+  const { token, url } = tunnel;
+  const upstreams = planUpstreams(tunnel.type, upstreamTexts(tunnel, flags));
+  const output = outputOf(shell, flags);
+  for (const domain of tunnel.ingressDomains) output.notice(`${domain.url}${domain.verified ? '' : '  (unverified)'}`);
+  await carryPlan(shell, { name: tunnel.name, url, token: { kind: 'value', token }, upstreams, ...tlsOf(shell, flags) }, flags);
+}
+
+/** The tunnel, with a token that may be read and a status that can carry. */
+export async function fetchConnectable(shell: Shell, name: string, flags: CommonFlags): Promise<Tunnel & { token: string }> {
+  const tunnel = await fetchTunnel(await openProject(shell.io, flags), name);
+  const { token } = tunnel;
+  if (!token) throw new ClientError('token-hidden', tunnel.name);
+  if (isWaitingForVerification(tunnel.status) && tunnel.ingressDomains.every(({ verified }) => !verified)) {
+    throw new ClientError('tunnel-waiting', tunnel.name);
+  }
+  return { ...tunnel, token };
+}
+
+export function upstreamTexts(tunnel: Tunnel, { upstream }: { readonly upstream?: readonly string[] }): readonly string[] {
+  return upstream ?? [tunnel.type === 'http' ? defaultHttpUpstream : defaultIngressUpstream];
+}
+
+function print(shell: Shell, tunnel: Tunnel & { token: string }, tab: SnippetTab, flags: ConnectFlags): void {
+  const token = flags.maskToken ? maskToken(tunnel.token) : tunnel.token;
+  const snippet = parseConnectSnippet({ ...tunnel, token }, connectInputs(tunnel, flags), tab);
+  if (!snippet.ok) throw new ClientError('usage', snippet.message);
+  outputOf(shell, flags).result({ tunnel: tunnel.name, snippet: tab, text: snippet.value.text }, snippet.value.text);
+}
+
+function connectInputs(tunnel: Tunnel, flags: ConnectFlags): ConnectInputs {
+  if (tunnel.type === 'http') return { type: 'http', upstreams: domainUpstreams(tunnel, upstreamTexts(tunnel, flags)) };
+  const preset = ingressPresets.find(({ name }) => name === (flags.preset ?? 'ingress-nginx')) ?? ingressPresets[0];
+  const [upstream = defaultIngressUpstream, second] = flags.upstream ?? [];
+  if (second !== undefined) throw new ClientError('usage', 'a snippet of an ingress tunnel takes one --upstream HOST');
+  const service = flags.service ?? preset?.service ?? '';
+  return { type: 'ingress', upstream, service, namespace: flags.namespace ?? preset?.namespace ?? '' };
+}

@@ -1,0 +1,107 @@
+// run and check: several tunnels in one process, from a file that SIGHUP reads again.
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { carryUntilStopped } from '../carry-loop.ts';
+import { describe, outputOf, type Shell } from '../command-line.ts';
+import { type Config, type ConfigResult, maxConfigBytes, parseConfig } from '../config-file.ts';
+import { configFolder } from '../credentials.ts';
+import { ClientError } from '../error.ts';
+import type { Io } from '../io.ts';
+import type { Output } from '../output.ts';
+import { upstreamLines } from '../plan.ts';
+import { type PlannedTunnel, readPlan } from '../planned.ts';
+
+interface RunFlags {
+  readonly json?: boolean;
+  readonly config?: string;
+  readonly health?: string;
+}
+
+export function addConfigCommands(program: Command, shell: Shell): void {
+  const config = [
+    '-c, --config <file>',
+    'the file (default: UNDERPASS_CONFIG, ./underpass.yaml, then the one in the config folder)',
+  ] as const;
+  describe(
+    program.command('run'),
+    'Carry every tunnel of a configuration file. SIGHUP reads it again and keeps what did not change.',
+    ['underpass run --config underpass.yaml'],
+  )
+    .option(...config)
+    .option('--health <address>', 'answer /healthz and /readyz there; overrides the file')
+    .action((flags: RunFlags) => runConfig(shell, flags));
+  describe(program.command('check'), 'Check a configuration file and the token files that it names.', [
+    'underpass check --config underpass.yaml',
+  ])
+    .option(...config)
+    .action((flags: RunFlags) => checkConfig(shell, flags));
+}
+
+async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
+  const { io } = shell;
+  const output = outputOf(shell, flags);
+  const path = await findConfig(io, flags);
+  const config = await readConfig(path);
+  const options = {
+    output,
+    planned: await readPlans(io, config, output),
+    reload: async () => readPlans(io, await readConfig(path), output),
+    health: flags.health ?? config.health,
+  };
+  shell.exitCode = await carryUntilStopped(io, options);
+}
+
+async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
+  const output = outputOf(shell, flags);
+  const path = await findConfig(shell.io, flags);
+  const config = await readConfig(path);
+  await readPlans(shell.io, config, output);
+  const tunnels = config.plans.map(({ name, url, upstreams }) => ({
+    name,
+    type: upstreams.type,
+    url,
+    upstreams: upstreamLines(upstreams),
+  }));
+  const lines = tunnels.map(({ name, type, upstreams }) => `  ${name} (${type}): ${upstreams.join(', ')}`);
+  output.result({ file: path, tunnels }, [`${path} is right: ${tunnels.length} tunnels.`, ...lines].join('\n'));
+}
+
+async function findConfig(io: Io, flags: RunFlags): Promise<string> {
+  const given = flags.config ?? io.env.UNDERPASS_CONFIG;
+  if (given) return resolve(io.cwd, given);
+  const here = join(io.cwd, 'underpass.yaml');
+  const inHome = join(configFolder(io), 'underpass.yaml');
+  return (await exists(here)) ? here : inHome;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function readConfig(path: string): Promise<Config> {
+  const result = parseConfig(await readConfigText(path), dirname(path));
+  if (result.ok) return result.config;
+  throw new ClientError('config-invalid', problemText(path, result));
+}
+
+async function readConfigText(path: string): Promise<string> {
+  try {
+    const { size } = await stat(path);
+    if (size > maxConfigBytes) throw new Error(`${size} bytes, at most ${maxConfigBytes}`);
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new ClientError('config-not-found', `${path} (${(cause as Error).message})`, { cause });
+  }
+}
+
+function problemText(path: string, { problems }: Extract<ConfigResult, { ok: false }>): string {
+  return problems.map(({ line, message }) => `\n  ${path}:${line}: ${message}`).join('');
+}
+
+function readPlans(io: Io, config: Config, output: Output): Promise<readonly PlannedTunnel[]> {
+  return Promise.all(config.plans.map((plan) => readPlan(io, plan, output)));
+}

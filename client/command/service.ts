@@ -1,0 +1,161 @@
+// service install|status|uninstall: the tunnel as a service of this machine (systemd, launchd, task scheduler).
+import { realpath } from 'node:fs/promises';
+import type { ConnectUpstreams } from '@underpass/rules/connect/command.ts';
+import { resourceName } from '@underpass/rules/connect/resource-name.ts';
+import { formatUpstream } from '@underpass/rules/upstream.ts';
+import { type Command, Option } from 'commander';
+import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { domainUpstreams, planUpstreams } from '../connect-inputs.ts';
+import { configHome } from '../credentials.ts';
+import { ClientError } from '../error.ts';
+import type { Io } from '../io.ts';
+import { type PlanUpstreams, parseTunnelUrl } from '../plan.ts';
+import { installService, serviceRuns, uninstallService } from '../service/install.ts';
+import { planLaunchd } from '../service/launchd.ts';
+import type { Scope, ServicePlan, ServiceSpec } from '../service/plan.ts';
+import { isPrivatePlace, planSystemd } from '../service/systemd.ts';
+import { planWindowsTask } from '../service/windows-task.ts';
+import { readToken } from '../token.ts';
+import { fetchConnectable, upstreamTexts } from './connect.ts';
+
+interface ScopeFlags extends CommonFlags {
+  readonly system?: boolean;
+  readonly user?: boolean;
+}
+
+interface InstallFlags extends ScopeFlags {
+  readonly upstream?: readonly string[];
+  readonly url?: string;
+  readonly type?: 'http' | 'ingress';
+  readonly tokenFile?: string;
+}
+
+export function addServiceCommands(program: Command, shell: Shell): void {
+  const service = program.command('service').description('Run a tunnel as a service of this machine.');
+  withScope(
+    withProject(
+      describe(service.command('install <tunnel>'), 'Install and start the service of a tunnel; again changes what differs.', [
+        'underpass service install shop --upstream http://127.0.0.1:8080',
+        'underpass service install shop --system --url https://eu1.example.com --type http --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080',
+      ]),
+    ),
+  )
+    .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
+    .option('--url <url>', 'URL of the tunnel; with --type and --token-file nothing is asked of the server')
+    .addOption(new Option('--type <type>', 'with --url: type of the tunnel').choices(['http', 'ingress']))
+    .option('--token-file <file>', 'with --url: file that holds the token, - for standard input')
+    .action((name: string, flags: InstallFlags) => install(shell, name, flags));
+  withScope(
+    describe(service.command('status <tunnel>'), 'Say whether the service runs.', ['underpass service status shop']),
+  ).action((name: string, flags: ScopeFlags) => status(shell, name, flags));
+  withScope(
+    describe(service.command('uninstall <tunnel>'), 'Stop the service and remove its files, the token included.', [
+      'underpass service uninstall shop',
+    ]),
+  ).action((name: string, flags: ScopeFlags) => uninstall(shell, name, flags));
+}
+
+function withScope(command: Command): Command {
+  return command
+    .option('--system', 'for the machine (default for root)')
+    .addOption(new Option('--user', 'for this user (default for others)').conflicts('system'));
+}
+
+async function install(shell: Shell, name: string, flags: InstallFlags): Promise<void> {
+  const { io } = shell;
+  const { tunnel, upstreams, token } =
+    flags.url === undefined ? await fromServer(shell, name, flags) : await fromFlags(shell, name, flags);
+  const spec = { ...(await placesOf(io, flags)), tunnel, upstreams };
+  refusePrivateProgram(io, spec);
+  const plan = planFor(io, spec);
+  const changed = await installService(io, plan, token);
+  const text = [`${changed ? 'Installed' : 'Already installed'}, restarted: ${plan.definition.path}`, ...plan.hints].join('\n');
+  outputOf(shell, flags).result({ service: plan.definition.path, token: plan.tokenPath, changed }, text);
+}
+
+interface Installable {
+  readonly tunnel: ServiceSpec['tunnel'];
+  readonly upstreams: ConnectUpstreams;
+  readonly token: string;
+}
+
+async function fromServer(shell: Shell, name: string, flags: InstallFlags): Promise<Installable> {
+  const tunnel = await fetchConnectable(shell, name, flags);
+  const texts = upstreamTexts(tunnel, flags);
+  const upstreams: ConnectUpstreams =
+    tunnel.type === 'http'
+      ? { type: 'http', upstreams: domainUpstreams(tunnel, texts) }
+      : ingressUpstreams(planUpstreams('ingress', texts));
+  return { tunnel: { name: tunnel.name, url: tunnel.url }, upstreams, token: tunnel.token };
+}
+
+async function fromFlags(shell: Shell, name: string, flags: InstallFlags): Promise<Installable> {
+  const url = parseTunnelUrl(flags.url ?? '');
+  if (!url.ok) throw new ClientError('usage', url.message);
+  if (flags.type === undefined) throw new ClientError('usage', '--url needs --type http or --type ingress');
+  const parsed = planUpstreams(flags.type, flags.upstream ?? []);
+  const upstreams = parsed.type === 'http' ? httpUpstreams(parsed) : ingressUpstreams(parsed);
+  const token = await readToken(shell.io, flags.tokenFile, outputOf(shell, flags));
+  return { tunnel: { name, url: url.value }, upstreams, token };
+}
+
+function httpUpstreams({ list }: Extract<PlanUpstreams, { type: 'http' }>): ConnectUpstreams {
+  const upstreams = list.map(({ domain, upstream }) => {
+    if (domain === null) throw new ClientError('usage', '--url needs DOMAIN=URL in every --upstream');
+    return { domain, upstream: formatUpstream(upstream) };
+  });
+  return { type: 'http', upstreams };
+}
+
+/** The unit holds one host for both ports; ports of their own are for the configuration file. */
+function ingressUpstreams(upstreams: PlanUpstreams): ConnectUpstreams {
+  const hosts = upstreams.type === 'ingress' ? upstreams.list.map(({ port, upstream }) => ({ port, upstream })) : [];
+  const [first] = hosts;
+  const plain =
+    hosts.length === 2 && hosts.every(({ port, upstream }) => upstream.port === port && upstream.host === first?.upstream.host);
+  if (!first || !plain)
+    throw new ClientError('usage', 'a service takes one --upstream HOST; for other ports use "underpass run" with a file');
+  return { type: 'ingress', upstream: first.upstream.host };
+}
+
+async function status(shell: Shell, name: string, flags: ScopeFlags): Promise<void> {
+  const plan = planFor(shell.io, await bareSpec(shell.io, name, flags));
+  const state = await serviceRuns(shell.io, plan);
+  if (state === 'missing') throw new ClientError('service-missing', plan.definition.path);
+  outputOf(shell, flags).result(
+    { service: plan.definition.path, state },
+    `${state}: ${plan.definition.path}\n${plan.hints.join('\n')}`,
+  );
+}
+
+async function uninstall(shell: Shell, name: string, flags: ScopeFlags): Promise<void> {
+  const plan = planFor(shell.io, await bareSpec(shell.io, name, flags));
+  const removed = await uninstallService(shell.io, plan);
+  const text = removed ? `Removed ${plan.definition.path} and its token.` : `There was no service of ${name}.`;
+  outputOf(shell, flags).result({ service: plan.definition.path, removed }, text);
+}
+
+/** Places depend on the name alone: enough to find and to remove. */
+async function bareSpec(io: Io, name: string, flags: ScopeFlags): Promise<ServiceSpec> {
+  return { ...(await placesOf(io, flags)), tunnel: { name, url: '' }, upstreams: { type: 'http', upstreams: [] } };
+}
+
+async function placesOf(io: Io, flags: ScopeFlags): Promise<Omit<ServiceSpec, 'tunnel' | 'upstreams'>> {
+  const root = io.userId === 0;
+  const scope: Scope = flags.system || (!flags.user && root) ? 'system' : 'user';
+  const self = await Promise.all(io.self.map((path) => realpath(path).catch(() => path)));
+  return { scope, self, home: io.home, configHome: configHome(io), userName: io.userName, userId: io.userId ?? 0 };
+}
+
+function planFor(io: Io, spec: ServiceSpec): ServicePlan {
+  if (io.platform === 'darwin') return planLaunchd(spec);
+  return io.platform === 'win32' ? planWindowsTask(spec) : planSystemd(spec);
+}
+
+/** The unit's user is made up and sees no home folders: the program has to lie where everybody may run it. */
+function refusePrivateProgram(io: Io, { scope, self, tunnel }: ServiceSpec): void {
+  const place = self.find(isPrivatePlace);
+  if (io.platform !== 'linux' || scope !== 'system' || place === undefined) return;
+  const fix = `Run "sudo install -m 0755 ${place} /usr/local/bin/underpass", then "sudo /usr/local/bin/underpass service install ${resourceName(tunnel.name)} ...".`;
+  throw new ClientError('service-program-private', place, { fix });
+}

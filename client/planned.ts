@@ -1,0 +1,43 @@
+// A plan with everything read that it names: token and CA files. What a file holds is part of what "unchanged" means.
+import { readFile } from 'node:fs/promises';
+import { ClientError } from './error.ts';
+import type { Io } from './io.ts';
+import type { Output } from './output.ts';
+import type { Plan } from './plan.ts';
+import { readToken } from './token.ts';
+
+export interface PlannedTunnel {
+  readonly plan: Plan;
+  readonly token: string;
+  readonly caPem?: string;
+  readonly upstreamCaPem?: string;
+}
+
+export async function readPlan(io: Io, plan: Plan, output: Output): Promise<PlannedTunnel> {
+  const token = await tokenOf(io, plan, output);
+  const caPem = plan.caFile === undefined ? {} : { caPem: await readPem(plan.caFile) };
+  const upstreamCaPem = plan.upstreamCaFile === undefined ? {} : { upstreamCaPem: await readPem(plan.upstreamCaFile) };
+  return { plan, token, ...caPem, ...upstreamCaPem };
+}
+
+async function tokenOf(io: Io, { name, token }: Plan, output: Output): Promise<string> {
+  if (token.kind === 'value') return token.token;
+  try {
+    const env = token.kind === 'env' ? { UNDERPASS_TOKEN: io.env[token.name] } : io.env;
+    return await readToken({ ...io, env }, token.kind === 'file' ? token.path : undefined, output);
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    const place = token.kind === 'env' ? `environment variable ${token.name}` : error.message;
+    throw new ClientError(error.code, `tunnel ${name}: ${place}`, { cause: error });
+  }
+}
+
+async function readPem(path: string): Promise<string> {
+  try {
+    const text = await readFile(path, 'utf8');
+    if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  } catch (cause) {
+    throw new ClientError('ca-file-invalid', `${path} (${(cause as Error).message})`, { cause });
+  }
+  throw new ClientError('ca-file-invalid', path);
+}

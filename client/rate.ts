@@ -1,0 +1,24 @@
+// Bytes per second over the last few seconds, from readings of a counter that only grows.
+
+/** Long enough to be calm, short enough to be now. */
+const windowMs = 5_000;
+
+export interface Rate {
+  /** The rate as of this reading. */
+  readonly read: (nowMs: number, total: number) => number;
+}
+
+export function createRate(): Rate {
+  let readings: { readonly atMs: number; readonly total: number }[] = [];
+  return {
+    read(nowMs, total) {
+      const recent = readings.filter(({ atMs }) => atMs <= nowMs && nowMs - atMs <= windowMs);
+      // One reading a tenth of the window is enough; the bound holds whatever asks.
+      readings =
+        recent.length === 0 || nowMs - (recent.at(-1)?.atMs ?? 0) >= windowMs / 10 ? [...recent, { atMs: nowMs, total }] : recent;
+      const first = readings[0];
+      const spanMs = nowMs - (first?.atMs ?? nowMs);
+      return spanMs <= 0 ? 0 : ((total - (first?.total ?? total)) * 1000) / spanMs;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+// Carries a service plan out: files first, then commands; the same again changes nothing, and uninstall leaves nothing.
+import { chmod, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { writePrivateFile } from '../credentials.ts';
+import { ClientError } from '../error.ts';
+import type { Io } from '../io.ts';
+import type { ServiceCommand, ServiceFile, ServicePlan } from './plan.ts';
+
+/** Answers false where everything stood as it should; the service is (re)started in any case. */
+export async function installService(io: Io, plan: ServicePlan, token: string): Promise<boolean> {
+  const before = await Promise.all([readText(plan.tokenPath), readText(plan.definition.path, plan.definition.encoding)]);
+  const changed = before[0] !== `${token}\n` || before[1] !== plan.definition.text;
+  if (changed) {
+    await writePrivateFile(plan.tokenPath, `${token}\n`);
+    await writeDefinition(plan.definition);
+  }
+  for (const log of plan.logs) await mkdir(dirname(log), { recursive: true });
+  for (const command of plan.install) await perform(io, command);
+  return changed;
+}
+
+/** Answers false where nothing was installed. */
+export async function uninstallService(io: Io, plan: ServicePlan): Promise<boolean> {
+  const found = (await readText(plan.definition.path, plan.definition.encoding)) !== undefined;
+  const leftover = (await readText(plan.tokenPath)) !== undefined;
+  if (!found && !leftover) return false;
+  for (const command of plan.uninstall) await perform(io, command);
+  for (const path of [plan.definition.path, plan.tokenPath, ...plan.logs]) await remove(path);
+  for (const command of plan.forget) await perform(io, command);
+  return true;
+}
+
+export async function serviceRuns(io: Io, plan: ServicePlan): Promise<'running' | 'stopped' | 'missing'> {
+  if ((await readText(plan.definition.path, plan.definition.encoding)) === undefined) return 'missing';
+  const [file, ...args] = plan.status.argv;
+  const { code } = await io.execute(file, args);
+  return code === 0 ? 'running' : 'stopped';
+}
+
+async function perform(io: Io, { argv, mayFail }: ServiceCommand): Promise<void> {
+  const [file, ...args] = argv;
+  const { code, stdout, stderr } = await io.execute(file, args);
+  if (code === 0 || mayFail) return;
+  throw new ClientError('service-failed', `${argv.join(' ')}: ${(stderr || stdout).trim() || `exit code ${code}`}`);
+}
+
+async function writeDefinition({ path, text, mode, encoding = 'utf8' }: ServiceFile): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(draft, text, { mode, encoding });
+    await chmod(draft, mode);
+    await rename(draft, path);
+  } catch (cause) {
+    await rm(draft, { force: true });
+    throw new ClientError('file-not-written', `${path} (${(cause as Error).message})`, { cause });
+  }
+}
+
+async function readText(path: string, encoding: 'utf8' | 'utf16le' = 'utf8'): Promise<string | undefined> {
+  try {
+    return await readFile(path, encoding);
+  } catch (cause) {
+    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw new ClientError('service-failed', `${path} (${(cause as Error).message})`, { cause });
+  }
+}
+
+/** The folder goes too when it is ours and empty. */
+async function remove(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true });
+    if (/[\\/]underpass$/.test(dirname(path))) await rmdir(dirname(path)).catch(() => {});
+  } catch (cause) {
+    throw new ClientError('service-failed', `${path} (${(cause as Error).message})`, { cause });
+  }
+}

@@ -1,0 +1,111 @@
+// The service on Windows: a scheduled task, at log-on for a user, at start-up as LOCAL SERVICE for the machine.
+import { join } from 'node:path';
+import { commandGroups } from '@underpass/rules/connect/command.ts';
+import { resourceName } from '@underpass/rules/connect/resource-name.ts';
+import type { ServiceCommand, ServicePlan, ServiceSpec } from './plan.ts';
+import { escapeXml } from './xml.ts';
+
+/** Well-known SIDs, which have no language: LOCAL SERVICE, SYSTEM, Administrators. */
+const localService = 'S-1-5-19';
+const systemSid = '*S-1-5-18';
+const administratorsSid = '*S-1-5-32-544';
+
+export function planWindowsTask(spec: ServiceSpec): ServicePlan {
+  const name = resourceName(spec.tunnel.name);
+  const task = `\\Underpass\\${name}`;
+  const folder = spec.scope === 'system' ? 'C:\\ProgramData\\underpass' : join(spec.configHome, 'underpass');
+  const tokenPath = join(folder, `${name}.token`);
+  const definition = join(folder, `${name}.task.xml`);
+  return {
+    tokenPath,
+    definition: { path: definition, text: `\ufeff${renderTask(spec, tokenPath)}`, mode: 0o600, encoding: 'utf16le' },
+    logs: [],
+    install: [
+      restrict(tokenPath, spec),
+      { argv: ['schtasks', '/Create', '/TN', task, '/XML', definition, '/F'] },
+      { argv: ['schtasks', '/End', '/TN', task], mayFail: true },
+      { argv: ['schtasks', '/Run', '/TN', task] },
+    ],
+    uninstall: [
+      { argv: ['schtasks', '/End', '/TN', task], mayFail: true },
+      { argv: ['schtasks', '/Delete', '/TN', task, '/F'], mayFail: true },
+    ],
+    forget: [],
+    status: { argv: ['schtasks', '/Query', '/TN', task] },
+    hints: [`State: schtasks /Query /V /FO LIST /TN ${task}`],
+  };
+}
+
+/** The mode bits of other systems: nobody reads the token but who must. */
+function restrict(tokenPath: string, spec: ServiceSpec): ServiceCommand {
+  const reader = spec.scope === 'system' ? `*${localService}:R` : `${spec.userName}:F`;
+  return {
+    argv: [
+      'icacls',
+      tokenPath,
+      '/inheritance:r',
+      '/grant:r',
+      reader,
+      '/grant:r',
+      `${systemSid}:F`,
+      '/grant:r',
+      `${administratorsSid}:F`,
+    ],
+  };
+}
+
+/** Restarts a minute after a failure, which is the shortest that the scheduler takes; never ends it for running long. */
+function renderTask(spec: ServiceSpec, tokenPath: string): string {
+  const [file = '', ...first] = spec.self;
+  const groups = commandGroups(spec.tunnel, spec.upstreams, { quote: (word) => word, tokenFile: tokenPath });
+  const words = [...first, ...groups.flat()].map(quoteWindowsWord).join(' ');
+  return `<?xml version="1.0" encoding="UTF-16"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <RegistrationInfo>
+    <Description>Underpass tunnel ${escapeXml(resourceName(spec.tunnel.name))}</Description>
+  </RegistrationInfo>
+  <Triggers>
+${spec.scope === 'system' ? bootTrigger : logonTrigger(spec)}
+  </Triggers>
+  <Principals>
+    <Principal id="Author">
+${spec.scope === 'system' ? `      <UserId>${localService}</UserId>` : userPrincipal(spec)}
+      <RunLevel>LeastPrivilege</RunLevel>
+    </Principal>
+  </Principals>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <StartWhenAvailable>true</StartWhenAvailable>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <RestartOnFailure>
+      <Interval>PT1M</Interval>
+      <Count>999</Count>
+    </RestartOnFailure>
+  </Settings>
+  <Actions Context="Author">
+    <Exec>
+      <Command>${escapeXml(file)}</Command>
+      <Arguments>${escapeXml(words)}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+`;
+}
+
+const bootTrigger = '    <BootTrigger />';
+
+function logonTrigger({ userName }: ServiceSpec): string {
+  return `    <LogonTrigger>\n      <UserId>${escapeXml(userName)}</UserId>\n    </LogonTrigger>`;
+}
+
+function userPrincipal({ userName }: ServiceSpec): string {
+  return `      <UserId>${escapeXml(userName)}</UserId>\n      <LogonType>InteractiveToken</LogonType>`;
+}
+
+/** As CommandLineToArgvW reads it: backslashes count only before a quote. */
+export function quoteWindowsWord(word: string): string {
+  if (word !== '' && !/[\s"]/.test(word)) return word;
+  return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`;
+}
