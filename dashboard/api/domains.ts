@@ -1,8 +1,8 @@
 // The calls about verified domains (spec 7).
 import type { Domain } from '@underpass/rules/entity.ts';
-import { request } from './request.ts';
+import { request, segment } from './request.ts';
 
-const domainPath = (apexName: string) => `/api/domains/${encodeURIComponent(apexName)}`;
+const domainPath = (apexName: string) => `/api/domains/${segment(apexName)}`;
 
 export const listDomains = (project: string, signal?: AbortSignal) =>
   request<Domain[]>('GET', '/api/domains', { query: { project }, signal });

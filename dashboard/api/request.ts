@@ -20,6 +20,11 @@ export function onSignedOut(listener: () => void): () => void {
   return () => signedOut.removeEventListener('signed-out', listener);
 }
 
+/** One segment of a path. `.` and `..` would be resolved away by the browser; a tilde names nothing, so the call ends in a 404. */
+export function segment(value: string): string {
+  return /^\.{0,2}$/.test(value) ? '~' : encodeURIComponent(value.toWellFormed());
+}
+
 export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
   const response = await send(method, path, options);
   if (!response.ok) throw await failureOf(response, path);

@@ -1,9 +1,9 @@
 // The calls about security groups (spec 7). The project always travels, also where the spec's table leaves it out.
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { ApiError } from './error.ts';
-import { request } from './request.ts';
+import { request, segment } from './request.ts';
 
-const groupPath = (name: string) => `/api/security-groups/${encodeURIComponent(name)}`;
+const groupPath = (name: string) => `/api/security-groups/${segment(name)}`;
 
 export const listSecurityGroups = (project: string, signal?: AbortSignal) =>
   request<SecurityGroup[]>('GET', '/api/security-groups', { query: { project }, signal });

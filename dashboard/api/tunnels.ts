@@ -1,6 +1,7 @@
 // The calls about tunnels, regions and DNS look-ups (spec 7, and the live and history calls beyond it).
 import type { DnsLookup, ProxyProtocol, Region, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
-import { request } from './request.ts';
+import type { ConnectedClient, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
+import { request, segment } from './request.ts';
 
 export interface NewTunnel {
   readonly name: string;
@@ -17,34 +18,7 @@ export interface TunnelChange {
   readonly securityGroup: string;
 }
 
-export interface ConnectedClient {
-  readonly id: string;
-  readonly address: string;
-  readonly version: string;
-  /** ISO 8601, UTC. */
-  readonly since: string;
-  readonly edge: string;
-  readonly rttMs: number;
-  readonly healthy: boolean;
-}
-
-export type HistoryRange = 'hour' | 'day' | 'week';
-
-export interface HistoryPoint {
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly rx: number;
-  readonly tx: number;
-  readonly tcpConnectionRate: number;
-  readonly clients: number;
-}
-
-export interface TunnelHistory {
-  readonly stepSeconds: number;
-  readonly points: readonly HistoryPoint[];
-}
-
-const tunnelPath = (name: string) => `/api/tunnels/${encodeURIComponent(name)}`;
+const tunnelPath = (name: string) => `/api/tunnels/${segment(name)}`;
 
 export const listTunnels = (project: string, signal?: AbortSignal) =>
   request<Tunnel[]>('GET', '/api/tunnels', { query: { project }, signal });

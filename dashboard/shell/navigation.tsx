@@ -1,61 +1,13 @@
-// The entries of the side navigation (spec 2), and what the product has beyond them.
+// The side navigation (spec 2, Project shell).
 import type { Project, User } from '@underpass/rules/entity.ts';
 import clsx from 'clsx';
-import {
-  Gauge,
-  Globe,
-  KeyRound,
-  type LucideIcon,
-  MonitorDown,
-  ScrollText,
-  Settings,
-  ShieldCheck,
-  TrainFrontTunnel,
-  Users,
-  Wrench,
-} from 'lucide-react';
 import { NavLink } from 'react-router';
-import { paths } from '../paths.ts';
-
-interface Entry {
-  readonly label: string;
-  readonly to: string;
-  readonly icon: LucideIcon;
-}
-
-interface Section {
-  readonly title?: string;
-  readonly entries: readonly Entry[];
-}
-
-function sectionsOf(user: User, project: Project | undefined): readonly Section[] {
-  return [
-    { entries: [...(project ? specEntries(project.id) : []), { label: 'CLI', to: paths.download(), icon: MonitorDown }] },
-    ...(project ? [{ title: 'Project', entries: projectEntries(project.id) }] : []),
-    ...(user.operator
-      ? [{ title: 'Operator', entries: [{ label: 'Operator pages', to: paths.operator('registrations'), icon: Wrench }] }]
-      : []),
-  ];
-}
-
-const specEntries = (projectId: string): readonly Entry[] => [
-  { label: 'Dashboard', to: paths.dashboard(projectId), icon: Gauge },
-  { label: 'Tunnels', to: paths.tunnels(projectId), icon: TrainFrontTunnel },
-  { label: 'Domains', to: paths.domains(projectId), icon: Globe },
-  { label: 'Security Groups', to: paths.securityGroups(projectId), icon: ShieldCheck },
-];
-
-const projectEntries = (projectId: string): readonly Entry[] => [
-  { label: 'Members', to: paths.members(projectId), icon: Users },
-  { label: 'API tokens', to: paths.tokens(projectId), icon: KeyRound },
-  { label: 'Audit log', to: paths.audit(projectId), icon: ScrollText },
-  { label: 'Settings', to: paths.settings(projectId), icon: Settings },
-];
+import { type NavigationEntry, navigationSections } from './navigation-entries.ts';
 
 export function Navigation({ user, project, onNavigate }: NavigationProps) {
   return (
     <nav aria-label="Main" className="grid gap-5">
-      {sectionsOf(user, project).map((section) => (
+      {navigationSections(user, project).map((section) => (
         <div key={section.title ?? 'main'} className="grid gap-1">
           {section.title && <h2 className="px-3 pb-1 text-sm font-semibold text-ink-faint">{section.title}</h2>}
           <ul className="grid gap-0.5">
@@ -77,7 +29,13 @@ interface NavigationProps {
   readonly onNavigate?: (() => void) | undefined;
 }
 
-function NavigationLink({ entry, onNavigate }: { readonly entry: Entry; readonly onNavigate: (() => void) | undefined }) {
+function NavigationLink({
+  entry,
+  onNavigate,
+}: {
+  readonly entry: NavigationEntry;
+  readonly onNavigate: (() => void) | undefined;
+}) {
   const Icon = entry.icon;
   return (
     <NavLink

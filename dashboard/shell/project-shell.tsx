@@ -14,6 +14,7 @@ import { ToastArea } from '../ui/toast.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Navigation } from './navigation.tsx';
 import { OfflineNotice } from './offline-notice.tsx';
+import { PaletteButton } from './palette-button.tsx';
 import { ProjectSelector } from './project-selector.tsx';
 
 interface LoaderData extends ShellData {
@@ -90,6 +91,7 @@ function TopBar({ user, projects, project }: ShellData) {
         <span aria-hidden="true" className="h-5 w-px rotate-12 bg-edge max-sm:hidden" />
         <ProjectSelector projects={projects} project={project} />
         <div className="ml-auto flex items-center gap-1">
+          <PaletteButton user={user} projects={projects} project={project} />
           <AccountMenu user={user} />
         </div>
       </div>

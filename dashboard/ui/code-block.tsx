@@ -18,7 +18,7 @@ export interface CodeBlockProps {
 export function CodeBlock({ sections, label }: CodeBlockProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls has to be reachable by keyboard (WCAG 2.1.1).
-    <section tabIndex={0} aria-label={label} className="overflow-x-auto rounded-md bg-bar scheme-dark">
+    <section tabIndex={0} aria-label={label} className="max-h-104 overflow-auto rounded-md bg-bar scheme-dark">
       <pre className="w-max p-4 font-mono text-sm text-ink">
         <code>
           {sections.map((section, index) => (

@@ -38,6 +38,8 @@ export interface DataTableProps<Row> {
   readonly bare?: boolean;
 }
 
+/** From so many rows on, those out of sight are neither laid out nor painted. */
+const SKIP_FROM_ROWS = 100;
 /** Below this many rows a search field is noise. */
 const SEARCH_FROM_ROWS = 8;
 
@@ -71,7 +73,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         <HeaderRow columns={columns} sort={sort} onSort={(key) => setSort(nextSort(sort, key))} />
         <tbody className="block">
           {shown.map((row) => (
-            <BodyRow key={rowKey(row)} row={row} columns={columns as readonly Column<unknown>[]} to={rowTo?.(row)} />
+            <BodyRow
+              key={rowKey(row)}
+              row={row}
+              columns={columns as readonly Column<unknown>[]}
+              to={rowTo?.(row)}
+              skips={shown.length >= SKIP_FROM_ROWS}
+            />
           ))}
           {shown.length === 0 && <NothingFound columns={columns.length} query={query} />}
         </tbody>
@@ -175,9 +183,10 @@ interface BodyRowProps {
   readonly row: unknown;
   readonly columns: readonly Column<unknown>[];
   readonly to: string | undefined;
+  readonly skips: boolean;
 }
 
-const BodyRow = memo(function BodyRow({ row, columns, to }: BodyRowProps) {
+const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps) {
   const navigate = useNavigate();
   const open = (event: MouseEvent) => {
     if (to !== undefined && !isInteractive(event)) navigate(to);
@@ -189,7 +198,7 @@ const BodyRow = memo(function BodyRow({ row, columns, to }: BodyRowProps) {
       className={clsx(
         GRID,
         'border-b py-3 last:rounded-b-lg last:border-b-0 sm:min-h-13 sm:items-center sm:py-2',
-        '[contain-intrinsic-size:auto_3.25rem] [content-visibility:auto]',
+        skips && '[contain-intrinsic-size:auto_3.25rem] [content-visibility:auto]',
         to !== undefined && 'cursor-pointer hover:bg-hover',
       )}
     >

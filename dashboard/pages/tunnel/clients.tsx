@@ -1,8 +1,9 @@
 // Who is connected to the tunnel: client, version, where from and since when.
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { ConnectedClient } from '@underpass/rules/resource.ts';
 import { useEffect } from 'react';
 import { messageOf } from '../../api/error.ts';
-import { type ConnectedClient, listClients } from '../../api/tunnels.ts';
+import { listClients } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Banner } from '../../ui/banner.tsx';
@@ -80,7 +81,7 @@ const columns: readonly Column<ConnectedClient>[] = [
     header: 'Round trip',
     width: 'minmax(0, 0.7fr)',
     cell: (client) => <span className="tabular">{formatRtt(client.rttMs)}</span>,
-    sortBy: (client) => client.rttMs,
+    sortBy: (client) => client.rttMs ?? Number.POSITIVE_INFINITY,
   },
   {
     key: 'since',
@@ -92,7 +93,11 @@ const columns: readonly Column<ConnectedClient>[] = [
   { key: 'healthy', header: 'Health', width: '8rem', cell: (client) => <Health healthy={client.healthy} /> },
 ];
 
-const formatRtt = (rttMs: number) => `${rttMs < 10 ? rttMs.toFixed(1) : Math.round(rttMs)} ms`;
+/** No round trip yet: the client has only just come. */
+function formatRtt(rttMs: number | null): string {
+  if (rttMs === null) return 'n/a';
+  return `${rttMs < 10 ? rttMs.toFixed(1) : Math.round(rttMs)} ms`;
+}
 
 function Health({ healthy }: { readonly healthy: boolean }) {
   return healthy ? (

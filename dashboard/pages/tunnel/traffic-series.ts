@@ -1,6 +1,6 @@
 // A tunnel's history as the charts want it, and in words for those who do not see them. Pure.
 import { formatByteRate, formatRate } from '@underpass/rules/metrics.ts';
-import type { HistoryPoint, HistoryRange, TunnelHistory } from '../../api/tunnels.ts';
+import type { HistoryPoint, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import type { ChartData } from '../../ui/chart.tsx';
 
 const seriesOf = (history: TunnelHistory, pick: (point: HistoryPoint) => number) => history.points.map(pick);

@@ -1,7 +1,8 @@
 // What went through the tunnel over an hour, a day or a week: two charts, and the same in words.
+import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import { useEffect, useMemo, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
-import { getHistory, type HistoryRange, type TunnelHistory } from '../../api/tunnels.ts';
+import { getHistory } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';

@@ -1,0 +1,119 @@
+// Finds a page, a tunnel, a domain, a group, a project or an action by typing. Loaded when it is opened first.
+import { Autocomplete } from '@base-ui/react/autocomplete';
+import { Dialog } from '@base-ui/react/dialog';
+import { Search } from 'lucide-react';
+import { useNavigate } from 'react-router';
+import { listDomains } from '../api/domains.ts';
+import { listSecurityGroups } from '../api/security-groups.ts';
+import { listTunnels } from '../api/tunnels.ts';
+import { useFetched } from '../api/use-fetched.ts';
+import type { ShellData } from '../session.ts';
+import { keepTheme } from '../theme.ts';
+import { backdropClass } from '../ui/dialog.tsx';
+import { Ring } from '../ui/spinner.tsx';
+import { type Command, type CommandGroup, commandGroups, type ProjectContents } from './commands.ts';
+
+/** So many matches of 2,000 tunnels are shown; typing on narrows them. */
+const SHOWN_MATCHES = 50;
+
+export interface CommandPaletteProps extends ShellData {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}
+
+export function CommandPalette({ open, onOpenChange, ...shell }: CommandPaletteProps) {
+  return (
+    <Dialog.Root open={open} onOpenChange={onOpenChange}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={backdropClass} />
+        <Dialog.Viewport className="fixed inset-0 z-50 flex items-start justify-center overflow-hidden px-3 pt-[12vh]">
+          <Dialog.Popup
+            aria-label="Command palette"
+            className="w-full max-w-xl overflow-hidden rounded-lg border bg-raised text-ink shadow-overlay outline-none transition duration-150 ease-out data-ending-style:opacity-0 data-starting-style:-translate-y-2 data-starting-style:opacity-0"
+          >
+            <Palette {...shell} onDone={() => onOpenChange(false)} />
+          </Dialog.Popup>
+        </Dialog.Viewport>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function Palette({ onDone, ...shell }: ShellData & { readonly onDone: () => void }) {
+  const navigate = useNavigate();
+  const contents = useContents(shell.project?.id);
+  const run = (command: Command) => {
+    onDone();
+    if (command.theme) keepTheme(command.theme);
+    else if (command.to) navigate(command.to);
+  };
+  return (
+    <Autocomplete.Root
+      open
+      inline
+      items={commandGroups(shell, contents.data)}
+      autoHighlight="always"
+      keepHighlight
+      limit={SHOWN_MATCHES}
+    >
+      <div className="flex items-center gap-3 border-b px-4">
+        {contents.busy ? <Ring /> : <Search aria-hidden="true" className="size-4 shrink-0 text-ink-faint" />}
+        <Autocomplete.Input
+          aria-label="Search pages, tunnels, domains and actions"
+          placeholder="Go to…"
+          className="h-13 w-full bg-transparent text-lg outline-none placeholder:text-ink-faint"
+        />
+        <Dialog.Close
+          className="rounded-sm border px-1.5 text-xs text-ink-soft hover:bg-hover"
+          aria-label="Close command palette"
+        >
+          Esc
+        </Dialog.Close>
+      </div>
+      <Autocomplete.Empty>
+        <p className="px-4 py-8 text-center text-ink-soft">Nothing found.</p>
+      </Autocomplete.Empty>
+      <Autocomplete.List className="max-h-[min(60dvh,26rem)] overflow-y-auto p-1.5 empty:hidden">
+        {(group: CommandGroup) => <Group key={group.value} group={group} onRun={run} />}
+      </Autocomplete.List>
+    </Autocomplete.Root>
+  );
+}
+
+function Group({ group, onRun }: { readonly group: CommandGroup; readonly onRun: (command: Command) => void }) {
+  return (
+    <Autocomplete.Group items={group.items} className="mb-1">
+      <Autocomplete.GroupLabel className="px-2.5 pt-2 pb-1 text-sm font-semibold text-ink-faint">
+        {group.value}
+      </Autocomplete.GroupLabel>
+      <Autocomplete.Collection>
+        {(command: Command) => (
+          <Autocomplete.Item
+            key={command.value}
+            value={command}
+            onClick={() => onRun(command)}
+            className="flex min-h-9 cursor-default items-center gap-3 rounded-sm px-2.5 outline-none select-none data-highlighted:bg-accent-soft"
+          >
+            <span className="min-w-0 flex-1 truncate">{command.label}</span>
+            {command.detail && <span className="max-w-1/2 truncate font-mono text-sm text-ink-faint">{command.detail}</span>}
+          </Autocomplete.Item>
+        )}
+      </Autocomplete.Collection>
+    </Autocomplete.Group>
+  );
+}
+
+/** A list that cannot be loaded is left out: pages and actions work without it. */
+function useContents(projectId: string | undefined) {
+  return useFetched<ProjectContents>(`palette ${projectId}`, async (signal) => {
+    if (projectId === undefined) return { tunnels: [], domains: [], groups: [] };
+    const [tunnels, domains, groups] = await Promise.allSettled([
+      listTunnels(projectId, signal),
+      listDomains(projectId, signal),
+      listSecurityGroups(projectId, signal),
+    ]);
+    return { tunnels: listOf(tunnels), domains: listOf(domains), groups: listOf(groups) };
+  });
+}
+
+const listOf = <T,>(result: PromiseSettledResult<T[]>): readonly T[] => (result.status === 'fulfilled' ? result.value : []);

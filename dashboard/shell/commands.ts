@@ -1,0 +1,82 @@
+// What the command palette offers, in its groups. Pure.
+import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
+import { may } from '@underpass/rules/permission.ts';
+import { text } from '@underpass/rules/text.ts';
+import { newTunnelParam, paths } from '../paths.ts';
+import type { ShellData } from '../session.ts';
+import type { Theme } from '../theme.ts';
+import { navigationSections } from './navigation-entries.ts';
+
+export interface Command {
+  /** Unique. */
+  readonly value: string;
+  /** What is shown and searched. */
+  readonly label: string;
+  readonly detail?: string;
+  readonly to?: string;
+  readonly theme?: Theme;
+}
+
+export interface CommandGroup {
+  readonly value: string;
+  readonly items: readonly Command[];
+}
+
+export interface ProjectContents {
+  readonly tunnels: readonly Tunnel[];
+  readonly domains: readonly Domain[];
+  readonly groups: readonly SecurityGroup[];
+}
+
+const NOTHING: ProjectContents = { tunnels: [], domains: [], groups: [] };
+
+export function commandGroups(shell: ShellData, contents: ProjectContents = NOTHING): readonly CommandGroup[] {
+  const groups = [
+    { value: 'Pages', items: pages(shell) },
+    ...(shell.project ? contentGroups(shell.project.id, contents) : []),
+    { value: 'Projects', items: projects(shell) },
+    { value: 'Actions', items: actions(shell) },
+  ];
+  return groups.filter(({ items }) => items.length > 0);
+}
+
+const pages = ({ user, project }: ShellData): readonly Command[] =>
+  navigationSections(user, project)
+    .flatMap(({ entries }) => entries)
+    .map(({ label, to }) => ({ value: to, label, to }));
+
+function contentGroups(projectId: string, { tunnels, domains, groups }: ProjectContents): readonly CommandGroup[] {
+  const command = (label: string, to: string, detail?: string): Command => ({
+    value: to,
+    label,
+    to,
+    ...(detail ? { detail } : {}),
+  });
+  return [
+    {
+      value: 'Tunnels',
+      items: tunnels.map(({ name, ingressDomains }) => command(name, paths.tunnel(projectId, name), ingressDomains[0]?.name)),
+    },
+    { value: 'Domains', items: domains.map(({ apexName }) => command(apexName, paths.domain(projectId, apexName))) },
+    { value: 'Security groups', items: groups.map(({ name }) => command(name, paths.securityGroup(projectId, name))) },
+  ];
+}
+
+const projects = (shell: ShellData): readonly Command[] =>
+  shell.projects
+    .filter(({ id }) => id !== shell.project?.id)
+    .map(({ id, name }) => ({ value: `project ${id}`, label: `Switch to ${name}`, to: paths.dashboard(id) }));
+
+const THEMES: readonly Command[] = [
+  { value: 'theme light', label: 'Light theme', theme: 'light' },
+  { value: 'theme dark', label: 'Dark theme', theme: 'dark' },
+  { value: 'theme system', label: "System's theme", theme: 'system' },
+];
+
+function actions({ project }: ShellData): readonly Command[] {
+  const add: readonly Command[] =
+    project && may(project.role, 'tunnel.create')
+      ? [{ value: 'add tunnel', label: text.tunnels.add, to: `${paths.tunnels(project.id)}?${newTunnelParam}` }]
+      : [];
+  return [...add, { value: 'sessions', label: 'Sessions', to: paths.sessions() }, ...THEMES];
+}

@@ -1,0 +1,52 @@
+// What the side navigation and the command palette lead to (spec 2, and what the product has beyond it).
+import type { Project, User } from '@underpass/rules/entity.ts';
+import { may } from '@underpass/rules/permission.ts';
+import {
+  Gauge,
+  Globe,
+  KeyRound,
+  type LucideIcon,
+  MonitorDown,
+  ScrollText,
+  Settings,
+  ShieldCheck,
+  TrainFrontTunnel,
+  Users,
+  Wrench,
+} from 'lucide-react';
+import { paths } from '../paths.ts';
+
+export interface NavigationEntry {
+  readonly label: string;
+  readonly to: string;
+  readonly icon: LucideIcon;
+}
+
+export interface NavigationSection {
+  readonly title?: string;
+  readonly entries: readonly NavigationEntry[];
+}
+
+export function navigationSections(user: User, project: Project | undefined): readonly NavigationSection[] {
+  return [
+    { entries: [...(project ? specEntries(project.id) : []), { label: 'CLI', to: paths.download(), icon: MonitorDown }] },
+    ...(project ? [{ title: 'Project', entries: projectEntries(project) }] : []),
+    ...(user.operator
+      ? [{ title: 'Operator', entries: [{ label: 'Operator pages', to: paths.operator('registrations'), icon: Wrench }] }]
+      : []),
+  ];
+}
+
+const specEntries = (projectId: string): readonly NavigationEntry[] => [
+  { label: 'Dashboard', to: paths.dashboard(projectId), icon: Gauge },
+  { label: 'Tunnels', to: paths.tunnels(projectId), icon: TrainFrontTunnel },
+  { label: 'Domains', to: paths.domains(projectId), icon: Globe },
+  { label: 'Security Groups', to: paths.securityGroups(projectId), icon: ShieldCheck },
+];
+
+const projectEntries = ({ id: projectId, role }: Project): readonly NavigationEntry[] => [
+  { label: 'Members', to: paths.members(projectId), icon: Users },
+  ...(may(role, 'api-token.read') ? [{ label: 'API tokens', to: paths.tokens(projectId), icon: KeyRound }] : []),
+  ...(may(role, 'audit.read') ? [{ label: 'Audit log', to: paths.audit(projectId), icon: ScrollText }] : []),
+  { label: 'Settings', to: paths.settings(projectId), icon: Settings },
+];
