@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectedClient, EdgeHealth } from '@underpass/rules/resource.ts';
 import type { FeedCertificate, FeedPeer } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
@@ -52,19 +53,15 @@ export interface FeedHub extends FeedPort {
   accept(duplex: Duplex, options: { readonly region: string; readonly keyHash?: string }): void;
   certificatesChanged(): void;
   challengesChanged(): void;
-  /** Resolves when every change asked for so far is on its way to the edges. */
-  settled(): Promise<void>;
+  /** Resolves when every change asked for so far is with the region's edges, or when they have had time enough. */
+  delivered(region: string): Promise<void>;
   close(): Promise<void>;
 }
 
-const subject = {
-  tunnels: 'feed.tunnels',
-  everything: 'feed.everything',
-  challenges: 'feed.challenges',
-  region: 'feed.region',
-  live: 'feed.live',
-  report: 'feed.report',
-} as const;
+/** Edges answer in milliseconds; one that does not has lost its connection. */
+const deliveryMs = 5_000;
+/** What the bus and another process need for the same. */
+const otherProcessMs = 2_000;
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
@@ -77,7 +74,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
   const board = createPresenceBoard(clock);
   const tally = createMinuteTally();
   const history = createHistory(store);
-  const joiner = createReportJoiner(hubId);
+  const joiner = createReportJoiner();
   const stops: (() => void)[] = [];
   let saving: Promise<void> = Promise.resolve();
 
@@ -85,14 +82,14 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
 
   const onLive = (marks: readonly LiveMark[]): void => {
     board.touch(marks.map((mark) => mark.tunnelId));
-    bus.publish(subject.live, { from: hubId, marks });
+    publish('feed.live', { marks });
     saving = saving.then(() => saveMarks(store, marks)).catch(logError('feed: acknowledged routes were not saved'));
   };
 
   const onReport = (report: EdgeReport): void => {
     const passed = board.apply(report);
     for (const [tunnelId, traffic] of passed) tally.add(tunnelId, traffic, board.clients(tunnelId).length, clock());
-    for (const part of cutReport(report, hubId)) bus.publish(subject.report, part);
+    for (const part of cutReport(report, hubId)) publish('feed.report', { part });
     publishPeers(report.region);
   };
 
@@ -133,26 +130,42 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     }
   };
 
-  const listen = (): void => {
-    const on = (name: string, take: (message: never) => void): void => {
-      stops.push(bus.subscribe(name, take as (message: unknown) => void));
-    };
-    on(subject.tunnels, ({ ids }: { ids: readonly string[] }) => refresh.tunnels(ids));
-    on(subject.everything, () => refresh.everything());
-    on(subject.challenges, () => refresh.challenges());
-    on(subject.region, ({ region }: { region: string }) => {
+  /** What each subject on the bus means. Done here at once, and by the other processes when the bus brings it. */
+  const news = {
+    'feed.tunnels': ({ ids }: { ids: readonly string[] }) => refresh.tunnels(ids),
+    'feed.everything': (_: object) => refresh.everything(),
+    'feed.challenges': (_: object) => refresh.challenges(),
+    'feed.region': ({ region }: { region: string }) => {
       refresh.everything();
       cutDeadKeys(region).catch(logError('feed: edge keys could not be read'));
-    });
-    on(subject.live, ({ from, marks }: { from: string; marks: readonly LiveMark[] }) => {
-      if (from === hubId) return;
+    },
+    'feed.live': ({ marks }: { marks: readonly LiveMark[] }) => {
       for (const feed of feeds.values()) feed.state.markLive(marks);
       board.touch(marks.map((mark) => mark.tunnelId));
-    });
-    on(subject.report, (message: unknown) => {
-      const report = joiner.take(message);
+    },
+    'feed.report': ({ part }: { part: unknown }) => {
+      const report = joiner.take(part);
       if (report !== undefined) board.apply(report);
-    });
+    },
+  };
+  type News = typeof news;
+
+  const publish = <S extends keyof News>(subject: S, message: Parameters<News[S]>[0]): void =>
+    bus.publish(subject, { from: hubId, ...message });
+
+  const tell = <S extends keyof News>(subject: S, message: Parameters<News[S]>[0]): void => {
+    (news[subject] as (message: unknown) => void)(message);
+    publish(subject, message);
+  };
+
+  const listen = (): void => {
+    for (const [subject, take] of Object.entries(news)) {
+      const hear = (message: unknown): void => {
+        const from = (message as { from?: unknown } | null)?.from;
+        if (typeof from === 'string' && from !== hubId) (take as (message: unknown) => void)(message);
+      };
+      stops.push(bus.subscribe(subject, hear));
+    }
   };
 
   const flush = async (ending: boolean): Promise<void> => {
@@ -202,6 +215,15 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     await saving;
   };
 
+  const delivered = async (region: string): Promise<void> => {
+    await refresh.idle();
+    const feed = feeds.get(region);
+    const here = (feed?.connections().length ?? 0) > 0;
+    if (here) await feed?.acknowledged(deliveryMs);
+    const elsewhere = board.edges().some((edge) => edge.region === region && edge.up);
+    if (!here && elsewhere) await sleep(otherProcessMs);
+  };
+
   const clients = (tunnelId: string): readonly ConnectedClient[] =>
     board.clients(tunnelId).map(({ client, edgeId }) => ({
       id: client.id,
@@ -229,19 +251,19 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     start,
     accept,
     tunnelsChanged: (ids) => {
-      for (const id of ids) board.touch([id]);
-      bus.publish(subject.tunnels, { ids });
+      board.touch(ids);
+      tell('feed.tunnels', { ids });
     },
-    regionChanged: (region) => bus.publish(subject.region, { region }),
-    certificatesChanged: () => bus.publish(subject.everything, {}),
-    challengesChanged: () => bus.publish(subject.challenges, {}),
+    regionChanged: (region) => tell('feed.region', { region }),
+    certificatesChanged: () => tell('feed.everything', {}),
+    challengesChanged: () => tell('feed.challenges', {}),
     isServing: (tunnelId) => regionOfTunnel(tunnelId)?.state.isLive(tunnelId) ?? false,
     clients,
     metrics: board.rates,
     history: (tunnelId, range) => history.read(tunnelId, range, clock()),
     edges,
     onMoved: board.watch,
-    settled: () => refresh.idle(),
+    delivered,
     close,
   };
 }

@@ -26,6 +26,8 @@ export interface RegionFeed {
   readonly open: (channel: FeedChannel, keyHash: string | undefined) => EdgeSession;
   readonly closed: (session: EdgeSession) => void;
   readonly connections: () => readonly Connection[];
+  /** Resolves when every edge that is connected here holds the present state, or when the time is up. */
+  readonly acknowledged: (timeoutMs: number) => Promise<void>;
   /** Pings everybody, and cuts who has been silent for longer. */
   readonly beat: (silenceMs: number) => void;
 }
@@ -33,6 +35,27 @@ export interface RegionFeed {
 export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
   const state = createRegionState();
   const connections = new Map<EdgeSession, Connection>();
+  const waiters = new Set<() => void>();
+
+  const settle = (): void => {
+    for (const check of waiters) check();
+  };
+
+  const acknowledged = (timeoutMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      const seq = state.seq();
+      const done = (): void => {
+        clearTimeout(timer);
+        waiters.delete(check);
+        resolve();
+      };
+      const check = (): void => {
+        if ([...connections.keys()].every((session) => session.ackedSeq() >= seq)) done();
+      };
+      const timer = setTimeout(done, timeoutMs);
+      waiters.add(check);
+      check();
+    });
 
   /** An edge has one connection: a new one ends the old, which may be half open. */
   const endOthers = (session: EdgeSession, edgeId: string): void => {
@@ -44,6 +67,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
   const onAck = (seq: number): void => {
     const marks = state.acknowledge(seq, deps.now());
     if (marks.length > 0) deps.onLive(marks);
+    settle();
   };
 
   const open = (channel: FeedChannel, keyHash: string | undefined): EdgeSession => {
@@ -64,7 +88,11 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
   return {
     state,
     open,
-    closed: (session) => void connections.delete(session),
+    closed: (session) => {
+      connections.delete(session);
+      settle();
+    },
+    acknowledged,
     connections: () => [...connections.values()],
     publish: (message) => {
       if (message === undefined) return;

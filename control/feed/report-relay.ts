@@ -37,11 +37,11 @@ export interface ReportJoiner {
 const isPart = (message: unknown): message is ReportPart =>
   typeof message === 'object' && message !== null && 'report' in message && 'part' in message && 'from' in message;
 
-export function createReportJoiner(ownId: string): ReportJoiner {
+export function createReportJoiner(): ReportJoiner {
   const unfinished = new Map<string, ReportPart[]>();
 
   const take = (message: unknown): EdgeReport | undefined => {
-    if (!isPart(message) || message.from === ownId) return undefined;
+    if (!isPart(message)) return undefined;
     const key = `${message.from}/${message.report.region}/${message.report.edgeId}`;
     const parts = message.part === 0 ? [] : (unfinished.get(key) ?? []);
     if (parts.length !== message.part || parts.length >= maxParts) {

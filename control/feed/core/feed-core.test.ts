@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { FeedClient, FeedTunnel } from '@underpass/wire/feed.ts';
+import fc from 'fast-check';
+import { trafficSince } from './counter.ts';
+import { historyFrom, historyPoints, type MinuteRow, minuteMs } from './history-points.ts';
+import { readySeq, servingNames } from './liveness.ts';
+import { connectedClients } from './presence.ts';
+import { addTraffic, createRateWindow, ratesOf, windowMs } from './rate-window.ts';
+import {
+  applyChange,
+  diffParts,
+  emptyIndex,
+  feedParts,
+  type IndexedState,
+  indexPart,
+  splitIndex,
+  stateOf,
+} from './state-diff.ts';
+
+const someTraffic = fc.record({ rxBytes: fc.nat(1e9), txBytes: fc.nat(1e9), connections: fc.nat(1e4) });
+
+describe('rate window', () => {
+  test('holds what came within five minutes and nothing that came before a slot earlier', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(2_000_000), someTraffic), { maxLength: 60 }), (events) => {
+        const ordered = events.toSorted(([one], [other]) => one - other);
+        const window = createRateWindow();
+        for (const [at, traffic] of ordered) addTraffic(window, at, traffic);
+        const now = ordered.at(-1)?.[0] ?? 0;
+        const sumSince = (since: number) => ordered.filter(([at]) => at > since).reduce((sum, [, each]) => sum + each.rxBytes, 0);
+        const held = Math.round((ratesOf(window, now).rx * windowMs) / 1000);
+        assert.ok(held >= sumSince(now - windowMs) && held <= sumSince(now - windowMs - 10_000));
+      }),
+    );
+  });
+
+  test('is quiet again after five minutes and a slot', () => {
+    const window = createRateWindow();
+    addTraffic(window, 1_000, { rxBytes: 5, txBytes: 5, connections: 5 });
+    assert.ok(ratesOf(window, 1_000 + windowMs - 1).rx > 0);
+    assert.deepEqual(ratesOf(window, 1_000 + windowMs + 10_000), { rx: 0, tx: 0, tcpConnectionRate: 0 });
+  });
+
+  test('a clock that jumps back counts nothing twice and never fails', () => {
+    const window = createRateWindow();
+    addTraffic(window, 10_000_000, { rxBytes: 300, txBytes: 0, connections: 0 });
+    addTraffic(window, 5_000, { rxBytes: 600, txBytes: 0, connections: 0 });
+    assert.equal(ratesOf(window, 5_000).rx, 2);
+  });
+});
+
+describe('counters of an edge', () => {
+  test('whatever the order of reports and restarts, all that passed is counted once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), someTraffic), { minLength: 1, maxLength: 50 }), (steps) => {
+        let run = 1;
+        let counter = { rxBytes: 0, txBytes: 0, connections: 0 };
+        let last: Parameters<typeof trafficSince>[0];
+        let counted = 0;
+        let passed = 0;
+        for (const [restarts, traffic] of steps) {
+          if (restarts) {
+            run += 1;
+            counter = { rxBytes: 0, txBytes: 0, connections: 0 };
+          }
+          counter = { rxBytes: counter.rxBytes + traffic.rxBytes, txBytes: 0, connections: 0 };
+          passed += traffic.rxBytes;
+          const now = { ...counter, startedAtMs: run };
+          counted += trafficSince(last, now).rxBytes;
+          last = now;
+        }
+        assert.equal(counted, passed);
+      }),
+    );
+  });
+
+  test('an edge that does not say when it started is known by counters that went back', () => {
+    const last = { rxBytes: 100, txBytes: 100, connections: 1, startedAtMs: undefined };
+    assert.equal(trafficSince(last, { ...last, rxBytes: 40 }).rxBytes, 40);
+  });
+});
+
+describe('state differences', () => {
+  const someState = fc.record(
+    Object.fromEntries(
+      feedParts.map((part) => [
+        part,
+        fc.uniqueArray(fc.record({ [part === 'peers' ? 'edgeId' : 'id']: fc.string({ maxLength: 2 }), text: fc.nat(3) }), {
+          selector: (each) => Object.values(each)[0],
+        }),
+      ]),
+    ),
+  );
+  const indexOf = (state: Record<string, object[]>): IndexedState =>
+    Object.fromEntries(feedParts.map((part) => [part, indexPart(state[part] ?? [])])) as unknown as IndexedState;
+  const sorted = (index: IndexedState) => feedParts.map((part) => [...index[part].values()].map((entry) => entry.text).sort());
+
+  test('the difference takes one state to the other, and there is none between equals', () => {
+    fc.assert(
+      fc.property(someState, someState, (from, to) => {
+        const held = indexOf(from as never);
+        const wanted = indexOf(to as never);
+        const change = diffParts(feedParts.map((part) => ({ part, from: held[part], to: wanted[part] })));
+        if (change !== undefined) applyChange(held, change);
+        assert.deepEqual(sorted(held), sorted(wanted));
+        assert.equal(diffParts(feedParts.map((part) => ({ part, from: held[part], to: wanted[part] }))), undefined);
+      }),
+    );
+  });
+
+  test('a state cut in groups is the same state, and no group is over the bound unless one entry is', () => {
+    fc.assert(
+      fc.property(someState, fc.integer({ min: 1, max: 200 }), (state, bound) => {
+        const whole = indexOf(state as never);
+        const groups = splitIndex(whole, bound);
+        const joined = emptyIndex();
+        for (const group of groups) applyChange(joined, { put: stateOf(group), drop: {} });
+        assert.deepEqual(sorted(joined), sorted(whole));
+        for (const group of groups) {
+          const entries = feedParts.flatMap((part) => [...group[part].values()]);
+          assert.ok(entries.length <= 1 || entries.reduce((sum, entry) => sum + entry.text.length, 0) <= bound);
+        }
+      }),
+    );
+  });
+});
+
+describe('readySeq', () => {
+  const http = (hosts: readonly string[]): Pick<FeedTunnel, 'type' | 'hosts'> => ({ type: 'http', hosts });
+  const sent = (entries: Record<string, { seq: number; notAfterMs?: number }>) => (name: string) => {
+    const found = entries[name];
+    return found === undefined ? [] : [{ seq: found.seq, notAfterMs: found.notAfterMs ?? 100 }];
+  };
+  const cases: readonly [name: string, actual: number | undefined, expected: number | undefined][] = [
+    ['an ingress tunnel needs no certificate', readySeq({ type: 'ingress', hosts: ['a.com'] }, 5, sent({}), 1), 5],
+    ['no certificate yet', readySeq(http(['a.com']), 5, sent({}), 1), undefined],
+    ['the certificate came later', readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 7 } }), 1), 7],
+    ['the certificate was there before', readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 2 } }), 1), 5],
+    ['a wildcard serves', readySeq(http(['x.a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), 5],
+    ['a wildcard does not serve two labels', readySeq(http(['y.x.a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), undefined],
+    ['a wildcard does not serve its own parent', readySeq(http(['a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), undefined],
+    ['an expired one does not serve', readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 2, notAfterMs: 1 } }), 1), undefined],
+    ['every host needs one', readySeq(http(['a.com', 'b.com']), 5, sent({ 'a.com': { seq: 2 } }), 1), undefined],
+  ];
+  for (const [name, actual, expected] of cases) test(name, () => assert.equal(actual, expected));
+
+  test('a host is served under its own name and one wildcard', () => {
+    assert.deepEqual(servingNames('x.a.com'), ['x.a.com', '*.a.com']);
+  });
+});
+
+describe('connectedClients', () => {
+  const client = (provenAtMs: number | null): FeedClient => ({
+    id: 'c',
+    address: '',
+    version: '',
+    sinceMs: 0,
+    rttMs: 1,
+    provenAtMs,
+    healthy: true,
+  });
+  const report = (over: object) => ({ edgeId: 'e', atMs: 100_000, receivedAtMs: 500_000, clients: [client(100_000)], ...over });
+  const cases: readonly [name: string, count: number, reports: ReturnType<typeof report>[], nowMs: number][] = [
+    ['proven now', 1, [report({})], 500_000],
+    ['proven 15 s ago', 1, [report({})], 515_000],
+    ['proven longer ago', 0, [report({})], 515_001],
+    ['proven 14 s before the report, which is 2 s old', 0, [report({ clients: [client(86_000)] })], 502_000],
+    ['never proven: a socket is not a client', 0, [report({ clients: [client(null)] })], 500_000],
+    ['at two edges', 1, [report({}), report({ edgeId: 'f' })], 500_000],
+    ['proof from the future of a wild clock counts as now', 1, [report({ clients: [client(9e12)] })], 500_000],
+    ['but not for ever', 0, [report({ clients: [client(9e12)] })], 516_000],
+  ];
+  for (const [name, count, reports, nowMs] of cases) {
+    test(name, () => assert.equal(connectedClients(reports, nowMs).length, count));
+  }
+});
+
+describe('historyPoints', () => {
+  test('every range has its fixed number of points, the last of which is running', () => {
+    const now = 1_790_000_123_456;
+    for (const [range, count, step] of [
+      ['hour', 60, 60],
+      ['day', 96, 900],
+      ['week', 168, 3600],
+    ] as const) {
+      const { points, stepSeconds } = historyPoints(range, [], now);
+      assert.deepEqual([points.length, stepSeconds], [count, step]);
+      assert.ok(Date.parse(points.at(-1)?.at ?? '') <= now && Date.parse(points.at(-1)?.at ?? '') > now - step * 1000);
+      assert.equal(Date.parse(points[0]?.at ?? ''), historyFrom(range, now));
+    }
+  });
+
+  test('no byte within the range is lost or doubled by downsampling', () => {
+    const now = 1_790_000_123_456;
+    const rows = fc.array(fc.record({ ago: fc.nat(59), rxBytes: fc.nat(1e6) }), { maxLength: 100 });
+    fc.assert(
+      fc.property(fc.constantFrom('hour', 'day', 'week'), rows, (range, list) => {
+        const minutes: MinuteRow[] = list.map(({ ago, rxBytes }) => ({
+          minuteMs: Math.floor(now / minuteMs) * minuteMs - ago * minuteMs,
+          rxBytes,
+          txBytes: 0,
+          connections: 0,
+          clients: 0,
+        }));
+        const { points, stepSeconds } = historyPoints(range, minutes, now);
+        const total = points.reduce((sum, point) => sum + point.rx * stepSeconds, 0);
+        assert.equal(
+          Math.round(total),
+          list.reduce((sum, row) => sum + row.rxBytes, 0),
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,515 @@
+import assert from 'node:assert/strict';
+import { after, beforeEach, describe, test } from 'node:test';
+import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { Bus } from '../bus/bus.ts';
+import { createId } from '../store/id.ts';
+import type { Store } from '../store/store.ts';
+import { createFeedHub, type FeedHub, type FeedHubDeps } from './hub.ts';
+import { certificateContext } from './region-content.ts';
+import {
+  addProject,
+  addRegion,
+  addTunnel,
+  connectEdge,
+  createTestBus,
+  openMemoryStore,
+  silentLog,
+  type TestEdge,
+  testKeyRing,
+} from './test-kit.ts';
+
+const keyRing = testKeyRing();
+const opened: { hubs: FeedHub[]; edges: TestEdge[]; stores: Store[] } = { hubs: [], edges: [], stores: [] };
+
+async function openHub(store: Store, bus: Bus, over: Partial<FeedHubDeps> = {}): Promise<FeedHub> {
+  const base = { store, bus, keyRing, clock: Date.now, log: silentLog, givenCertificates: () => [], keyOpens: async () => true };
+  const hub = createFeedHub({ ...base, ...over });
+  opened.hubs.push(hub);
+  await hub.start();
+  return hub;
+}
+
+function connect(hub: FeedHub, keyHash?: string): TestEdge {
+  const edge = connectEdge((duplex) => hub.accept(duplex, { region: 'eu', ...(keyHash === undefined ? {} : { keyHash }) }));
+  opened.edges.push(edge);
+  return edge;
+}
+
+const client = (over: Partial<FeedClient> = {}): FeedClient => ({
+  id: 'c1',
+  address: '203.0.113.9',
+  version: '0.1.0',
+  sinceMs: 1,
+  rttMs: 2,
+  provenAtMs: Date.now(),
+  healthy: true,
+  ...over,
+});
+
+const counters = (
+  tunnelId: string,
+  rxBytes: number,
+  txBytes: number,
+  over: Partial<FeedTunnelReport> = {},
+): FeedTunnelReport => ({
+  tunnelId,
+  rxBytes,
+  txBytes,
+  connections: 1,
+  requests: 1,
+  clients: [],
+  ...over,
+});
+
+const moved = (hub: FeedHub, tunnelId: string): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = hub.onMoved((ids) => {
+      if (!ids.includes(tunnelId)) return;
+      stop();
+      resolve();
+    });
+  });
+
+let store: Store;
+let bus: Bus;
+let hub: FeedHub;
+let ids: { projectId: string; userId: string; groupId: string };
+
+beforeEach(async () => {
+  store = await openMemoryStore();
+  opened.stores.push(store);
+  bus = createTestBus();
+  await addRegion(store.db, 'eu');
+  ids = await addProject(store.db, 'ann');
+  hub = await openHub(store, bus);
+});
+after(async () => {
+  for (const edge of opened.edges) edge.close();
+  for (const each of opened.hubs) await each.close();
+  for (const each of opened.stores) await each.close();
+});
+
+const makeTunnel = (name: string, hosts: readonly string[], type: 'http' | 'ingress' = 'ingress') =>
+  addTunnel(store.db, { ...ids, region: 'eu', name, hosts, type });
+
+describe('from the store to the edges', () => {
+  test('a new edge gets a snapshot of its region', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    hub.tunnelsChanged([id]);
+    const edge = connect(hub);
+    edge.hello('eu');
+    await edge.until((each) => each.state.tunnels.length === 1);
+    assert.deepEqual(edge.state.tunnels[0]?.hosts, ['a.example.com']);
+    assert.deepEqual(edge.state.tunnels[0]?.allowList, ['0.0.0.0/0', '::/0']);
+  });
+
+  test('a change is at the edge within a second, as one numbered delta', async () => {
+    const edge = connect(hub);
+    edge.hello('eu');
+    await edge.until((each) => each.seq !== undefined);
+    const before = edge.seq ?? 0;
+    const id = await makeTunnel('web', ['a.example.com']);
+    const start = performance.now();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels.length === 1);
+    assert.ok(performance.now() - start < 1_000);
+    assert.equal(edge.seq, before + 1);
+  });
+
+  test('deletion, suspension, a new allow-list and a rotated token arrive as well', async () => {
+    const edge = connect(hub);
+    edge.hello('eu');
+    const id = await makeTunnel('web', ['a.example.com']);
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels.length === 1);
+    await store.db.updateTable('security_groups').set({ allow_list: '["10.0.0.0/8"]' }).execute();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels[0]?.allowList.length === 1);
+    await store.db.updateTable('tunnels').set({ suspended_at: 5 }).execute();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels[0]?.suspended === true);
+    await store.db
+      .updateTable('tunnel_tokens')
+      .set({ expires_at: Date.now() + 60_000 })
+      .execute();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels[0]?.tokens[0]?.expiresAtMs != null);
+    await store.db.deleteFrom('tunnels').execute();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels.length === 0);
+  });
+
+  test('a project without an owner who may sign in is suspended at the edge', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu');
+    await store.db.updateTable('users').set({ suspended_at: 5 }).execute();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels[0]?.suspended === true);
+  });
+
+  test('an unreadable allow-list denies everybody', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    await store.db.updateTable('security_groups').set({ allow_list: '{broken' }).execute();
+    const edge = connect(hub);
+    edge.hello('eu');
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels.length === 1);
+    assert.deepEqual(edge.state.tunnels[0]?.allowList, []);
+  });
+
+  test('only verified hosts go out, and only to their own region', async () => {
+    await addRegion(store.db, 'us');
+    const id = await makeTunnel('web', ['a.example.com', 'b.example.com']);
+    await store.db.updateTable('tunnel_hosts').set({ live_host: null }).where('host', '=', 'b.example.com').execute();
+    await addTunnel(store.db, { ...ids, region: 'us', name: 'other', hosts: ['c.example.com'] });
+    hub.regionChanged('us');
+    hub.tunnelsChanged([id]);
+    const edge = connect(hub);
+    edge.hello('eu');
+    await edge.until((each) => each.state.tunnels.length === 1);
+    assert.deepEqual(
+      edge.state.tunnels.map((tunnel) => tunnel.hosts),
+      [['a.example.com']],
+    );
+  });
+
+  test('what the bus lost is found by reconciling', async () => {
+    const watchful = await openHub(store, bus, { timing: { reconcileMs: 20 } });
+    const edge = connect(watchful);
+    edge.hello('eu');
+    await makeTunnel('web', ['a.example.com']);
+    await edge.until((each) => each.state.tunnels.length === 1);
+  });
+
+  test('an edge that comes back gets the deltas that it missed, or a snapshot when it holds another epoch', async () => {
+    const first = connect(hub);
+    first.hello('eu');
+    await first.until((each) => each.seq !== undefined);
+    const { epoch, seq } = first;
+    first.close();
+    hub.tunnelsChanged([await makeTunnel('web', ['a.example.com'])]);
+    await hub.delivered('eu');
+    const back = connect(hub);
+    back.hello('eu', { ...(epoch === undefined ? {} : { epoch }), ...(seq === undefined ? {} : { seq }) });
+    await back.until((each) => each.messages('delta').length === 1);
+    assert.equal(back.messages('snapshot').length, 0);
+    const stranger = connect(hub);
+    stranger.hello('eu', { edgeId: 'edge-2', epoch: 'another', seq: 1_001 });
+    await stranger.until((each) => each.messages('snapshot').length === 1);
+  });
+});
+
+describe('who may listen', () => {
+  const refused: readonly [name: string, say: (edge: TestEdge) => void][] = [
+    ['another region than its key', (edge) => edge.hello('us')],
+    ['another version', (edge) => edge.hello('eu', { version: 99 })],
+    ['an id that could be anything', (edge) => edge.hello('eu', { edgeId: '../../etc' })],
+    ['a report before its hello', (edge) => edge.report([])],
+    [
+      'an acknowledgement of what was never sent',
+      (edge) => {
+        edge.hello('eu');
+        edge.acknowledge(9_999_999);
+      },
+    ],
+    [
+      'a second hello',
+      (edge) => {
+        edge.hello('eu');
+        edge.hello('eu');
+      },
+    ],
+    [
+      'a message of unknown type',
+      (edge) => {
+        edge.hello('eu');
+        edge.send({ type: 'gossip' } as never);
+      },
+    ],
+  ];
+  for (const [name, say] of refused) {
+    test(`an edge is cut off for ${name}`, async () => {
+      const edge = connect(hub);
+      say(edge);
+      await edge.until((each) => each.closed);
+    });
+  }
+
+  test('an edge whose key was revoked is cut as soon as the region changes', async () => {
+    const keys = new Set(['k1']);
+    const guarded = await openHub(store, bus, { keyOpens: async (_, keyHash) => keys.has(keyHash) });
+    const edge = connect(guarded, 'k1');
+    edge.hello('eu');
+    await edge.until((each) => each.seq !== undefined);
+    keys.clear();
+    guarded.regionChanged('eu');
+    await edge.until((each) => each.closed);
+  });
+
+  test('an edge that answers pings is kept', async () => {
+    const strict = await openHub(store, bus, { timing: { pingMs: 10, silenceMs: 40 } });
+    const edge = connect(strict);
+    edge.hello('eu');
+    await edge.until((each) => each.messages('ping').length >= 10);
+    assert.equal(edge.closed, false);
+  });
+
+  test('an edge has one connection: the newer one stays', async () => {
+    const old = connect(hub);
+    old.hello('eu');
+    await old.until((each) => each.seq !== undefined);
+    const fresh = connect(hub);
+    fresh.hello('eu');
+    await old.until((each) => each.closed);
+    await fresh.until((each) => each.seq !== undefined);
+    assert.equal(fresh.closed, false);
+  });
+
+  test('an edge that says nothing is cut', async () => {
+    const strict = await openHub(store, bus, { timing: { pingMs: 10, silenceMs: 30 } });
+    const edge = connect(strict);
+    edge.answersPings = false;
+    edge.hello('eu');
+    await edge.until((each) => each.closed);
+    assert.ok(edge.messages('ping').length >= 2);
+  });
+});
+
+describe('acknowledged routes', () => {
+  test('an ingress tunnel serves once an edge has acknowledged it, and not before', async () => {
+    const edge = connect(hub);
+    edge.acknowledges = false;
+    edge.hello('eu');
+    const id = await makeTunnel('web', ['a.example.com']);
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels.length === 1);
+    assert.equal(hub.isServing(id), false);
+    const told = moved(hub, id);
+    edge.acknowledge(edge.seq ?? 0);
+    await told;
+    assert.equal(hub.isServing(id), true);
+  });
+
+  const addCertificate = async (name: string): Promise<void> => {
+    const id = createId(1);
+    const sealed = keyRing.seal('key', certificateContext(id));
+    const row = { id, name, hosts: JSON.stringify([name]), chain_pem: 'chain', key_sealed: sealed, issuer: 'test' };
+    await store.db
+      .insertInto('certificates')
+      .values({ ...row, starts_at: 1, expires_at: Date.now() + 1e9, created_at: 1 })
+      .execute();
+  };
+
+  test('an http tunnel serves once its certificate is there too', async () => {
+    const edge = connect(hub);
+    edge.hello('eu');
+    const id = await makeTunnel('web', ['a.example.com'], 'http');
+    hub.tunnelsChanged([id]);
+    await hub.delivered('eu');
+    assert.equal(hub.isServing(id), false);
+    await addCertificate('a.example.com');
+    hub.certificatesChanged();
+    await hub.delivered('eu');
+    assert.equal(hub.isServing(id), true);
+    assert.equal(edge.state.certificates[0]?.privateKeyPem, 'key');
+  });
+
+  test('a tunnel made under a wildcard that is already there gets it with its route', async () => {
+    await addCertificate('*.tunnels.localhost');
+    const edge = connect(hub);
+    edge.hello('eu');
+    const id = await makeTunnel('web', ['brave-otter.tunnels.localhost'], 'http');
+    hub.tunnelsChanged([id]);
+    await hub.delivered('eu');
+    assert.equal(hub.isServing(id), true);
+  });
+
+  test('new hosts are waited for again, a new allow-list is not', async () => {
+    const edge = connect(hub);
+    edge.hello('eu');
+    const id = await makeTunnel('web', ['a.example.com']);
+    hub.tunnelsChanged([id]);
+    await hub.delivered('eu');
+    edge.acknowledges = false;
+    await store.db.updateTable('security_groups').set({ allow_list: '["10.0.0.0/8"]' }).execute();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels[0]?.allowList.length === 1);
+    assert.equal(hub.isServing(id), true);
+    await store.db.updateTable('tunnel_hosts').set({ host: 'b.example.com', live_host: 'b.example.com' }).execute();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels[0]?.hosts[0] === 'b.example.com');
+    assert.equal(hub.isServing(id), false);
+  });
+
+  test('a restart of control forgets none of it, even with every edge away', async () => {
+    const edge = connect(hub);
+    edge.hello('eu');
+    const id = await makeTunnel('web', ['a.example.com']);
+    hub.tunnelsChanged([id]);
+    await hub.delivered('eu');
+    await hub.close();
+    const restarted = await openHub(store, createTestBus());
+    assert.equal(restarted.isServing(id), true);
+  });
+
+  test('another control process hears of it', async () => {
+    const other = await openHub(store, bus);
+    const edge = connect(hub);
+    edge.hello('eu');
+    const id = await makeTunnel('web', ['a.example.com']);
+    const told = moved(other, id);
+    hub.tunnelsChanged([id]);
+    await hub.delivered('eu');
+    await told;
+    await other.delivered('eu');
+    assert.equal(other.isServing(id), true);
+  });
+});
+
+describe('what edges report', () => {
+  const reported = async (edge: TestEdge, id: string, ...tunnels: FeedTunnelReport[]): Promise<void> => {
+    const told = moved(hub, id);
+    edge.report(tunnels);
+    await told;
+  };
+
+  test('bytes and connections become rates over five minutes, to the byte', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() + 1 });
+    assert.equal(hub.metrics(id), undefined);
+    await reported(edge, id, counters(id, 3_000, 600, { connections: 30 }));
+    await reported(edge, id, counters(id, 6_000, 600, { connections: 60 }));
+    assert.deepEqual(hub.metrics(id), { rx: 20, tx: 2, tcpConnectionRate: 0.2 });
+  });
+
+  test('what an edge counted before control lived is not counted again', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() - 3_600_000 });
+    await reported(edge, id, counters(id, 9_000_000, 9_000_000));
+    await reported(edge, id, counters(id, 9_000_300, 9_000_000));
+    assert.deepEqual(hub.metrics(id)?.rx, 1);
+  });
+
+  test('a restarted edge counts from zero again, and nothing is lost or negative', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const first = connect(hub);
+    first.hello('eu', { startedAtMs: Date.now() + 1 });
+    await reported(first, id, counters(id, 3_000, 0));
+    first.close();
+    const again = connect(hub);
+    again.hello('eu', { startedAtMs: Date.now() + 2 });
+    await reported(again, id, counters(id, 6_000, 0));
+    assert.equal(hub.metrics(id)?.rx, 30);
+  });
+
+  test('a connection that broke and came back loses and doubles nothing', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const startedAtMs = Date.now() + 1;
+    const first = connect(hub);
+    first.hello('eu', { startedAtMs });
+    await reported(first, id, counters(id, 3_000, 0));
+    first.close();
+    const again = connect(hub);
+    again.hello('eu', { startedAtMs });
+    await reported(again, id, counters(id, 6_000, 0));
+    assert.equal(hub.metrics(id)?.rx, 20);
+  });
+
+  test('a client counts while its data path is proven, and only once at two edges', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const one = connect(hub);
+    const two = connect(hub);
+    one.hello('eu');
+    two.hello('eu', { edgeId: 'edge-2' });
+    await reported(
+      one,
+      id,
+      counters(id, 0, 0, {
+        clients: [client(), client({ id: 'c2', provenAtMs: null }), client({ id: 'c3', provenAtMs: Date.now() - 16_000 })],
+      }),
+    );
+    await reported(two, id, counters(id, 0, 0, { clients: [client({ rttMs: 9 })] }));
+    assert.deepEqual(
+      hub.clients(id).map((each) => each.id),
+      ['c1'],
+    );
+    await reported(one, id);
+    await reported(two, id);
+    assert.deepEqual(hub.clients(id), []);
+  });
+
+  test("an edge's clock may be an hour off", async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu');
+    const theirs = Date.now() - 3_600_000;
+    const told = moved(hub, id);
+    edge.report([counters(id, 0, 0, { clients: [client({ provenAtMs: theirs - 1_000 })] })], theirs);
+    await told;
+    assert.equal(hub.clients(id).length, 1);
+  });
+
+  test('counters that are no counts are passed over', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() + 1 });
+    await reported(edge, id, counters(id, 300, 0), counters('x', -1, 0), counters('y', Number.NaN, 0), counters('z', 1.5, 0));
+    assert.equal(hub.metrics(id)?.rx, 1);
+    assert.equal(hub.metrics('x'), undefined);
+  });
+
+  test('another control process sees the same', async () => {
+    const other = await openHub(store, bus);
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() + 1 });
+    const told = moved(other, id);
+    await reported(edge, id, counters(id, 300, 600, { clients: [client()] }));
+    await told;
+    assert.deepEqual(other.metrics(id), hub.metrics(id));
+    assert.deepEqual(other.clients(id), hub.clients(id));
+    assert.deepEqual(
+      other.edges().map((each) => each.id),
+      ['edge-1'],
+    );
+  });
+
+  test('history holds every byte, in one write for all that happened', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() + 1 });
+    await reported(edge, id, counters(id, 3_000, 600, { clients: [client()] }));
+    await reported(edge, id, counters(id, 6_000, 600));
+    await hub.close();
+    const { stepSeconds, points } = await hub.history(id, 'hour');
+    assert.equal(points.length, 60);
+    const total = points.reduce((sum, point) => sum + point.rx * stepSeconds, 0);
+    assert.equal(Math.round(total), 6_000);
+    assert.equal(Math.max(...points.map((point) => point.clients)), 1);
+  });
+
+  test('history of a tunnel that is gone meanwhile harms nothing', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() + 1 });
+    await reported(edge, id, counters(id, 3_000, 600));
+    await store.db.deleteFrom('tunnels').execute();
+    await hub.close();
+    const rows = await store.db.selectFrom('metric_minutes').selectAll().execute();
+    assert.deepEqual(rows, []);
+  });
+
+  test('edges of a region learn of each other', async () => {
+    const one = connect(hub);
+    const two = connect(hub);
+    one.hello('eu', { hopAddress: '10.0.0.1:7000' });
+    two.hello('eu', { edgeId: 'edge-2', hopAddress: '10.0.0.2:7000' });
+    one.report([]);
+    two.report([]);
+    await one.until((edge) => edge.state.peers.length === 2);
+    assert.deepEqual(one.state.peers.map((peer) => peer.address).sort(), ['10.0.0.1:7000', '10.0.0.2:7000']);
+  });
+});
