@@ -63,8 +63,8 @@ export async function requestUpgrade(socket: Duplex, options: UpgradeOptions): P
   return answer.headers;
 }
 
-/** One head, without its empty line. Bytes behind it are put back. The socket must not be flowing. */
-function readHead(socket: Duplex, timeoutMs: number): Promise<string> {
+/** One head of any HTTP message, without its empty line. Bytes behind it are put back. The socket must not be flowing. */
+export function readHead(socket: Duplex, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     let held: Buffer = Buffer.alloc(0);
     const settle = (finish: () => void): void => {

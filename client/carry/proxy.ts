@@ -2,7 +2,7 @@
 
 import { CarryError } from './problem.ts';
 
-export interface Proxy {
+export interface HttpProxy {
   readonly tls: boolean;
   readonly host: string;
   readonly port: number;
@@ -13,7 +13,7 @@ export interface Proxy {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Null: dial directly. */
-export function chooseProxy(env: Env, host: string, port: number): Proxy | null {
+export function chooseProxy(env: Env, host: string, port: number): HttpProxy | null {
   const text = setting(env, 'HTTPS_PROXY');
   if (text === '' || isLocal(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
   return parseProxy(text);
@@ -23,7 +23,7 @@ const setting = (env: Env, name: string): string => (env[name.toLowerCase()] ?? 
 
 export const isLocal = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 
-function parseProxy(text: string): Proxy {
+function parseProxy(text: string): HttpProxy {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
     // Not the text itself: it may hold a password.

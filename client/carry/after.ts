@@ -1,0 +1,12 @@
+// A single delay on a session's clock.
+
+import type { SessionClock } from '@underpass/wire/session.ts';
+
+/** The answer cancels it. */
+export function after(clock: SessionClock, ms: number, task: () => void): () => void {
+  const stop = clock.every(ms, () => {
+    stop();
+    task();
+  });
+  return stop;
+}

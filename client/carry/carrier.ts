@@ -1,0 +1,55 @@
+// A carrier that stands: dialled, upgraded, and its session past HELLO.
+
+import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
+import { createSession, type SessionClock } from '@underpass/wire/session.ts';
+import { after } from './after.ts';
+import { type DialledCarrier, type DialOptions, dialEdge } from './dial.ts';
+import { CarryError } from './problem.ts';
+
+export interface Carrier {
+  readonly session: Session;
+  /** The edge's id, or its address where it gave none. */
+  readonly edge: string;
+  readonly address: string;
+  readonly sinceMs: number;
+  /** Once, when the session is over. Its holder sets it in the turn in which it gets the carrier. */
+  onEnd: (end: SessionEnd) => void;
+}
+
+export interface CarrierOptions extends DialOptions {
+  readonly clock: SessionClock;
+  readonly onStream: (stream: Stream) => void;
+  /** The session exists; its counters count. */
+  readonly onBorn: (session: Session) => void;
+  readonly onDead: (session: Session) => void;
+}
+
+/** From the 101 to the peer's HELLO. */
+const helloTimeoutMs = 10_000;
+
+export async function openCarrier(options: CarrierOptions): Promise<Carrier> {
+  const dialled = await dialEdge(options);
+  const { clock, software } = options;
+  const session = createSession(dialled.socket, { side: 'dialer', peerMayOpen: true, info: { software }, clock });
+  session.onStream = options.onStream;
+  options.onBorn(session);
+  return await greeted(session, dialled, options);
+}
+
+function greeted(session: Session, { edge, address }: DialledCarrier, options: CarrierOptions): Promise<Carrier> {
+  return new Promise((resolve, reject) => {
+    const { clock, region } = options;
+    const carrier: Carrier = { session, edge: edge ?? address, address, sinceMs: clock.now(), onEnd: () => {} };
+    const cancel = after(clock, helloTimeoutMs, () => session.close());
+    session.onReady = () => {
+      cancel();
+      resolve(carrier);
+    };
+    session.onClose = (end) => {
+      cancel();
+      options.onDead(session);
+      reject(new CarryError(end.code === 'version' ? 'version' : 'connection-lost', `${region.authority} (${end.code})`));
+      carrier.onEnd(end);
+    };
+  });
+}

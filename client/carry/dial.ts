@@ -1,0 +1,228 @@
+// One connection to an edge: TCP (or a proxy's CONNECT), TLS with the right CA, then the upgrade with the token.
+// Every failure is a CarryError with a code of problem.ts.
+
+import type { X509Certificate } from 'node:crypto';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls, getCACertificates, type TLSSocket } from 'node:tls';
+import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
+import { HandshakeError, readHead, requestUpgrade } from '@underpass/wire/handshake.ts';
+import { lookUp } from './lookup.ts';
+import { CarryError, type ProblemCode } from './problem.ts';
+import type { HttpProxy } from './proxy.ts';
+import type { RegionUrl } from './region-url.ts';
+
+export interface DialOptions {
+  readonly region: RegionUrl;
+  readonly proxy: HttpProxy | null;
+  readonly token: string;
+  readonly clientId: string;
+  readonly software: string;
+  readonly caPem: string | undefined;
+  /** Which of several addresses comes first; each try and each carrier another. */
+  readonly turn: number;
+  readonly signal: AbortSignal;
+}
+
+export interface DialledCarrier {
+  readonly socket: TLSSocket;
+  /** The edge's id, null where it did not say. */
+  readonly edge: string | null;
+  /** The edge's address, or the proxy's. */
+  readonly address: string;
+}
+
+/** Each of: one TCP connection, one TLS handshake, one HTTP head. */
+const stepTimeoutMs = 10_000;
+
+export async function dialEdge(options: DialOptions): Promise<DialledCarrier> {
+  const authorities = await trustedAuthorities(options);
+  const socket = await dialTls(options, { ca: authorities });
+  try {
+    const headers = await upgrade(socket, options);
+    return { socket, edge: headers.get(edgeHeader) ?? null, address: socket.remoteAddress ?? '' };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+async function upgrade(socket: TLSSocket, options: DialOptions): Promise<ReadonlyMap<string, string>> {
+  try {
+    return await requestUpgrade(socket, {
+      host: options.region.authority,
+      path: carrierPath,
+      protocol: carrierProtocol,
+      token: options.token,
+      headers: { [clientIdHeader]: options.clientId, [softwareHeader]: options.software },
+      timeoutMs: stepTimeoutMs,
+    });
+  } catch (error) {
+    throw error instanceof HandshakeError ? translateHandshake(error, options.region) : error;
+  }
+}
+
+const handshakeProblems: Readonly<Record<HandshakeError['code'], ProblemCode>> = {
+  'bad-request': 'not-underpass',
+  'token-refused': 'token-refused',
+  'tunnel-suspended': 'tunnel-suspended',
+  version: 'version',
+  'too-many-clients': 'too-many-clients',
+  unready: 'edge-busy',
+  draining: 'edge-busy',
+  'not-underpass': 'not-underpass',
+  timeout: 'edge-timeout',
+  lost: 'connection-lost',
+};
+
+function translateHandshake(error: HandshakeError, region: RegionUrl): CarryError {
+  const wait = error.retryAfterSeconds === null ? null : error.retryAfterSeconds * 1000;
+  return new CarryError(handshakeProblems[error.code], region.authority, wait);
+}
+
+// Which CAs are trusted.
+
+/** By pin; filled by what edges present and what then matches the pin, so it cannot be filled with anything else. */
+const learned = new Map<string, string>();
+
+async function trustedAuthorities(options: DialOptions): Promise<string[] | undefined> {
+  const { pin } = options.region;
+  if (pin === null) return options.caPem === undefined ? undefined : [...getCACertificates('default'), options.caPem];
+  const known = learned.get(pin) ?? (await learnAuthority(options, pin));
+  learned.set(pin, known);
+  return [known];
+}
+
+/** Asks the edge for its chain over a connection that carries nothing else, and keeps the one certificate that the pin names. */
+async function learnAuthority(options: DialOptions, pin: string): Promise<string> {
+  const socket = await dialTls(options, { rejectUnauthorized: false });
+  const chain = presentedChain(socket);
+  socket.destroy();
+  const found = chain.find((certificate) => certificate.fingerprint256.replaceAll(':', '').toLowerCase() === pin);
+  if (found === undefined)
+    throw new CarryError('certificate-unknown', `${options.region.host} presents no certificate of the CA in the URL`);
+  return found.toString();
+}
+
+/** A chain is short; the bound is against one that refers to itself. */
+const maxChain = 8;
+
+function presentedChain(socket: TLSSocket): X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  let next = socket.getPeerX509Certificate();
+  while (next !== undefined && chain.length < maxChain) {
+    chain.push(next);
+    next = next.issuerCertificate;
+  }
+  return chain;
+}
+
+// TLS and below.
+
+async function dialTls(options: DialOptions, trust: ConnectionOptions): Promise<TLSSocket> {
+  const { region } = options;
+  const under = await (options.proxy === null ? dialRegion(options) : dialThroughProxy(options.proxy, options));
+  const name = /^[\d.]+$|:/.test(region.host) ? {} : { servername: region.host };
+  const tls = connectTls({
+    socket: under,
+    host: region.host,
+    ALPNProtocols: ['http/1.1'],
+    minVersion: 'TLSv1.2',
+    ...name,
+    ...trust,
+  });
+  await connected(tls, 'secureConnect', options.signal, (error) => translateTls(error, region));
+  return tls;
+}
+
+function translateTls(error: NodeJS.ErrnoException | null, { host }: RegionUrl): CarryError {
+  const code = error?.code ?? '';
+  if (error === null) return new CarryError('edge-timeout', host);
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return new CarryError('certificate-name', host);
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return new CarryError('certificate-expired', host);
+  if (/CERT|ISSUER|SIGNATURE|CHAIN/.test(code)) return new CarryError('certificate-unknown', `${host} (${code})`);
+  if (/^ERR_SSL/.test(code)) return new CarryError('not-underpass', `${host} (${code})`);
+  return new CarryError('connection-lost', `${host} (${code || error.message})`);
+}
+
+/** The region's addresses one after the other, beginning with another one each time. */
+async function dialRegion({ region, turn, signal }: DialOptions): Promise<Socket> {
+  const found = await lookUp(region.host).catch(() => {
+    throw new CarryError('name-unresolved', region.host);
+  });
+  let last: unknown;
+  for (let index = 0; index < found.length; index++) {
+    const { address } = found[(turn + index) % found.length]!;
+    try {
+      return await dialTcp(address, region.port, signal, (error) => translateTcp(error, `${region.authority} at ${address}`));
+    } catch (error) {
+      last = error;
+      if (signal.aborted) break;
+    }
+  }
+  throw last ?? new CarryError('name-unresolved', region.host);
+}
+
+function translateTcp(error: NodeJS.ErrnoException | null, place: string): CarryError {
+  return error === null
+    ? new CarryError('edge-timeout', place)
+    : new CarryError('edge-unreachable', `${place} (${error.code ?? error.message})`);
+}
+
+type Translate = (error: NodeJS.ErrnoException | null) => CarryError;
+
+async function dialTcp(host: string, port: number, signal: AbortSignal, translate: Translate): Promise<Socket> {
+  const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
+  await connected(socket, 'connect', signal, translate);
+  return socket;
+}
+
+async function dialThroughProxy(proxy: HttpProxy, { region, signal }: DialOptions): Promise<Socket> {
+  const place = `${proxy.host}:${proxy.port}`;
+  const translate: Translate = (error) => new CarryError('proxy-unreachable', `${place} (${error?.code ?? 'timeout'})`);
+  const found = await lookUp(proxy.host).catch((error) => Promise.reject(translate(error)));
+  const tcp = await dialTcp(found[0]!.address, proxy.port, signal, translate);
+  const socket = proxy.tls ? connectTls({ socket: tcp, host: proxy.host, servername: proxy.host }) : tcp;
+  if (proxy.tls) await connected(socket, 'secureConnect', signal, translate);
+  await askProxy(socket, proxy, region, place);
+  return socket;
+}
+
+async function askProxy(socket: Socket, proxy: HttpProxy, region: RegionUrl, place: string): Promise<void> {
+  const host = region.host.includes(':') ? `[${region.host}]` : region.host;
+  const target = `${host}:${region.port}`;
+  const authorization = proxy.authorization === null ? '' : `Proxy-Authorization: ${proxy.authorization}\r\n`;
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`);
+  const head = await readHead(socket, stepTimeoutMs).catch((error: HandshakeError) => {
+    socket.destroy();
+    throw new CarryError('proxy-unreachable', `${place} (${error.code})`);
+  });
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 'no HTTP';
+  if (status.startsWith('2')) return;
+  socket.destroy();
+  throw new CarryError('proxy-refused', `${place} answers ${status}`);
+}
+
+/** Waits for the event; on an error, the end of time or an abort the socket is destroyed and translate says what it was. */
+function connected(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal, translate: Translate): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (finish: () => void): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', aborted);
+      socket.off(event, succeeded).off('close', closed);
+      finish();
+    };
+    const fail = (error: NodeJS.ErrnoException | null): void =>
+      settle(() => {
+        socket.destroy();
+        reject(translate(error));
+      });
+    const succeeded = (): void => settle(resolve);
+    const aborted = (): void => fail(new Error('stopped'));
+    const closed = (): void => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' }));
+    const timer = setTimeout(() => fail(null), stepTimeoutMs);
+    signal.addEventListener('abort', aborted);
+    // The error listener stays: the socket's next owner may come a turn later.
+    socket.on('error', fail).once(event, succeeded).once('close', closed);
+    if (signal.aborted) aborted();
+  });
+}

@@ -1,0 +1,114 @@
+// Knows which upstreams answer: a bounded TCP connect every few seconds, fewer while visitors prove it by themselves.
+
+import { connect } from 'node:net';
+import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import type { SessionClock } from '@underpass/wire/session.ts';
+import { lookUpForSocket } from './lookup.ts';
+import type { Problem } from './problem.ts';
+import { decideFailure } from './serve.ts';
+
+export interface Probe {
+  healthy(upstream: Upstream): boolean;
+  problem(upstream: Upstream): Problem | null;
+  /** A visitor's connection was taken: as good as a probe. */
+  served(upstream: Upstream): void;
+  /** A visitor's connection failed: probed at once. */
+  failed(upstream: Upstream): void;
+  stop(): void;
+}
+
+export interface ProbeOptions {
+  readonly upstreams: readonly Upstream[];
+  readonly clock: SessionClock;
+  /** Resolves to null where the upstream takes a connection. */
+  readonly attempt: (upstream: Upstream) => Promise<Problem | null>;
+  readonly onChange: () => void;
+}
+
+const probeEveryMs = 5_000;
+const probeTimeoutMs = 3_000;
+/** One lost packet is no failure; a refusal is one at once. */
+const failuresUntilUnhealthy = 2;
+
+interface Watched {
+  readonly upstream: Upstream;
+  failures: number;
+  problem: Problem | null;
+  servedSinceTick: boolean;
+  busy: boolean;
+}
+
+export function createProbe({ upstreams, clock, attempt, onChange }: ProbeOptions): Probe {
+  const watched = new Map<string, Watched>(upstreams.map((upstream) => [formatUpstream(upstream), createWatched(upstream)]));
+  const find = (upstream: Upstream): Watched | undefined => watched.get(formatUpstream(upstream));
+  let stopped = false;
+
+  async function probe(one: Watched): Promise<void> {
+    if (one.busy) return;
+    one.busy = true;
+    const problem = await attempt(one.upstream);
+    one.busy = false;
+    if (!stopped) settle(one, problem);
+  }
+
+  function settle(one: Watched, problem: Problem | null): void {
+    const before = isHealthy(one);
+    one.failures = problem === null ? 0 : one.failures + (problem.code === 'upstream-refused' ? failuresUntilUnhealthy : 1);
+    one.problem = problem;
+    if (isHealthy(one) !== before) onChange();
+  }
+
+  function tick(): void {
+    for (const one of watched.values()) {
+      if (!one.servedSinceTick) void probe(one);
+      one.servedSinceTick = false;
+    }
+  }
+
+  const stopTicks = clock.every(probeEveryMs, tick);
+  tick();
+
+  return {
+    healthy: (upstream) => isHealthy(find(upstream)),
+    problem: (upstream) => (isHealthy(find(upstream)) ? null : (find(upstream)?.problem ?? null)),
+    served(upstream) {
+      const one = find(upstream);
+      if (one === undefined) return;
+      one.servedSinceTick = true;
+      if (one.failures > 0) settle(one, null);
+    },
+    failed(upstream) {
+      const one = find(upstream);
+      if (one !== undefined && isHealthy(one)) void probe(one);
+    },
+    stop() {
+      stopped = true;
+      stopTicks();
+    },
+  };
+}
+
+const createWatched = (upstream: Upstream): Watched => ({
+  upstream,
+  failures: 0,
+  problem: null,
+  servedSinceTick: false,
+  busy: false,
+});
+const isHealthy = (one: Watched | undefined): boolean => one === undefined || one.failures < failuresUntilUnhealthy;
+
+/** One TCP connection, opened and closed; nothing is said. */
+export function attemptUpstream(upstream: Upstream): Promise<Problem | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: upstream.host, port: upstream.port, lookup: lookUpForSocket });
+    const settle = (problem: Problem | null): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(problem);
+    };
+    const detail = formatUpstream(upstream);
+    const timer = setTimeout(() => settle({ code: 'upstream-timeout', detail }), probeTimeoutMs);
+    socket.once('connect', () => settle(null));
+    socket.on('error', (error) => settle({ code: decideFailure(error), detail }));
+  });
+}

@@ -1,0 +1,94 @@
+// One visitor's stream at the client: finds the upstream that its user configured, dials it, joins the two.
+
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import type { Stream } from '@underpass/wire/api.ts';
+import type { ResetCode } from '@underpass/wire/core/code.ts';
+import { relaySocket } from '@underpass/wire/relay.ts';
+import { lookUpForSocket } from './lookup.ts';
+import type { Problem, ProblemCode } from './problem.ts';
+import type { FindUpstream } from './route.ts';
+
+export interface UpstreamTrust {
+  /** PEM; without it the system's CAs. */
+  readonly caPem: string | undefined;
+  readonly insecure: boolean;
+}
+
+export interface ServeOptions {
+  readonly find: FindUpstream;
+  readonly trust: UpstreamTrust;
+  readonly connectTimeoutMs?: number;
+  /** The upstream took a connection. */
+  readonly onServed: (upstream: Upstream) => void;
+  readonly onFailed: (host: string, upstream: Upstream | null, problem: Problem) => void;
+}
+
+/** Less than the time for which visitors' gateways wait. */
+const connectTimeoutMs = 10_000;
+
+export function compileServe(options: ServeOptions): (stream: Stream) => void {
+  return (stream) => {
+    const upstream = options.find(stream.request);
+    if (upstream !== null) serveFrom(stream, upstream, options);
+    else {
+      const { host, kind } = stream.request;
+      options.onFailed(host, null, { code: 'no-upstream', detail: kind === 'http' ? host : `${host}, ${kind}` });
+      stream.reset('no-upstream');
+    }
+  };
+}
+
+function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions): void {
+  const socket = openSocket(upstream, options.trust, stream.request.preface);
+  const fail = (code: ResetCode & ProblemCode, detail: string): void => {
+    if (stream.opened || stream.closed) return;
+    options.onFailed(stream.request.host, upstream, { code, detail: `${formatUpstream(upstream)}${detail}` });
+    stream.reset(code);
+    socket.destroy();
+  };
+  const timer = setTimeout(() => fail('upstream-timeout', ''), options.connectTimeoutMs ?? connectTimeoutMs);
+  socket.once(upstream.scheme === 'https' ? 'secureConnect' : 'connect', () => {
+    clearTimeout(timer);
+    if (stream.closed) return;
+    stream.accept();
+    options.onServed(upstream);
+  });
+  // Before the relay's own listener, which knows no reason.
+  socket.once('error', (error: NodeJS.ErrnoException) =>
+    fail(decideFailure(error), error.code === undefined ? '' : ` (${error.code})`),
+  );
+  socket.once('close', () => clearTimeout(timer));
+  relaySocket(stream, socket, 'upstream-reset');
+}
+
+/** What is written before the connection stands waits in the socket: one first window at most. */
+function openSocket({ scheme, host, port }: Upstream, trust: UpstreamTrust, preface: Uint8Array): Socket {
+  const tcp = connectTcp({ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true });
+  if (preface.length > 0) tcp.write(preface);
+  if (scheme !== 'https') return tcp;
+  const tls = connectTls({
+    socket: tcp,
+    host,
+    ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
+    ...(trust.caPem === undefined ? {} : { ca: trust.caPem }),
+    rejectUnauthorized: !trust.insecure,
+    ALPNProtocols: ['http/1.1'],
+  });
+  tls.allowHalfOpen = true;
+  return tls;
+}
+
+const failures: Readonly<Record<string, ResetCode & ProblemCode>> = {
+  ECONNREFUSED: 'upstream-refused',
+  ENOTFOUND: 'upstream-unresolved',
+  EAI_AGAIN: 'upstream-unresolved',
+  ETIMEDOUT: 'upstream-timeout',
+};
+
+/** From the system's word to the protocol's. What TLS says has codes of its own. */
+export function decideFailure({ code = '' }: NodeJS.ErrnoException): ResetCode & ProblemCode {
+  if (/^ERR_(SSL|TLS)|CERT|ISSUER|SIGNATURE/.test(code)) return 'upstream-tls';
+  return failures[code] ?? 'upstream-unreachable';
+}

@@ -1,0 +1,107 @@
+// Carries a tunnel: holds carriers to the region, serves visitors' streams from the user's upstreams, until drained or closed.
+
+import { randomBytes } from 'node:crypto';
+import type { Stream } from '@underpass/wire/api.ts';
+import { realClock } from '@underpass/wire/session.ts';
+import type { Carrying, CarryOptions, CarryStatus } from './api.ts';
+import { openCarrier } from './carrier.ts';
+import { createOffers, type Offers } from './offers.ts';
+import { chooseProxy } from './proxy.ts';
+import { parseRegionUrl } from './region-url.ts';
+import { createRoster, type Roster } from './roster.ts';
+import { compileRoutes, listOffered } from './route.ts';
+import { compileServe, type ServeOptions } from './serve.ts';
+
+const drainTimeoutMs = 30_000;
+/** Failed streams are told at most this often: an upstream that is down fails thousands. */
+const tellFailedEveryMs = 1_000;
+
+type Phase = 'running' | 'draining' | 'stopped';
+
+/** Throws a CarryError where the URL or the proxy setting is malformed; everything later is an event. */
+export function startCarrying(given: CarryOptions): Carrying {
+  const options = { ...given, clock: given.clock ?? realClock, random: given.random ?? Math.random };
+  const stopping = new AbortController();
+  const count = { streams: 0 };
+  let phase: Phase = 'running';
+  const open = prepareOpen(options, stopping.signal, (stream) => {
+    count.streams++;
+    serve(stream);
+  });
+  const roster = createRoster({ ...options, open, onConnected: (session) => offers.tell(session) });
+  const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => roster.sessions });
+  const serve = compileServe(serveOptions(options, offers));
+  roster.start();
+
+  function stop(): void {
+    stopping.abort();
+    offers.stop();
+    phase = 'stopped';
+  }
+
+  return {
+    status: () => statusOf(phase, roster, offers, count.streams),
+    async drain() {
+      if (phase === 'running') phase = 'draining';
+      stopping.abort();
+      await roster.drain(options.drainTimeoutMs ?? drainTimeoutMs);
+      stop();
+    },
+    close() {
+      stop();
+      roster.close();
+    },
+  };
+}
+
+type FullOptions = CarryOptions & Required<Pick<CarryOptions, 'clock' | 'random'>>;
+type OpenCarrier = Parameters<typeof createRoster>[0]['open'];
+
+function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (stream: Stream) => void): OpenCarrier {
+  const region = parseRegionUrl(options.url);
+  const proxy = chooseProxy(options.env, region.host, region.port);
+  const clientId = randomBytes(16).toString('hex');
+  const { token, software, caPem, clock } = options;
+  return (turn, hooks) =>
+    openCarrier({ region, proxy, clientId, token, software, caPem, clock, turn, signal, onStream, ...hooks });
+}
+
+function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent }: FullOptions, offers: Offers): ServeOptions {
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    find: compileRoutes(upstreams),
+    trust: { caPem: upstreamCaPem, insecure: upstreamInsecure },
+    onServed: offers.served,
+    onFailed(host, upstream, problem) {
+      if (upstream !== null) offers.failed(upstream);
+      if (clock.now() - toldAtMs < tellFailedEveryMs) return;
+      toldAtMs = clock.now();
+      onEvent({ kind: 'stream-failed', host, problem });
+    },
+  };
+}
+
+function statusOf(phase: Phase, roster: Roster, offers: Offers, totalStreams: number): CarryStatus {
+  const { carriers, sessions } = roster;
+  const info = carriers[0]?.session.peerInfo ?? {};
+  return {
+    state: phase === 'running' ? (carriers.length > 0 ? 'connected' : 'connecting') : phase,
+    carriers: carriers.map(({ session, edge, address, sinceMs }) => {
+      return {
+        edge,
+        address,
+        sinceMs,
+        region: session.peerInfo.region ?? '',
+        rttMs: session.rttMs,
+        streams: session.openStreams,
+      };
+    }),
+    upstreams: offers.status(),
+    openStreams: [...sessions].reduce((sum, session) => sum + session.openStreams, 0),
+    totalStreams,
+    ...roster.totals(),
+    tunnel: info.tunnel ?? null,
+    urls: info.urls ?? [],
+    problem: phase === 'running' ? (roster.problem ?? offers.problem()) : null,
+  };
+}
