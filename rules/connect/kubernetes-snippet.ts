@@ -7,6 +7,8 @@ import { quoteContainerArgument, quoteYamlScalar } from './yaml-scalar.ts';
 
 const imageRepository = 'ghcr.io/underpass/underpass';
 const userId = 1000;
+/** In decimal: YAML 1.1 and 1.2 read `0400` as two different numbers. */
+const ownerReadsOnly = 0o400;
 const tokenDirectory = '/var/run/secrets/underpass';
 
 export function renderKubernetesSnippet(tunnel: ConnectTunnel, upstreams: ConnectUpstreams): Snippet {
@@ -73,7 +75,7 @@ ${renderArguments(tunnel, upstreams)}
         - name: token
           secret:
             secretName: ${quoteYamlScalar(name)}
-            defaultMode: 0400
+            defaultMode: ${ownerReadsOnly}
 `;
 }
 

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { eachCase } from '../test-kit.ts';
+import { maskToken } from '../token-mask.ts';
+import { parseHttpUpstream, parseIngressUpstream } from '../upstream.ts';
+import {
+  type ConnectInputs,
+  connectErrors,
+  defaultConnectInputs,
+  parseConnectSnippet,
+  renderConnectSnippet,
+} from './connect-form.ts';
+import { ingressPresets, parseServiceName, serviceHost } from './ingress-preset.ts';
+import { resourceName } from './resource-name.ts';
+import { type SnippetTab, snippetTabs } from './snippet.ts';
+import { hostileText, hostileValues, plainTunnel } from './test-kit.ts';
+
+const http = (upstream: string): ConnectInputs => ({ type: 'http', upstreams: [{ domain: 'example.com', upstream }] });
+const ingress = (inputs: Partial<{ upstream: string; service: string; namespace: string }>): ConnectInputs => ({
+  type: 'ingress',
+  upstream: '127.0.0.1',
+  service: 'traefik',
+  namespace: 'kube-system',
+  ...inputs,
+});
+const tabs = snippetTabs.map((tab) => tab.id);
+
+test('the tabs are Kubernetes YAML, CLI and systemd', () => {
+  assert.deepEqual(
+    snippetTabs.map((tab) => tab.label),
+    ['Kubernetes YAML', 'CLI', 'systemd'],
+  );
+});
+
+test('the defaults can be copied at once, in every tab', (t) => {
+  const tunnels = [
+    { type: 'http', ingressDomains: [{ name: 'example.com' }, { name: 'www.example.com' }] },
+    { type: 'ingress', ingressDomains: [{ name: 'example.com' }] },
+  ] as const;
+  eachCase(t, tunnels, (tunnel) => {
+    for (const tab of tabs) assert.deepEqual(connectErrors(defaultConnectInputs(tunnel), tab), {});
+  });
+});
+
+test('the presets are those of the spec, and all but custom are complete', () => {
+  assert.deepEqual(
+    ingressPresets.map(({ name, service, namespace }) => [name, service, namespace]),
+    [
+      ['ingress-nginx', 'ingress-nginx-controller', 'default'],
+      ['istio', 'istio-ingress-gateway', 'istio-system'],
+      ['traefik', 'traefik', 'kube-system'],
+      ['custom', '', ''],
+    ],
+  );
+  for (const preset of ingressPresets) assert.equal(parseServiceName(preset.service).ok, preset.name !== 'custom');
+});
+
+test('each preset is dialled by its cluster name, and a service without namespace by its own', (t) => {
+  const rows: [string, string, string][] = [
+    ['ingress-nginx-controller', 'default', 'ingress-nginx-controller.default.svc.cluster.local'],
+    ['traefik', 'kube-system', 'traefik.kube-system.svc.cluster.local'],
+    ['mine', '', 'mine'],
+  ];
+  eachCase(t, rows, ([service, namespace, host]) => {
+    assert.equal(serviceHost({ service, namespace }), host);
+    assert.ok(renderConnectSnippet(plainTunnel, ingress({ service, namespace }), 'kubernetes').text.includes(`- "${host}"`));
+    assert.equal(parseIngressUpstream(host).ok, true);
+  });
+});
+
+test('an input is judged where its tab shows it', (t) => {
+  const provide = 'Please provide an upstream';
+  const rows: [ConnectInputs, SnippetTab, Record<string, string>][] = [
+    [http(''), 'cli', { 'example.com': provide }],
+    [http(' '), 'kubernetes', { 'example.com': provide }],
+    [http('https://127.0.0.1'), 'systemd', { 'example.com': 'Upstream must start with http://' }],
+    [http('127.0.0.1:8080'), 'kubernetes', { 'example.com': 'Upstream must start with http://' }],
+    [http('http://$(id)'), 'cli', { 'example.com': 'Upstream must be like http://127.0.0.1:8080' }],
+    [http('http://web:8080'), 'cli', {}],
+    [ingress({ upstream: '' }), 'cli', { upstream: provide }],
+    [ingress({ upstream: '' }), 'systemd', { upstream: provide }],
+    [ingress({ upstream: '' }), 'kubernetes', {}],
+    [ingress({ service: '' }), 'cli', {}],
+    [ingress({ service: ' ' }), 'kubernetes', { service: 'Please provide an ingress service name' }],
+    [ingress({ service: 'a.b' }), 'kubernetes', { service: 'Service name must be lowercase letters, digits and hyphens' }],
+    [
+      ingress({ service: 's'.repeat(64) }),
+      'kubernetes',
+      { service: 'Service name must be lowercase letters, digits and hyphens' },
+    ],
+    [ingress({ namespace: '' }), 'kubernetes', {}],
+    [ingress({ namespace: 'A' }), 'kubernetes', { namespace: 'Namespace must be lowercase letters, digits and hyphens' }],
+  ];
+  eachCase(t, rows, ([inputs, tab, errors]) => assert.deepEqual(connectErrors(inputs, tab), errors));
+});
+
+test('a wrong input makes no snippet for who asks for a correct one', () => {
+  assert.deepEqual(parseConnectSnippet(plainTunnel, http(''), 'cli'), {
+    ok: false,
+    message: 'example.com: Please provide an upstream',
+  });
+  assert.equal(parseConnectSnippet(plainTunnel, http('http://web'), 'cli').ok, true);
+});
+
+test("whatever the form accepts, the client's own parser accepts", () => {
+  const inputs = fc.oneof(
+    fc.oneof(fc.webUrl({ validSchemes: ['http'] }), hostileText, fc.constant('http://web_1:80')).map(http),
+    fc.oneof(fc.ipV4(), fc.ipV6(), fc.domain(), hostileText).map((upstream) => ingress({ upstream })),
+  );
+  fc.assert(
+    fc.property(inputs, (given) => {
+      if (Object.keys(connectErrors(given, 'cli')).length > 0) return;
+      if (given.type === 'ingress') assert.equal(parseIngressUpstream(given.upstream.trim()).ok, true);
+      else
+        for (const { domain, upstream } of given.upstreams)
+          assert.equal(parseHttpUpstream(`${domain}=${upstream.trim()}`).ok, true);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a snippet of a masked token differs from the whole one by the mask alone', (t) => {
+  const masked = { ...plainTunnel, token: maskToken(plainTunnel.token) };
+  eachCase(t, tabs, (tab) => {
+    const whole = renderConnectSnippet(plainTunnel, http('http://web'), tab).text;
+    const shown = renderConnectSnippet(masked, http('http://web'), tab).text;
+    assert.equal(shown, whole.replaceAll(plainTunnel.token, masked.token));
+    assert.equal(whole.split(plainTunnel.token).length, 2, 'the token is there once');
+    assert.equal(shown.includes(plainTunnel.token.slice(0, 8)), false);
+  });
+});
+
+test('a resource name is a DNS label that leaves room for its prefix', (t) => {
+  eachCase(t, [...hostileValues, 'web', 'w'.repeat(252), '../../etc/passwd', 'A'], (name) =>
+    assert.match(resourceName(name), /^[a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?$/),
+  );
+  assert.equal(resourceName('web'), 'web');
+  assert.equal(resourceName('w'.repeat(52)), 'w'.repeat(52));
+});
+
+test('long tunnel names that begin alike get different resource names', () => {
+  const ending = fc.stringMatching(/^[a-z0-9]{1,20}$/);
+  fc.assert(
+    fc.property(ending, ending, (a, b) => {
+      fc.pre(a !== b);
+      assert.notEqual(resourceName('x'.repeat(100) + a), resourceName('x'.repeat(100) + b));
+    }),
+  );
+});
