@@ -29,6 +29,12 @@ const state = {
   lastLf: 10,
 };
 
+/** Told of what is inside the framing, for a visitor that has framing of its own (HTTP/2). */
+export interface BodySink {
+  data(bytes: Uint8Array, from: number, to: number): void;
+  trailer(name: string, value: string): void;
+}
+
 export type BodyKind = 'none' | 'length' | 'chunked' | 'until-close';
 
 export class BodyScan {
@@ -42,8 +48,14 @@ export class BodyScan {
   private overhead = 0;
   private trailerBytes = 0;
   private hash = 0;
-  /** Folded name of the trailer being read, only to know it; bounded by trailerBytes. */
+  /** Folded name and value of the trailer being read; bounded by trailerBytes. */
   private name: number[] = [];
+  private value: number[] = [];
+  private readonly sink: BodySink | null;
+
+  constructor(sink: BodySink | null = null) {
+    this.sink = sink;
+  }
 
   start(kind: BodyKind, length = 0): void {
     this.kind = kind;
@@ -59,9 +71,10 @@ export class BodyScan {
   /** Gives the offset up to which bytes belong to this body, or -1 where its framing is broken. */
   take(bytes: Uint8Array, from: number, to: number): number {
     if (this.done) return from;
-    if (this.kind === 'until-close') return to;
-    if (this.kind === 'length') return this.takeLength(from, to);
-    return this.takeChunks(bytes, from, to);
+    if (this.kind === 'chunked') return this.takeChunks(bytes, from, to);
+    const end = this.kind === 'length' ? this.takeLength(from, to) : to;
+    if (this.sink !== null && end > from) this.sink.data(bytes, from, end);
+    return end;
   }
 
   private takeLength(from: number, to: number): number {
@@ -77,6 +90,7 @@ export class BodyScan {
       if (this.state === state.data) {
         const taken = Math.min(this.remaining, to - i);
         this.remaining -= taken;
+        if (this.sink !== null && taken > 0) this.sink.data(bytes, i, i + taken);
         i += taken;
         if (this.remaining === 0) this.state = state.dataCr;
       } else if (!this.step(bytes[i++] as number)) return -1;
@@ -143,6 +157,7 @@ export class BodyScan {
     if (this.state === state.trailer) {
       if (octet === CR) return this.expect(octet, CR, state.lastLf);
       this.name = [];
+      this.value = [];
       this.hash = 0;
       this.state = state.trailerName;
     }
@@ -161,8 +176,15 @@ export class BodyScan {
   }
 
   private trailerValueByte(octet: number): boolean {
-    if (octet === CR) return this.expect(octet, CR, state.trailerLf);
+    if (octet === CR) return this.trailerEnds();
+    if (this.sink !== null) this.value.push(octet);
     return valueByte[octet] === 1;
+  }
+
+  private trailerEnds(): boolean {
+    this.state = state.trailerLf;
+    this.sink?.trailer(String.fromCharCode(...this.name), String.fromCharCode(...this.value).trim());
+    return true;
   }
 }
 

@@ -29,6 +29,9 @@ export class RequestHead extends HeadScan {
   hostEnd = -1;
   expectContinue = false;
   trailersWelcome = false;
+  /** Canonical authority of the Host field; kept from head to head, because a visitor mostly asks for one. */
+  authority = '';
+  private knownHost: Buffer = Buffer.alloc(0);
   private ownHops = 0;
   private authorityStart = 0;
   private authorityEnd = 0;
@@ -168,11 +171,26 @@ export class RequestHead extends HeadScan {
 
   /** RFC 9112 3.2.2 lets absolute-form win over Host; a front and a back that differ on that are the attack. */
   private agreesOnAuthority(bytes: Uint8Array): boolean {
-    const host = parseAuthority(bytes, this.hostStart, this.hostEnd);
-    if (host === null) return this.refuse(400, 'Host is malformed.');
+    if (!this.isKnownHost(bytes) && !this.learnHost(bytes)) return this.refuse(400, 'Host is malformed.');
     if (!this.absolute) return true;
     const target = parseAuthority(bytes, this.authorityStart, this.authorityEnd);
-    return target === host || this.refuse(400, 'The request target and Host disagree.');
+    return target === this.authority || this.refuse(400, 'The request target and Host disagree.');
+  }
+
+  private isKnownHost(bytes: Uint8Array): boolean {
+    const known = this.knownHost;
+    if (this.hostEnd - this.hostStart !== known.length || known.length === 0) return false;
+    for (let i = 0; i < known.length; i++) {
+      if (known[i] !== bytes[this.hostStart + i]) return false;
+    }
+    return true;
+  }
+
+  private learnHost(bytes: Uint8Array): boolean {
+    const authority = parseAuthority(bytes, this.hostStart, this.hostEnd);
+    this.authority = authority ?? '';
+    this.knownHost = Buffer.from(authority === null ? [] : bytes.subarray(this.hostStart, this.hostEnd));
+    return authority !== null;
   }
 }
 

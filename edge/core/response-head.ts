@@ -21,6 +21,11 @@ export class ResponseHead extends HeadScan {
     return this.status < 200 && this.status !== 101;
   }
 
+  /** Nothing in the head says how long its body is. */
+  get unframed(): boolean {
+    return !this.chunked && this.contentLength < 0;
+  }
+
   /** Nothing follows the head, whatever its fields say. */
   bodiless(method: Method): boolean {
     return method === 'HEAD' || this.status < 200 || this.status === 204 || this.status === 304;

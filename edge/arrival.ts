@@ -1,0 +1,92 @@
+// A connection from its acceptance until it is known what it wants: first bytes gathered, bounded in size and time.
+// A PROXY header is read in front of them where, and only where, the connection comes from a configured balancer.
+
+import type { Socket } from 'node:net';
+import { breakOff } from '@underpass/wire/outlet.ts';
+import { visitorAddress } from './core/address.ts';
+import { type Endpoints, peekProxyHeader } from './core/proxy-protocol.ts';
+import type { Deadline, Sweeper } from './sweeper.ts';
+
+export interface ArrivalRules {
+  readonly sweeper: Sweeper;
+  readonly headMs: number;
+  isBalancer(address: string): boolean;
+  /** Looks at the bytes so far; true once it has taken the connection over or ended it. */
+  decide(arrival: Arrival, bytes: Buffer): boolean;
+  /** Ended before it could be decided. */
+  onLost(arrival: Arrival): void;
+}
+
+export class Arrival implements Deadline {
+  readonly socket: Socket;
+  ends: Endpoints;
+  deadlineMs: number;
+  readonly #rules: ArrivalRules;
+  #bytes: Buffer | null = null;
+  #awaitsHeader: boolean;
+
+  constructor(socket: Socket, rules: ArrivalRules) {
+    this.socket = socket;
+    this.#rules = rules;
+    this.ends = {
+      sourceAddress: visitorAddress(socket.remoteAddress),
+      sourcePort: socket.remotePort ?? 0,
+      destinationAddress: visitorAddress(socket.localAddress),
+      destinationPort: socket.localPort ?? 0,
+    };
+    this.#awaitsHeader = rules.isBalancer(this.ends.sourceAddress);
+    this.deadlineMs = rules.sweeper.nowMs + rules.headMs;
+    rules.sweeper.watch(this);
+    socket.on('data', this.#receive).on('end', this.#lost).on('error', this.#lost).on('close', this.#lost);
+  }
+
+  readonly #receive = (chunk: Buffer): void => {
+    this.#bytes = this.#bytes === null ? chunk : Buffer.concat([this.#bytes, chunk]);
+    if (this.#awaitsHeader && !this.#takeHeader()) return;
+    // A balancer's header may come alone; there is nothing to decide on yet.
+    if (this.#bytes.length > 0 && this.#rules.decide(this, this.#bytes)) this.#leave();
+  };
+
+  /** True once the header is taken off. */
+  #takeHeader(): boolean {
+    const bytes = this.#bytes as Buffer;
+    const peek = peekProxyHeader(bytes);
+    if (peek.kind === 'malformed') this.#lost();
+    if (peek.kind !== 'header') return false;
+    this.#awaitsHeader = false;
+    this.#bytes = bytes.subarray(peek.bytes);
+    if (peek.source !== null) {
+      this.ends = { ...this.ends, sourceAddress: peek.source.address, sourcePort: peek.source.port };
+    }
+    return true;
+  }
+
+  #leave(): void {
+    const { socket } = this;
+    this.#rules.sweeper.forget(this);
+    socket.off('data', this.#receive).off('end', this.#lost).off('error', this.#lost).off('close', this.#lost);
+    this.#bytes = null;
+  }
+
+  readonly #lost = (): void => {
+    this.#leave();
+    this.socket.on('error', () => {});
+    breakOff(this.socket);
+    this.#rules.onLost(this);
+  };
+
+  onDeadline(): void {
+    this.#lost();
+  }
+}
+
+/** Says one last thing and ends, without waiting for the visitor longer than it takes to send it. */
+export function sayAndEnd(socket: Socket, words: Uint8Array | string, sweeper: Sweeper): void {
+  const ending: Deadline = { deadlineMs: sweeper.nowMs + 2_000, onDeadline: () => void socket.destroy() };
+  sweeper.watch(ending);
+  socket.on('error', () => {});
+  socket.once('close', () => sweeper.forget(ending));
+  socket.on('end', () => socket.destroy());
+  socket.end(words);
+  socket.resume();
+}

@@ -1,0 +1,42 @@
+// Where a visitor's connection goes, decided once from its first flight. Pure: what is known is passed in.
+
+import type { TunnelType } from '@underpass/rules/entity.ts';
+
+export interface Door<Tunnel extends { readonly type: TunnelType }> {
+  tunnelOf(host: string): Tunnel | null;
+  /** A certificate that covers the host is at hand. */
+  hasCertificate(host: string): boolean;
+  hasTlsChallenge(host: string): boolean;
+}
+
+export type Destination<Tunnel> =
+  | { readonly kind: 'passthrough'; readonly tunnel: Tunnel; readonly host: string }
+  /** TLS ends here; the tunnel is null for the region's own host and for names under a wildcard that nothing has. */
+  | { readonly kind: 'terminate'; readonly tunnel: Tunnel | null; readonly host: string }
+  | { readonly kind: 'challenge' }
+  | { readonly kind: 'nowhere' };
+
+const acmeProtocol = 'acme-tls/1';
+const nowhere = { kind: 'nowhere' } as const;
+
+export function decideDestination<Tunnel extends { readonly type: TunnelType }>(
+  host: string | null,
+  protocols: readonly string[],
+  door: Door<Tunnel>,
+): Destination<Tunnel> {
+  if (host === null) return nowhere;
+  const tunnel = door.tunnelOf(host);
+  if (tunnel?.type === 'ingress') return { kind: 'passthrough', tunnel, host };
+  // RFC 8737 3: a validation connection offers this protocol and nothing else.
+  if (protocols.includes(acmeProtocol)) {
+    return protocols.length === 1 && door.hasTlsChallenge(host) ? { kind: 'challenge' } : nowhere;
+  }
+  return door.hasCertificate(host) ? { kind: 'terminate', tunnel, host } : nowhere;
+}
+
+/** RFC 8446 6: a fatal alert in a record of the oldest version that every client reads. */
+export function encodeAlert(description: keyof typeof alerts): Uint8Array {
+  return Uint8Array.of(21, 3, 1, 0, 2, 2, alerts[description]);
+}
+
+const alerts = { unexpected_message: 10, access_denied: 49, internal_error: 80, unrecognized_name: 112 } as const;

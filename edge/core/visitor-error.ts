@@ -1,0 +1,196 @@
+// What a visitor is told when the edge answers itself: code, status and fixed words. docs/errors.md explains each code.
+// Nothing that the visitor sent is ever part of it.
+
+import type { ResetCode } from '@underpass/wire/core/code.ts';
+
+interface Words {
+  readonly status: number;
+  readonly title: string;
+  readonly text: string;
+}
+
+const table = {
+  UNDERPASS_BAD_REQUEST: { status: 400, title: 'Bad request', text: 'The request is not well-formed HTTP.' },
+  UNDERPASS_PLAIN_HTTP: { status: 400, title: 'Plain HTTP on an HTTPS port', text: 'Use https:// for this address.' },
+  UNDERPASS_SOURCE_DENIED: {
+    status: 403,
+    title: 'Not allowed from here',
+    text: 'The owner of this address does not allow visits from your network.',
+  },
+  UNDERPASS_NO_SUCH_HOST: { status: 404, title: 'No such host', text: 'No tunnel serves this address.' },
+  UNDERPASS_METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed', text: 'CONNECT and TRACE are not served.' },
+  UNDERPASS_SLOW_REQUEST: { status: 408, title: 'Too slow', text: 'The request did not arrive in time.' },
+  UNDERPASS_TARGET_TOO_LONG: { status: 414, title: 'Address too long', text: 'The request line is longer than 16 KiB.' },
+  UNDERPASS_EXPECTATION: { status: 417, title: 'Expectation failed', text: 'Only "100-continue" can be expected.' },
+  UNDERPASS_MISDIRECTED: {
+    status: 421,
+    title: 'Misdirected request',
+    text: 'This connection was made for another host. Make a new one.',
+  },
+  UNDERPASS_HEAD_TOO_LARGE: {
+    status: 431,
+    title: 'Headers too large',
+    text: 'The head of the request is larger than 32 KiB or has more than 128 fields.',
+  },
+  UNDERPASS_UPSTREAM_REFUSED: {
+    status: 502,
+    title: 'Service refused the connection',
+    text: 'The tunnel works, but nothing answers at the address that it leads to.',
+  },
+  UNDERPASS_UPSTREAM_UNRESOLVED: {
+    status: 502,
+    title: 'Service not found',
+    text: 'The tunnel works, but the name that it leads to does not resolve.',
+  },
+  UNDERPASS_UPSTREAM_UNREACHABLE: {
+    status: 502,
+    title: 'Service unreachable',
+    text: 'The tunnel works, but there is no way to the address that it leads to.',
+  },
+  UNDERPASS_UPSTREAM_TLS: {
+    status: 502,
+    title: 'Service not trusted',
+    text: 'The tunnel works, but TLS to the service failed.',
+  },
+  UNDERPASS_UPSTREAM_BROKE: {
+    status: 502,
+    title: 'Service broke off',
+    text: 'The service ended the connection before it answered.',
+  },
+  UNDERPASS_BAD_RESPONSE: { status: 502, title: 'Bad response', text: 'The service did not answer with well-formed HTTP.' },
+  UNDERPASS_NO_UPSTREAM: {
+    status: 502,
+    title: 'No service for this host',
+    text: 'The tunnel is connected, but its client leads this host nowhere.',
+  },
+  UNDERPASS_CLIENT_LOST: {
+    status: 502,
+    title: 'Tunnel broke off',
+    text: 'The connection to the service was lost while it was answering.',
+  },
+  UNDERPASS_NO_CLIENT: {
+    status: 503,
+    title: 'Tunnel not connected',
+    text: 'The tunnel exists, but no client is connected to it at the moment.',
+  },
+  UNDERPASS_BUSY: { status: 503, title: 'Too busy', text: 'The tunnel carries as much as it can. Try again soon.' },
+  UNDERPASS_SUSPENDED: { status: 503, title: 'Tunnel suspended', text: 'This tunnel has been suspended.' },
+  UNDERPASS_UPSTREAM_TIMEOUT: { status: 504, title: 'Service too slow', text: 'The service did not answer in time.' },
+  UNDERPASS_VERSION: { status: 505, title: 'HTTP version not supported', text: 'HTTP/1.1, HTTP/1.0 and HTTP/2 are spoken here.' },
+  UNDERPASS_LOOP: { status: 508, title: 'Loop detected', text: 'The tunnel leads back to itself.' },
+} as const satisfies Readonly<Record<string, Words>>;
+
+export type VisitorError = keyof typeof table;
+
+export const visitorErrors: Readonly<Record<VisitorError, Words>> = table;
+
+const byReset: Partial<Record<ResetCode, VisitorError>> = {
+  busy: 'UNDERPASS_BUSY',
+  'no-client': 'UNDERPASS_NO_CLIENT',
+  refused: 'UNDERPASS_NO_CLIENT',
+  'no-upstream': 'UNDERPASS_NO_UPSTREAM',
+  'upstream-refused': 'UNDERPASS_UPSTREAM_REFUSED',
+  'upstream-timeout': 'UNDERPASS_UPSTREAM_TIMEOUT',
+  'upstream-unresolved': 'UNDERPASS_UPSTREAM_UNRESOLVED',
+  'upstream-unreachable': 'UNDERPASS_UPSTREAM_UNREACHABLE',
+  'upstream-tls': 'UNDERPASS_UPSTREAM_TLS',
+  'carrier-lost': 'UNDERPASS_CLIENT_LOST',
+  denied: 'UNDERPASS_SOURCE_DENIED',
+};
+
+/** What a reset before the response means to a visitor. */
+export function errorOfReset(code: ResetCode): VisitorError {
+  return byReset[code] ?? 'UNDERPASS_UPSTREAM_BROKE';
+}
+
+const byStatus: Readonly<Record<number, VisitorError>> = {
+  405: 'UNDERPASS_METHOD_NOT_ALLOWED',
+  414: 'UNDERPASS_TARGET_TOO_LONG',
+  417: 'UNDERPASS_EXPECTATION',
+  431: 'UNDERPASS_HEAD_TOO_LARGE',
+  505: 'UNDERPASS_VERSION',
+  508: 'UNDERPASS_LOOP',
+};
+
+/** What a refused head means, by the status that the parser refused it with. */
+export function errorOfStatus(status: number): VisitorError {
+  return byStatus[status] ?? 'UNDERPASS_BAD_REQUEST';
+}
+
+const phrases: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  414: 'URI Too Long',
+  417: 'Expectation Failed',
+  421: 'Misdirected Request',
+  431: 'Request Header Fields Too Large',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+  505: 'HTTP Version Not Supported',
+  508: 'Loop Detected',
+};
+
+/** Seconds after which a 503 is worth another try: a client that lost its carrier is back by then. */
+const retryAfterSeconds = 5;
+
+export function renderErrorPage(code: VisitorError): string {
+  const { status, title, text } = visitorErrors[code];
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${status} ${title}</title>
+<style>
+:root { color-scheme: light dark; --ink: #1c2430; --paper: #f7f8fa; --quiet: #5b6675 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf2; --paper: #12161d; --quiet: #9aa5b4 } }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+main { max-width: 32rem; padding: 2rem }
+h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25 }
+p { margin: 0 0 1rem }
+small { color: var(--quiet) }
+</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p>${text}</p>
+<small>${status} · <code>${code}</code> · Underpass</small>
+</main>
+</body>
+</html>
+`;
+}
+
+/** Header fields of an error page, names in lower case, connection management aside. */
+export function errorFields(code: VisitorError, pageBytes: number): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-length': String(pageBytes),
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+    'x-content-type-options': 'nosniff',
+    'underpass-error': code,
+    ...(visitorErrors[code].status === 503 ? { 'retry-after': String(retryAfterSeconds) } : {}),
+  };
+}
+
+/** A whole HTTP/1.1 answer; without the page for HEAD. */
+export function renderErrorResponse(
+  code: VisitorError,
+  options: { readonly close: boolean; readonly headOnly: boolean },
+): string {
+  const page = renderErrorPage(code);
+  const { status } = visitorErrors[code];
+  const fields = {
+    ...errorFields(code, new TextEncoder().encode(page).length),
+    ...(options.close ? { connection: 'close' } : {}),
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${phrases[status] ?? 'Error'}\r\n${lines.join('')}\r\n${options.headOnly ? '' : page}`;
+}

@@ -1,0 +1,172 @@
+// The edge's end of the feed: dials control, applies what it says, acknowledges it, reports; comes back when it is cut.
+
+import type { Duplex } from 'node:stream';
+import { type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
+import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+import type { Logger } from 'pino';
+
+export interface FeedPosition {
+  readonly epoch: string;
+  readonly seq: number;
+}
+
+type Change = Extract<ToEdge, { type: 'snapshot' | 'delta' }>;
+
+export interface FeedLinkOptions {
+  readonly dial: () => Promise<Duplex>;
+  readonly edgeId: string;
+  readonly region: string;
+  readonly software: string;
+  readonly hopAddress: () => string | undefined;
+  readonly startedAtMs: number;
+  /** Where the copy on disk stands, if there is one. */
+  readonly position: FeedPosition | null;
+  /** Takes a change; what it promises is awaited before the change is acknowledged. */
+  readonly apply: (change: Change, position: FeedPosition) => void | Promise<void>;
+  /** Counters and clients; `all` at the first report of a connection, else only what moved. */
+  readonly report: (all: boolean) => readonly FeedTunnelReport[];
+  readonly log: Logger;
+  /** 0 to 1; for the jitter of coming back. */
+  readonly random: () => number;
+}
+
+const reportEveryMs = 5_000;
+/** Presence changes within this time go out together. */
+const coalesceMs = 250;
+const firstBackoffMs = 250;
+const maxBackoffMs = 15_000;
+const dialMs = 10_000;
+/** Control pings; a feed that says nothing for this long is dead. */
+const silentMs = 45_000;
+
+export class FeedLink {
+  connected = false;
+  position: FeedPosition | null;
+  readonly #options: FeedLinkOptions;
+  #feed: FeedStream<FromEdge, ToEdge> | null = null;
+  #epoch = '';
+  #failures = 0;
+  #closed = false;
+  #retry: NodeJS.Timeout | undefined;
+  #silence: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
+  readonly #ticks: NodeJS.Timeout;
+
+  constructor(options: FeedLinkOptions) {
+    this.#options = options;
+    this.position = options.position;
+    this.#ticks = setInterval(() => this.#report(false), reportEveryMs);
+    this.#ticks.unref();
+    void this.#connect();
+  }
+
+  /** Somebody came or went: say so soon. */
+  presenceChanged(): void {
+    if (this.#soon !== undefined || this.#closed) return;
+    this.#soon = setTimeout(() => {
+      this.#soon = undefined;
+      this.#report(false);
+    }, coalesceMs);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#ticks);
+    for (const timer of [this.#retry, this.#silence, this.#soon]) clearTimeout(timer);
+    this.#feed?.destroy();
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      const carrier = await withTimeout(this.#options.dial(), dialMs);
+      if (this.#closed) carrier.destroy();
+      else this.#begin(carrier);
+    } catch (error) {
+      this.#lost(error as Error);
+    }
+  }
+
+  #begin(carrier: Duplex): void {
+    const { edgeId, region, software, startedAtMs, hopAddress } = this.#options;
+    const feed = createEdgeFeed(carrier);
+    this.#feed = feed;
+    feed.onMessage = (message) => this.#receive(feed, message);
+    feed.onClose = (error) => this.#lost(error);
+    const hop = hopAddress();
+    feed.send({
+      type: 'hello',
+      version: feedVersion,
+      edgeId,
+      region,
+      software,
+      startedAtMs,
+      ...(hop === undefined ? {} : { hopAddress: hop }),
+      ...this.position,
+    });
+    this.#heard();
+  }
+
+  #heard(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#feed?.destroy(new Error('control has gone silent')), silentMs);
+    this.#silence.unref();
+  }
+
+  async #receive(feed: FeedStream<FromEdge, ToEdge>, message: ToEdge): Promise<void> {
+    this.#heard();
+    if (message.type === 'ping') feed.send({ type: 'pong', id: message.id });
+    else if (message.type === 'welcome') this.#welcome(message);
+    else if (message.type === 'snapshot' || message.type === 'delta') await this.#apply(feed, message);
+  }
+
+  #welcome({ epoch, version, region }: Extract<ToEdge, { type: 'welcome' }>): void {
+    this.#epoch = epoch;
+    this.#failures = 0;
+    this.connected = true;
+    this.#options.log.info({ region, version }, 'feed connected');
+    this.#report(true);
+  }
+
+  async #apply(feed: FeedStream<FromEdge, ToEdge>, change: Change): Promise<void> {
+    const known = this.position?.epoch === this.#epoch ? this.position.seq : -1;
+    if (change.type === 'snapshot' || change.seq > known) {
+      const position = { epoch: this.#epoch, seq: change.seq };
+      await this.#options.apply(change, position);
+      this.position = position;
+    }
+    feed.send({ type: 'ack', seq: change.seq });
+  }
+
+  #report(all: boolean): void {
+    if (!this.connected || this.#feed === null) return;
+    const tunnels = this.#options.report(all);
+    if (tunnels.length > 0) this.#feed.send({ type: 'report', atMs: Date.now(), tunnels });
+  }
+
+  #lost(error: Error | null): void {
+    this.connected = false;
+    this.#feed = null;
+    clearTimeout(this.#silence);
+    if (this.#closed) return;
+    const waitMs = nextBackoffMs(this.#failures++, this.#options.random());
+    this.#options.log.warn({ error: error?.message, waitMs: Math.round(waitMs) }, 'feed lost; serving on from the last copy');
+    this.#retry = setTimeout(() => void this.#connect(), waitMs);
+  }
+}
+
+/** Doubles up to a bound; the jitter keeps a region's edges from coming back as one. */
+export function nextBackoffMs(failures: number, random: number): number {
+  return Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(failures, 10)) * (0.5 + random / 2);
+}
+
+async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`control did not answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,136 @@
+// Where clients come in: the upgrade, the token, the carrier and its place in the roster of its tunnel.
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { RefusalCode } from '@underpass/wire/core/code.ts';
+import { carrierPath, carrierProtocol, edgeHeader, parseClientFacts, type UpgradeRequest } from '@underpass/wire/core/upgrade.ts';
+import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
+import { createSession } from '@underpass/wire/session.ts';
+import type { Logger } from 'pino';
+import type { RouteTable } from './route-table.ts';
+import { TunnelClient } from './tunnel-client.ts';
+import type { TunnelState } from './tunnel-state.ts';
+
+/** Clients of one tunnel on one process of an edge, and carriers that one client may hold there. */
+const maxClients = 64;
+const maxCarriersPerClient = 4;
+const upgradeMs = 10_000;
+/** What a refused client waits at least, so that a wrong token in a loop costs little here. */
+const retryAfterSeconds = 5;
+
+export interface GateOptions {
+  readonly table: RouteTable;
+  readonly edgeId: string;
+  readonly region: string;
+  readonly software: string;
+  /** Public address of a host, for the client's status. */
+  readonly urlOf: (host: string) => string;
+  readonly log: Logger;
+  /** Somebody came, went, or was proven for the first time. */
+  readonly onPresence: () => void;
+}
+
+export class Gate {
+  readonly #options: GateOptions;
+  readonly #sockets = new Set<Duplex>();
+  draining = false;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a connection on the region's host: a client, or somebody who is told that he is none. */
+  async receive(socket: Duplex, address: string): Promise<void> {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    try {
+      this.#admit(socket, await readUpgrade(socket, { timeoutMs: upgradeMs }), address);
+    } catch (error) {
+      if (error instanceof HandshakeError && error.code === 'bad-request') refuseUpgrade(socket, 'bad-request');
+      else socket.destroy();
+    }
+  }
+
+  #admit(socket: Duplex, request: UpgradeRequest, address: string): void {
+    const facts = parseClientFacts(request);
+    if (facts === null || request.path !== carrierPath || request.protocol !== carrierProtocol) {
+      refuseUpgrade(socket, 'bad-request');
+      return;
+    }
+    const tokenHash = createHash('sha256').update(request.token).digest('hex');
+    const tunnel = this.#options.table.tunnelByToken(tokenHash);
+    const refusal = this.#refusal(tunnel, tokenHash, facts.clientId);
+    if (refusal !== null || tunnel === null) {
+      this.#options.log.info({ address, tunnel: tunnel?.feed.name, refusal }, 'client refused');
+      refuseUpgrade(socket, refusal ?? 'token-refused', retryAfterSeconds);
+      return;
+    }
+    acceptUpgrade(socket, request, { [edgeHeader]: this.#options.edgeId });
+    this.#join(socket, tunnel, { ...facts, tokenHash, address });
+  }
+
+  #refusal(tunnel: TunnelState | null, tokenHash: string, clientId: string): RefusalCode | null {
+    if (!this.#options.table.loaded) return 'unready';
+    if (this.draining) return 'draining';
+    if (tunnel === null || !holdsHash(tunnel, tokenHash)) return 'token-refused';
+    if (tunnel.feed.suspended) return 'tunnel-suspended';
+    const ids = new Set(tunnel.clients.map((client) => client.clientId));
+    return ids.size >= maxClients && !ids.has(clientId) ? 'too-many-clients' : null;
+  }
+
+  #join(
+    socket: Duplex,
+    tunnel: TunnelState,
+    facts: { readonly clientId: string; readonly software: string; readonly tokenHash: string; readonly address: string },
+  ): void {
+    const { edgeId, region, software, urlOf, onPresence } = this.#options;
+    const urls = tunnel.feed.hosts.slice(0, 16).map(urlOf);
+    const info = { software, edge: edgeId, region, tunnel: tunnel.feed.name, urls };
+    const session = createSession(socket, { side: 'acceptor', peerMayOpen: false, info });
+    const client = new TunnelClient(session, facts, Date.now());
+    this.#retireOldest(tunnel, facts.clientId);
+    tunnel.clients.push(client);
+    session.onProof = () => {
+      session.onProof = () => {};
+      onPresence();
+    };
+    client.onOffers = onPresence;
+    session.onClose = ({ code, by, detail }) => {
+      tunnel.clients.splice(tunnel.clients.indexOf(client), 1);
+      this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, code, by, detail }, 'carrier closed');
+      onPresence();
+    };
+    this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, address: facts.address }, 'carrier open');
+  }
+
+  /** A client that came back before its old carriers were found dead must not fill the roster with them. */
+  #retireOldest(tunnel: TunnelState, clientId: string): void {
+    const own = tunnel.clients.filter((client) => client.clientId === clientId);
+    if (own.length >= maxCarriersPerClient) own[0]?.session.close('duplicate', 'the client has newer carriers here');
+  }
+
+  /** Lets carriers finish; clients go elsewhere meanwhile. */
+  drain(): void {
+    this.draining = true;
+    for (const tunnel of this.#options.table.tunnels.values()) {
+      for (const { session } of [...tunnel.clients]) session.drain('the edge is draining');
+    }
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** The table found the tunnel by the hash; this compares every live hash in constant time all the same. */
+function holdsHash(tunnel: TunnelState, tokenHash: string): boolean {
+  const given = Buffer.from(tokenHash, 'hex');
+  const nowMs = Date.now();
+  let holds = false;
+  for (const { hash, expiresAtMs } of tunnel.feed.tokens) {
+    const known = Buffer.from(hash, 'hex');
+    const equal = known.length === given.length && timingSafeEqual(known, given);
+    if (equal && (expiresAtMs === null || expiresAtMs > nowMs)) holds = true;
+  }
+  return holds;
+}

@@ -1,0 +1,90 @@
+// What every visitor's connection needs of this edge: routes, a way to upstreams, time, counters.
+
+import type { StreamKind } from '@underpass/wire/core/open.ts';
+import type { Logger } from 'pino';
+import { type Endpoints, encodeProxyHeader } from './core/proxy-protocol.ts';
+import type { VisitorError } from './core/visitor-error.ts';
+import type { Dialer } from './dialer.ts';
+import { Link, type LinkOwner } from './link.ts';
+import type { RouteTable } from './route-table.ts';
+import type { Sweeper } from './sweeper.ts';
+import type { TunnelState } from './tunnel-state.ts';
+
+export interface Timeouts {
+  /** From the first byte of a connection or head to its last. */
+  readonly headMs: number;
+  /** A kept visitor connection without a request. */
+  readonly keepAliveMs: number;
+  /** From the last byte of a request to the head of its response, and between bytes of a request's body. */
+  readonly responseMs: number;
+  /** Bytes wait for a visitor that takes none. */
+  readonly stallMs: number;
+  /** Neither direction moves. */
+  readonly idleStreamMs: number;
+}
+
+export const defaultTimeouts: Timeouts = {
+  headMs: 15_000,
+  keepAliveMs: 75_000,
+  responseMs: 120_000,
+  stallMs: 120_000,
+  idleStreamMs: 3_600_000,
+};
+
+export class House {
+  readonly table: RouteTable;
+  readonly sweeper: Sweeper;
+  readonly dialer: Dialer;
+  readonly timeouts: Timeouts;
+  readonly log: Logger;
+  /** Kept connections are ended at their next response. */
+  draining = false;
+  readonly errors: Map<VisitorError, number> = new Map();
+  /** Responses by hundreds of their status; index 0 is unused. */
+  readonly responses: number[] = [0, 0, 0, 0, 0, 0];
+  /** Connections that ended before they could be routed. */
+  unrouted = 0;
+
+  constructor(parts: Pick<House, 'table' | 'sweeper' | 'dialer' | 'timeouts' | 'log'>) {
+    this.table = parts.table;
+    this.sweeper = parts.sweeper;
+    this.dialer = parts.dialer;
+    this.timeouts = parts.timeouts;
+    this.log = parts.log;
+  }
+
+  /** Null where a request for `host` may go to `tunnel`, which its connection was routed to; else what to answer. */
+  admit(host: string, tunnel: TunnelState | null, address: string): VisitorError | null {
+    const found = this.table.tunnelOf(host);
+    if (found === null && tunnel === null) return 'UNDERPASS_NO_SUCH_HOST';
+    if (found === null || found !== tunnel) return 'UNDERPASS_MISDIRECTED';
+    return this.admitTo(found, address);
+  }
+
+  admitTo(tunnel: TunnelState, address: string): VisitorError | null {
+    if (!tunnel.permits(address)) return 'UNDERPASS_SOURCE_DENIED';
+    return tunnel.feed.suspended ? 'UNDERPASS_SUSPENDED' : null;
+  }
+
+  openLink(tunnel: TunnelState, kind: StreamKind, host: string, ends: Endpoints, owner: LinkOwner): Link {
+    const request = {
+      kind,
+      host,
+      visitorAddress: ends.sourceAddress,
+      visitorPort: ends.sourcePort,
+      preface: encodeProxyHeader(tunnel.feed.proxyProtocol, ends),
+      tunnelId: '',
+      clientId: '',
+    };
+    return new Link(this.dialer, tunnel, request, owner);
+  }
+
+  countResponse(status: number): void {
+    const hundreds = (status / 100) | 0;
+    this.responses[hundreds] = (this.responses[hundreds] ?? 0) + 1;
+  }
+
+  countError(code: VisitorError): void {
+    this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,169 @@
+// Port 443: the first flight is read, the server name looked up once, and the connection goes to one of four places.
+
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type SecureContext, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { Arrival, type ArrivalRules, sayAndEnd } from './arrival.ts';
+import { maxHelloBytes, peekClientHello } from './core/client-hello.ts';
+import { decideDestination, encodeAlert } from './core/destination.ts';
+import type { Endpoints } from './core/proxy-protocol.ts';
+import { renderErrorResponse } from './core/visitor-error.ts';
+import type { House } from './house.ts';
+import { Passthrough } from './passthrough.ts';
+import type { TunnelState } from './tunnel-state.ts';
+
+/** Where a connection belongs, remembered from the peek until TLS is up. */
+interface Peeked {
+  readonly host: string;
+  readonly tunnel: TunnelState | null;
+  readonly ends: Endpoints;
+}
+
+export interface HttpsDoorOptions {
+  readonly house: House;
+  readonly isBalancer: (address: string) => boolean;
+  /** Connections whose server name is one of these belong to clients and ACME. */
+  readonly isRegionHost: (host: string) => boolean;
+  readonly ticketKeys: Buffer;
+  /** Kernel queue of connections not yet accepted. */
+  readonly onClient: (socket: TLSSocket, ends: Endpoints) => void;
+  readonly onHttp1: (socket: TLSSocket, peeked: Peeked) => void;
+  readonly onHttp2: (socket: TLSSocket, peeked: Peeked) => void;
+}
+
+/** A TLS handshake that is not done by then is given up. */
+const handshakeMs = 10_000;
+
+export class HttpsDoor {
+  readonly server: Server;
+  readonly #options: HttpsDoorOptions;
+  readonly #tls: TlsServer;
+  readonly #challenges: TlsServer;
+  readonly #rules: ArrivalRules;
+  /** Weak, so that a connection that dies on the way is forgotten with its socket. */
+  readonly #peeked = new WeakMap<Socket, Peeked>();
+
+  constructor(options: HttpsDoorOptions) {
+    const { house } = options;
+    this.#options = options;
+    this.#tls = this.#createTls();
+    this.#challenges = this.#createChallenges();
+    this.#rules = {
+      sweeper: house.sweeper,
+      headMs: house.timeouts.headMs,
+      isBalancer: options.isBalancer,
+      decide: (arrival, bytes) => this.#decide(arrival, bytes),
+      onLost: () => {
+        house.unrouted++;
+      },
+    };
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => new Arrival(socket, this.#rules));
+  }
+
+  set ticketKeys(keys: Buffer) {
+    this.#tls.setTicketKeys(keys);
+  }
+
+  #decide(arrival: Arrival, bytes: Buffer): boolean {
+    const peek = peekClientHello(bytes);
+    if (peek.kind === 'more')
+      return bytes.length > maxHelloBytes ? this.#turnAway(arrival, encodeAlert('unexpected_message')) : false;
+    if (peek.kind === 'foreign') return this.#foreign(arrival, bytes);
+    if (peek.kind === 'malformed') return this.#turnAway(arrival, encodeAlert('unexpected_message'));
+    const destination = decideDestination(peek.serverName, peek.protocols, this.#options.house.table);
+    if (destination.kind === 'nowhere') return this.#turnAway(arrival, encodeAlert('unrecognized_name'));
+    if (destination.kind === 'passthrough') return this.#pass(arrival, bytes, destination.tunnel, destination.host);
+    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival, bytes);
+    this.#peeked.set(arrival.socket, { host: destination.host, tunnel: destination.tunnel, ends: arrival.ends });
+    if (destination.tunnel !== null) destination.tunnel.connections++;
+    return this.#handOver(this.#tls, arrival, bytes);
+  }
+
+  #turnAway(arrival: Arrival, words: Uint8Array | string): true {
+    this.#options.house.unrouted++;
+    sayAndEnd(arrival.socket, words, this.#options.house.sweeper);
+    return true;
+  }
+
+  /** Plain HTTP gets a page in its own language; anything else gets nothing. */
+  #foreign(arrival: Arrival, bytes: Buffer): true {
+    const http = /^[A-Z]{3,8} /.test(bytes.toString('latin1', 0, 9));
+    if (!http) return this.#turnAway(arrival, '');
+    this.#options.house.countError('UNDERPASS_PLAIN_HTTP');
+    return this.#turnAway(arrival, renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly: bytes[0] === 72 }));
+  }
+
+  #pass({ socket, ends }: Arrival, bytes: Buffer, tunnel: TunnelState, host: string): true {
+    const { house } = this.#options;
+    tunnel.connections++;
+    const refusal = house.admitTo(tunnel, ends.sourceAddress);
+    if (refusal !== null) {
+      house.countError(refusal);
+      sayAndEnd(socket, encodeAlert('access_denied'), house.sweeper);
+      return true;
+    }
+    // After the arrival has let go of the socket, so that no byte is heard twice.
+    queueMicrotask(() => {
+      new Passthrough(house, socket, { tunnel, host, kind: 'ingress-443', ends }, bytes, (code) => {
+        if (code === 'no-client' || code === 'no-upstream' || code === 'busy')
+          sayAndEnd(socket, encodeAlert('internal_error'), house.sweeper);
+        else socket.resetAndDestroy();
+      });
+    });
+    return true;
+  }
+
+  /** docs: the bytes go back in front, then TLS reads them from the socket's own queue. */
+  #handOver(server: TlsServer, { socket }: Arrival, bytes: Buffer): true {
+    queueMicrotask(() => {
+      socket.on('error', () => {});
+      socket.pause();
+      socket.unshift(bytes);
+      server.emit('connection', socket);
+    });
+    return true;
+  }
+
+  #createTls(): TlsServer {
+    const server = createTlsServer(
+      {
+        ALPNProtocols: ['h2', 'http/1.1'],
+        minVersion: 'TLSv1.2',
+        handshakeTimeout: handshakeMs,
+        allowHalfOpen: true,
+        ticketKeys: this.#options.ticketKeys,
+        SNICallback: (host, done) => done(null, this.#options.house.table.certificates.contextOf(host) ?? undefined),
+      },
+      (socket) => this.#secured(socket),
+    );
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    return server;
+  }
+
+  #createChallenges(): TlsServer {
+    const context = (host: string): SecureContext | undefined => this.#options.house.table.challengeContext(host) ?? undefined;
+    const server = createTlsServer(
+      { ALPNProtocols: ['acme-tls/1'], handshakeTimeout: handshakeMs, SNICallback: (host, done) => done(null, context(host)) },
+      (socket) => socket.end(),
+    );
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    return server;
+  }
+
+  #secured(socket: TLSSocket): void {
+    const parent = (socket as TLSSocket & { readonly _parent?: Socket })._parent;
+    const peeked = parent === undefined ? undefined : this.#peeked.get(parent);
+    if (peeked === undefined) {
+      socket.destroy();
+      return;
+    }
+    if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2') this.#options.onClient(socket, peeked.ends);
+    else if (socket.alpnProtocol === 'h2') this.#options.onHttp2(socket, peeked);
+    else this.#options.onHttp1(socket, peeked);
+  }
+
+  close(): void {
+    this.server.close();
+    this.#tls.close();
+    this.#challenges.close();
+  }
+}

@@ -1,0 +1,178 @@
+// A visitor's way to an upstream: one stream, opened on the best client and on the next one where nothing was reached yet.
+// Counts what the tunnel carries.
+
+import type { Session, Stream } from '@underpass/wire/api.ts';
+import type { ResetCode } from '@underpass/wire/core/code.ts';
+import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import type { Dialer, Route } from './dialer.ts';
+import type { TunnelState } from './tunnel-state.ts';
+
+export interface LinkOwner {
+  onLinkOpened(): void;
+  /** Every byte must come back through consume(). */
+  onLinkData(chunk: Buffer): void;
+  onLinkEnd(): void;
+  onLinkDrain(): void;
+  /** The end of it, once; nothing follows. */
+  onLinkFail(code: ResetCode): void;
+}
+
+/** What is kept for another try while no client has the upstream yet; one read of a socket and a head. */
+const replayBytes = 96 * 1024;
+/** Clients tried for one stream. */
+const maxTries = 4;
+
+/** Endings that say that no byte reached an upstream. */
+const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
+  'refused',
+  'busy',
+  'no-client',
+  'no-upstream',
+  'upstream-refused',
+  'upstream-unresolved',
+  'upstream-unreachable',
+]);
+
+export class Link {
+  readonly tunnel: TunnelState;
+  readonly request: OpenRequest;
+  /** The upstream is connected. */
+  opened = false;
+  /** Nothing more comes or goes. */
+  over = false;
+  /** The upstream has ended its direction. */
+  remoteEnded = false;
+  #owner: LinkOwner;
+  readonly #dialer: Dialer;
+  readonly #tried = new Set<Session>();
+  #stream: Stream | null = null;
+  /** Written and not known to have arrived; null once it is too much or no longer needed. */
+  #replay: Uint8Array[] | null = [];
+  #replayed = 0;
+  #ended = false;
+  /** write() gave false. */
+  #owesDrain = false;
+  /** The first failure: what the visitor is told when every other client fails too. */
+  #firstFailure: ResetCode | null = null;
+
+  constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner) {
+    this.#dialer = dialer;
+    this.tunnel = tunnel;
+    this.request = request;
+    this.#owner = owner;
+    this.#try();
+  }
+
+  set owner(owner: LinkOwner) {
+    this.#owner = owner;
+  }
+
+  #try(): void {
+    const route = this.#tried.size < maxTries ? this.#dialer.next(this.tunnel, this.request, this.#tried) : null;
+    if (!(route instanceof Promise)) {
+      this.#take(route);
+      return;
+    }
+    route.then(
+      (found) => this.#take(found),
+      () => this.#fail('no-client'),
+    );
+  }
+
+  #take(route: Route | null): void {
+    if (this.over) return;
+    // Answered in a later turn, so that a constructor never calls its owner back.
+    if (route === null) return void queueMicrotask(() => this.#fail(this.#firstFailure ?? 'no-client'));
+    this.#tried.add(route.session);
+    if (route.session.canOpen) this.#open(route);
+    else this.#try();
+  }
+
+  #open({ session, hop }: Route): void {
+    const stream = session.open(hop ? { ...this.request, tunnelId: this.tunnel.feed.id } : this.request);
+    this.#stream = stream;
+    stream.onOpened = () => this.#accepted();
+    stream.onData = (chunk) => this.#receive(chunk);
+    stream.onEnd = () => this.#remoteEnd();
+    stream.onDrain = () => this.#drained();
+    stream.onReset = (code) => this.#reset(code);
+    let room = true;
+    for (const chunk of this.#replay ?? []) room = stream.write(chunk);
+    if (this.#ended) stream.end();
+    if (room && this.#owesDrain) this.#drained();
+  }
+
+  #drained(): void {
+    this.#owesDrain = false;
+    this.#owner.onLinkDrain();
+  }
+
+  #accepted(): void {
+    this.opened = true;
+    this.#replay = null;
+    this.#owner.onLinkOpened();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#replay = null;
+    this.tunnel.txBytes += chunk.length;
+    this.#owner.onLinkData(chunk);
+  }
+
+  #remoteEnd(): void {
+    this.remoteEnded = true;
+    this.#owner.onLinkEnd();
+  }
+
+  #reset(code: ResetCode): void {
+    if (this.over) return;
+    this.#stream = null;
+    const nothingSent = this.#replay !== null && this.#replayed === 0;
+    if (this.#replay === null || (!unreached.has(code) && !(code === 'carrier-lost' && nothingSent))) {
+      this.#fail(code);
+      return;
+    }
+    // "No client" of a hop says less than what a client said before it.
+    if (this.#firstFailure === null || this.#firstFailure === 'no-client') this.#firstFailure = code;
+    this.#try();
+  }
+
+  #fail(code: ResetCode): void {
+    if (this.over) return;
+    this.over = true;
+    this.#replay = null;
+    this.#owner.onLinkFail(code);
+  }
+
+  /** False asks to wait for onLinkDrain. */
+  write(chunk: Uint8Array): boolean {
+    if (this.over) return true;
+    this.tunnel.rxBytes += chunk.length;
+    if (this.#replay !== null) this.#keep(chunk);
+    const room = this.#stream === null ? this.#replayed < replayBytes : this.#stream.write(chunk);
+    if (!room) this.#owesDrain = true;
+    return room;
+  }
+
+  #keep(chunk: Uint8Array): void {
+    this.#replayed += chunk.length;
+    if (this.#replayed <= replayBytes || this.#stream === null) this.#replay?.push(chunk);
+    else this.#replay = null;
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#stream?.end();
+  }
+
+  consume(bytes: number): void {
+    this.#stream?.consume(bytes);
+  }
+
+  reset(code: ResetCode = 'cancelled'): void {
+    if (this.over) return;
+    this.over = true;
+    this.#replay = null;
+    this.#stream?.reset(code);
+  }
+}

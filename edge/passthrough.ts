@@ -1,0 +1,132 @@
+// An ingress visitor: bytes untouched both ways, half-close and reset kept.
+
+import type { Socket } from 'node:net';
+import type { ResetCode } from '@underpass/wire/core/code.ts';
+import type { StreamKind } from '@underpass/wire/core/open.ts';
+import { breakOff, Outlet } from '@underpass/wire/outlet.ts';
+import type { Endpoints } from './core/proxy-protocol.ts';
+import type { House } from './house.ts';
+import type { Link, LinkOwner } from './link.ts';
+import type { Deadline } from './sweeper.ts';
+import type { TunnelState, Visitor } from './tunnel-state.ts';
+
+export class Passthrough implements LinkOwner, Visitor, Deadline {
+  readonly address: string;
+  readonly host: string;
+  deadlineMs: number;
+  readonly #house: House;
+  readonly #socket: Socket;
+  readonly #tunnel: TunnelState;
+  readonly #outlet: Outlet;
+  readonly #link: Link;
+  readonly #onRefused: (code: ResetCode) => void;
+  #answered = false;
+  #visitorEnded = false;
+  #upstreamEnded = false;
+  #over = false;
+
+  /** `first` is what was read to route the visitor. onRefused tells the visitor, where nothing of the upstream was heard. */
+  constructor(
+    house: House,
+    socket: Socket,
+    route: { readonly tunnel: TunnelState; readonly host: string; readonly kind: StreamKind; readonly ends: Endpoints },
+    first: Buffer,
+    onRefused: (code: ResetCode) => void,
+  ) {
+    this.#house = house;
+    this.#socket = socket;
+    this.#tunnel = route.tunnel;
+    this.#onRefused = onRefused;
+    this.address = route.ends.sourceAddress;
+    this.host = route.host;
+    this.#outlet = new Outlet(socket, (bytes) => this.#taken(bytes));
+    this.deadlineMs = house.sweeper.nowMs + house.timeouts.responseMs;
+    house.sweeper.watch(this);
+    route.tunnel.visitors.add(this);
+    this.#link = house.openLink(route.tunnel, route.kind, route.host, route.ends, this);
+    this.#listen();
+    if (!this.#link.write(first)) socket.pause();
+  }
+
+  #listen(): void {
+    const socket = this.#socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.#touch();
+      if (!this.#link.write(chunk)) socket.pause();
+    });
+    socket.on('end', () => {
+      this.#visitorEnded = true;
+      this.#link.end();
+    });
+    socket.on('error', () => this.#finish());
+    socket.on('close', () => this.#closed());
+    socket.resume();
+  }
+
+  onLinkOpened(): void {
+    this.#touch();
+  }
+
+  onLinkData(chunk: Buffer): void {
+    this.#answered = true;
+    this.#outlet.write(chunk);
+    this.#touch();
+  }
+
+  onLinkEnd(): void {
+    this.#upstreamEnded = true;
+    this.#outlet.end();
+  }
+
+  /** After two proper ends what is on its way to the upstream still arrives there; else it is a reset. */
+  #closed(): void {
+    if (this.#visitorEnded && this.#upstreamEnded) this.#forget();
+    else this.#finish();
+  }
+
+  onLinkDrain(): void {
+    this.#socket.resume();
+  }
+
+  onLinkFail(code: ResetCode): void {
+    if (this.#over) return;
+    this.#finish();
+    if (this.#answered || this.#link.opened) breakOff(this.#socket);
+    else this.#onRefused(code);
+  }
+
+  #taken(bytes: number): void {
+    this.#link.consume(bytes);
+    this.#touch();
+  }
+
+  #touch(): void {
+    const { stallMs, idleStreamMs } = this.#house.timeouts;
+    this.deadlineMs = this.#house.sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : idleStreamMs);
+  }
+
+  onDeadline(): void {
+    if (this.#link.opened) this.cut();
+    else {
+      this.#finish();
+      this.#onRefused('upstream-timeout');
+    }
+  }
+
+  cut(): void {
+    this.#finish();
+    breakOff(this.#socket);
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#forget();
+    this.#link.reset();
+  }
+
+  #forget(): void {
+    this.#over = true;
+    this.#house.sweeper.forget(this);
+    this.#tunnel.visitors.delete(this);
+  }
+}

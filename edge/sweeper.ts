@@ -1,0 +1,47 @@
+// Deadlines of many connections on one timer: setting one is a store, not a timer. Precise to a quarter of a second.
+
+export interface Deadline {
+  /** Reading of sweeper.nowMs after which onDeadline is called once; Infinity for none. */
+  deadlineMs: number;
+  onDeadline(): void;
+}
+
+const tickMs = 250;
+
+export class Sweeper {
+  /** A coarse monotonic clock, moved on by every tick. */
+  nowMs: number = performance.now();
+  readonly #watched = new Set<Deadline>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    this.#timer = setInterval(() => this.#sweep(), tickMs);
+    this.#timer.unref();
+  }
+
+  watch(item: Deadline): void {
+    this.#watched.add(item);
+  }
+
+  forget(item: Deadline): void {
+    this.#watched.delete(item);
+  }
+
+  get watched(): number {
+    return this.#watched.size;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#watched.clear();
+  }
+
+  #sweep(): void {
+    this.nowMs = performance.now();
+    for (const item of this.#watched) {
+      if (item.deadlineMs > this.nowMs) continue;
+      item.deadlineMs = Number.POSITIVE_INFINITY;
+      item.onDeadline();
+    }
+  }
+}
