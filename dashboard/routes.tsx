@@ -50,6 +50,20 @@ const beyondTheSpec: RouteObject[] = [
   { path: 'sessions', lazy: () => import('./pages/sessions.tsx') },
   { path: 'activate', lazy: () => import('./pages/activate.tsx') },
   { path: 'invitations/:token', lazy: () => import('./pages/invitation.tsx') },
+  {
+    path: 'operator',
+    lazy: () => import('./pages/operator/operator-layout.tsx'),
+    children: [
+      { path: 'registrations', lazy: () => import('./pages/operator/registrations.tsx') },
+      { path: 'subscriptions', lazy: () => import('./pages/operator/subscriptions.tsx') },
+      { path: 'users', lazy: () => import('./pages/operator/users.tsx') },
+      { path: 'projects', lazy: () => import('./pages/operator/projects.tsx') },
+      { path: 'tunnels', lazy: () => import('./pages/operator/tunnels.tsx') },
+      { path: 'regions', lazy: () => import('./pages/operator/regions.tsx') },
+      { path: 'edges', lazy: () => import('./pages/operator/edges.tsx') },
+      { path: 'abuse-reports', lazy: () => import('./pages/operator/abuse-reports.tsx') },
+    ],
+  },
 ];
 
 export const routes: RouteObject[] = [

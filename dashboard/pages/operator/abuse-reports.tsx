@@ -1,0 +1,101 @@
+// What people report: read, act on the tunnel, close.
+import type { AbuseReport } from '@underpass/rules/resource.ts';
+import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
+import { messageOf } from '../../api/error.ts';
+import { changeAbuseReport, listAbuseReports } from '../../api/operator.ts';
+import { useTask } from '../../api/use-task.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { paths } from '../../paths.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { Segmented } from '../../ui/tabs.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+type ReportState = AbuseReport['state'];
+
+const STATES = [
+  { value: 'open', label: 'Open' },
+  { value: 'closed', label: 'Closed' },
+] as const;
+
+export function loader({ request }: LoaderFunctionArgs) {
+  const state: ReportState = new URL(request.url).searchParams.get('state') === 'closed' ? 'closed' : 'open';
+  return { state, reports: listAbuseReports(state, request.signal) };
+}
+
+export function Component() {
+  const { state, reports } = useLoaderData<typeof loader>();
+  const [, setSearch] = useSearchParams();
+  return (
+    <>
+      <PageHeader
+        title="Abuse reports"
+        subtitle="Look at what is reported with care: it may be harmful."
+        actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
+      />
+      <Load promise={reports}>{(loaded) => <ReportList state={state} reports={loaded} />}</Load>
+    </>
+  );
+}
+
+function ReportList({ state, reports }: { readonly state: ReportState; readonly reports: readonly AbuseReport[] }) {
+  if (reports.length === 0) {
+    const title = state === 'open' ? 'No Open Reports' : 'No Closed Reports';
+    return (
+      <EmptyState title={title} text="Reports from the public form appear here." illustration={<NothingHereIllustration />} />
+    );
+  }
+  return (
+    <ul className="grid gap-4">
+      {reports.map((report) => (
+        <Report key={report.id} report={report} />
+      ))}
+    </ul>
+  );
+}
+
+/** The host is text, not a link: nobody should get there by a slip of the finger. */
+function Report({ report }: { readonly report: AbuseReport }) {
+  return (
+    <li className="grid gap-3 rounded-lg border bg-surface p-4 sm:p-5">
+      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+        <div className="min-w-0">
+          <h2 className="font-mono font-bold wrap-anywhere">{report.host}</h2>
+          <p className="text-sm text-ink-soft">
+            Reported by {report.email}, <DateTime at={report.createdAt} />
+          </p>
+        </div>
+        <div className="flex flex-wrap gap-2">
+          <ButtonLink size="sm" to={`${paths.operator('tunnels')}?q=${encodeURIComponent(report.host)}`}>
+            Find tunnel
+          </ButtonLink>
+          <StateButton report={report} />
+        </div>
+      </div>
+      <p className="wrap-anywhere whitespace-pre-wrap">{report.text}</p>
+    </li>
+  );
+}
+
+function StateButton({ report }: { readonly report: AbuseReport }) {
+  const { revalidate } = useRevalidator();
+  const next: ReportState = report.state === 'open' ? 'closed' : 'open';
+  const task = useTask(async () => {
+    try {
+      await changeAbuseReport(report.id, next);
+      toast.done(`The report about ${report.host} is ${next}.`);
+    } catch (error) {
+      toast.failed('The report was not changed.', messageOf(error));
+    }
+    await revalidate();
+  });
+  const label = next === 'closed' ? 'Close' : 'Open again';
+  return (
+    <Button size="sm" busy={task.busy} onClick={() => task.run()} aria-label={`${label}: report about ${report.host}`}>
+      {label}
+    </Button>
+  );
+}

@@ -1,0 +1,107 @@
+// The edges of all regions and how they are. Asked again every few seconds while somebody looks.
+import type { EdgeHealth } from '@underpass/rules/resource.ts';
+import { useEffect } from 'react';
+import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
+import { listEdges } from '../../api/operator.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+
+const REFRESH_MS = 10_000;
+
+export const loader = ({ request }: LoaderFunctionArgs) => ({ edges: listEdges(request.signal) });
+
+export function Component() {
+  const { edges } = useLoaderData<typeof loader>();
+  useRefresh();
+  return (
+    <>
+      <PageHeader title="Edges" subtitle="What carries the traffic, and whether it holds the latest routes." />
+      <Load promise={edges}>{(loaded) => <EdgeList edges={loaded} />}</Load>
+    </>
+  );
+}
+
+/** Pauses while the tab is hidden. */
+function useRefresh(): void {
+  const { revalidate } = useRevalidator();
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || revalidate(), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [revalidate]);
+}
+
+function EdgeList({ edges }: { readonly edges: readonly EdgeHealth[] }) {
+  if (edges.length === 0) {
+    return (
+      <EmptyState
+        title="No Edges"
+        text="An edge appears here when it connects with its region's key."
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
+  return (
+    <DataTable
+      label="Edges"
+      columns={COLUMNS}
+      rows={edges}
+      rowKey={({ id }) => id}
+      searchText={searchText}
+      searchLabel="Search edges"
+    />
+  );
+}
+
+const searchText = ({ id, region, version }: EdgeHealth) => `${id} ${region} ${version}`;
+
+const COLUMNS: readonly Column<EdgeHealth>[] = [
+  {
+    key: 'id',
+    header: 'Edge',
+    width: 'minmax(0, 1.4fr)',
+    cell: ({ id }) => <span className="font-mono text-sm">{id}</span>,
+    sortBy: ({ id }) => id,
+  },
+  { key: 'region', header: 'Region', cell: ({ region }) => region, sortBy: ({ region }) => region },
+  {
+    key: 'state',
+    header: 'State',
+    width: '9rem',
+    cell: (edge) => <EdgeState edge={edge} />,
+    sortBy: (edge) => stateOf(edge).label,
+  },
+  {
+    key: 'clients',
+    header: 'Clients',
+    width: '5.5rem',
+    cell: ({ clients }) => <span className="tabular">{clients}</span>,
+    sortBy: ({ clients }) => clients,
+  },
+  { key: 'version', header: 'Version', width: '6.5rem', cell: ({ version }) => version, sortBy: ({ version }) => version },
+  { key: 'since', header: 'Connected since', cell: ({ since }) => <DateTime at={since} />, sortBy: ({ since }) => since },
+  {
+    key: 'seen',
+    header: 'Last seen',
+    cell: ({ lastSeenAt }) => <DateTime at={lastSeenAt} />,
+    sortBy: ({ lastSeenAt }) => lastSeenAt,
+  },
+];
+
+function stateOf({ connected, acknowledged }: EdgeHealth) {
+  if (!connected) return { label: 'Gone', tone: 'danger' } as const;
+  return acknowledged ? ({ label: 'Up to date', tone: 'ok' } as const) : ({ label: 'Catching up', tone: 'warn' } as const);
+}
+
+function EdgeState({ edge }: { readonly edge: EdgeHealth }) {
+  const { label, tone } = stateOf(edge);
+  return (
+    <Badge tone={tone} dot={edge.connected ? 'filled' : 'ring'}>
+      {label}
+    </Badge>
+  );
+}

@@ -1,0 +1,53 @@
+// The frame of the operator pages: their tabs, and the door. Control refuses others as well.
+import { NavLink, Outlet } from 'react-router';
+import { NoEntryIllustration } from '../../brand/illustrations/no-entry.tsx';
+import { type OperatorPage, paths } from '../../paths.ts';
+import { useShell } from '../../session.ts';
+import { EmptyState } from '../../ui/empty-state.tsx';
+
+const PAGES: readonly { readonly page: OperatorPage; readonly label: string }[] = [
+  { page: 'registrations', label: 'Registrations' },
+  { page: 'subscriptions', label: 'Subscriptions' },
+  { page: 'users', label: 'Users' },
+  { page: 'projects', label: 'Projects' },
+  { page: 'tunnels', label: 'Tunnels' },
+  { page: 'regions', label: 'Regions' },
+  { page: 'edges', label: 'Edges' },
+  { page: 'abuse-reports', label: 'Abuse reports' },
+];
+
+export function Component() {
+  const { user } = useShell();
+  if (!user.operator) {
+    return (
+      <>
+        <title>For operators · Underpass</title>
+        <h1 className="sr-only">For operators</h1>
+        <EmptyState
+          title="For operators"
+          text="These pages are for the people who run Underpass."
+          illustration={<NoEntryIllustration />}
+        />
+      </>
+    );
+  }
+  return (
+    <>
+      <nav aria-label="Operator" className="-mx-4 mb-6 overflow-x-auto border-b px-4 sm:mx-0 sm:px-0">
+        <ul className="flex gap-1">
+          {PAGES.map(({ page, label }) => (
+            <li key={page}>
+              <NavLink
+                to={paths.operator(page)}
+                className="-mb-px flex h-10 items-center border-b-2 border-transparent px-3 text-base font-semibold whitespace-nowrap text-ink-soft hover:text-ink focus-visible:-outline-offset-2 aria-[current=page]:border-accent-ink aria-[current=page]:text-ink"
+              >
+                {label}
+              </NavLink>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <Outlet />
+    </>
+  );
+}

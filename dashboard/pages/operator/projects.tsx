@@ -1,0 +1,122 @@
+// Every project: the operator suspends, and sets its limits.
+import type { OperatorProject } from '@underpass/rules/resource.ts';
+import { MoreHorizontal } from 'lucide-react';
+import { useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { changeProject, listAllProjects } from '../../api/operator.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { IconButton } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { Menu, MenuItem } from '../../ui/menu.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { LimitsPanel } from './limits-panel.tsx';
+import { SearchForm, searchOf } from './search-form.tsx';
+
+export const loader = ({ request }: LoaderFunctionArgs) => ({ projects: listAllProjects(searchOf(request), request.signal) });
+
+export function Component() {
+  const { projects } = useLoaderData<typeof loader>();
+  const [limited, setLimited] = useState<OperatorProject>();
+  const [open, setOpen] = useState(false);
+  const limit = (project: OperatorProject) => {
+    setLimited(project);
+    setOpen(true);
+  };
+  const confirm = useConfirm();
+  return (
+    <>
+      <PageHeader
+        title="Projects"
+        subtitle="The tunnels of a suspended project stop within a minute."
+        actions={<SearchForm label="Project or owner" />}
+      />
+      <Load promise={projects}>{(loaded) => <ProjectList projects={loaded} onLimits={limit} ask={confirm.ask} />}</Load>
+      {limited && <LimitsPanel key={limited.id} project={limited} open={open} onClose={() => setOpen(false)} />}
+      {confirm.dialog}
+    </>
+  );
+}
+
+interface ProjectActions {
+  readonly onLimits: (project: OperatorProject) => void;
+  readonly ask: Confirm['ask'];
+}
+
+function ProjectList({ projects, ...actions }: { readonly projects: readonly OperatorProject[] } & ProjectActions) {
+  if (projects.length === 0) {
+    return (
+      <EmptyState title="No Project Found" text="No project matches the search." illustration={<NothingHereIllustration />} />
+    );
+  }
+  return <DataTable label="Projects" columns={columnsOf(actions)} rows={projects} rowKey={({ id }) => id} />;
+}
+
+function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Project',
+      width: 'minmax(0, 1.4fr)',
+      cell: ({ name }) => <span className="font-semibold">{name}</span>,
+      sortBy: ({ name }) => name,
+    },
+    {
+      key: 'owners',
+      header: 'Owners',
+      width: 'minmax(0, 1.6fr)',
+      cell: ({ owners }) => owners.join(', '),
+      sortBy: ({ owners }) => owners[0] ?? '',
+    },
+    {
+      key: 'tunnels',
+      header: 'Tunnels',
+      width: '7rem',
+      cell: ({ tunnels, limits }) => <span className="tabular">{`${tunnels} of ${limits.tunnels}`}</span>,
+      sortBy: ({ tunnels }) => tunnels,
+    },
+    {
+      key: 'state',
+      header: 'State',
+      width: '7rem',
+      cell: ({ suspended }) => <Badge tone={suspended ? 'danger' : 'ok'}>{suspended ? 'Suspended' : 'Active'}</Badge>,
+      sortBy: ({ suspended }) => Number(suspended),
+    },
+    { key: 'since', header: 'Since', cell: ({ createdAt }) => <DateTime at={createdAt} />, sortBy: ({ createdAt }) => createdAt },
+    {
+      key: 'actions',
+      header: 'Actions',
+      hideHeader: true,
+      width: '3rem',
+      align: 'end',
+      cell: (project) => <ProjectMenu project={project} {...actions} />,
+    },
+  ];
+}
+
+function ProjectMenu({ project, onLimits, ask }: { readonly project: OperatorProject } & ProjectActions) {
+  return (
+    <Menu trigger={<IconButton label={`Actions for ${project.name}`} icon={<MoreHorizontal aria-hidden="true" />} />}>
+      <MenuItem onClick={() => onLimits(project)}>Limits</MenuItem>
+      <MenuItem danger={!project.suspended} onClick={() => ask(suspensionQuestion(project))}>
+        {project.suspended ? 'Lift suspension' : 'Suspend'}
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function suspensionQuestion({ id, name, suspended, tunnels }: OperatorProject) {
+  return {
+    title: suspended ? 'Lift Suspension' : 'Suspend Project',
+    warning: suspended
+      ? `The tunnels of ${name} work again.`
+      : `All ${tunnels} tunnels of ${name} stop, and their clients are disconnected.`,
+    confirmLabel: suspended ? 'Lift suspension' : 'Suspend',
+    work: () => changeProject(id, { suspended: !suspended }),
+    done: suspended ? `${name} is active again.` : `${name} was suspended.`,
+  };
+}

@@ -1,0 +1,202 @@
+// The regions in which tunnels run.
+import type { OperatorRegion } from '@underpass/rules/resource.ts';
+import { MoreHorizontal, Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { changeRegion, createRegionKey, deleteRegion, listOperatorRegions } from '../../api/operator.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { type Question, useConfirm } from '../../form/use-confirm.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../ui/menu.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { SecretDialog } from '../../ui/secret-dialog.tsx';
+import { RegionPanel } from './region-panel.tsx';
+
+export const loader = ({ request }: LoaderFunctionArgs) => ({ regions: listOperatorRegions(request.signal) });
+
+export function Component() {
+  const { regions } = useLoaderData<typeof loader>();
+  const [edited, setEdited] = useState<OperatorRegion>();
+  const [editing, setEditing] = useState(false);
+  const [key, setKey] = useState<string>();
+  const confirm = useConfirm();
+  const edit = (region: OperatorRegion | undefined) => {
+    setEdited(region);
+    setEditing(true);
+  };
+  const actions: RegionActions = {
+    onEdit: edit,
+    onKey: (region) => confirm.ask(keyQuestion(region, setKey)),
+    onDelete: (region) => confirm.ask(deleteQuestion(region)),
+    onAvailable: (region) => confirm.ask(availableQuestion(region)),
+  };
+  const add = (
+    <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => edit(undefined)}>
+      Add region
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Regions"
+        subtitle="Where tunnels run. Each has edges that connect with the region's key."
+        actions={add}
+      />
+      <Load promise={regions}>{(loaded) => <RegionList regions={loaded} actions={actions} add={add} />}</Load>
+      <RegionPanel key={edited?.name ?? ''} region={edited} open={editing} onClose={() => setEditing(false)} />
+      <SecretDialog
+        title="The region's new key"
+        label="Key"
+        secret={key}
+        hint="Edges of the region read it from UNDERPASS_EDGE_KEY. The key before it stays good for a while, so that edges can be changed one by one."
+        onClose={() => setKey(undefined)}
+      />
+      {confirm.dialog}
+    </>
+  );
+}
+
+interface RegionActions {
+  readonly onEdit: (region: OperatorRegion) => void;
+  readonly onKey: (region: OperatorRegion) => void;
+  readonly onDelete: (region: OperatorRegion) => void;
+  readonly onAvailable: (region: OperatorRegion) => void;
+}
+
+interface RegionListProps {
+  readonly regions: readonly OperatorRegion[];
+  readonly actions: RegionActions;
+  readonly add: ReactNode;
+}
+
+function RegionList({ regions, actions, add }: RegionListProps) {
+  if (regions.length === 0) {
+    return (
+      <EmptyState
+        title="No Regions"
+        text="Without one there are no tunnels."
+        action={add}
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
+  return <DataTable label="Regions" columns={columnsOf(actions)} rows={regions} rowKey={({ name }) => name} />;
+}
+
+function columnsOf(actions: RegionActions): readonly Column<OperatorRegion>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Region',
+      width: 'minmax(0, 1.2fr)',
+      cell: (region) => <RegionName region={region} />,
+      sortBy: ({ name }) => name,
+    },
+    {
+      key: 'host',
+      header: 'Data plane',
+      width: 'minmax(0, 1.8fr)',
+      cell: (region) => <Hosts region={region} />,
+      sortBy: ({ dataPlaneHost }) => dataPlaneHost,
+    },
+    {
+      key: 'tls',
+      header: 'TLS',
+      width: '9rem',
+      cell: ({ tlsTermination }) => (tlsTermination ? 'Terminated' : 'Passthrough only'),
+      sortBy: ({ tlsTermination }) => Number(tlsTermination),
+    },
+    {
+      key: 'tunnels',
+      header: 'Tunnels',
+      width: '5.5rem',
+      cell: ({ tunnels }) => <span className="tabular">{tunnels}</span>,
+      sortBy: ({ tunnels }) => tunnels,
+    },
+    {
+      key: 'available',
+      header: 'State',
+      width: '7.5rem',
+      cell: ({ available }) => <Badge tone={available ? 'ok' : 'neutral'}>{available ? 'Available' : 'Closed'}</Badge>,
+      sortBy: ({ available }) => Number(available),
+    },
+    {
+      key: 'actions',
+      header: 'Actions',
+      hideHeader: true,
+      width: '3rem',
+      align: 'end',
+      cell: (region) => <RegionMenu region={region} actions={actions} />,
+    },
+  ];
+}
+
+function RegionName({ region }: { readonly region: OperatorRegion }) {
+  return (
+    <span className="grid">
+      <span className="font-semibold">{region.description || region.name}</span>
+      <span className="font-mono text-sm text-ink-soft">{region.name}</span>
+    </span>
+  );
+}
+
+function Hosts({ region }: { readonly region: OperatorRegion }) {
+  return (
+    <span className="grid font-mono text-sm">
+      <span>{`${region.dataPlaneHost}:${region.httpsPort}`}</span>
+      {region.wildcardIngressDomain && <span className="text-ink-soft">{`*.${region.wildcardIngressDomain}`}</span>}
+    </span>
+  );
+}
+
+function RegionMenu({ region, actions }: { readonly region: OperatorRegion; readonly actions: RegionActions }) {
+  return (
+    <Menu trigger={<IconButton label={`Actions for ${region.name}`} icon={<MoreHorizontal aria-hidden="true" />} />}>
+      <MenuItem onClick={() => actions.onEdit(region)}>Edit</MenuItem>
+      <MenuItem onClick={() => actions.onAvailable(region)}>
+        {region.available ? 'Close to new tunnels' : 'Make available'}
+      </MenuItem>
+      <MenuItem onClick={() => actions.onKey(region)}>New key</MenuItem>
+      <MenuSeparator />
+      <MenuItem danger onClick={() => actions.onDelete(region)}>
+        Delete
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function keyQuestion({ name }: OperatorRegion, show: (key: string) => void): Question {
+  return {
+    title: 'Make New Key',
+    warning: `The present key of ${name} ends soon after. Change the edges before that.`,
+    confirmLabel: 'Make new key',
+    work: async () => show((await createRegionKey(name)).key),
+    done: `${name} has a new key.`,
+  };
+}
+
+function deleteQuestion({ name }: OperatorRegion): Question {
+  return {
+    title: 'Delete Region',
+    warning: `${name} is gone for good, and its edges are cut off. A region with tunnels cannot be deleted.`,
+    confirmLabel: 'Delete',
+    work: () => deleteRegion(name),
+    done: `${name} was deleted.`,
+  };
+}
+
+function availableQuestion({ name, available, tunnels }: OperatorRegion): Question {
+  return {
+    title: available ? 'Close Region' : 'Make Region Available',
+    warning: available
+      ? `Nobody can make new tunnels in ${name}. Its ${tunnels} tunnels go on.`
+      : `Tunnels can be made in ${name}.`,
+    confirmLabel: available ? 'Close' : 'Make available',
+    work: () => changeRegion(name, { available: !available }),
+    done: available ? `${name} is closed to new tunnels.` : `${name} is available.`,
+  };
+}

@@ -1,0 +1,174 @@
+// People who ask to take part: the operator approves or rejects each.
+import type { OperatorRegistration, RegistrationState } from '@underpass/rules/resource.ts';
+import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
+import { messageOf } from '../../api/error.ts';
+import { approveRegistration, listRegistrations, rejectRegistration } from '../../api/operator.ts';
+import { useTask } from '../../api/use-task.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { Segmented } from '../../ui/tabs.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+const STATES = [
+  { value: 'waiting', label: 'Waiting' },
+  { value: 'approved', label: 'Approved' },
+  { value: 'rejected', label: 'Rejected' },
+] as const;
+
+const parseState = (text: string | null): RegistrationState => STATES.find(({ value }) => value === text)?.value ?? 'waiting';
+
+export function loader({ request }: LoaderFunctionArgs) {
+  const state = parseState(new URL(request.url).searchParams.get('state'));
+  return { state, registrations: listRegistrations(state, request.signal) };
+}
+
+export function Component() {
+  const { state, registrations } = useLoaderData<typeof loader>();
+  const [, setSearch] = useSearchParams();
+  const confirm = useConfirm();
+  return (
+    <>
+      <PageHeader
+        title="Registrations"
+        subtitle="Approval makes the account and its first project, and sends a mail. So does rejection, without the account."
+        actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
+      />
+      <Load promise={registrations}>
+        {(loaded) => <RegistrationList state={state} registrations={loaded} ask={confirm.ask} />}
+      </Load>
+      {confirm.dialog}
+    </>
+  );
+}
+
+interface RegistrationListProps {
+  readonly state: RegistrationState;
+  readonly registrations: readonly OperatorRegistration[];
+  readonly ask: Confirm['ask'];
+}
+
+function RegistrationList({ state, registrations, ask }: RegistrationListProps) {
+  if (registrations.length === 0) {
+    const [title, text] =
+      state === 'waiting'
+        ? ['Nobody Waits', 'New registrations appear here.']
+        : ['Nothing Here', `Nobody has been ${state} yet.`];
+    return <EmptyState title={title} text={text} illustration={<NothingHereIllustration />} />;
+  }
+  return (
+    <DataTable
+      label="Registrations"
+      columns={[...COLUMNS, state === 'waiting' ? decideColumn(ask) : DECIDED_COLUMN]}
+      rows={registrations}
+      rowKey={({ id }) => id}
+      searchText={({ email, firstName, lastName, company }) => `${firstName} ${lastName} ${email} ${company}`}
+      searchLabel="Search registrations"
+    />
+  );
+}
+
+const COLUMNS: readonly Column<OperatorRegistration>[] = [
+  {
+    key: 'person',
+    header: 'Person',
+    width: 'minmax(0, 1.6fr)',
+    cell: (row) => <Person registration={row} />,
+    sortBy: ({ email }) => email,
+  },
+  { key: 'company', header: 'Company', cell: (row) => <Company registration={row} />, sortBy: ({ company }) => company },
+  {
+    key: 'subscription',
+    header: 'Subscription',
+    width: '8rem',
+    cell: ({ isSubscribed }) => <Badge tone={isSubscribed ? 'ok' : 'warn'}>{isSubscribed ? 'Active' : 'None found'}</Badge>,
+    sortBy: ({ isSubscribed }) => Number(isSubscribed),
+  },
+  {
+    key: 'created',
+    header: 'Registered',
+    cell: ({ createdAt }) => <DateTime at={createdAt} />,
+    sortBy: ({ createdAt }) => createdAt,
+  },
+];
+
+function Person({ registration }: { readonly registration: OperatorRegistration }) {
+  const { firstName, lastName, email } = registration;
+  return (
+    <span className="grid">
+      <span className="font-semibold">{`${firstName} ${lastName}`}</span>
+      <span className="text-sm text-ink-soft">{email}</span>
+    </span>
+  );
+}
+
+/** The accounts as they were typed: text, never a link to where a stranger wants the operator to go. */
+function Company({ registration }: { readonly registration: OperatorRegistration }) {
+  const { company, github, x } = registration;
+  const accounts = [github && `GitHub: ${github}`, x && `X: ${x}`].filter(Boolean).join(', ');
+  return (
+    <span className="grid">
+      <span>{company || <span className="text-ink-faint">None given</span>}</span>
+      {accounts && <span className="text-sm text-ink-soft">{accounts}</span>}
+    </span>
+  );
+}
+
+const DECIDED_COLUMN: Column<OperatorRegistration> = {
+  key: 'decided',
+  header: 'Decided',
+  cell: ({ decidedAt, decidedBy }) => (
+    <span className="grid">
+      {decidedAt && <DateTime at={decidedAt} />}
+      <span className="text-sm text-ink-soft">{decidedBy}</span>
+    </span>
+  ),
+  sortBy: ({ decidedAt }) => decidedAt ?? '',
+};
+
+const decideColumn = (ask: Confirm['ask']): Column<OperatorRegistration> => ({
+  key: 'decide',
+  header: 'Decide',
+  hideHeader: true,
+  width: '11rem',
+  align: 'end',
+  cell: (registration) => <Decide registration={registration} ask={ask} />,
+});
+
+function Decide({ registration, ask }: { readonly registration: OperatorRegistration; readonly ask: Confirm['ask'] }) {
+  const { id, email } = registration;
+  const { revalidate } = useRevalidator();
+  const approval = useTask(async () => {
+    try {
+      await approveRegistration(id);
+      toast.done(`${email} was approved.`);
+    } catch (error) {
+      toast.failed(`${email} was not approved.`, messageOf(error));
+    }
+    await revalidate();
+  });
+  const reject = () =>
+    ask({
+      title: 'Reject Registration',
+      warning: `${email} gets a mail that says so. This operation is permanent.`,
+      confirmLabel: 'Reject',
+      work: () => rejectRegistration(id),
+      done: `${email} was rejected.`,
+    });
+  return (
+    <span className="inline-flex gap-2">
+      <Button size="sm" variant="primary" busy={approval.busy} onClick={() => approval.run()} aria-label={`Approve ${email}`}>
+        Approve
+      </Button>
+      <Button size="sm" onClick={reject} aria-label={`Reject ${email}`}>
+        Reject
+      </Button>
+    </span>
+  );
+}

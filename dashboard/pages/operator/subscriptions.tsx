@@ -1,0 +1,140 @@
+// Which e-mail addresses have an active subscription: the list that registrations are matched against.
+import type { Subscription } from '@underpass/rules/resource.ts';
+import { FileUp, Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { deleteSubscription, listSubscriptions } from '../../api/operator.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { ImportDialog } from './import-dialog.tsx';
+import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
+
+export const loader = ({ request }: LoaderFunctionArgs) => ({ subscriptions: listSubscriptions(request.signal) });
+
+export function Component() {
+  const { subscriptions } = useLoaderData<typeof loader>();
+  const [dialog, setDialog] = useState<'import' | 'add'>();
+  const close = () => setDialog(undefined);
+  const confirm = useConfirm();
+  const actions = (
+    <>
+      <Button icon={<FileUp aria-hidden="true" />} onClick={() => setDialog('import')}>
+        Import CSV
+      </Button>
+      <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setDialog('add')}>
+        Add subscription
+      </Button>
+    </>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Subscriptions"
+        subtitle="A registration has to match one of these by e-mail address."
+        actions={actions}
+      />
+      <Load promise={subscriptions}>
+        {(loaded) => <SubscriptionList subscriptions={loaded} actions={actions} ask={confirm.ask} />}
+      </Load>
+      <ImportDialog open={dialog === 'import'} onClose={close} />
+      <NewSubscriptionDialog open={dialog === 'add'} onClose={close} />
+      {confirm.dialog}
+    </>
+  );
+}
+
+interface SubscriptionListProps {
+  readonly subscriptions: readonly Subscription[];
+  readonly actions: ReactNode;
+  readonly ask: Confirm['ask'];
+}
+
+function SubscriptionList({ subscriptions, actions, ask }: SubscriptionListProps) {
+  if (subscriptions.length === 0) {
+    return (
+      <EmptyState
+        title="No Subscriptions"
+        text="Import a list, add one by hand, or let the shop send them by webhook."
+        action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
+  return (
+    <DataTable
+      label="Subscriptions"
+      columns={columnsOf(ask)}
+      rows={subscriptions}
+      rowKey={({ id }) => id}
+      searchText={({ email, source }) => `${email} ${source}`}
+      searchLabel="Search subscriptions"
+      initialSort={{ key: 'email', direction: 'ascending' }}
+    />
+  );
+}
+
+const SOURCES: Readonly<Record<Subscription['source'], string>> = { operator: 'By hand', import: 'Import', webhook: 'Webhook' };
+
+function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
+  return [
+    {
+      key: 'email',
+      header: 'Email',
+      width: 'minmax(0, 1.8fr)',
+      cell: ({ email }) => <span className="font-semibold">{email}</span>,
+      sortBy: ({ email }) => email,
+    },
+    {
+      key: 'active',
+      header: 'State',
+      width: '7rem',
+      cell: ({ active }) => <Badge tone={active ? 'ok' : 'neutral'}>{active ? 'Active' : 'Ended'}</Badge>,
+      sortBy: ({ active }) => Number(active),
+    },
+    { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => SOURCES[source], sortBy: ({ source }) => source },
+    {
+      key: 'expires',
+      header: 'Ends',
+      cell: ({ expiresAt }) => (expiresAt ? <DateTime at={expiresAt} /> : <span className="text-ink-faint">Open</span>),
+      sortBy: ({ expiresAt }) => expiresAt ?? '9999',
+    },
+    {
+      key: 'updated',
+      header: 'Updated',
+      cell: ({ updatedAt }) => <DateTime at={updatedAt} />,
+      sortBy: ({ updatedAt }) => updatedAt,
+    },
+    {
+      key: 'delete',
+      header: 'Delete',
+      hideHeader: true,
+      width: '6rem',
+      align: 'end',
+      cell: (subscription) => <DeleteButton subscription={subscription} ask={ask} />,
+    },
+  ];
+}
+
+function DeleteButton({ subscription, ask }: { readonly subscription: Subscription; readonly ask: Confirm['ask'] }) {
+  const { id, email } = subscription;
+  const remove = () =>
+    ask({
+      title: 'Delete Subscription',
+      warning: `New registrations of ${email} no longer match. Accounts that exist are not touched.`,
+      confirmLabel: 'Delete',
+      work: () => deleteSubscription(id),
+      done: `The subscription of ${email} was deleted.`,
+    });
+  return (
+    <Button size="sm" onClick={remove} aria-label={`Delete the subscription of ${email}`}>
+      Delete
+    </Button>
+  );
+}

@@ -1,0 +1,123 @@
+// Every tunnel of every project: the operator suspends one.
+import { tunnelTypeLabels } from '@underpass/rules/region.ts';
+import type { OperatorTunnel } from '@underpass/rules/resource.ts';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { changeTunnel, listAllTunnels } from '../../api/operator.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { SearchForm, searchOf } from './search-form.tsx';
+
+export const loader = ({ request }: LoaderFunctionArgs) => ({ tunnels: listAllTunnels(searchOf(request), request.signal) });
+
+export function Component() {
+  const { tunnels } = useLoaderData<typeof loader>();
+  const confirm = useConfirm();
+  return (
+    <>
+      <PageHeader
+        title="All tunnels"
+        subtitle="A suspended tunnel stops within a minute; its project keeps it."
+        actions={<SearchForm label="Tunnel, domain or project" />}
+      />
+      <Load promise={tunnels}>{(loaded) => <TunnelList tunnels={loaded} ask={confirm.ask} />}</Load>
+      {confirm.dialog}
+    </>
+  );
+}
+
+function TunnelList({ tunnels, ask }: { readonly tunnels: readonly OperatorTunnel[]; readonly ask: Confirm['ask'] }) {
+  if (tunnels.length === 0) {
+    return <EmptyState title="No Tunnel Found" text="No tunnel matches." illustration={<NothingHereIllustration />} />;
+  }
+  return <DataTable label="All tunnels" columns={columnsOf(ask)} rows={tunnels} rowKey={({ id }) => id} />;
+}
+
+function columnsOf(ask: Confirm['ask']): readonly Column<OperatorTunnel>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Tunnel',
+      width: 'minmax(0, 1.3fr)',
+      cell: (tunnel) => <TunnelName tunnel={tunnel} />,
+      sortBy: ({ name }) => name,
+    },
+    { key: 'project', header: 'Project', cell: ({ project }) => project.name, sortBy: ({ project }) => project.name },
+    {
+      key: 'domains',
+      header: 'Domains',
+      width: 'minmax(0, 1.8fr)',
+      cell: ({ ingressDomains }) => <Hosts hosts={ingressDomains} />,
+      sortBy: ({ ingressDomains }) => ingressDomains[0] ?? '',
+    },
+    { key: 'region', header: 'Region', width: 'minmax(0, 0.7fr)', cell: ({ region }) => region, sortBy: ({ region }) => region },
+    { key: 'status', header: 'Status', width: '8rem', cell: (tunnel) => <State tunnel={tunnel} />, sortBy: stateOf },
+    {
+      key: 'suspend',
+      header: 'Suspend',
+      hideHeader: true,
+      width: '8.5rem',
+      align: 'end',
+      cell: (tunnel) => <SuspendButton tunnel={tunnel} ask={ask} />,
+    },
+  ];
+}
+
+function TunnelName({ tunnel }: { readonly tunnel: OperatorTunnel }) {
+  return (
+    <span className="grid">
+      <span className="font-semibold">{tunnel.name}</span>
+      <span className="text-sm text-ink-soft">{tunnelTypeLabels[tunnel.type].label}</span>
+    </span>
+  );
+}
+
+const SHOWN_HOSTS = 3;
+
+function Hosts({ hosts }: { readonly hosts: readonly string[] }) {
+  const more = hosts.length - SHOWN_HOSTS;
+  return (
+    <span className="grid font-mono text-sm">
+      {hosts.slice(0, SHOWN_HOSTS).map((host) => (
+        <span key={host}>{host}</span>
+      ))}
+      {more > 0 && <span className="font-sans text-ink-faint">and {more} more</span>}
+    </span>
+  );
+}
+
+const stateOf = ({ suspended, status }: OperatorTunnel) => (suspended ? 'Suspended' : status);
+
+function State({ tunnel }: { readonly tunnel: OperatorTunnel }) {
+  const state = stateOf(tunnel);
+  const tone = tunnel.suspended ? 'danger' : state === 'Created' ? 'ok' : 'warn';
+  return <Badge tone={tone}>{state}</Badge>;
+}
+
+function SuspendButton({ tunnel, ask }: { readonly tunnel: OperatorTunnel; readonly ask: Confirm['ask'] }) {
+  const { id, name, project, suspended } = tunnel;
+  const change = () =>
+    ask({
+      title: suspended ? 'Lift Suspension' : 'Suspend Tunnel',
+      warning: suspended
+        ? `${name} of ${project.name} works again.`
+        : `${name} of ${project.name} stops, and its clients are disconnected.`,
+      confirmLabel: suspended ? 'Lift suspension' : 'Suspend',
+      work: () => changeTunnel(id, !suspended),
+      done: suspended ? `${name} is active again.` : `${name} was suspended.`,
+    });
+  return (
+    <Button
+      size="sm"
+      onClick={change}
+      aria-label={`${suspended ? 'Lift the suspension of' : 'Suspend'} ${name} of ${project.name}`}
+    >
+      {suspended ? 'Lift' : 'Suspend'}
+    </Button>
+  );
+}

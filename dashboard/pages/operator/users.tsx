@@ -1,0 +1,130 @@
+// Everybody with an account: the operator suspends, and makes other operators.
+import type { OperatorUser } from '@underpass/rules/resource.ts';
+import { MoreHorizontal } from 'lucide-react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { changeUser, listUsers } from '../../api/operator.ts';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { IconButton } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { Menu, MenuItem } from '../../ui/menu.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { SearchForm, searchOf } from './search-form.tsx';
+
+export const loader = ({ request }: LoaderFunctionArgs) => ({ users: listUsers(searchOf(request), request.signal) });
+
+export function Component() {
+  const { users } = useLoaderData<typeof loader>();
+  const confirm = useConfirm();
+  return (
+    <>
+      <PageHeader
+        title="Users"
+        subtitle="A suspended user is signed out, and cannot sign in."
+        actions={<SearchForm label="Name or email" />}
+      />
+      <Load promise={users}>{(loaded) => <UserList users={loaded} ask={confirm.ask} />}</Load>
+      {confirm.dialog}
+    </>
+  );
+}
+
+function UserList({ users, ask }: { readonly users: readonly OperatorUser[]; readonly ask: Confirm['ask'] }) {
+  if (users.length === 0) {
+    return <EmptyState title="Nobody Found" text="No user matches the search." illustration={<NothingHereIllustration />} />;
+  }
+  return <DataTable label="Users" columns={columnsOf(ask)} rows={users} rowKey={({ id }) => id} />;
+}
+
+function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
+  return [
+    {
+      key: 'user',
+      header: 'User',
+      width: 'minmax(0, 2fr)',
+      cell: (user) => <UserName user={user} />,
+      sortBy: ({ email }) => email,
+    },
+    {
+      key: 'state',
+      header: 'State',
+      width: '12rem',
+      cell: (user) => <UserState user={user} />,
+      sortBy: ({ suspended }) => Number(suspended),
+    },
+    { key: 'since', header: 'Since', cell: ({ createdAt }) => <DateTime at={createdAt} />, sortBy: ({ createdAt }) => createdAt },
+    {
+      key: 'actions',
+      header: 'Actions',
+      hideHeader: true,
+      width: '3rem',
+      align: 'end',
+      cell: (user) => <UserMenu user={user} ask={ask} />,
+    },
+  ];
+}
+
+function UserName({ user }: { readonly user: OperatorUser }) {
+  const name = `${user.firstName} ${user.lastName}`.trim();
+  return (
+    <span className="grid">
+      <span className="font-semibold">{name || user.email}</span>
+      {name && <span className="text-sm text-ink-soft">{user.email}</span>}
+    </span>
+  );
+}
+
+function UserState({ user }: { readonly user: OperatorUser }) {
+  return (
+    <span className="flex flex-wrap gap-1.5">
+      <Badge tone={user.suspended ? 'danger' : 'ok'}>{user.suspended ? 'Suspended' : 'Active'}</Badge>
+      {user.operator && <Badge tone="accent">Operator</Badge>}
+    </span>
+  );
+}
+
+function UserMenu({ user, ask }: { readonly user: OperatorUser; readonly ask: Confirm['ask'] }) {
+  return (
+    <Menu trigger={<IconButton label={`Actions for ${user.email}`} icon={<MoreHorizontal aria-hidden="true" />} />}>
+      <MenuItem danger={!user.suspended} onClick={() => ask(suspensionQuestion(user))}>
+        {user.suspended ? 'Lift suspension' : 'Suspend'}
+      </MenuItem>
+      <MenuItem onClick={() => ask(operatorQuestion(user))}>{user.operator ? 'Take operator rights' : 'Make operator'}</MenuItem>
+    </Menu>
+  );
+}
+
+function suspensionQuestion({ id, email, suspended }: OperatorUser) {
+  if (suspended) {
+    return {
+      title: 'Lift Suspension',
+      warning: `${email} can sign in again.`,
+      confirmLabel: 'Lift suspension',
+      work: () => changeUser(id, { suspended: false }),
+      done: `${email} is active again.`,
+    };
+  }
+  return {
+    title: 'Suspend User',
+    warning: `${email} is signed out everywhere, and their API tokens stop working. Projects of other owners go on.`,
+    confirmLabel: 'Suspend',
+    work: () => changeUser(id, { suspended: true }),
+    done: `${email} was suspended.`,
+  };
+}
+
+function operatorQuestion({ id, email, operator }: OperatorUser) {
+  return {
+    title: operator ? 'Take Operator Rights' : 'Make Operator',
+    warning: operator
+      ? `${email} no longer reaches the operator pages.`
+      : `${email} can approve, suspend and limit everybody, and make other operators.`,
+    confirmLabel: operator ? 'Take rights' : 'Make operator',
+    work: () => changeUser(id, { operator: !operator }),
+    done: operator ? `${email} is no operator any more.` : `${email} is an operator now.`,
+  };
+}
