@@ -3,13 +3,15 @@ import { CSPProvider } from '@base-ui/react/csp-provider';
 import { Menu as MenuIcon, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { Link, type LoaderFunctionArgs, Outlet, useLoaderData, useLocation, useNavigation } from 'react-router';
+import { NoEntryIllustration } from '../brand/illustrations/no-entry.tsx';
 import { Logo } from '../brand/logo.tsx';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
 import { paths } from '../paths.ts';
 import { rememberProject } from '../project/selected-project.ts';
 import { projectOfScreen, requireSession, type ShellData } from '../session.ts';
 import { IconButton } from '../ui/button.tsx';
-import { ErrorPanel } from '../ui/error-panel.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { PageHeader } from '../ui/page-header.tsx';
 import { ToastArea } from '../ui/toast.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Navigation } from './navigation.tsx';
@@ -59,12 +61,25 @@ export function Component() {
 }
 
 function Page({ project, unknownProject }: Pick<LoaderData, 'project' | 'unknownProject'>) {
-  if (unknownProject) return <ErrorPanel message="This project does not exist, or you are not a member of it." />;
+  if (unknownProject) return <UnknownProject />;
   if (!project) return <Outlet />;
   return (
     <LiveTunnelsProvider key={project.id} projectId={project.id}>
       <Outlet />
     </LiveTunnelsProvider>
+  );
+}
+
+function UnknownProject() {
+  return (
+    <>
+      <PageHeader title="No such project" />
+      <EmptyState
+        title="This project does not exist, or you are not a member of it."
+        text="Choose one of your projects above, or ask a member of this one to invite you."
+        illustration={<NoEntryIllustration />}
+      />
+    </>
   );
 }
 
@@ -85,7 +100,7 @@ function TopBar({ user, projects, project }: ShellData) {
           onClick={() => setOpen(!open)}
           className="lg:hidden"
         />
-        <Link to={paths.home()} aria-label="Underpass home" className="rounded-sm max-sm:hidden">
+        <Link to={paths.home()} aria-label="Underpass home" className="flex rounded-sm max-sm:hidden">
           <Logo />
         </Link>
         <span aria-hidden="true" className="h-5 w-px rotate-12 bg-edge max-sm:hidden" />

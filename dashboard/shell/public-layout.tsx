@@ -8,7 +8,7 @@ export function Component() {
     <div className="flex min-h-dvh flex-col">
       <header className="bg-bar text-ink scheme-dark">
         <div className="mx-auto flex h-14 max-w-6xl items-center px-4 sm:px-6">
-          <Link to={paths.home()} aria-label="Underpass home" className="rounded-sm">
+          <Link to={paths.home()} aria-label="Underpass home" className="flex rounded-sm">
             <Logo />
           </Link>
         </div>

@@ -19,6 +19,8 @@ export interface Column<Row> {
   readonly align?: 'end';
   /** The header is read, not seen. */
   readonly hideHeader?: boolean;
+  /** Left out of the cards on a phone. */
+  readonly wideOnly?: boolean;
 }
 
 export interface DataTableProps<Row> {
@@ -208,6 +210,7 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
           className={clsx(
             'min-w-0 wrap-anywhere max-sm:flex max-sm:gap-3 max-sm:py-0.5',
             column.align === 'end' && 'sm:text-right',
+            column.wideOnly && 'max-sm:hidden',
           )}
         >
           {index > 0 && (

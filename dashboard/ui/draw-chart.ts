@@ -45,12 +45,24 @@ function optionsOf(place: HTMLElement, chart: ChartData): uPlot.Options {
     cursor: { points: { size: 7 }, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, size: 32 },
+      { ...axis, size: 32, space: 72, values: (_plot, values) => values.map(timeFormat(chart.times)) },
       { ...axis, size: AXIS_WIDTH, values: (_plot, values) => values.map(chart.format) },
     ],
     series: [{}, ...chart.series.map((series) => seriesOf(place, series))],
     plugins: [readout(chart)],
   };
+}
+
+const DAY_SECONDS = 86_400;
+
+/** The time of day, or the day where the chart spans several. */
+function timeFormat(times: readonly number[]): (seconds: number) => string {
+  const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
+  const format = new Intl.DateTimeFormat(
+    'en-US',
+    span > 2 * DAY_SECONDS ? { month: 'short', day: 'numeric' } : { hour: 'numeric', minute: '2-digit' },
+  );
+  return (seconds) => format.format(seconds * 1000);
 }
 
 function seriesOf(place: HTMLElement, { label, tone }: ChartData['series'][number]): uPlot.Series {

@@ -1,5 +1,6 @@
 // What is shown where something could not be loaded (spec 2, Generic error panel).
-import { TriangleAlert } from 'lucide-react';
+import { text } from '@underpass/rules/text.ts';
+import { WentWrongIllustration } from '../brand/illustrations/went-wrong.tsx';
 import { Button } from './button.tsx';
 
 export interface ErrorPanelProps {
@@ -11,15 +12,15 @@ export interface ErrorPanelProps {
 
 export function ErrorPanel({ message, onRetry, busy = false }: ErrorPanelProps) {
   return (
-    <div role="alert" className="flex flex-col items-center gap-4 rounded-lg border bg-surface px-6 py-12 text-center">
-      <TriangleAlert aria-hidden="true" className="size-8 text-danger" />
+    <div role="alert" className="flex flex-col items-center gap-4 rounded-lg border bg-surface px-6 py-10 text-center">
+      <WentWrongIllustration />
       <div className="grid gap-1">
-        <h2 className="text-lg font-bold">Something went wrong.</h2>
-        <p className="max-w-lg text-base wrap-anywhere text-ink-soft">{message || 'Please try again.'}</p>
+        <h2 className="text-lg font-bold">{text.error.title}</h2>
+        <p className="max-w-lg text-base wrap-anywhere text-ink-soft">{message || text.error.fallback}</p>
       </div>
       {onRetry && (
         <Button onClick={onRetry} busy={busy}>
-          Try Again
+          {text.error.retry}
         </Button>
       )}
     </div>

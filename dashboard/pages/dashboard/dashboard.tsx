@@ -7,6 +7,7 @@ import { type Tip, tips } from '@underpass/rules/tips.ts';
 import { ArrowUpRight, Plus } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
 import { listDomains } from '../../api/domains.ts';
+import { later } from '../../api/later.ts';
 import { listTunnels } from '../../api/tunnels.ts';
 import { useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam, paths } from '../../paths.ts';
@@ -20,7 +21,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const project = params.projectID!;
-  return { lists: Promise.all([listTunnels(project, request.signal), listDomains(project, request.signal)]) };
+  return { lists: later(Promise.all([listTunnels(project, request.signal), listDomains(project, request.signal)])) };
 }
 
 type Lists = Awaited<ReturnType<typeof loader>['lists']>;

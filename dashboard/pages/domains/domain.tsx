@@ -3,6 +3,7 @@ import type { Domain } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { type LoaderFunctionArgs, useLoaderData, useParams } from 'react-router';
 import { getDomain } from '../../api/domains.ts';
+import { later } from '../../api/later.ts';
 import { useProject } from '../../session.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -12,7 +13,7 @@ import { VerificationCard } from './verification-card.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { domain: getDomain(params.projectID!, params.name!, request.signal) };
+  return { domain: later(getDomain(params.projectID!, params.name!, request.signal)) };
 }
 
 export function Component() {

@@ -7,6 +7,7 @@ import { ChevronRight, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { listDomains } from '../../api/domains.ts';
+import { later } from '../../api/later.ts';
 import { NoDomainsIllustration } from '../../brand/illustrations/no-domains.tsx';
 import { useProject } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
@@ -19,7 +20,7 @@ import { AddDomainDialog } from './add-domain-dialog.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { domains: listDomains(params.projectID!, request.signal) };
+  return { domains: later(listDomains(params.projectID!, request.signal)) };
 }
 
 export function Component() {
@@ -91,6 +92,7 @@ const columns: readonly Column<Domain>[] = [
     header: 'Details',
     width: '3.5rem',
     align: 'end',
+    wideOnly: true,
     cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
   },
 ];

@@ -5,6 +5,7 @@ import { RefreshCw } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
 import { getDomain } from '../../api/domains.ts';
 import { ApiError } from '../../api/error.ts';
+import { later } from '../../api/later.ts';
 import { getTunnel } from '../../api/tunnels.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -26,7 +27,7 @@ interface Loaded {
 }
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { loaded: load(params.projectID!, params.tunnel!, params.name!, request.signal) };
+  return { loaded: later(load(params.projectID!, params.tunnel!, params.name!, request.signal)) };
 }
 
 async function load(project: string, tunnelName: string, name: string, signal: AbortSignal): Promise<Loaded> {

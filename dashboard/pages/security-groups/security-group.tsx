@@ -7,6 +7,7 @@ import { Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { type ActionFunctionArgs, type LoaderFunctionArgs, redirect, useFetcher, useLoaderData, useParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
+import { later } from '../../api/later.ts';
 import { deleteSecurityGroup, getSecurityGroup, updateSecurityGroup } from '../../api/security-groups.ts';
 import { paths } from '../../paths.ts';
 import { useProject } from '../../session.ts';
@@ -20,7 +21,7 @@ import { toast } from '../../ui/toast.tsx';
 import { AllowListForm } from './allow-list-form.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { group: getSecurityGroup(params.projectID!, params.securityGroup!, request.signal) };
+  return { group: later(getSecurityGroup(params.projectID!, params.securityGroup!, request.signal)) };
 }
 
 export type ActionResult = { readonly ok: true } | { readonly ok: false; readonly message: string };

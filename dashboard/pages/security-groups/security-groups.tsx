@@ -5,6 +5,7 @@ import { text } from '@underpass/rules/text.ts';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { listSecurityGroups } from '../../api/security-groups.ts';
 import { NoSecurityGroupsIllustration } from '../../brand/illustrations/no-security-groups.tsx';
 import { useProject } from '../../session.ts';
@@ -17,7 +18,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { NewSecurityGroupPanel } from './new-security-group-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { groups: listSecurityGroups(params.projectID!, request.signal) };
+  return { groups: later(listSecurityGroups(params.projectID!, request.signal)) };
 }
 
 export function Component() {

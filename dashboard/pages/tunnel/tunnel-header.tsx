@@ -43,7 +43,7 @@ export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
 function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
   const { label, description } = tunnelTypeLabels[tunnel.type];
   return (
-    <ul className="flex flex-wrap gap-x-2 [&>li:not(:first-child)]:before:mr-2 [&>li:not(:first-child)]:before:text-ink-faint [&>li:not(:first-child)]:before:content-['·']">
+    <ul className="flex flex-wrap gap-x-2 [&>li:not(:last-child)]:after:ml-2 [&>li:not(:last-child)]:after:text-ink-faint [&>li:not(:last-child)]:after:content-['·']">
       <li>{tunnel.regionDescription || tunnel.region}</li>
       {tunnel.proxyProtocol !== '' && <li>Proxy protocol {tunnel.proxyProtocol}</li>}
       <li>

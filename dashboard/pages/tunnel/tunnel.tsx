@@ -2,6 +2,7 @@
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel-status.ts';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
+import { later } from '../../api/later.ts';
 import { getTunnel } from '../../api/tunnels.ts';
 import { useLiveTunnel } from '../../live/live-tunnels.tsx';
 import { paths } from '../../paths.ts';
@@ -20,7 +21,7 @@ import { TunnelMetrics } from './tunnel-metrics.tsx';
 import { TunnelSkeleton } from './tunnel-skeleton.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { tunnel: getTunnel(params.projectID!, params.name!, request.signal) };
+  return { tunnel: later(getTunnel(params.projectID!, params.name!, request.signal)) };
 }
 
 export function Component() {

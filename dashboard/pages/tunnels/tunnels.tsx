@@ -6,6 +6,7 @@ import { text } from '@underpass/rules/text.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { ChevronRight, Plus } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { later } from '../../api/later.ts';
 import { listTunnels } from '../../api/tunnels.ts';
 import { NoTunnelsIllustration } from '../../brand/illustrations/no-tunnels.tsx';
 import { useLiveTunnels } from '../../live/live-tunnels.tsx';
@@ -20,7 +21,7 @@ import { NewTunnelPanel } from './new-tunnel-panel.tsx';
 import { StatusBadge } from './status-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { tunnels: listTunnels(params.projectID!, request.signal) };
+  return { tunnels: later(listTunnels(params.projectID!, request.signal)) };
 }
 
 export function Component() {
@@ -114,6 +115,7 @@ const columns: readonly Column<Tunnel>[] = [
     header: 'Details',
     width: '3.5rem',
     align: 'end',
+    wideOnly: true,
     cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
   },
 ];
