@@ -4,11 +4,13 @@ import { addAccountCommands } from './command/account.ts';
 import { addCarryCommands } from './command/carry.ts';
 import { addCompletionCommands } from './command/completion.ts';
 import { addConnectCommand } from './command/connect.ts';
+import { addDoctorCommand } from './command/doctor.ts';
 import { addDomainCommands } from './command/domains.ts';
 import { addGroupCommands } from './command/groups.ts';
 import { addConfigCommands } from './command/run-config.ts';
 import { addServiceCommands } from './command/service.ts';
 import { addTunnelCommands } from './command/tunnels.ts';
+import { addUpdateCommand } from './command/update.ts';
 import type { Shell } from './command-line.ts';
 import { ClientError, exitCodes } from './error.ts';
 import type { Io } from './io.ts';
@@ -62,7 +64,9 @@ const groups = [
   addTunnelCommands,
   addDomainCommands,
   addGroupCommands,
+  addDoctorCommand,
   addServiceCommands,
+  addUpdateCommand,
   addCompletionCommands,
 ];
 

@@ -1,0 +1,240 @@
+// doctor: what stands between this machine and a working tunnel, line by line, each ok or with what to do.
+import { randomBytes } from 'node:crypto';
+import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
+import { type Command, Option } from 'commander';
+import { openProject, serverOf } from '../account.ts';
+import { request } from '../api.ts';
+import { dialEdge } from '../carry/dial.ts';
+import { CarryError, problems } from '../carry/problem.ts';
+import { chooseProxy } from '../carry/proxy.ts';
+import { parseRegionUrl } from '../carry/region-url.ts';
+import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { planUpstreams } from '../connect-inputs.ts';
+import { readCredentials } from '../credentials.ts';
+import { type Finding, ok, problem, renderFinding, skipped, warning } from '../doctor/finding.ts';
+import { checkPath } from '../doctor/path.ts';
+import { checkUpstream, type UpstreamTarget } from '../doctor/upstream.ts';
+import { ClientError } from '../error.ts';
+import type { Io } from '../io.ts';
+import { type PlanUpstreams, parseTunnelUrl } from '../plan.ts';
+import { readPlan } from '../planned.ts';
+import { newestRelease } from '../release.ts';
+import { readToken } from '../token.ts';
+import { version } from '../version.ts';
+import { fetchTunnel } from './tunnels.ts';
+
+interface DoctorFlags extends CommonFlags {
+  readonly url?: string;
+  readonly type?: 'http' | 'ingress';
+  readonly tokenFile?: string;
+  readonly upstream?: readonly string[];
+  readonly proxyProtocol?: 'off' | 'v1' | 'v2';
+  readonly ca?: string;
+  readonly upstreamCa?: string;
+  readonly upstreamInsecure?: boolean;
+}
+
+/** What is known of the tunnel to examine; fields that nobody gave are missing. */
+interface Patient {
+  readonly name?: string;
+  readonly url?: string;
+  readonly token?: string;
+  readonly host: string;
+  readonly upstreams?: PlanUpstreams;
+  readonly proxyProtocol: ProxyProtocol;
+}
+
+export function addDoctorCommand(program: Command, shell: Shell): void {
+  withProject(
+    describe(
+      program.command('doctor [tunnel]'),
+      'Find out what is wrong: DNS, TCP, TLS, proxy, clock, token, version, upstream.',
+      [
+        'underpass doctor',
+        'underpass doctor shop --upstream http://127.0.0.1:8080',
+        'underpass doctor --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
+      ],
+    ),
+  )
+    .option('--url <url>', 'URL of the tunnel, instead of its name')
+    .addOption(new Option('--type <type>', 'with --url: type of the tunnel').choices(['http', 'ingress']).default('http'))
+    .option('--token-file <file>', 'with --url: file that holds the token')
+    .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
+    .addOption(new Option('--proxy-protocol <version>', 'with --url: what the tunnel is set to').choices(['off', 'v1', 'v2']))
+    .option('--ca <file>', 'CA certificates (PEM) that may vouch for the region')
+    .option('--upstream-ca <file>', 'CA certificates (PEM) that https upstreams are checked against')
+    .option('--upstream-insecure', 'do not check certificates of https upstreams')
+    .action((name: string | undefined, flags: DoctorFlags) => doctor(shell, name, flags));
+}
+
+async function doctor(shell: Shell, name: string | undefined, flags: DoctorFlags): Promise<void> {
+  const output = outputOf(shell, flags);
+  const findings: Finding[] = [];
+  const tell = (found: readonly Finding[]) => {
+    findings.push(...found);
+    if (!output.json) for (const finding of found) shell.io.stdout.write(`${renderFinding(finding)}\n`);
+  };
+  const needsServer = name !== undefined || flags.url === undefined;
+  if (needsServer) await examineServer(shell.io, flags, tell);
+  const patient = await admit(shell, name, flags, tell);
+  if (patient !== undefined) await examineTunnel(shell, patient, flags, tell);
+  const sick = findings.filter(({ state }) => state === 'problem').length;
+  if (output.json) output.result({ findings, problems: sick }, '');
+  if (sick > 0) throw new ClientError('doctor-found-problems', sick === 1 ? '1 problem' : `${sick} problems`);
+}
+
+type Tell = (findings: readonly Finding[]) => void;
+
+async function examineServer(io: Io, flags: DoctorFlags, tell: Tell): Promise<void> {
+  const origin = await serverOf(io, flags);
+  const url = new URL(origin);
+  const tls = url.protocol === 'https:';
+  const port = url.port === '' ? (tls ? 443 : 80) : Number(url.port);
+  const path = await checkPath(io, { what: 'server', host: url.hostname, port, tls, pin: null, caPem: undefined });
+  tell(path);
+  if (path.some(({ state }) => state === 'problem')) return;
+  tell([await checkClock(io, origin), await checkVersion(io, origin)]);
+}
+
+/** Certificates and signatures tolerate a minute; beyond that things fail in odd ways. */
+const maxSkewMs = 60_000;
+
+async function checkClock(io: Io, origin: string): Promise<Finding> {
+  try {
+    const before = io.now();
+    const response = await request(io, `${origin}/healthz`, { method: 'GET' });
+    const theirs = Date.parse(response.headers.get('date') ?? '');
+    if (Number.isNaN(theirs)) return skipped('clock', `${origin} does not tell the time`);
+    const skewMs = Math.round((before + io.now()) / 2 - theirs);
+    const seconds = Math.round(Math.abs(skewMs) / 1000);
+    if (Math.abs(skewMs) <= maxSkewMs) return ok('clock', `within ${Math.max(1, seconds)} s of the server`);
+    const detail = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the server`;
+    return problem('clock', detail, 'Set the clock of this machine, e.g. "sudo timedatectl set-ntp true".');
+  } catch (error) {
+    return problem('clock', (error as Error).message, 'Check --server.');
+  }
+}
+
+async function checkVersion(io: Io, origin: string): Promise<Finding> {
+  try {
+    const newest = await newestRelease(io, origin);
+    if (newest === undefined || newest.version === version) return ok('version', `${version} is the newest`);
+    return warning('version', `this is ${version}, the newest is ${newest.version}`, 'Run "underpass update".');
+  } catch (error) {
+    return skipped('version', `this is ${version}; ${(error as Error).message}`);
+  }
+}
+
+async function admit(shell: Shell, name: string | undefined, flags: DoctorFlags, tell: Tell): Promise<Patient | undefined> {
+  const given = flags.upstream;
+  try {
+    if (flags.url !== undefined) return await fromFlags(shell, flags);
+    if (name === undefined && !(await isSignedIn(shell.io, flags)))
+      return void tell([skipped('sign-in', 'not signed in, and no --url given')]);
+    const account = await openProject(shell.io, flags);
+    tell([ok('sign-in', `project ${account.project.name}, ${account.project.role}`)]);
+    if (name === undefined) return undefined;
+    return fromTunnel(await fetchTunnel(account, name), given);
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    tell([problem(flags.url === undefined ? 'sign-in' : 'token', error.message || error.code, error.fix)]);
+    return undefined;
+  }
+}
+
+async function isSignedIn(io: Io, flags: DoctorFlags): Promise<boolean> {
+  if (io.env.UNDERPASS_API_TOKEN) return true;
+  return (await readCredentials(io)).servers[await serverOf(io, flags)] !== undefined;
+}
+
+function fromTunnel(tunnel: Tunnel, texts: readonly string[] | undefined): Patient {
+  const { name, url, proxyProtocol, token, type, ingressDomains } = tunnel;
+  const host = ingressDomains[0]?.name ?? 'localhost';
+  const known = { name, url, proxyProtocol, host, ...(token === undefined ? {} : { token }) };
+  return texts === undefined ? known : { ...known, upstreams: planUpstreams(type, texts) };
+}
+
+async function fromFlags(shell: Shell, flags: DoctorFlags): Promise<Patient> {
+  const url = parseTunnelUrl(flags.url ?? '');
+  if (!url.ok) throw new ClientError('usage', url.message);
+  const proxyProtocol = flags.proxyProtocol === undefined || flags.proxyProtocol === 'off' ? '' : flags.proxyProtocol;
+  const upstreams = flags.upstream === undefined ? {} : { upstreams: planUpstreams(flags.type ?? 'http', flags.upstream) };
+  const hasToken = flags.tokenFile !== undefined || Boolean(shell.io.env.UNDERPASS_TOKEN);
+  const token = hasToken ? { token: await readToken(shell.io, flags.tokenFile, outputOf(shell, flags)) } : {};
+  return { url: url.value, host: 'localhost', proxyProtocol, ...upstreams, ...token };
+}
+
+async function examineTunnel(shell: Shell, patient: Patient, flags: DoctorFlags, tell: Tell): Promise<void> {
+  const { caPem, upstreamCaPem } = await readPems(shell, flags);
+  if (patient.url !== undefined) {
+    const region = parseRegionUrl(patient.url);
+    const path = await checkPath(shell.io, {
+      what: 'region',
+      host: region.host,
+      port: region.port,
+      tls: true,
+      pin: region.pin,
+      caPem,
+    });
+    tell(path);
+    const open = path.every(({ state }) => state !== 'problem');
+    if (open) tell([await checkToken(shell.io, patient, caPem)]);
+  }
+  const expected = {
+    proxyProtocol: patient.proxyProtocol,
+    tunnel: patient.name,
+    caPem: upstreamCaPem,
+    insecure: flags.upstreamInsecure === true,
+  };
+  for (const target of targetsOf(patient)) tell(await checkUpstream(target, expected));
+  if (patient.upstreams === undefined) tell([skipped('upstream', 'give it with --upstream to have it checked')]);
+}
+
+async function readPems(shell: Shell, flags: DoctorFlags) {
+  const files = {
+    ...(flags.ca === undefined ? {} : { caFile: flags.ca }),
+    ...(flags.upstreamCa === undefined ? {} : { upstreamCaFile: flags.upstreamCa }),
+  };
+  const upstreams = { type: 'http', list: [] } as const;
+  const plan = {
+    name: 'doctor',
+    url: '',
+    token: { kind: 'value', token: '' } as const,
+    upstreams,
+    upstreamInsecure: false,
+    ...files,
+  };
+  return readPlan(shell.io, plan, outputOf(shell, flags));
+}
+
+async function checkToken(io: Io, { url = '', token }: Patient, caPem: string | undefined): Promise<Finding> {
+  if (token === undefined) return skipped('token', 'none given, or your role may not read it');
+  const region = parseRegionUrl(url);
+  const proxy = chooseProxy(io.env, region.host, region.port);
+  const clientId = randomBytes(16).toString('hex');
+  const signal = new AbortController().signal;
+  try {
+    const { socket, edge } = await dialEdge({
+      region,
+      proxy,
+      token,
+      clientId,
+      software: `underpass/${version}`,
+      caPem,
+      turn: 0,
+      signal,
+    });
+    socket.destroy();
+    return ok('token', `${edge ?? region.host} takes it`);
+  } catch (error) {
+    if (!(error instanceof CarryError)) throw error;
+    const { title, fix } = problems[error.problem.code];
+    return problem('token', `${title}: ${error.problem.detail}`, fix);
+  }
+}
+
+function targetsOf({ upstreams, host }: Patient): readonly UpstreamTarget[] {
+  if (upstreams === undefined) return [];
+  if (upstreams.type === 'ingress') return upstreams.list.map(({ port, upstream }) => ({ upstream, host, port }));
+  return upstreams.list.map(({ domain, upstream }) => ({ upstream, host: domain ?? host, port: null }));
+}

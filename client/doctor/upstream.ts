@@ -1,0 +1,114 @@
+// The upstream as the tunnel will meet it: reachable, answering, and of one mind with the tunnel about the PROXY protocol.
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { ProxyProtocol } from '@underpass/rules/entity.ts';
+import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import { lookUpForSocket } from '../carry/lookup.ts';
+import { type Finding, ok, problem, warning } from './finding.ts';
+import { settled } from './settled.ts';
+
+export interface UpstreamTarget {
+  readonly upstream: Upstream;
+  /** What a visitor would ask for. */
+  readonly host: string;
+  /** For tcp: 443 speaks TLS, 80 HTTP. */
+  readonly port: 80 | 443 | null;
+}
+
+export interface UpstreamExpectation {
+  readonly proxyProtocol: ProxyProtocol;
+  /** For the fix. */
+  readonly tunnel: string | undefined;
+  readonly caPem: string | undefined;
+  readonly insecure: boolean;
+}
+
+/** Headers of a connection that speaks for nobody: receivers take them and use the socket's own address. */
+export const proxyHeaders: Readonly<Record<ProxyProtocol, Buffer>> = {
+  '': Buffer.alloc(0),
+  v1: Buffer.from('PROXY UNKNOWN\r\n'),
+  // 12 bytes of signature, version 2 LOCAL, AF_UNSPEC, length 0.
+  v2: Buffer.from('0d0a0d0a000d0a515549540a20000000', 'hex'),
+};
+
+export async function checkUpstream(target: UpstreamTarget, expected: UpstreamExpectation): Promise<readonly Finding[]> {
+  const place = formatUpstream(target.upstream);
+  const failure = await reach(target.upstream);
+  if (failure !== null) {
+    return [problem('upstream', `${place}: ${failure}`, 'Start the service there, or correct --upstream.')];
+  }
+  const reachable = ok('upstream', `${place} takes connections`);
+  return [reachable, await checkProxyProtocol(target, place, expected)];
+}
+
+async function reach({ host, port }: Upstream): Promise<string | null> {
+  const socket = connectTcp({ host, port, lookup: lookUpForSocket });
+  const failure = await settled(socket, 'connect');
+  socket.destroy();
+  return failure;
+}
+
+async function checkProxyProtocol(target: UpstreamTarget, place: string, expected: UpstreamExpectation): Promise<Finding> {
+  const check = 'upstream PROXY protocol';
+  const asked = expected.proxyProtocol;
+  const name = asked || 'none';
+  if (await answers(target, proxyHeaders[asked], expected))
+    return ok(check, `${place} answers as the tunnel will speak to it (${name})`);
+  const others = (['', 'v2', 'v1'] as const).filter((version) => version !== asked);
+  for (const other of others) {
+    if (!(await answers(target, proxyHeaders[other], expected))) continue;
+    const wants = other === '' ? 'does not understand the PROXY protocol' : `expects PROXY protocol ${other}`;
+    const fix = `Change the upstream, or run "underpass tunnels update ${expected.tunnel ?? 'TUNNEL'} --proxy-protocol ${other || 'off'}".`;
+    return problem(check, `${place} ${wants}, and the tunnel sends ${name}`, fix);
+  }
+  return warning(
+    check,
+    `${place} takes connections but answers nothing that can be read`,
+    'Check what listens there, and the certificate with --upstream-ca.',
+  );
+}
+
+const answerTimeoutMs = 5_000;
+
+/** HTTP: any status but 400, which is what a server says to bytes it cannot read. TLS: a finished handshake. */
+async function answers(target: UpstreamTarget, preface: Buffer, expected: UpstreamExpectation): Promise<boolean> {
+  const socket = connectTcp({ host: target.upstream.host, port: target.upstream.port, lookup: lookUpForSocket });
+  if ((await settled(socket, 'connect')) !== null) return false;
+  try {
+    if (preface.length > 0) socket.write(preface);
+    if (target.upstream.scheme === 'https') return await httpAnswers(await securely(socket, target, expected), target.host);
+    if (target.port === 443) return (await securely(socket, target, { ...expected, insecure: true })) !== null;
+    return await httpAnswers(socket, target.host);
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function securely(
+  socket: Socket,
+  target: UpstreamTarget,
+  { caPem, insecure }: UpstreamExpectation,
+): Promise<Socket | null> {
+  const servername = target.upstream.scheme === 'https' ? target.upstream.host : target.host;
+  const name = /^[\d.]+$|:/.test(servername) ? {} : { servername };
+  const tls = connectTls({ socket, host: servername, ...name, rejectUnauthorized: !insecure, ...(caPem ? { ca: caPem } : {}) });
+  return (await settled(tls, 'secureConnect')) === null ? tls : null;
+}
+
+function httpAnswers(socket: Socket | null, host: string): Promise<boolean> {
+  if (socket === null) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    let head = '';
+    const timer = setTimeout(() => resolve(false), answerTimeoutMs);
+    const settle = () => {
+      clearTimeout(timer);
+      resolve(/^HTTP\/1\.[01] (?!400)\d{3}/.test(head));
+    };
+    socket.on('data', (chunk) => {
+      head += chunk.toString('latin1');
+      if (head.length >= 12) settle();
+    });
+    socket.on('error', settle).on('close', settle);
+    socket.write(`HEAD / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nUser-Agent: underpass-doctor\r\n\r\n`);
+  });
+}
