@@ -11,6 +11,11 @@ export type Cidr = { readonly address: Address; readonly prefix: number };
 /** The longest text of an address: eight groups with an IPv4 tail; longer input is not looked at. */
 const addressMaxChars = 45;
 const mappedPrefixBits = 96;
+const colon = 58;
+const dot = 46;
+/** What scanGroups answers besides a position. */
+const noGap = -1;
+const malformed = -2;
 
 /** The 32 bits as an unsigned number, or -1. Allocates nothing: allow-lists call it per connection. */
 export function parseIpv4(text: string): number {
@@ -21,7 +26,7 @@ export function parseIpv4(text: string): number {
   let dots = 0;
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i);
-    if (code === 46) {
+    if (code === dot) {
       if (octet < 0 || ++dots > 3) return -1;
       word = word * 256 + octet;
       octet = -1;
@@ -36,16 +41,15 @@ export function parseIpv4(text: string): number {
 /** The eight groups, or null. `::` stands for one zero group or more. */
 export function parseIpv6(text: string): number[] | null {
   if (text.length < 2 || text.length > addressMaxChars) return null;
-  const gap = text.indexOf('::');
-  if (gap < 0) {
-    const groups = parseGroups(text, true);
-    return groups?.length === 8 ? groups : null;
-  }
-  const head = gap === 0 ? [] : parseGroups(text.slice(0, gap), false);
-  const rest = text.slice(gap + 2);
-  const tail = rest === '' ? [] : parseGroups(rest, true);
-  if (head === null || tail === null || head.length + tail.length > 7) return null;
-  return [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail];
+  const groups: number[] = [];
+  const gap = scanGroups(text, groups);
+  if (gap === malformed) return null;
+  if (gap === noGap) return groups.length === 8 ? groups : null;
+  if (groups.length > 7) return null;
+  const tail = groups.splice(gap);
+  while (groups.length < 8 - tail.length) groups.push(0);
+  for (const group of tail) groups.push(group);
+  return groups;
 }
 
 export function parseAddress(text: string): Address | null {
@@ -112,17 +116,50 @@ function maskGroup(group: number, bits: number): number {
   return bits <= 0 ? 0 : group & (0xffff << (16 - bits));
 }
 
-function parseGroups(text: string, mayEndInIpv4: boolean): number[] | null {
-  const parts = text.split(':');
-  const last = parts.at(-1)!;
-  const groups: number[] = [];
-  for (const part of mayEndInIpv4 && last.includes('.') ? parts.slice(0, -1) : parts) {
-    if (!/^[0-9a-f]{1,4}$/i.test(part)) return null;
-    groups.push(Number.parseInt(part, 16));
+/** Appends the groups that are written; answers where among them `::` stands, `noGap` or `malformed`. One pass. */
+function scanGroups(text: string, groups: number[]): number {
+  let gap = text.startsWith('::') ? 0 : noGap;
+  let at = gap === 0 ? 2 : 0;
+  while (at < text.length) {
+    const end = endOfDigits(text, at);
+    if (text.charCodeAt(end) === dot) return appendIpv4(text.slice(at), groups) ? gap : malformed;
+    if (end === at || end - at > 4 || groups.length === 8) return malformed;
+    groups.push(hexValue(text, at, end));
+    if (end === text.length) return gap;
+    at = end + 1;
+    if (text.charCodeAt(end) !== colon || at === text.length) return malformed;
+    if (text.charCodeAt(at) !== colon) continue;
+    if (gap !== noGap) return malformed;
+    gap = groups.length;
+    at++;
   }
-  if (groups.length === parts.length) return groups;
-  const word = parseIpv4(last);
-  return word < 0 ? null : [...groups, Math.floor(word / 0x10000), word % 0x10000];
+  return gap;
+}
+
+function endOfDigits(text: string, start: number): number {
+  let end = start;
+  while (isHexDigit(text.charCodeAt(end))) end++;
+  return end;
+}
+
+function hexValue(text: string, start: number, end: number): number {
+  let value = 0;
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at);
+    // Bit 32 makes a letter lower case; 'a' is 97.
+    value = value * 16 + (code <= 57 ? code - 48 : (code | 32) - 87);
+  }
+  return value;
+}
+
+function isHexDigit(code: number): boolean {
+  return (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
+}
+
+function appendIpv4(text: string, groups: number[]): boolean {
+  const word = parseIpv4(text);
+  if (word >= 0) groups.push(Math.floor(word / 0x10000), word % 0x10000);
+  return word >= 0;
 }
 
 function formatIpv4(word: number): string {
