@@ -2,7 +2,7 @@
 
 import type { FeedTunnelReport, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { feedVersion } from '@underpass/wire/feed.ts';
-import type { EdgeReport } from './edge-view.ts';
+import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import type { RegionState } from './region-state.ts';
 
 /** What carries the messages: wire/feed-stream.ts over whatever Duplex the edge came by. */
@@ -18,7 +18,6 @@ const maxReportedTunnels = 1_000_000;
 
 export interface EdgeSession {
   readonly edgeId: () => string | undefined;
-  readonly hopAddress: () => string | undefined;
   readonly ackedSeq: () => number;
   readonly heardAtMs: () => number;
   readonly receive: (message: FromEdge) => void;
@@ -34,6 +33,8 @@ export interface EdgeSessionDeps {
   readonly now: () => number;
   readonly onHello: (edgeId: string) => void;
   readonly onAck: (seq: number) => void;
+  /** It lives: after its hello and with each answer to a ping. */
+  readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
   readonly onRefused: (why: string) => void;
 }
@@ -77,6 +78,7 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
     const missing = state.catchUp(held);
     for (const each of missing) channel.send(each);
     deps.onHello(message.edgeId);
+    deps.onHeard(aboutEdge(message));
     if (missing.length === 0 && held !== undefined) acknowledge(held);
   };
 
@@ -85,19 +87,19 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
     deps.onAck(acked);
   };
 
-  const report = (message: Extract<FromEdge, { type: 'report' }>, from: Hello): void => {
+  const aboutEdge = ({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout => ({
+    edgeId,
+    region,
+    software: String(software).slice(0, 100),
+    connectedAtMs,
+    startedAtMs,
+    hopAddress,
+    acknowledged: acked === state.seq(),
+  });
+
+  const report = ({ atMs, tunnels }: Extract<FromEdge, { type: 'report' }>, from: Hello): void => {
     reports += 1;
-    const { edgeId, software, startedAtMs, hopAddress } = from;
-    const about = {
-      edgeId,
-      region,
-      software: String(software).slice(0, 100),
-      connectedAtMs,
-      startedAtMs,
-      hopAddress,
-      acknowledged: acked === state.seq(),
-    };
-    deps.onReport({ ...about, first: reports === 1, atMs: message.atMs, tunnels: message.tunnels });
+    deps.onReport({ about: aboutEdge(from), first: reports === 1, atMs, tunnels });
   };
 
   const problemOf = (message: FromEdge): string | undefined => {
@@ -115,11 +117,11 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
     else if (message.type === 'hello') welcome(message);
     else if (message.type === 'ack') acknowledge(message.seq);
     else if (message.type === 'report' && hello !== undefined) report(message, hello);
+    else if (message.type === 'pong' && hello !== undefined) deps.onHeard(aboutEdge(hello));
   };
 
   return {
     edgeId: () => hello?.edgeId,
-    hopAddress: () => hello?.hopAddress,
     ackedSeq: () => acked,
     heardAtMs: () => heardAtMs,
     receive,

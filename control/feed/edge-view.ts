@@ -7,8 +7,8 @@ import { type Baseline, isTraffic, trafficSince } from './core/counter.ts';
 import type { ReportedClients } from './core/presence.ts';
 import { addTraffic, createRateWindow, isQuiet, type Rates, type RateWindow, ratesOf, type Traffic } from './core/rate-window.ts';
 
-/** One report on its way from the replica that holds the edge's connection to all of them. */
-export interface EdgeReport {
+/** An edge about itself. */
+export interface EdgeAbout {
   readonly edgeId: string;
   readonly region: string;
   readonly software: string;
@@ -17,6 +17,11 @@ export interface EdgeReport {
   readonly hopAddress: string | undefined;
   /** It holds everything that it was sent. */
   readonly acknowledged: boolean;
+}
+
+/** One report on its way from the process that holds the edge's connection to all of them. */
+export interface EdgeReport {
+  readonly about: EdgeAbout;
   /** The first of its connection: it holds every counter above zero. */
   readonly first: boolean;
   readonly atMs: number;
@@ -38,9 +43,10 @@ export interface EdgeTunnel {
 export interface EdgeView {
   readonly edgeId: string;
   readonly region: string;
-  /** Newest report's account of the edge itself. */
-  readonly about: () => EdgeReport;
-  readonly receivedAtMs: () => number;
+  readonly about: () => EdgeAbout;
+  readonly heardAtMs: () => number;
+  /** It said something, if only that it lives. */
+  readonly hear: (about: EdgeAbout, nowMs: number) => void;
   /** Takes a report; answers with what passed since the last one, for every tunnel whose view changed. */
   readonly apply: (report: EdgeReport, nowMs: number) => ReadonlyMap<string, Traffic>;
   readonly tunnel: (tunnelId: string, nowMs: number) => EdgeTunnel | undefined;
@@ -54,17 +60,23 @@ const noTraffic: Traffic = { rxBytes: 0, txBytes: 0, connections: 0 };
 /** Most clients of one tunnel on one edge that are believed from a report. */
 const maxClients = 1_000;
 
-export function createEdgeView(first: EdgeReport, ourStartMs: number): EdgeView {
+export function createEdgeView(first: EdgeAbout, ourStartMs: number): EdgeView {
   const counts = new Map<string, TunnelCount>();
   let about = first;
-  let receivedAtMs = 0;
+  let heardAtMs = 0;
+  let lastReport = { atMs: 0, receivedAtMs: 0 };
+
+  const hear = (latest: EdgeAbout, nowMs: number): void => {
+    about = latest;
+    heardAtMs = nowMs;
+  };
 
   /** A first report may count what passed before we lived: only an edge younger than us is counted from zero. */
-  const startsFromZero = (report: EdgeReport): boolean => !report.first || (report.startedAtMs ?? 0) >= ourStartMs;
+  const startsFromZero = (report: EdgeReport): boolean => !report.first || (report.about.startedAtMs ?? 0) >= ourStartMs;
 
   const countOne = (report: EdgeReport, tunnel: FeedTunnelReport, nowMs: number): Traffic => {
     const { rxBytes, txBytes, connections } = tunnel;
-    const baseline = { rxBytes, txBytes, connections, startedAtMs: report.startedAtMs };
+    const baseline = { rxBytes, txBytes, connections, startedAtMs: report.about.startedAtMs };
     const known = counts.get(tunnel.tunnelId);
     const passed = known !== undefined || startsFromZero(report) ? trafficSince(known?.baseline, baseline) : noTraffic;
     const entry = known ?? { baseline, window: undefined, clients: [] };
@@ -79,8 +91,8 @@ export function createEdgeView(first: EdgeReport, ourStartMs: number): EdgeView 
   };
 
   const apply = (report: EdgeReport, nowMs: number): ReadonlyMap<string, Traffic> => {
-    about = report;
-    receivedAtMs = nowMs;
+    hear(report.about, nowMs);
+    lastReport = { atMs: report.atMs, receivedAtMs: nowMs };
     const touched = new Map<string, Traffic>();
     const named = new Set<string>();
     for (const tunnel of report.tunnels) {
@@ -101,14 +113,15 @@ export function createEdgeView(first: EdgeReport, ourStartMs: number): EdgeView 
     const entry = counts.get(tunnelId);
     if (entry === undefined) return undefined;
     const rates = entry.window === undefined ? { rx: 0, tx: 0, tcpConnectionRate: 0 } : ratesOf(entry.window, nowMs);
-    return { rates, reported: { edgeId: first.edgeId, atMs: about.atMs, receivedAtMs, clients: entry.clients } };
+    return { rates, reported: { edgeId: first.edgeId, ...lastReport, clients: entry.clients } };
   };
 
   return {
     edgeId: first.edgeId,
     region: first.region,
     about: () => about,
-    receivedAtMs: () => receivedAtMs,
+    heardAtMs: () => heardAtMs,
+    hear,
     apply,
     tunnel,
     tunnelIds: () => counts.keys(),

@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import type { Bus } from '../bus/bus.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
-import type { EdgeReport } from './edge-view.ts';
+import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import { createHistory } from './history.ts';
 import { createMinuteTally } from './minute-tally.ts';
 import type { FeedPort } from './port.ts';
@@ -90,7 +90,12 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     const passed = board.apply(report);
     for (const [tunnelId, traffic] of passed) tally.add(tunnelId, traffic, board.clients(tunnelId).length, clock());
     for (const part of cutReport(report, hubId)) publish('feed.report', { part });
-    publishPeers(report.region);
+  };
+
+  const onHeard = (about: EdgeAbout): void => {
+    board.hear(about);
+    publish('feed.edge', { about });
+    publishPeers(about.region);
   };
 
   const peersOf = (region: string): readonly FeedPeer[] =>
@@ -108,7 +113,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     const known = feeds.get(region);
     if (known !== undefined) return known;
     const onRefused = (name: string, why: string): void => log.warn({ region: name, why }, 'feed: an edge was refused');
-    const feed = createRegionFeed({ region, now: clock, onLive, onReport, onRefused });
+    const feed = createRegionFeed({ region, now: clock, onLive, onHeard, onReport, onRefused });
     feeds.set(region, feed);
     return feed;
   };
@@ -142,6 +147,10 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     'feed.live': ({ marks }: { marks: readonly LiveMark[] }) => {
       for (const feed of feeds.values()) feed.state.markLive(marks);
       board.touch(marks.map((mark) => mark.tunnelId));
+    },
+    'feed.edge': ({ about }: { about: EdgeAbout }) => {
+      board.hear(about);
+      publishPeers(about.region);
     },
     'feed.report': ({ part }: { part: unknown }) => {
       const report = joiner.take(part);

@@ -3,11 +3,11 @@
 
 import { connectedClients, type LiveClient, provenWithinMs } from './core/presence.ts';
 import { addRates, type Rates, type Traffic } from './core/rate-window.ts';
-import { createEdgeView, type EdgeReport, type EdgeView } from './edge-view.ts';
+import { createEdgeView, type EdgeAbout, type EdgeReport, type EdgeView } from './edge-view.ts';
 
 /** An edge that has been silent for so long is forgotten, with its part of the rates. */
 const edgeKeptMs = 600_000;
-/** Shown as down after this; reports come every few seconds. */
+/** Shown as down after this; every edge says something every few seconds. */
 const edgeHeardWithinMs = 30_000;
 
 export interface EdgeOnBoard {
@@ -27,6 +27,8 @@ type Listener = (tunnelIds: readonly string[]) => void;
 export interface PresenceBoard {
   /** Answers with what passed since the edge's last report. */
   readonly apply: (report: EdgeReport) => ReadonlyMap<string, Traffic>;
+  /** An edge lives, and this is what it says about itself. */
+  readonly hear: (about: EdgeAbout) => void;
   /** Undefined until an edge has reported for the tunnel. */
   readonly rates: (tunnelId: string) => Rates | undefined;
   readonly clients: (tunnelId: string) => readonly LiveClient[];
@@ -50,12 +52,16 @@ export function createPresenceBoard(now: () => number): PresenceBoard {
     for (const listener of listeners) listener(tunnelIds);
   };
 
-  const apply = (report: EdgeReport): ReadonlyMap<string, Traffic> => {
-    const key = `${report.region}/${report.edgeId}`;
-    const view = edges.get(key) ?? createEdgeView(report, startMs);
+  const viewOf = (about: EdgeAbout): EdgeView => {
+    const key = `${about.region}/${about.edgeId}`;
+    const view = edges.get(key) ?? createEdgeView(about, startMs);
     edges.set(key, view);
     silent.delete(key);
-    const passed = view.apply(report, now());
+    return view;
+  };
+
+  const apply = (report: EdgeReport): ReadonlyMap<string, Traffic> => {
+    const passed = viewOf(report.about).apply(report, now());
     touch([...passed.keys()]);
     return passed;
   };
@@ -76,14 +82,14 @@ export function createPresenceBoard(now: () => number): PresenceBoard {
 
   const describe = (edge: EdgeView): EdgeOnBoard => {
     const { software, hopAddress, connectedAtMs, acknowledged } = edge.about();
-    const heardAtMs = edge.receivedAtMs();
+    const heardAtMs = edge.heardAtMs();
     const up = now() - heardAtMs <= edgeHeardWithinMs;
     const { edgeId, region } = edge;
     return { edgeId, region, software, hopAddress, up, acknowledged, connectedAtMs, heardAtMs, clients: edge.clientCount() };
   };
 
   const sweepOne = (key: string, edge: EdgeView): void => {
-    const quietMs = now() - edge.receivedAtMs();
+    const quietMs = now() - edge.heardAtMs();
     if (quietMs > provenWithinMs && !silent.has(key)) {
       silent.add(key);
       touch([...edge.tunnelIds()]);
@@ -95,6 +101,7 @@ export function createPresenceBoard(now: () => number): PresenceBoard {
   };
 
   return {
+    hear: (about) => viewOf(about).hear(about, now()),
     apply,
     rates,
     clients,

@@ -2,7 +2,7 @@
 
 import type { ToEdge } from '@underpass/wire/feed.ts';
 import { createEdgeSession, type EdgeSession, type FeedChannel } from './edge-session.ts';
-import type { EdgeReport } from './edge-view.ts';
+import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import type { LiveMark, RegionState } from './region-state.ts';
 import { createRegionState } from './region-state.ts';
 
@@ -10,6 +10,7 @@ export interface RegionFeedDeps {
   readonly region: string;
   readonly now: () => number;
   readonly onLive: (marks: readonly LiveMark[]) => void;
+  readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
   readonly onRefused: (region: string, why: string) => void;
 }
@@ -78,6 +79,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
       now: deps.now,
       onHello: (edgeId) => endOthers(session, edgeId),
       onAck,
+      onHeard: deps.onHeard,
       onReport: deps.onReport,
       onRefused: (why) => deps.onRefused(deps.region, why),
     });

@@ -42,7 +42,7 @@ export function createReportJoiner(): ReportJoiner {
 
   const take = (message: unknown): EdgeReport | undefined => {
     if (!isPart(message)) return undefined;
-    const key = `${message.from}/${message.report.region}/${message.report.edgeId}`;
+    const key = `${message.from}/${message.report.about.region}/${message.report.about.edgeId}`;
     const parts = message.part === 0 ? [] : (unfinished.get(key) ?? []);
     if (parts.length !== message.part || parts.length >= maxParts) {
       unfinished.delete(key);
