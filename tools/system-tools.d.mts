@@ -13,8 +13,9 @@ export declare const systemTools: Record<
   | 'zsh'
   | 'curl'
   | 'openssl'
-  | 'git',
-  { package: string; why: string; folders?: () => string[] }
+  | 'git'
+  | 'helm',
+  { package: string; module?: string; why: string; folders?: () => string[] }
 >;
 export declare function findTool(name: string): string | undefined;
 export declare function missingTools(): string[];

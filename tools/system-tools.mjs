@@ -1,7 +1,8 @@
-// The programs that tests use from the system: where each is found, and the Debian package that brings it.
+// The programs that tests use from the system: where each is found, and what brings it: a Debian package, or Go's module.
 // Plain JavaScript: the setup reads it on whatever Node the machine has.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 export const systemTools = {
@@ -19,7 +20,9 @@ export const systemTools = {
   zsh: { package: 'zsh', why: 'shell completion' },
   curl: { package: 'curl', why: 'commands of the docs' },
   openssl: { package: 'openssl', why: 'TLS peers in tests' },
-  git: { package: 'git', why: 'the dead-code and secret checks' },
+  git: { package: 'git', why: 'lint by what git tracks' },
+  // Debian has no package of it; Go builds it where there is Go.
+  helm: { package: 'helm', module: 'helm.sh/helm/v3/cmd/helm@v3.16.4', why: 'the chart', folders: goFolders },
 };
 
 /** Full path of a tool, or undefined. Looks in the sbin folders too, which a user's PATH often lacks. */
@@ -35,13 +38,26 @@ export function missingTools() {
 
 /** Installs what is missing where apt-get can; answers what is still missing. */
 export function installTools(missing, log) {
+  installModules(missing, log);
   const apt = aptCommand();
-  if (missing.length === 0 || apt === undefined) return missing;
-  const packages = missing.map((name) => systemTools[name].package);
+  const packages = missing.filter((name) => systemTools[name].module === undefined).map((name) => systemTools[name].package);
+  if (packages.length === 0 || apt === undefined) return missingTools();
   log(`installing from Debian's packages: ${packages.join(' ')}`);
   run(apt, ['update', '-qq']);
   run(apt, ['install', '-y', '-qq', '--no-install-recommends', ...packages]);
   return missingTools();
+}
+
+function installModules(missing, log) {
+  const go = findTool('go');
+  const modules = missing.map((name) => systemTools[name].module).filter((module) => module !== undefined);
+  if (go === undefined || modules.length === 0) return;
+  log(`building with Go: ${modules.join(' ')}`);
+  for (const module of modules) run([go], ['install', module]);
+}
+
+function goFolders() {
+  return [process.env.GOBIN, join(process.env.GOPATH ?? join(homedir(), 'go'), 'bin')].filter((folder) => folder !== undefined);
 }
 
 function aptCommand() {
