@@ -13,6 +13,7 @@ export const paths = {
   activate: () => '/activate',
   noProject: () => '/no-project',
   download: () => '/download',
+  releases: () => '/download/releases',
   sessions: () => '/sessions',
   invitation: (token: string) => `/invitations/${seg(token)}`,
   logout: () => '/auth/logout',

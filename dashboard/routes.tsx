@@ -38,9 +38,11 @@ const projectPages: RouteObject[] = [
     path: 'projects/:projectID/security-groups/:securityGroup',
     lazy: () => import('./pages/security-groups/security-group.tsx'),
   },
+  { path: 'download', lazy: () => import('./pages/download/download.tsx') },
 ];
 
 const beyondTheSpec: RouteObject[] = [
+  { path: 'download/releases', lazy: () => import('./pages/download/releases.tsx') },
   { path: 'projects/:projectID/members', lazy: () => import('./pages/project/members.tsx') },
   { path: 'projects/:projectID/tokens', lazy: () => import('./pages/project/tokens.tsx') },
   { path: 'projects/:projectID/audit', lazy: () => import('./pages/project/audit.tsx') },

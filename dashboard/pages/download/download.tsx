@@ -1,0 +1,93 @@
+// The command line client: how to install it, and its files with their checksums (spec 2, Download page).
+import type { Release } from '@underpass/rules/resource.ts';
+import { useState } from 'react';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { getMeta, listReleases } from '../../api/public.ts';
+import { paths } from '../../paths.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { CommandLine } from '../../ui/command-line.tsx';
+import { Load } from '../../ui/load.tsx';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { guessSystem, type System, systems } from './platform.ts';
+import { FileTable, NoReleases } from './release-files.tsx';
+
+export async function loader({ request }: LoaderFunctionArgs) {
+  const releases = listReleases(request.signal);
+  return { meta: await getMeta(request.signal), releases };
+}
+
+export function Component() {
+  const { meta, releases } = useLoaderData<typeof loader>();
+  const [name, setName] = useState(() => guessSystem(navigator.userAgent));
+  const system = systems.find((other) => other.name === name)!;
+  return (
+    <>
+      <PageHeader
+        title="CLI"
+        subtitle="The underpass command connects your services to their tunnels and manages them from a terminal."
+        actions={<ButtonLink to={paths.releases()}>All releases</ButtonLink>}
+      />
+      <div className="grid gap-6">
+        <Card>
+          <Tabs
+            label="System"
+            value={name}
+            onChange={setName}
+            tabs={systems.map((each) => ({ value: each.name, label: each.label }))}
+          >
+            <Steps system={system} origin={meta.origin} />
+          </Tabs>
+        </Card>
+        <Card title="Download by hand" description="The same files. Compare the checksum before you run one.">
+          <Load promise={releases}>{(loaded) => <ByHand release={loaded[0]} system={system} />}</Load>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Steps({ system, origin }: { readonly system: System; readonly origin: string }) {
+  const { getInstaller, fetchCli } = system.steps(origin);
+  const steps = [
+    { title: 'Install the installer tool', what: 'installer command', command: getInstaller },
+    { title: 'Fetch the CLI with it', what: 'install command', command: fetchCli },
+    { title: 'Sign in', what: 'sign-in command', command: `underpass login --server ${origin}` },
+  ];
+  return (
+    <ol className="grid gap-6">
+      {steps.map(({ title, what, command }, index) => (
+        <li key={title} className="grid gap-2">
+          <h2 className="flex items-center gap-2.5 font-semibold">
+            <span
+              aria-hidden="true"
+              className="flex size-6 items-center justify-center rounded-full bg-accent text-sm font-bold text-on-accent"
+            >
+              {index + 1}
+            </span>
+            {title}
+          </h2>
+          <CommandLine command={command} what={what} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function ByHand({ release, system }: { readonly release: Release | undefined; readonly system: System }) {
+  const file = release?.files.find(({ platform }) => system.isOf(platform));
+  if (!release) return <NoReleases />;
+  return (
+    <div className="grid gap-5">
+      <FileTable release={release} />
+      {file && (
+        <div className="grid gap-2">
+          <p>Check the file, then put it where your shell finds it:</p>
+          <CommandLine command={system.checksum(file.name)} what="checksum command" />
+          <CommandLine command={system.place(file.name)} what="placing command" />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+// The commands and names of the download page.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { filesOf, formatSize, guessSystem, platformLabel, systems } from './platform.ts';
+
+const fileOf = (platform: string) => ({ name: `underpass-${platform}`, platform, size: 1, sha256: '', url: '' });
+const BUILT = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64'];
+
+test('every platform that is built belongs to exactly one system and has a name that people know', () => {
+  for (const platform of BUILT) {
+    assert.equal(systems.filter((system) => system.isOf(platform)).length, 1, platform);
+    assert.notEqual(platformLabel(platform), platform);
+  }
+});
+
+test('a platform without a name is shown as it is', () => {
+  assert.equal(platformLabel('freebsd-x64'), 'freebsd-x64');
+});
+
+test('Windows is not taken for a Mac because darwin ends in win', () => {
+  const files = BUILT.map(fileOf);
+  const windows = systems.find(({ name }) => name === 'windows')!;
+  assert.deepEqual(
+    filesOf(windows, files).map(({ platform }) => platform),
+    ['win-x64'],
+  );
+});
+
+test('the installer comes first and from the deployment itself, then the CLI with it', () => {
+  for (const system of systems) {
+    const { getInstaller, fetchCli } = system.steps('https://underpass.example');
+    assert.match(getInstaller, /https:\/\/underpass\.example\/install\.(sh|ps1)/);
+    assert.match(fetchCli, /install\.(sh|ps1)$/);
+  }
+});
+
+const AGENTS: readonly (readonly [string, string])[] = [
+  ['Mozilla/5.0 (Windows NT 10.0; Win64; x64)', 'windows'],
+  ['Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)', 'macos'],
+  ['Mozilla/5.0 (X11; Linux x86_64)', 'linux'],
+  ['', 'linux'],
+];
+
+for (const [userAgent, name] of AGENTS) {
+  test(`'${userAgent}' opens the steps of ${name}`, () => assert.equal(guessSystem(userAgent), name));
+}
+
+test('sizes are in megabytes with one decimal', () => {
+  assert.equal(formatSize(97_450_000), '97.5 MB');
+});

@@ -1,0 +1,81 @@
+// The platforms that the command line client is built for, and the commands that install it on each. Pure.
+import type { ReleaseFile } from '@underpass/rules/resource.ts';
+
+export type SystemName = 'linux' | 'macos' | 'windows';
+
+export interface InstallSteps {
+  /** spec 2, Download page: the installer tool first, then the CLI with it. */
+  readonly getInstaller: string;
+  readonly fetchCli: string;
+}
+
+export interface System {
+  readonly name: SystemName;
+  readonly label: string;
+  readonly steps: (origin: string) => InstallSteps;
+  /** Prints the checksum of a file that was downloaded by hand. */
+  readonly checksum: (file: string) => string;
+  /** Puts that file where the shell finds it. */
+  readonly place: (file: string) => string;
+  readonly isOf: (platform: string) => boolean;
+}
+
+const installScript = (origin: string): InstallSteps => ({
+  getInstaller: `curl -fsSLO ${origin}/install.sh`,
+  fetchCli: 'sh install.sh',
+});
+const placeOnUnix = (file: string) => `sudo install -m 755 ${file} /usr/local/bin/underpass`;
+
+export const systems: readonly System[] = [
+  {
+    name: 'linux',
+    label: 'Linux',
+    steps: installScript,
+    checksum: (file) => `sha256sum ${file}`,
+    place: placeOnUnix,
+    isOf: (platform) => platform.startsWith('linux-'),
+  },
+  {
+    name: 'macos',
+    label: 'macOS',
+    steps: installScript,
+    checksum: (file) => `shasum -a 256 ${file}`,
+    place: placeOnUnix,
+    isOf: (platform) => platform.startsWith('darwin-'),
+  },
+  {
+    name: 'windows',
+    label: 'Windows',
+    steps: (origin) => ({
+      getInstaller: `Invoke-WebRequest ${origin}/install.ps1 -OutFile install.ps1`,
+      fetchCli: 'powershell -ExecutionPolicy Bypass -File install.ps1',
+    }),
+    checksum: (file) => `Get-FileHash ${file} -Algorithm SHA256`,
+    place: (file) => `Move-Item ${file} "$env:LOCALAPPDATA\\Microsoft\\WindowsApps\\underpass.exe"`,
+    isOf: (platform) => platform.startsWith('win-') || platform.startsWith('windows-'),
+  },
+];
+
+const PLATFORM_LABELS: Readonly<Record<string, string>> = {
+  'linux-x64': 'Linux, Intel and AMD',
+  'linux-arm64': 'Linux, ARM',
+  'darwin-arm64': 'macOS, Apple silicon',
+  'darwin-x64': 'macOS, Intel',
+  'win-x64': 'Windows, Intel and AMD',
+};
+
+export const platformLabel = (platform: string): string => PLATFORM_LABELS[platform] ?? platform;
+
+/** The reader's system, by what the browser says of itself; Linux where it says nothing known. */
+export function guessSystem(userAgent: string): SystemName {
+  if (/Windows/.test(userAgent)) return 'windows';
+  return /Mac OS X|Macintosh/.test(userAgent) ? 'macos' : 'linux';
+}
+
+const MEGABYTE = 1_000_000;
+
+export const formatSize = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
+
+/** Files of a system, the commonest machine first: releases list them so. */
+export const filesOf = (system: System, files: readonly ReleaseFile[]): readonly ReleaseFile[] =>
+  files.filter(({ platform }) => system.isOf(platform));
