@@ -66,7 +66,7 @@ interface Order {
 }
 
 /** A stale nonce is answered with a fresh one (RFC 8555 6.5): tried again, a few times. */
-const nonceTries = 5;
+const nonceTries = 8;
 const firstPollMs = 200;
 const longestPollMs = 10_000;
 /** Polls of one authorization or order: about five minutes. */
