@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { nextDelayMs } from './backoff.ts';
+
+it('doubles from 1 s to 30 s and never ends', () => {
+  const delays = [0, 1, 2, 3, 4, 5, 6, 2_000].map((failures) => nextDelayMs(failures, 'connection-lost', null, 1));
+  assert.deepEqual(delays, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+});
+
+it('spreads clients over the whole range', () => {
+  assert.equal(nextDelayMs(9, 'connection-lost', null, 0), 0);
+  assert.equal(nextDelayMs(9, 'connection-lost', null, 0.5), 15_000);
+});
+
+it('is slow from the first failure where trying alone cannot help', () => {
+  assert.equal(nextDelayMs(0, 'token-refused', null, 0), 30_000);
+  assert.equal(nextDelayMs(50, 'token-refused', null, 1), 60_000);
+});
+
+it('waits at least as long as the edge asked', () => {
+  assert.equal(nextDelayMs(0, 'too-many-clients', 20_000, 0), 20_000);
+  assert.equal(nextDelayMs(9, 'token-refused', 20_000, 1), 21_000);
+});

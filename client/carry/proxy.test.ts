@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CarryError } from './problem.ts';
+import { chooseProxy } from './proxy.ts';
+
+const proxy = { tls: false, host: 'proxy.example', port: 3128, authorization: null };
+
+describe('HTTPS_PROXY', () => {
+  for (const [text, expected] of [
+    ['http://proxy.example:3128', proxy],
+    ['proxy.example:3128', proxy],
+    ['http://proxy.example', { ...proxy, port: 80 }],
+    ['https://proxy.example', { ...proxy, tls: true, port: 443 }],
+    ['http://[2001:db8::1]:3128', { ...proxy, host: '2001:db8::1' }],
+    ['http://u:p%3A@proxy.example:3128', { ...proxy, authorization: `Basic ${btoa('u:p:')}` }],
+    ['  ', null],
+  ] as const) {
+    it(`'${text}' is understood`, () => {
+      assert.deepEqual(chooseProxy({ HTTPS_PROXY: text }, 'edge.example', 443), expected);
+    });
+  }
+
+  it('in lower case comes first, as in curl', () => {
+    const env = { https_proxy: 'http://proxy.example:3128', HTTPS_PROXY: 'http://other.example' };
+    assert.deepEqual(chooseProxy(env, 'edge.example', 443), proxy);
+  });
+
+  it('that makes no sense is refused without repeating the password in it', () => {
+    assert.throws(
+      () => chooseProxy({ HTTPS_PROXY: 'socks5://user:hunter2@proxy' }, 'edge.example', 443),
+      (error) => error instanceof CarryError && error.problem.code === 'proxy-invalid' && !error.message.includes('hunter2'),
+    );
+  });
+
+  it('never stands between a client and its own machine', () => {
+    assert.equal(chooseProxy({ HTTPS_PROXY: 'http://proxy.example' }, 'local.localhost', 8443), null);
+  });
+});
+
+describe('NO_PROXY', () => {
+  for (const [list, host, exempt] of [
+    ['*', 'edge.example', true],
+    ['edge.example', 'edge.example', true],
+    ['example', 'edge.example', true],
+    ['.example', 'edge.example', true],
+    ['*.example', 'edge.example', true],
+    ['EDGE.example', 'edge.example', true],
+    ['dge.example', 'edge.example', false],
+    ['a, edge.example ,b', 'edge.example', true],
+    ['edge.example:8443', 'edge.example', true],
+    ['edge.example:443', 'edge.example', false],
+    ['192.0.2.1', '192.0.2.1', true],
+    ['2001:db8::1', '2001:db8::1', true],
+    ['[2001:db8::1]:8443', '2001:db8::1', true],
+    [',', 'edge.example', false],
+  ] as const) {
+    it(`'${list}' ${exempt ? 'exempts' : 'does not exempt'} ${host}:8443`, () => {
+      const chosen = chooseProxy({ HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: list }, host, 8443);
+      assert.equal(chosen === null, exempt);
+    });
+  }
+});

@@ -1,0 +1,441 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
+import type { HttpUpstream } from '@underpass/rules/upstream.ts';
+import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
+import { carry, listen, nowhere, outcome, startUpstream, visit } from './fixture/carrying.ts';
+import { startFakeEdge } from './fixture/edge.ts';
+
+const http = (upstream: HttpUpstream['upstream'], domain: string | null = null) =>
+  ({ type: 'http', list: [{ domain, upstream }] }) as const;
+
+const happens = <Value>(assign: (resolve: (value: Value) => void) => void): Promise<Value> => new Promise(assign);
+
+describe('carriers', () => {
+  it('are two to the only edge, of one client, and the status shows them', async () => {
+    await using edge = await startFakeEdge({ info: { tunnel: 'shop', urls: ['https://shop.example'] } });
+    using client = carry({ url: edge.url });
+    const [first, second] = [await edge.next(), await edge.next()];
+    assert.equal(first.clientId, second.clientId);
+    await client.event('connected');
+    await client.event('connected');
+    const status = client.carrying.status();
+    assert.equal(status.state, 'connected');
+    assert.deepEqual(
+      status.carriers.map(({ edge: id, region }) => [id, region]),
+      [
+        ['edge-1', 'test'],
+        ['edge-1', 'test'],
+      ],
+    );
+    assert.equal(status.tunnel, 'shop');
+    assert.deepEqual(status.urls, ['https://shop.example']);
+  });
+
+  it('come back after a loss and a refusal', async () => {
+    let refusing = false;
+    await using edge = await startFakeEdge({ refuse: () => (refusing ? { code: 'unready' } : null) });
+    using client = carry({ url: edge.url });
+    await edge.next();
+    await edge.next();
+    await client.event('connected');
+    await client.event('connected');
+    refusing = true;
+    for (const { socket } of [...edge.carriers]) socket.destroy();
+    await client.event('disconnected');
+    await client.event('disconnected');
+    client.clock.advance(1_000);
+    assert.deepEqual((await client.event('failed')).problem.code, 'edge-busy');
+    refusing = false;
+    client.clock.advance(30_000);
+    await edge.next();
+    await client.event('connected');
+    assert.equal(client.carrying.status().state, 'connected');
+  });
+
+  it('with a refused token say so once and go on trying slowly', async () => {
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url, token: 'old' });
+    const { problem, retryMs } = await client.event('failed');
+    assert.equal(problem.code, 'token-refused');
+    assert.equal(retryMs, 60_000);
+    assert.equal(client.carrying.status().problem?.code, 'token-refused');
+    const again = edge.attempts;
+    client.clock.advance(60_000);
+    while (edge.attempts === again) await new Promise(setImmediate);
+    assert.equal(client.events.filter(({ kind }) => kind === 'failed').length, 1);
+  });
+
+  it('wait as long as the edge asks', async () => {
+    await using edge = await startFakeEdge({ refuse: () => ({ code: 'too-many-clients', retryAfterSeconds: 7 }) });
+    using client = carry({ url: edge.url });
+    assert.equal((await client.event('failed')).retryMs, 8_000);
+  });
+
+  it('look for a second edge where the region has one, and give the double up for it', async () => {
+    await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-1', 'edge-2'], info: { edges: 2 } });
+    using client = carry({ url: edge.url });
+    await edge.next();
+    const double = await edge.next();
+    await client.event('connected');
+    await client.event('connected');
+    const gone = happens((resolve) => (double.session.onClose = resolve));
+    client.clock.advance(5_000);
+    await gone;
+    assert.deepEqual(
+      client.carrying
+        .status()
+        .carriers.map((carrier) => carrier.edge)
+        .sort(),
+      ['edge-1', 'edge-2'],
+    );
+  });
+
+  it('are replaced when an edge drains, and its open streams finish', async () => {
+    await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const leaving = await edge.next();
+    await edge.next();
+    await client.event('connected');
+    await client.event('connected');
+    const stream = visit(leaving);
+    await happens<void>((resolve) => (stream.onOpened = resolve));
+    leaving.session.drain();
+    await client.event('disconnected');
+    client.clock.advance(1_000);
+    await edge.next();
+    const got = outcome(stream);
+    stream.write(Buffer.from('still here'));
+    stream.end();
+    assert.equal(await got, 'still here');
+  });
+});
+
+describe('the certificate of the edge', () => {
+  it('is refused where its CA is not the pinned one, and no token is sent', async () => {
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url.replace(/.{4}$/, '0000') });
+    assert.equal((await client.event('failed')).problem.code, 'certificate-unknown');
+    assert.equal(edge.attempts, 0);
+  });
+
+  it('is refused without a pin where no public CA vouches for it', async () => {
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url.replace(/#.*/, '') });
+    assert.equal((await client.event('failed')).problem.code, 'certificate-unknown');
+    assert.equal(edge.attempts, 0);
+  });
+
+  it('is taken where a CA given by its user vouches for it', async () => {
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url.replace(/#.*/, ''), caPem: edge.authority.certificatePem });
+    await edge.next();
+  });
+
+  it('is refused for another name, pinned or not', async () => {
+    await using edge = await startFakeEdge({ names: ['other.localhost'] });
+    using client = carry({ url: edge.url });
+    assert.equal((await client.event('failed')).problem.code, 'certificate-name');
+    assert.equal(edge.attempts, 0);
+  });
+
+  it('is refused when it is expired', async () => {
+    await using edge = await startFakeEdge({ validity: { from: new Date('2020-01-01'), to: new Date('2020-02-01') } });
+    using client = carry({ url: edge.url });
+    assert.equal((await client.event('failed')).problem.code, 'certificate-expired');
+  });
+});
+
+describe('a visitor', () => {
+  it('reaches the upstream with bytes, half-close and preface kept', async () => {
+    await using upstream = await startUpstream((socket) => {
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => socket.end(`got ${Buffer.concat(chunks)}`));
+    });
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const stream = visit(await edge.next(), { preface: Buffer.from('PROXY ') });
+    const got = outcome(stream);
+    stream.write(Buffer.from('hello'));
+    stream.end();
+    assert.equal(await got, 'got PROXY hello');
+    const { totalStreams, rxBytes, txBytes } = client.carrying.status();
+    assert.deepEqual({ totalStreams, rxBytes, txBytes }, { totalStreams: 1, rxBytes: 5, txBytes: 15 });
+  });
+
+  it('reaches the upstream of its own host, else the common one, and never another', async () => {
+    await using one = await startUpstream((socket) => socket.end('one'), 'http');
+    await using other = await startUpstream((socket) => socket.end('other'), 'http');
+    await using edge = await startFakeEdge();
+    const list = [
+      { domain: 'a.example.com', upstream: one.upstream },
+      { domain: 'b.example.com', upstream: other.upstream },
+    ];
+    using client = carry({ url: edge.url, upstreams: { type: 'http', list } });
+    const carrier = await edge.next();
+    assert.equal(await outcome(visit(carrier, { host: 'a.example.com' })), 'one');
+    assert.equal(await outcome(visit(carrier, { host: 'b.example.com' })), 'other');
+    assert.equal(await outcome(visit(carrier, { host: '127.0.0.1' })), 'reset no-upstream');
+    assert.equal(await outcome(visit(carrier, { host: 'a.example.com', kind: 'ingress-443' })), 'reset no-upstream');
+    assert.equal((await client.event('stream-failed')).problem.code, 'no-upstream');
+  });
+
+  it('of an ingress tunnel reaches the upstream of its port', async () => {
+    await using plain = await startUpstream((socket) => socket.end('plain'), 'tcp');
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, upstreams: { type: 'ingress', list: [{ port: 80, upstream: plain.upstream }] } });
+    const carrier = await edge.next();
+    assert.equal(await outcome(visit(carrier, { kind: 'ingress-80' })), 'plain');
+    assert.equal(await outcome(visit(carrier, { kind: 'ingress-443' })), 'reset no-upstream');
+    assert.equal(await outcome(visit(carrier, { kind: 'http' })), 'reset no-upstream');
+  });
+
+  it('reaches nothing that the edge asks for beyond what the user configured', async () => {
+    await using _secret = await startUpstream((socket) => socket.end('internal'));
+    await using upstream = await startUpstream((socket) => socket.end('public'));
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const carrier = await edge.next();
+    for (const host of ['169.254.169.254', 'localhost', `127.0.0.1:${_secret.port}`, '', '\u0000', '*', ':80']) {
+      assert.equal(await outcome(visit(carrier, { host })), 'public');
+    }
+    assert.equal(_secret.sockets.size, 0);
+  });
+
+  it('is told that the upstream refuses, cannot be named, or resets', async () => {
+    await using resetting = await startUpstream((socket) => socket.on('data', () => socket.resetAndDestroy()));
+    await using edge = await startFakeEdge();
+    const closed = await startUpstream(() => {});
+    await closed[Symbol.asyncDispose]();
+    const list = [
+      { domain: 'refuses.example', upstream: closed.upstream },
+      { domain: 'unnamed.example', upstream: { ...nowhere, host: 'no-such-name.invalid' } },
+      { domain: 'resets.example', upstream: resetting.upstream },
+    ];
+    using _client = carry({ url: edge.url, upstreams: { type: 'http', list } });
+    const carrier = await edge.next();
+    assert.equal(await outcome(visit(carrier, { host: 'refuses.example' })), 'reset upstream-refused');
+    assert.equal(await outcome(visit(carrier, { host: 'unnamed.example' })), 'reset upstream-unresolved');
+    const stream = visit(carrier, { host: 'resets.example' });
+    const got = outcome(stream);
+    stream.write(Buffer.from('x'));
+    assert.equal(await got, 'reset upstream-reset');
+  });
+
+  it('who resets makes the upstream see a reset, not an end', async () => {
+    let seeing = (_how: string): void => {};
+    const seen = happens<string>((resolve) => {
+      seeing = resolve;
+    });
+    await using upstream = await startUpstream((socket) => {
+      socket.on('end', () => seeing('end')).on('error', (error: NodeJS.ErrnoException) => seeing(error.code ?? ''));
+      socket.write('ready');
+      socket.resume();
+    });
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const stream = visit(await edge.next());
+    await happens((resolve) => (stream.onData = resolve));
+    stream.reset('cancelled');
+    assert.equal(await seen, 'ECONNRESET');
+  });
+
+  it('gets the upstream name resolved under localhost without a resolver', async () => {
+    await using upstream = await startUpstream((socket) => socket.end('home'));
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, upstreams: http({ ...upstream.upstream, host: 'app.localhost' }) });
+    assert.equal(await outcome(visit(await edge.next())), 'home');
+  });
+});
+
+describe('an https upstream', () => {
+  const startTls = async () => {
+    const authority = await createTestAuthority('Upstream CA');
+    const leaf = await authority.issue(['127.0.0.1']);
+    const server = createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem, allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => {}).on('data', (chunk) => socket.end(`tls ${chunk}`));
+    });
+    return { authority, upstream: await listen(server, 'https') };
+  };
+
+  for (const [name, trust, expected] of [
+    ['is refused where nobody vouches for its certificate', () => ({}), 'reset upstream-tls'],
+    ['is taken where its user gave its CA', (pem: string) => ({ upstreamCaPem: pem }), 'tls hello'],
+    ['is taken unchecked where its user says so', () => ({ upstreamInsecure: true }), 'tls hello'],
+  ] as const) {
+    it(name, async () => {
+      const { authority, upstream } = await startTls();
+      await using _upstream = upstream;
+      await using edge = await startFakeEdge();
+      using _client = carry({ url: edge.url, upstreams: http(upstream.upstream), ...trust(authority.certificatePem) });
+      const stream = visit(await edge.next());
+      const got = outcome(stream);
+      stream.write(Buffer.from('hello'));
+      assert.equal(await got, expected);
+    });
+  }
+
+  it('gets the preface in the clear, before the handshake', async () => {
+    await using upstream = await startUpstream((socket) => {
+      socket.once('data', (chunk: Buffer) => {
+        seen.push(chunk);
+        socket.end('no TLS here');
+      });
+    }, 'https');
+    const seen: Buffer[] = [];
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const stream = visit(await edge.next(), { preface: Buffer.from('PROXY v1\n') });
+    assert.equal(await outcome(stream), 'reset upstream-tls');
+    assert.equal(seen[0]?.toString('latin1', 0, 10), 'PROXY v1\n\u0016');
+  });
+});
+
+describe('health', () => {
+  it('is told to the edge and as an event when an upstream falls and rises again', async () => {
+    const first = await startUpstream((socket) => socket.end());
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url, upstreams: http(first.upstream) });
+    const { session } = await edge.next();
+    const healthy = happens((resolve) => (session.onOffers = resolve));
+    assert.deepEqual(session.peerOffers ?? (await healthy), [{ key: '*', healthy: true }]);
+    await first[Symbol.asyncDispose]();
+    const fallen = happens((resolve) => (session.onOffers = resolve));
+    const event = client.event('upstream');
+    client.clock.advance(5_000);
+    assert.deepEqual(await fallen, [{ key: '*', healthy: false }]);
+    assert.equal((await event).problem?.code, 'upstream-refused');
+    assert.equal(client.carrying.status().problem?.code, 'upstream-refused');
+  });
+});
+
+describe('several clients of one tunnel', () => {
+  it('are told apart, and killing one leaves the streams of the other alone', async () => {
+    await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
+    await using edge = await startFakeEdge();
+    using one = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const [ofOne] = [await edge.next(), await edge.next()];
+    using _other = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const ofOther = await edge.next();
+    assert.notEqual(ofOne.clientId, ofOther.clientId);
+    const [lost, kept] = [visit(ofOne), visit(ofOther)];
+    const outcomes = Promise.all([outcome(lost), outcome(kept)]);
+    one.carrying.close();
+    kept.write(Buffer.from('alive'));
+    kept.end();
+    const [first, second] = await outcomes;
+    assert.match(first, /^reset /);
+    assert.equal(second, 'alive');
+  });
+});
+
+describe('drain', () => {
+  it('takes nothing new, lets what is open finish, and resolves then', async () => {
+    await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const carrier = await edge.next();
+    await edge.next();
+    const stream = visit(carrier);
+    await happens<void>((resolve) => (stream.onOpened = resolve));
+    const drained = client.carrying.drain();
+    assert.equal(client.carrying.status().state, 'draining');
+    await happens((resolve) => (carrier.session.onGoaway = resolve));
+    assert.equal(carrier.session.canOpen, false);
+    const got = outcome(stream);
+    stream.write(Buffer.from('last'));
+    stream.end();
+    assert.equal(await got, 'last');
+    await drained;
+    assert.equal(client.carrying.status().state, 'stopped');
+    while (client.clock.timers > 0) await new Promise(setImmediate);
+  });
+
+  it('cuts what is still open when its time is over', async () => {
+    await using upstream = await startUpstream(() => {});
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const stream = visit(await edge.next());
+    await happens<void>((resolve) => (stream.onOpened = resolve));
+    const cut = outcome(stream);
+    const drained = client.carrying.drain();
+    client.clock.advance(30_000);
+    await drained;
+    assert.equal(await cut, 'reset carrier-lost');
+  });
+});
+
+describe('a proxy', () => {
+  const startProxy = async (answer: string | null) => {
+    const heads: string[] = [];
+    const { connect } = await import('node:net');
+    const upstream = await startUpstream((socket) => {
+      socket.once('data', (head) => {
+        heads.push(String(head));
+        if (answer !== null) return void socket.end(answer);
+        const [, target] = /^CONNECT \S+:(\d+) /.exec(String(head))!;
+        const onward = connect({ port: Number(target), host: '127.0.0.1' });
+        socket.write('HTTP/1.1 200 Connection established\r\nVia: x\r\nVia: y\r\n\r\n');
+        socket.pipe(onward).pipe(socket);
+        onward.on('error', () => socket.destroy());
+      });
+    });
+    return { heads, upstream };
+  };
+
+  it('of HTTPS_PROXY is asked with CONNECT and its credentials', async () => {
+    const { heads, upstream } = await startProxy(null);
+    await using _upstream = upstream;
+    await using edge = await startFakeEdge({ names: ['edge.example'] });
+    const url = edge.url.replace('edge.localhost', 'edge.example');
+    using _client = carry({ url, env: { HTTPS_PROXY: `http://ann:p%40ss@127.0.0.1:${upstream.port}` } });
+    await edge.next();
+    assert.match(heads[0]!, new RegExp(`^CONNECT edge\\.example:${edge.port} HTTP/1\\.1\r\n`));
+    assert.match(heads[0]!, new RegExp(`\r\nProxy-Authorization: Basic ${Buffer.from('ann:p@ss').toString('base64')}\r\n`));
+  });
+
+  it('that refuses is named as the problem', async () => {
+    const { upstream } = await startProxy('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    await using _upstream = upstream;
+    using client = carry({ url: 'https://edge.example', env: { https_proxy: `127.0.0.1:${upstream.port}` } });
+    const { problem } = await client.event('failed');
+    assert.deepEqual(problem, { code: 'proxy-refused', detail: `127.0.0.1:${upstream.port} answers 407` });
+  });
+
+  it('is not asked for what NO_PROXY exempts', async () => {
+    const { heads, upstream } = await startProxy(null);
+    await using _upstream = upstream;
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, env: { HTTPS_PROXY: `http://127.0.0.1:${upstream.port}`, NO_PROXY: '*' } });
+    await edge.next();
+    assert.deepEqual(heads, []);
+  });
+});
+
+describe('a region', () => {
+  it('that does not resolve, refuses, or is no Underpass is told apart', async () => {
+    await using web = await startUpstream((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
+    const gone = await startUpstream(() => {});
+    await gone[Symbol.asyncDispose]();
+    for (const [url, code] of [
+      ['https://no-such-name.invalid', 'name-unresolved'],
+      [`https://127.0.0.1:${gone.port}`, 'edge-unreachable'],
+      [`https://127.0.0.1:${web.port}`, 'not-underpass'],
+    ]) {
+      using client = carry({ url: url! });
+      assert.equal((await client.event('failed')).problem.code, code);
+    }
+  });
+
+  it('that answers as a web server over TLS is no Underpass', async () => {
+    const authority = await createTestAuthority();
+    const leaf = await authority.issue(['web.localhost']);
+    const server = createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }, (socket) => {
+      socket.on('error', () => {}).once('data', () => socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'));
+    });
+    await using web = await listen(server, 'https');
+    using client = carry({ url: `https://web.localhost:${web.port}#ca=${authority.pin}` });
+    assert.equal((await client.event('failed')).problem.code, 'not-underpass');
+  });
+});
