@@ -58,7 +58,8 @@ function bodyOf(options: RequestOptions): Pick<RequestInit, 'body' | 'headers'> 
 async function failureOf(response: Response, path: string): Promise<ApiError> {
   const text = await response.text().catch(() => '');
   // spec 6: 401 on the user call means that there is no user, an answer and no surprise; on /auth calls it is about a link.
-  if (response.status === 401 && path.startsWith('/api/') && path !== '/api/user') signedOut.dispatchEvent(new Event('signed-out'));
+  if (response.status === 401 && path.startsWith('/api/') && path !== '/api/user')
+    signedOut.dispatchEvent(new Event('signed-out'));
   const retryAfter = Number(response.headers.get('Retry-After'));
   return new ApiError(response.status, text.trim(), retryAfter > 0 ? retryAfter : undefined);
 }

@@ -1,0 +1,82 @@
+// What a call sends, and what its failures become (spec 8).
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { ApiError, isApiError, messageOf } from './error.ts';
+import { onSignedOut, request, segment } from './request.ts';
+
+const realFetch = globalThis.fetch;
+let answer: () => Promise<Response> | Response = () => new Response(null, { status: 204 });
+let sent: { url: string; init: RequestInit }[] = [];
+
+beforeEach(() => {
+  sent = [];
+  globalThis.fetch = async (url, init) => {
+    sent.push({ url: String(url), init: init! });
+    return answer();
+  };
+});
+afterEach(() => {
+  globalThis.fetch = realFetch;
+});
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => assert.fail('it has to fail'),
+    (error: unknown) => error,
+  );
+
+test('the query leaves out what is undefined and encodes the rest', async () => {
+  await request('GET', '/api/x', { query: { project: 'a&b', before: undefined } });
+  assert.equal(sent[0]?.url, '/api/x?project=a%26b');
+  assert.equal(sent[0]?.init.credentials, 'same-origin');
+});
+
+test('a failure carries the status, the response text and the seconds to wait', async () => {
+  answer = () => new Response('Too many requests.\n', { status: 429, headers: { 'Retry-After': '30' } });
+  const error = await failure(request('GET', '/api/x'));
+  assert.ok(isApiError(error));
+  assert.deepEqual([error.status, error.message, error.retryAfterSeconds], [429, 'Too many requests.', 30]);
+});
+
+test('an answer without JSON is no value', async () => {
+  answer = () => new Response(null, { status: 204 });
+  assert.equal(await request('DELETE', '/api/x'), undefined);
+});
+
+test('401 ends the session, except on the call that asks who is signed in', async () => {
+  answer = () => new Response('Not signed in.', { status: 401 });
+  let told = 0;
+  const stop = onSignedOut(() => told++);
+  await failure(request('GET', '/api/user'));
+  assert.equal(told, 0);
+  await failure(request('GET', '/api/tunnels'));
+  assert.equal(told, 1);
+  stop();
+  await failure(request('GET', '/api/tunnels'));
+  assert.equal(told, 1);
+});
+
+test('a network that is away is an ApiError without a status', async () => {
+  answer = () => Promise.reject(new TypeError('fetch failed'));
+  const error = await failure(request('GET', '/api/x'));
+  assert.ok(isApiError(error));
+  assert.equal(error.status, 0);
+  assert.ok(messageOf(error));
+});
+
+test('an abort by the caller stays an abort', async () => {
+  const controller = new AbortController();
+  answer = () => Promise.reject(controller.signal.reason);
+  controller.abort();
+  const error = await failure(request('GET', '/api/x', { signal: controller.signal }));
+  assert.ok(error instanceof DOMException && error.name === 'AbortError');
+});
+
+test('a segment never climbs out of its place', () => {
+  assert.deepEqual(['..', '.', '', 'a/b', 'ü'].map(segment), ['~', '~', '~', 'a%2Fb', '%C3%BC']);
+});
+
+test('an error without a text has no message to show', () => {
+  assert.equal(messageOf(new ApiError(500, '')), undefined);
+  assert.equal(messageOf('text'), undefined);
+});

@@ -1,0 +1,117 @@
+// Events first, polling where they do not come through, silence while the tab is hidden.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import { followTunnels } from './live-feed.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+
+class FakeEventSource extends EventTarget {
+  static readonly CLOSED = 2;
+  static opened: FakeEventSource[] = [];
+  readonly url: string;
+  readyState = 1;
+  constructor(url: string) {
+    super();
+    this.url = url;
+    FakeEventSource.opened.push(this);
+  }
+  close(): void {
+    this.readyState = FakeEventSource.CLOSED;
+  }
+  send(data: string): void {
+    this.dispatchEvent(Object.assign(new Event('tunnel'), { data }));
+  }
+}
+
+const page = Object.assign(new EventTarget(), { hidden: false });
+const real = { fetch: globalThis.fetch };
+let calls: string[] = [];
+let stop = () => {};
+let got: LiveTunnel[] = [];
+let caughtUp = 0;
+
+beforeEach(() => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  FakeEventSource.opened = [];
+  page.hidden = false;
+  got = [];
+  caughtUp = 0;
+  calls = [];
+  globalThis.fetch = async (url) => {
+    calls.push(String(url));
+    return Response.json([{ name: 'web', status: 'Created' }]);
+  };
+  Object.assign(globalThis, { EventSource: FakeEventSource, document: page });
+  stop = followTunnels('p 1', { onTunnel: (tunnel) => got.push(tunnel), onCaughtUp: () => caughtUp++ });
+});
+afterEach(() => {
+  stop();
+  mock.timers.reset();
+  globalThis.fetch = real.fetch;
+  for (const name of ['EventSource', 'document']) Reflect.deleteProperty(globalThis, name);
+});
+
+const source = () => FakeEventSource.opened.at(-1)!;
+const fail = (times: number) => {
+  for (let i = 0; i < times; i++) source().dispatchEvent(new Event('error'));
+};
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('the events of the project are followed, and what is no tunnel is passed over', () => {
+  assert.equal(source().url, '/api/events?project=p+1');
+  source().send('{"name":"web","status":"Pending"}');
+  source().send('rubbish');
+  assert.deepEqual(got, [{ name: 'web', status: 'Pending' }]);
+});
+
+test('a connection that comes back asks for what was missed, the first one does not', () => {
+  source().dispatchEvent(new Event('open'));
+  assert.equal(caughtUp, 0);
+  fail(1);
+  source().dispatchEvent(new Event('open'));
+  assert.equal(caughtUp, 1);
+});
+
+test('after three failures in a row the list is polled, and events are tried again later', async () => {
+  fail(2);
+  assert.equal(calls.length, 0);
+  fail(1);
+  await settle();
+  assert.deepEqual(calls, ['/api/tunnels?project=p+1']);
+  assert.equal(got.length, 1);
+  assert.equal(FakeEventSource.opened.length, 1);
+  for (let round = 0; round < 6; round++) {
+    mock.timers.tick(10_000);
+    await settle();
+  }
+  assert.equal(calls.length, 6);
+  assert.equal(FakeEventSource.opened.length, 2);
+});
+
+test('a refused connection is polled at once', async () => {
+  source().readyState = FakeEventSource.CLOSED;
+  fail(1);
+  await settle();
+  assert.equal(calls.length, 1);
+});
+
+test('a hidden tab follows nothing; shown again it catches up', () => {
+  const first = source();
+  page.hidden = true;
+  page.dispatchEvent(new Event('visibilitychange'));
+  assert.equal(first.readyState, FakeEventSource.CLOSED);
+  assert.equal(FakeEventSource.opened.length, 1);
+  page.hidden = false;
+  page.dispatchEvent(new Event('visibilitychange'));
+  assert.equal(FakeEventSource.opened.length, 2);
+  assert.equal(caughtUp, 1);
+});
+
+test('nothing goes on after the end, neither events nor polling', async () => {
+  fail(3);
+  await settle();
+  stop();
+  mock.timers.tick(120_000);
+  await settle();
+  assert.equal(calls.length, 1);
+  assert.equal(FakeEventSource.opened.length, 1);
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { applyLive, parseLiveTunnel } from './live-tunnel.ts';
+
+const tunnel: Tunnel = {
+  name: 'web',
+  type: 'http',
+  region: 'local',
+  regionDescription: 'This machine',
+  status: 'Created',
+  ingressDomains: [],
+  connectedClients: 0,
+  dataPlaneHost: 'local.localhost',
+  proxyProtocol: '',
+  securityGroup: 'default',
+  url: 'https://local.localhost',
+  underpassVersion: '0.1.0',
+};
+const metrics = { rx: 1, tx: 2, tcpConnectionRate: 3 };
+
+test('an event changes status, clients and metrics and nothing else', () => {
+  const changed = applyLive(tunnel, { name: 'web', status: 'Pending', connectedClients: 2, metrics });
+  assert.deepEqual(changed, { ...tunnel, status: 'Pending', connectedClients: 2, metrics });
+});
+
+test('an event without a change gives the same object', () => {
+  assert.equal(applyLive(tunnel, { name: 'web', status: 'Created', connectedClients: 0 }), tunnel);
+  const measured = { ...tunnel, metrics };
+  assert.equal(applyLive(measured, { name: 'web', status: 'Created', connectedClients: 0, metrics: { ...metrics } }), measured);
+  assert.equal(applyLive(tunnel, undefined), tunnel);
+});
+
+test('what an event leaves out stays', () => {
+  const changed = applyLive({ ...tunnel, connectedClients: 4, metrics }, { name: 'web', status: 'Progressing' });
+  assert.deepEqual([changed.connectedClients, changed.metrics, changed.status], [4, metrics, 'Progressing']);
+});
+
+test('data that is no tunnel is passed over', () => {
+  for (const text of ['', '{', 'null', '[]', '"x"', '{"name":1,"status":"Created"}', '{"name":"web"}']) {
+    assert.equal(parseLiveTunnel(text), undefined, text);
+  }
+  assert.deepEqual(parseLiveTunnel('{"name":"web","status":"Created"}'), { name: 'web', status: 'Created' });
+});

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TunnelHistory } from '@underpass/rules/resource.ts';
+import { bytesChart, connectionsChart, summarise } from './traffic-series.ts';
+
+const point = (at: string, rx: number, tx: number, tcpConnectionRate: number) => ({ at, rx, tx, tcpConnectionRate, clients: 1 });
+const history: TunnelHistory = {
+  stepSeconds: 60,
+  points: [point('2026-11-20T12:00:00Z', 10, 2000, 0.5), point('2026-11-20T12:01:00Z', 1500, 20, 0.25)],
+};
+
+test('each chart has one time axis, and as many values as times', () => {
+  for (const chart of [bytesChart(history), connectionsChart(history)]) {
+    assert.deepEqual(chart.times, [1795176000, 1795176060]);
+    for (const series of chart.series) assert.equal(series.values.length, 2);
+  }
+});
+
+test('the summary tells the peak of each figure on its own', () => {
+  assert.deepEqual(summarise(history, 'hour'), {
+    bytes: 'Peak of the last hour: RX 1.50 kB/s, TX 2.00 kB/s.',
+    connections: 'Peak of the last hour: 0.50 connections per second.',
+  });
+});
+
+test('no history is said in words', () => {
+  assert.deepEqual(summarise({ stepSeconds: 60, points: [] }, 'week'), {
+    bytes: 'No traffic in the last week.',
+    connections: 'No connections in the last week.',
+  });
+});

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Role } from '@underpass/rules/entity.ts';
+import { commandGroups } from './commands.ts';
+
+const user = { email: 'ada@example.com', firstName: 'Ada', defaultProject: 'p', operator: false };
+const projectAs = (role: Role) => ({ id: 'p', name: 'Project', role });
+const shell = (role: Role) => ({ user, projects: [projectAs(role), { id: 'q', name: 'Other', role }], project: projectAs(role) });
+const labels = (role: Role) => commandGroups(shell(role)).flatMap(({ items }) => items.map(({ label }) => label));
+
+test('only who may create a tunnel is offered to add one', () => {
+  assert.ok(labels('member').includes('Add Tunnel'));
+  assert.ok(!labels('viewer').includes('Add Tunnel'));
+});
+
+test('the audit log is offered to those who may read it', () => {
+  assert.ok(labels('admin').includes('Audit log'));
+  assert.ok(!labels('member').includes('Audit log'));
+});
+
+test('every other project can be switched to, the current one cannot', () => {
+  assert.ok(labels('owner').includes('Switch to Other'));
+  assert.ok(!labels('owner').includes('Switch to Project'));
+});
+
+test('the tunnels, domains and groups of the project can be gone to', () => {
+  const groups = commandGroups(shell('owner'), {
+    tunnels: [{ name: 'web', ingressDomains: [{ name: 'web.example.com' }] } as never],
+    domains: [{ apexName: 'example.com', verified: true, challenge: '' }],
+    groups: [{ name: 'Office', updatedAt: '', assignmentCount: 0, allowList: [] }],
+  });
+  const byName = new Map(groups.map(({ value, items }) => [value, items]));
+  assert.equal(byName.get('Tunnels')?.[0]?.to, '/projects/p/tunnels/web');
+  assert.equal(byName.get('Tunnels')?.[0]?.detail, 'web.example.com');
+  assert.equal(byName.get('Domains')?.[0]?.to, '/projects/p/domains/example.com');
+  assert.equal(byName.get('Security groups')?.[0]?.to, '/projects/p/security-groups/Office');
+});
+
+test('no two commands share a value, and none is empty', () => {
+  const values = commandGroups(shell('owner')).flatMap(({ items }) => items.map(({ value }) => value));
+  assert.equal(new Set(values).size, values.length);
+});
+
+test('without a project there are still pages and actions', () => {
+  const groups = commandGroups({ user, projects: [], project: undefined });
+  assert.deepEqual(
+    groups.map(({ value }) => value),
+    ['Pages', 'Actions'],
+  );
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nextSort, selectRows } from './table-rows.ts';
+
+const rows = [
+  { name: 'tunnel-10', clients: 2 },
+  { name: 'Tunnel-9', clients: 10 },
+  { name: 'billing', clients: 2 },
+];
+const searchText = (row: { name: string }) => row.name;
+const all = { query: '', searchText, sort: undefined, sortBy: undefined };
+
+test('every word of the query has to occur, in any case and order', () => {
+  assert.deepEqual(selectRows(rows, { ...all, query: '  10 TUNNEL ' }), [rows[0]]);
+  assert.deepEqual(selectRows(rows, { ...all, query: 'tunnel bill' }), []);
+});
+
+test('without a query the very same array is shown', () => {
+  assert.equal(selectRows(rows, all), rows);
+});
+
+test('names sort as people count: 9 before 10', () => {
+  const sorted = selectRows(rows, { ...all, sort: { key: 'name', direction: 'ascending' }, sortBy: (row) => row.name });
+  assert.deepEqual(sorted.map(searchText), ['billing', 'Tunnel-9', 'tunnel-10']);
+});
+
+test('equal rows keep their order in both directions', () => {
+  const sortBy = (row: { clients: number }) => row.clients;
+  const up = selectRows(rows, { ...all, sort: { key: 'clients', direction: 'ascending' }, sortBy });
+  const down = selectRows(rows, { ...all, sort: { key: 'clients', direction: 'descending' }, sortBy });
+  assert.deepEqual(up.map(searchText), ['tunnel-10', 'billing', 'Tunnel-9']);
+  assert.deepEqual(down.map(searchText), ['Tunnel-9', 'tunnel-10', 'billing']);
+});
+
+test('a second click turns the order, a third turns it back, another column starts ascending', () => {
+  const first = nextSort(undefined, 'name');
+  assert.deepEqual(first, { key: 'name', direction: 'ascending' });
+  const second = nextSort(first, 'name');
+  assert.equal(second.direction, 'descending');
+  assert.equal(nextSort(second, 'name').direction, 'ascending');
+  assert.deepEqual(nextSort(second, 'type'), { key: 'type', direction: 'ascending' });
+});
