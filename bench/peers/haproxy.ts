@@ -7,7 +7,7 @@ import { makeCertificate, onPath, type Peer, type Running, type Setup } from './
 const shared = `global
   nbthread 2
   tune.ssl.default-dh-param 2048
-  maxconn 20000
+  maxconn 7000
 defaults
   timeout connect 5s
   timeout client 300s

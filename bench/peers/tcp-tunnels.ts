@@ -1,7 +1,7 @@
 // Tunnels that carry plain TCP to a public port: ssh -R, chisel, frp, rathole, bore. Each as its own manual starts it,
 // with its own encryption where it has one by default or by a line of configuration.
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { freePort, type Started, start, untilListening } from '../processes.ts';
@@ -29,6 +29,8 @@ export const sshReverse = tcpPeer('ssh -R', ['sshd', 'ssh', 'ssh-keygen'], async
   const [hostKey, userKey] = [join(folder, 'host'), join(folder, 'user')];
   for (const file of [hostKey, userKey]) execFileSync(binary('ssh-keygen'), ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
   const port = await freePort();
+  // Debian's sshd wants its privilege separation folder, which its unit makes.
+  mkdirSync('/run/sshd', { recursive: true });
   const config = join(folder, 'sshd.conf');
   const lines = [`Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${hostKey}`, `AuthorizedKeysFile ${userKey}.pub`];
   writeFileSync(config, [...lines, 'StrictModes no', 'UsePAM no', 'PidFile none', 'PermitRootLogin yes', ''].join('\n'));

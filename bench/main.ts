@@ -1,0 +1,112 @@
+// npm run bench: every peer at hand, interleaved by round in one run, as medians and ratios to the two-hop haproxy chain.
+// Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Column, renderTable, type Sample } from './core/table.ts';
+import { type Measurement, measurements } from './measurements.ts';
+import { haproxyHttps, haproxyTcp } from './peers/haproxy.ts';
+import { onPath, type Peer } from './peers/peer.ts';
+import { piko } from './peers/piko.ts';
+import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
+import { underpassHttps, underpassTcp } from './peers/underpass.ts';
+import { firstJson, type Started, start } from './processes.ts';
+
+const everyPeer: readonly Peer[] = [
+  underpassHttps,
+  haproxyHttps,
+  underpassTcp,
+  haproxyTcp,
+  sshReverse,
+  chisel,
+  frp,
+  rathole,
+  bore,
+  piko,
+];
+const baseline = 'haproxy ×2';
+const host = 'bench.localhost';
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    columns: { type: 'string', default: measurements.map((measurement) => measurement.key).join(',') },
+    peers: { type: 'string', default: '' },
+  },
+});
+const rounds = Number(options.rounds);
+const seconds = Number(options.seconds);
+const chosen = measurements.filter((measurement) => options.columns.split(',').includes(measurement.key));
+
+const folder = mkdtempSync(join(tmpdir(), 'underpass-bench-'));
+try {
+  process.stdout.write(
+    `# Underpass beside its peers\n\n${rounds} rounds, ${cpus().length} cores, Node ${process.version}, ${process.arch}\n`,
+  );
+  for (const carries of ['https', 'tcp'] as const) await runGroup(carries);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function runGroup(carries: Peer['carries']): Promise<void> {
+  const peers = everyPeer.filter((peer) => peer.carries === carries && wanted(peer) && atHand(peer));
+  const samples: Sample[] = [];
+  for (let round = 0; round < rounds; round++) {
+    for (const peer of turned(peers, round)) samples.push(...(await runPeer(peer, round).catch((error) => noFigure(error))));
+  }
+  const title = carries === 'https' ? 'https: TLS ends at the edge' : 'tcp: bytes passed through';
+  const columns = chosen.flatMap((measurement): readonly Column[] => measurement.columns(carries));
+  process.stdout.write(
+    `\n# ${title}\n\n${renderTable(samples, columns, [...new Set(peers.map((peer) => peer.name))], baseline)}\n`,
+  );
+}
+
+function wanted(peer: Peer): boolean {
+  return options.peers === '' || options.peers.split(',').some((part) => peer.name.startsWith(part));
+}
+
+function atHand(peer: Peer): boolean {
+  const missing = peer.needs.filter((name) => onPath(name) === undefined);
+  if (missing.length > 0) process.stderr.write(`left out: ${peer.name} (${missing.join(', ')} not on PATH)\n`);
+  return missing.length === 0;
+}
+
+/** Each round begins with another peer, so that none always runs on a warm or a tired machine. */
+function turned<T>(items: readonly T[], by: number): readonly T[] {
+  const at = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}
+
+async function runPeer(peer: Peer, round: number): Promise<Sample[]> {
+  const own = join(folder, `${peer.name.replace(/\W/g, '')}-${peer.carries}-${round}`);
+  mkdirSync(own);
+  const origin = start(process.execPath, [join(import.meta.dirname, 'origin.ts')]);
+  const started: Started[] = [origin];
+  try {
+    const { port: originPort } = await firstJson<{ port: number }>(origin);
+    const running = await peer.start({ originPort, folder: own, host });
+    started.push(...running.edgeSide, ...running.clientSide);
+    const samples: Sample[] = [];
+    for (const measurement of chosen) samples.push(...(await attempt(measurement, peer, running)));
+    return samples;
+  } finally {
+    await Promise.all(started.map((one) => one.stop()));
+  }
+}
+
+async function attempt(measurement: Measurement, peer: Peer, running: Awaited<ReturnType<Peer['start']>>): Promise<Sample[]> {
+  process.stderr.write(`${peer.name} (${peer.carries}): ${measurement.key}\n`);
+  try {
+    const found = await measurement.run({ running, host, seconds });
+    return Object.entries(found).map(([column, value]) => ({ peer: peer.name, column, value }));
+  } catch (error) {
+    return noFigure(error);
+  }
+}
+
+function noFigure(error: unknown): Sample[] {
+  process.stderr.write(`  no figure: ${error instanceof Error ? error.message : String(error)}\n`);
+  return [];
+}

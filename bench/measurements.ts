@@ -1,0 +1,145 @@
+// What is measured: each measurement runs one workload on a running peer and gives its columns' values.
+import { join } from 'node:path';
+import type { Column } from './core/table.ts';
+import type { Peer, Running } from './peers/peer.ts';
+import { cpuSeconds, firstJson, residentBytes, type Started, start } from './processes.ts';
+
+export interface Measurement {
+  readonly key: string;
+  columns(carries: Peer['carries']): readonly Column[];
+  run(on: { running: Running; host: string; seconds: number }): Promise<Record<string, number>>;
+}
+
+type On = Parameters<Measurement['run']>[0];
+
+const idleWebSockets = 5000;
+const bulkBytes = 768 * 1024 * 1024;
+
+interface Counted {
+  readonly count: number;
+  readonly seconds: number;
+  readonly p50: number;
+}
+interface Moved {
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+function load(on: On, workload: string, more: { connections: number; bytes?: number }): Started {
+  const { port, tls } = on.running;
+  const target = { host: on.host, port, tls, seconds: on.seconds, bytes: 0, ...more };
+  return start(process.execPath, [join(import.meta.dirname, 'load.ts'), workload, JSON.stringify(target)]);
+}
+
+/** Runs the workload once briefly to warm the path, then again between two readings of the peer's own CPU account. */
+async function accounted<T>(
+  on: On,
+  workload: string,
+  more: { connections: number; bytes?: number },
+): Promise<{ result: T; cpu: number }> {
+  const warm = { ...on, seconds: 1 };
+  await firstJson(load(warm, workload, { ...more, ...(more.bytes === undefined ? {} : { bytes: more.bytes / 8 }) }), 60_000);
+  const before = cpuSeconds(pidsOf(on.running));
+  const result = await firstJson<T>(load(on, workload, more), 120_000);
+  return { result, cpu: cpuSeconds(pidsOf(on.running)) - before };
+}
+
+function pidsOf({ edgeSide, clientSide }: Running): number[] {
+  return [...edgeSide, ...clientSide].map((started) => started.pid);
+}
+
+const column = (name: string, unit: string, better: Column['better'], bound?: number): Column =>
+  bound === undefined ? { name, unit, better } : { name, unit, better, bound };
+
+/** Bounds are promised for https, where both chains do the same work. */
+const bounded = (carries: Peer['carries'], ...[name, unit, better, bound]: Required<Parameters<typeof column>>): Column =>
+  column(name, unit, better, carries === 'https' ? bound : undefined);
+
+const small: Measurement = {
+  key: 'small',
+  columns: (carries) => [
+    bounded(carries, 'small requests', 'requests/s, 64 connections', 'more', 1.1),
+    bounded(carries, 'CPU per small request', 'µs, edge + client', 'less', 0.8),
+  ],
+  run: async (on) => {
+    const { result, cpu } = await accounted<Counted>(on, 'small', { connections: 64 });
+    return { 'small requests': result.count / result.seconds, 'CPU per small request': (cpu / result.count) * 1e6 };
+  },
+};
+
+const latency: Measurement = {
+  key: 'latency',
+  columns: (carries) => [bounded(carries, 'latency', 'µs p50, one connection', 'less', 1.1)],
+  run: async (on) => {
+    const { result } = await accounted<Counted>(on, 'latency', { connections: 1 });
+    return { latency: result.p50 * 1000 };
+  },
+};
+
+const connect: Measurement = {
+  key: 'connect',
+  columns: (carries) => [
+    bounded(carries, 'new connections', 'connections/s, 32 at once', 'more', 0.9),
+    column('CPU per new connection', 'µs, edge + client', 'less'),
+  ],
+  run: async (on) => {
+    const { result, cpu } = await accounted<Counted>(on, 'connect', { connections: 32 });
+    return { 'new connections': result.count / result.seconds, 'CPU per new connection': (cpu / result.count) * 1e6 };
+  },
+};
+
+const bulkWays = [
+  { workload: 'down', streams: 1 },
+  { workload: 'up', streams: 1 },
+  { workload: 'down', streams: 8 },
+  { workload: 'up', streams: 8 },
+];
+
+const bulk: Measurement = {
+  key: 'bulk',
+  columns: (carries) =>
+    bulkWays.flatMap(({ workload, streams }) => [
+      column(`bulk ${workload}, ${streams} streams`, 'MB/s', 'more'),
+      bounded(carries, `CPU per GB ${workload}, ${streams} streams`, 's/GB, edge + client', 'less', 0.8),
+    ]),
+  run: async (on) => {
+    const found: Record<string, number> = {};
+    for (const { workload, streams } of bulkWays) {
+      const { result, cpu } = await accounted<Moved>(on, workload, { connections: streams, bytes: bulkBytes / streams });
+      found[`bulk ${workload}, ${streams} streams`] = result.bytes / 1e6 / result.seconds;
+      found[`CPU per GB ${workload}, ${streams} streams`] = cpu / (result.bytes / 1e9);
+    }
+    return found;
+  },
+};
+
+const idle: Measurement = {
+  key: 'idle',
+  columns: () => [column('idle WebSocket, edge', 'kB each', 'less'), column('idle WebSocket, client', 'kB each', 'less')],
+  run: async (on) => {
+    const sides = { edge: on.running.edgeSide, client: on.running.clientSide };
+    const resident = () => ({
+      edge: residentBytes(sides.edge.map((s) => s.pid)),
+      client: residentBytes(sides.client.map((s) => s.pid)),
+    });
+    const before = resident();
+    const visitors = load(on, 'idle', { connections: idleWebSockets });
+    await firstJson(visitors, 120_000);
+    const after = resident();
+    await visitors.stop();
+    const each = (side: 'edge' | 'client') => (after[side] - before[side]) / 1000 / idleWebSockets;
+    return { 'idle WebSocket, edge': each('edge'), 'idle WebSocket, client': each('client') };
+  },
+};
+
+const stalled: Measurement = {
+  key: 'stalled',
+  columns: () => [column('beside a stalled reader', 'MB/s, one stream down', 'more')],
+  run: async (on) => {
+    const { result } = await accounted<Moved>(on, 'stalled', { connections: 1, bytes: bulkBytes / 2 });
+    return { 'beside a stalled reader': result.bytes / 1e6 / result.seconds };
+  },
+};
+
+/** Idle memory comes first: it is read on processes that nothing has warmed. */
+export const measurements: readonly Measurement[] = [idle, small, latency, connect, bulk, stalled];

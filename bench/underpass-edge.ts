@@ -1,0 +1,68 @@
+// An edge in a process of its own, fed from one file instead of control: argv is JSON of { folder, host, regionHost, tokenHash, type }.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { duplexPair } from 'node:stream';
+import { createEdge } from '@underpass/edge/edge.ts';
+import type { TunnelType } from '@underpass/rules/entity.ts';
+import { type FeedState, type FeedTunnel, feedVersion } from '@underpass/wire/feed.ts';
+import { createControlFeed } from '@underpass/wire/feed-stream.ts';
+import { pino } from 'pino';
+
+interface Argument {
+  readonly folder: string;
+  readonly host: string;
+  readonly regionHost: string;
+  readonly tokenHash: string;
+  readonly type: TunnelType;
+}
+
+const { folder, host, regionHost, tokenHash, type } = JSON.parse(process.argv[2] ?? '{}') as Argument;
+
+const tunnel: FeedTunnel = {
+  id: 'tunnel',
+  projectId: 'project',
+  name: 'bench',
+  type,
+  hosts: [host],
+  tokens: [{ hash: tokenHash, expiresAtMs: null }],
+  allowList: ['0.0.0.0/0', '::/0'],
+  proxyProtocol: '',
+  suspended: false,
+};
+
+const state: FeedState = {
+  tunnels: [tunnel],
+  certificates: [
+    {
+      id: 'certificate',
+      hosts: [host, regionHost],
+      certificatePem: readFileSync(join(folder, 'cert.pem'), 'utf8'),
+      privateKeyPem: readFileSync(join(folder, 'key.pem'), 'utf8'),
+      notAfterMs: Date.now() + 86_400_000,
+    },
+  ],
+  challenges: [],
+  peers: [],
+};
+
+const edge = await createEdge({
+  region: 'bench',
+  edgeId: 'edge',
+  software: 'bench',
+  regionHosts: [regionHost],
+  https: { host: '127.0.0.1', port: 0 },
+  http: { host: '127.0.0.1', port: 0 },
+  publicHttpsPort: 443,
+  feed: async () => feed(),
+  log: pino({ level: 'error' }, pino.destination(2)),
+});
+process.stdout.write(`${JSON.stringify(edge.ports)}\n`);
+process.on('SIGTERM', () => process.exit(0));
+
+function feed() {
+  const [near, far] = duplexPair();
+  const stream = createControlFeed(far);
+  stream.send({ type: 'welcome', version: feedVersion, epoch: 'bench', region: 'bench' });
+  stream.send({ type: 'snapshot', seq: 1, state });
+  return near;
+}
