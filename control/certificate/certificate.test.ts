@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, beforeEach, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { addProject, addRegion, addTunnel, openMemoryStore, silentLog, testKeyRing } from '../feed/test-kit.ts';
+import { createWithLease } from '../store/lease.ts';
+import type { Store } from '../store/store.ts';
+import { keepAccountKey } from './account-key.ts';
+import type { Authority, IssueRequest } from './authority.ts';
+import { type Attempt, backOffMs, decideOrder, failuresInARow } from './core/budget.ts';
+import { isDue, renewAt } from './core/lifetime.ts';
+import { createGivenFiles } from './given-files.ts';
+import { openLocalCa } from './local-ca.ts';
+import { dropFolder, makeFolder } from './test-kit.ts';
+import { createUpkeep, type Upkeep, type UpkeepDeps } from './upkeep.ts';
+import { createRoot, issueLeaf } from './x509.ts';
+
+const folders: string[] = [];
+const stores: Store[] = [];
+const freshFolder = async (): Promise<string> => {
+  const folder = await makeFolder();
+  folders.push(folder);
+  return folder;
+};
+after(async () => {
+  for (const store of stores) await store.close();
+  for (const folder of folders) await dropFolder(folder);
+});
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+
+describe('the local authority', () => {
+  test('makes its root once; the key is for its owner alone', async () => {
+    const home = await freshFolder();
+    const first = await openLocalCa(home, Date.now);
+    const again = await openLocalCa(home, Date.now);
+    assert.equal(again.fingerprint, first.fingerprint);
+    assert.match(first.fingerprint, /^[0-9a-f]{64}$/);
+    assert.equal((await stat(join(home, 'ca-key.pem'))).mode & 0o777, 0o600);
+  });
+
+  test('issues leaves that its root vouches for, and that may sign nothing', async () => {
+    const ca = await openLocalCa(await freshFolder(), Date.now);
+    const signal = new AbortController().signal;
+    const { chainPem } = await ca.issue({ name: '*.tunnels.localhost', region: 'local', failures: 0, signal });
+    const leaf = new X509Certificate(chainPem);
+    const root = new X509Certificate(ca.certificatePem);
+    assert.ok(leaf.verify(root.publicKey) && leaf.checkIssued(root));
+    assert.equal(leaf.subjectAltName, 'DNS:*.tunnels.localhost');
+    assert.equal(leaf.ca, false);
+    assert.ok(chainPem.endsWith(ca.certificatePem), 'the root is last: clients pin it');
+    assert.equal(leaf.checkHost('brave-otter.tunnels.localhost'), '*.tunnels.localhost');
+  });
+});
+
+describe('given files', () => {
+  const writePair = async (folder: string, name: string, host: string, over: { notAfter?: Date } = {}) => {
+    const span = { notBefore: new Date(Date.now() - 2 * dayMs), notAfter: over.notAfter ?? new Date(Date.now() + dayMs) };
+    const root = await createRoot('test', span);
+    const leaf = await issueLeaf(root, [host], span);
+    await writeFile(join(folder, `${name}.crt`), leaf.certificatePem);
+    await writeFile(join(folder, `${name}.key`), leaf.privateKeyPem);
+  };
+
+  test('a good pair is served; a broken, foreign or expired one is left out, alone', async () => {
+    const folder = await freshFolder();
+    await writePair(folder, 'good', 'good.example.com');
+    await writePair(folder, 'old', 'old.example.com', { notAfter: new Date(Date.now() - dayMs) });
+    await writePair(folder, 'mixed', 'mixed.example.com');
+    await writePair(folder, 'other', 'other.example.com');
+    const { copyFile } = await import('node:fs/promises');
+    await copyFile(join(folder, 'other.key'), join(folder, 'mixed.key'));
+    await writeFile(join(folder, 'broken.crt'), 'no certificate');
+    const given = createGivenFiles(folder, Date.now, silentLog);
+    await given.read();
+    assert.deepEqual(
+      given
+        .certificates()
+        .flatMap((each) => each.hosts)
+        .sort(),
+      ['good.example.com', 'other.example.com'],
+    );
+  });
+
+  test('a changed folder is read again', async () => {
+    const folder = await freshFolder();
+    const given = createGivenFiles(folder, Date.now, silentLog);
+    await given.read();
+    const changed = new Promise<void>((resolve) => given.watch(() => given.certificates().length === 1 && resolve()));
+    await writePair(folder, 'new', 'new.example.com');
+    await changed;
+    given.close();
+    assert.deepEqual(given.certificates()[0]?.hosts, ['new.example.com']);
+  });
+});
+
+describe('budgets', () => {
+  const now = 1_790_000_000_000;
+  const attempt = (over: Partial<Attempt>): Attempt => ({
+    name: 'a.com',
+    projectId: 'p',
+    at: now - hourMs,
+    outcome: 'issued',
+    ...over,
+  });
+  const many = (count: number, over: Partial<Attempt>) =>
+    Array.from({ length: count }, (_, at) => attempt({ name: `${at}.com`, ...over }));
+  const want = { name: 'new.com', projectId: 'p' };
+
+  const cases: readonly [name: string, attempts: readonly Attempt[], kind: string][] = [
+    ['nothing asked yet', [], 'go'],
+    ['a failure two minutes ago', [attempt({ name: 'new.com', outcome: 'failed', at: now - 119_999 })], 'wait'],
+    ['a failure longer ago', [attempt({ name: 'new.com', outcome: 'failed', at: now - 120_000 })], 'go'],
+    ['an attempt that a crash cut off', [attempt({ name: 'new.com', outcome: 'started', at: now - 1 })], 'wait'],
+    [
+      'a failure before the last success',
+      [attempt({ name: 'new.com', at: now - 10 }), attempt({ name: 'new.com', outcome: 'failed', at: now - 20 })],
+      'go',
+    ],
+    ['one project made up 40 names today', many(40, {}), 'wait'],
+    ['another project did', many(40, { projectId: 'q' }), 'go'],
+    ['40 names, but yesterday', many(40, { at: now - 25 * hourMs }), 'go'],
+    ['many projects together reached the bound', many(240, { projectId: 'q' }), 'wait'],
+  ];
+  for (const [name, attempts, kind] of cases) {
+    test(`${name}: ${kind}`, () => assert.equal(decideOrder(want, attempts, now).kind, kind));
+  }
+
+  test('our own names are not starved by what projects made up', () => {
+    assert.equal(decideOrder({ name: 'eu.underpass.com', projectId: '' }, many(1_000, {}), now).kind, 'go');
+  });
+
+  test('whatever fails, a name is tried at most three times in an hour and again within a day', () => {
+    for (let failures = 1; failures < 50; failures++)
+      assert.ok(backOffMs(failures) <= dayMs && backOffMs(failures) >= backOffMs(failures - 1));
+    let at = 0;
+    let tries = 0;
+    for (let failures = 0; at <= hourMs; failures++, tries++) at += backOffMs(failures + 1);
+    assert.ok(tries <= 3 + 1);
+  });
+
+  test('failures are counted since the last success only', () => {
+    const outcomes = fc.array(fc.constantFrom('issued' as const, 'failed' as const));
+    fc.assert(
+      fc.property(outcomes, (list) => {
+        const attempts = list.map((outcome, at) => attempt({ outcome, at }));
+        assert.equal(failuresInARow(attempts, 'a.com').count, list.length - 1 - list.lastIndexOf('issued'));
+      }),
+    );
+  });
+});
+
+describe('lifetime', () => {
+  test('a certificate is due at two thirds of its life', () => {
+    const life = { startsAt: 0, expiresAt: 90 * dayMs };
+    assert.equal(renewAt(life), 60 * dayMs);
+    assert.equal(isDue(life, 60 * dayMs - 1), false);
+    assert.equal(isDue(life, 60 * dayMs), true);
+  });
+});
+
+describe('upkeep', () => {
+  let store: Store;
+  let now: number;
+  let asked: string[];
+  let tunnel: (name: string, hosts: readonly string[]) => Promise<string>;
+  const keyRing = testKeyRing();
+
+  beforeEach(async () => {
+    store = await openMemoryStore();
+    stores.push(store);
+    now = Date.now();
+    asked = [];
+    await addRegion(store.db, 'eu', { host: 'eu.example.com', wildcard: null });
+    const ids = await addProject(store.db, 'ann');
+    tunnel = (name, hosts) => addTunnel(store.db, { ...ids, region: 'eu', name, type: 'http', hosts });
+  });
+
+  /** Leaves by a root of its own, for as long as asked. */
+  async function testAuthority(over: Partial<Authority> = {}, lifeMs = 90 * dayMs): Promise<Authority> {
+    const root = await createRoot('test', { notBefore: new Date(0), notAfter: new Date(now + 1_000 * dayMs) });
+    const issue = async ({ name }: IssueRequest) => {
+      asked.push(name);
+      const leaf = await issueLeaf(root, [name], { notBefore: new Date(now), notAfter: new Date(now + lifeMs) });
+      return { chainPem: leaf.certificatePem, privateKeyPem: leaf.privateKeyPem };
+    };
+    return { id: 'test', local: false, canIssue: (name) => !name.startsWith('*.'), issue, ...over };
+  }
+
+  const open = (authority: Authority, over: Partial<UpkeepDeps> = {}): Upkeep =>
+    createUpkeep({
+      store,
+      keyRing,
+      clock: () => now,
+      log: silentLog,
+      authority,
+      givenCertificates: () => [],
+      pointsHere: async () => true,
+      withLease: createWithLease(store, () => now),
+      onIssued: () => {},
+      ...over,
+    });
+
+  test('asks once, keeps the key sealed, and asks again when two thirds of the life are over', async () => {
+    await tunnel('web', ['www.example.com']);
+    const upkeep = open(await testAuthority());
+    await upkeep.run();
+    await upkeep.run();
+    assert.deepEqual(asked, ['eu.example.com', 'www.example.com']);
+    const rows = await store.db.selectFrom('certificates').selectAll().execute();
+    assert.ok(rows.every((row) => !row.key_sealed.includes('PRIVATE KEY')));
+    now += 59 * dayMs;
+    await upkeep.run();
+    assert.equal(asked.length, 2);
+    now += 2 * dayMs;
+    await upkeep.run();
+    assert.equal(asked.length, 4);
+    assert.equal((await store.db.selectFrom('certificates').select('id').execute()).length, 2, 'the new one replaces the old');
+  });
+
+  test('what was deleted is not renewed', async () => {
+    await tunnel('web', ['www.example.com']);
+    const upkeep = open(await testAuthority());
+    await upkeep.run();
+    await store.db.deleteFrom('tunnels').execute();
+    now += 61 * dayMs;
+    await upkeep.run();
+    assert.deepEqual(asked, ['eu.example.com', 'www.example.com', 'eu.example.com']);
+  });
+
+  test('two processes ask for a name once', async () => {
+    await tunnel('web', ['www.example.com']);
+    const authority = await testAuthority();
+    await Promise.all([open(authority).run(), open(authority).run()]);
+    assert.deepEqual(asked.toSorted(), ['eu.example.com', 'www.example.com']);
+  });
+
+  test('a name that a given file serves is not asked for', async () => {
+    await tunnel('web', ['www.example.com']);
+    const file = { id: 'f', hosts: ['*.example.com'], certificatePem: '', privateKeyPem: '', notAfterMs: now + dayMs };
+    await open(await testAuthority(), { givenCertificates: () => [file] }).run();
+    assert.deepEqual(asked, []);
+  });
+
+  test('a failure waits, then is tried again by another way', async () => {
+    await tunnel('web', ['www.example.com']);
+    const failures: number[] = [];
+    const authority = await testAuthority();
+    const failing: Authority = {
+      ...authority,
+      issue: async (request) => {
+        if (request.name !== 'www.example.com') return authority.issue(request);
+        failures.push(request.failures);
+        throw new Error('no proof');
+      },
+    };
+    const upkeep = open(failing);
+    await upkeep.run();
+    await upkeep.run();
+    assert.deepEqual(failures, [0]);
+    now += 3 * 60_000;
+    await upkeep.run();
+    assert.deepEqual(failures, [0, 1]);
+  });
+
+  test('a certificate for another name is never stored', async () => {
+    await tunnel('web', ['www.example.com']);
+    const authority = await testAuthority();
+    const lying: Authority = { ...authority, issue: (request) => authority.issue({ ...request, name: 'bank.example' }) };
+    await open(lying).run();
+    assert.deepEqual(await store.db.selectFrom('certificates').select('name').execute(), []);
+  });
+
+  test('what another authority made is replaced', async () => {
+    const upkeep = open(await testAuthority());
+    await upkeep.run();
+    await open(await testAuthority({ id: 'another' })).run();
+    assert.deepEqual(asked, ['eu.example.com', 'eu.example.com']);
+  });
+});
+
+describe('the account key', () => {
+  test('is made once, sealed, and the same for everybody', async () => {
+    const store = await openMemoryStore();
+    stores.push(store);
+    const keyRing = testKeyRing();
+    const [one, other] = await Promise.all([
+      keepAccountKey(store, keyRing, 'https://a/dir'),
+      keepAccountKey(store, keyRing, 'https://a/dir'),
+    ]);
+    assert.equal(one, other);
+    const row = await store.db.selectFrom('settings').selectAll().executeTakeFirstOrThrow();
+    assert.doesNotMatch(row.value, /PRIVATE KEY/);
+  });
+});
