@@ -1,7 +1,8 @@
 // One tunnel of this process on the data plane: starts it, tells its events as log lines, and gives what the screen shows.
-import type { CarryEvent as CarrierEvent, CarryOptions } from './carry/api.ts';
-import { type Problem, renderProblem } from './carry/problem.ts';
+import type { CarryEvent as CarrierEvent, Carrying, CarryOptions } from './carry/api.ts';
+import { CarryError, type Problem, problems, renderProblem } from './carry/problem.ts';
 import { startCarrying } from './carry/start.ts';
+import { ClientError } from './error.ts';
 import type { Carried } from './fleet.ts';
 import type { Io } from './io.ts';
 import { upstreamLines } from './plan.ts';
@@ -12,7 +13,7 @@ import type { CarryEvent } from './view/event-line.ts';
 
 export function startCarried(io: Io, planned: PlannedTunnel, report: (event: CarryEvent) => void): Carried {
   const { name } = planned.plan;
-  const carrying = startCarrying({
+  const carrying = startOrExplain({
     ...optionsOf(planned),
     software: `underpass/${version}`,
     env: io.env,
@@ -45,6 +46,17 @@ export function startCarried(io: Io, planned: PlannedTunnel, report: (event: Car
     },
     close: () => carrying.close(),
   };
+}
+
+/** What is malformed from the start, such as the proxy setting, is an error of the command. */
+function startOrExplain(options: CarryOptions): Carrying {
+  try {
+    return startCarrying(options);
+  } catch (error) {
+    if (!(error instanceof CarryError)) throw error;
+    const { title, fix } = problems[error.problem.code];
+    throw new ClientError('carry-impossible', `${title}: ${error.problem.detail}`, { fix, cause: error });
+  }
 }
 
 function optionsOf({ plan, token, caPem, upstreamCaPem }: PlannedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {

@@ -90,6 +90,11 @@ export const errors = {
     exit: 'local',
   },
   'port-in-use': { title: 'The health address is taken', fix: 'Choose another port with --health.', exit: 'local' },
+  'carry-impossible': {
+    title: 'The tunnel cannot be carried as it is set up',
+    fix: 'Correct what the message names.',
+    exit: 'network',
+  },
   'not-signed-in': { title: 'You are not signed in', fix: 'Run "underpass login".', exit: 'signIn' },
   'login-expired': {
     title: 'The sign-in was denied or not confirmed in time',

@@ -36,6 +36,8 @@ export interface RunningCli {
   /** Resolves when standard output or error matches; rejects when the program ends before. */
   readonly seen: (pattern: RegExp) => Promise<void>;
   readonly signal: (signal: Signal) => void;
+  /** Of the compiled file alone. */
+  readonly pid: number | undefined;
 }
 
 export interface Cli {
@@ -90,7 +92,7 @@ function startInProcess(argv: readonly string[], settings: StartSettings): Runni
   const signal = (name: Signal) => {
     for (const listener of [...(listeners.get(name) ?? [])]) listener();
   };
-  return running(ended, out, err, signal);
+  return { ...running(ended, out, err), signal, pid: undefined };
 }
 
 function addListener(listeners: Map<Signal, Set<() => void>>, signal: Signal, listener: () => void): () => void {
@@ -111,7 +113,7 @@ function startBinary(t: TestContext, file: string, argv: readonly string[], sett
     child.once('error', reject);
     child.once('close', (code) => resolve({ code: code ?? -1, stdout: out.text(), stderr: err.text() }));
   });
-  return running(ended, out, err, (name) => child.kill(name));
+  return { ...running(ended, out, err), signal: (name) => void child.kill(name), pid: child.pid };
 }
 
 interface Capture {
@@ -135,7 +137,11 @@ function capture(): Capture {
   return { sink, text: () => text, onWrite };
 }
 
-function running(ended: Promise<CliResult>, out: Capture, err: Capture, signal: (name: Signal) => void): RunningCli {
+function running(
+  ended: Promise<CliResult>,
+  out: Capture,
+  err: Capture,
+): Pick<RunningCli, 'ended' | 'stdout' | 'stderr' | 'seen'> {
   const seen = (pattern: RegExp) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
@@ -147,7 +153,7 @@ function running(ended: Promise<CliResult>, out: Capture, err: Capture, signal: 
       ended.then(({ code }) => reject(new Error(`ended with ${code} before ${pattern}:\n${out.text()}${err.text()}`)), reject);
       look();
     });
-  return { ended, stdout: out.text, stderr: err.text, seen, signal };
+  return { ended, stdout: out.text, stderr: err.text, seen };
 }
 
 export interface ApiCall {

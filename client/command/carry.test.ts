@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
+import { type FakeEdgeOptions, startFakeEdge } from '../carry/fixture/edge.ts';
+import { createCli } from '../test-kit.ts';
+
+async function world(t: TestContext, options: FakeEdgeOptions = {}) {
+  const edge = await startFakeEdge(options);
+  t.after(() => edge[Symbol.asyncDispose]());
+  const upstream = await startUpstream((socket) => socket.end('from the upstream'));
+  t.after(() => upstream[Symbol.asyncDispose]());
+  const cli = await createCli(t, { UNDERPASS_TOKEN: 'secret' });
+  return { edge, upstream, cli, http: `http://127.0.0.1:${upstream.port}` };
+}
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  test(`http carries a visitor to the upstream, and ${signal} drains it to exit code 0`, async (t) => {
+    const { edge, cli, http } = await world(t);
+    const running = cli.start(['http', '--url', edge.url, '--upstream', http]);
+    const carrier = await edge.next();
+    await running.seen(/connected/);
+    assert.equal(await outcome(visit(carrier)), 'from the upstream');
+    running.signal(signal);
+    const { code, stdout, stderr } = await running.ended;
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /edge\.localhost connected edge=edge-1/);
+    assert.match(stdout, /edge\.localhost stopped$/m);
+    assert.equal(stdout.includes('secret'), false);
+  });
+}
+
+test('ingress carries both ports to one host', async (t) => {
+  const { edge, cli, upstream } = await world(t);
+  const port = `127.0.0.1:${upstream.port}`;
+  const running = cli.start(['ingress', '--url', edge.url, '--upstream', `80=${port}`, '--upstream', `443=${port}`]);
+  const carrier = await edge.next();
+  assert.equal(await outcome(visit(carrier, { kind: 'ingress-80' })), 'from the upstream');
+  assert.equal(await outcome(visit(carrier, { kind: 'ingress-443' })), 'from the upstream');
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+});
+
+test('draining lets an open stream end, and takes nothing new', async (t) => {
+  const { edge, cli } = await world(t);
+  const echo = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
+  t.after(() => echo[Symbol.asyncDispose]());
+  const running = cli.start(['http', '--url', edge.url, '--upstream', `http://127.0.0.1:${echo.port}`]);
+  const stream = visit(await edge.next());
+  await new Promise<void>((resolve) => {
+    stream.onOpened = resolve;
+  });
+  running.signal('SIGTERM');
+  await running.seen(/draining/);
+  const got = outcome(stream);
+  stream.write(Buffer.from('late but whole'));
+  assert.equal(await got, 'late but whole');
+  assert.equal((await running.ended).code, 0);
+});
+
+test('a second signal ends at once with exit code 130', async (t) => {
+  const { edge, cli } = await world(t);
+  const stuck = await startUpstream(() => {});
+  t.after(() => stuck[Symbol.asyncDispose]());
+  const running = cli.start(['http', '--url', edge.url, '--upstream', `http://127.0.0.1:${stuck.port}`]);
+  const stream = visit(await edge.next());
+  await new Promise<void>((resolve) => {
+    stream.onOpened = resolve;
+  });
+  running.signal('SIGINT');
+  await running.seen(/draining/);
+  running.signal('SIGINT');
+  assert.equal((await running.ended).code, 130);
+});
+
+test('the lines of a pipe are JSON with --json, a problem with its code and fix among them', async (t) => {
+  const { edge, cli, http } = await world(t, { token: 'another' });
+  const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--json']);
+  await running.seen(/token-refused/);
+  running.signal('SIGTERM');
+  const { stdout } = await running.ended;
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const problem = events.find(({ event }) => event === 'problem');
+  assert.equal(problem.code, 'token-refused');
+  assert.match(problem.text, /copy it again from the Connect section/);
+});
+
+test('the token is read from a file, from standard input or from the environment', async (t) => {
+  const { edge, cli, http } = await world(t);
+  const path = join(cli.home, 'shop.token');
+  await writeFile(path, 'secret\n', { mode: 0o600 });
+  const env = { UNDERPASS_TOKEN: '' };
+  for (const [source, stdin] of [
+    [path, ''],
+    ['-', 'secret\n'],
+  ] as const) {
+    const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--token-file', source], { env, stdin });
+    await running.seen(/connected/);
+    running.signal('SIGTERM');
+    const { stderr } = await running.ended;
+    assert.equal(stderr, '');
+  }
+});
+
+test('a token file that others may read is a warning with the fix', async (t) => {
+  const { edge, cli, http } = await world(t);
+  const path = join(cli.home, 'shop.token');
+  await writeFile(path, 'secret\n');
+  await chmod(path, 0o644);
+  const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--token-file', path]);
+  await running.seen(/connected/);
+  running.signal('SIGTERM');
+  assert.match((await running.ended).stderr, /^warning: others on this machine may read .*: run "chmod 600/m);
+});
+
+const url = 'https://edge.localhost:1';
+const wrongUse: readonly (readonly [string, readonly string[], RegExp])[] = [
+  ['no token', ['http', '--url', url, '--upstream', 'http://127.0.0.1:1'], /code: token-missing/],
+  [
+    'a token of two words',
+    ['http', '--url', url, '--upstream', 'http://127.0.0.1:1', '--token-file', '-'],
+    /code: token-malformed/,
+  ],
+  [
+    'a token on the command line',
+    ['http', '--url', url, '--upstream', 'http://127.0.0.1:1', '--token', 'secret'],
+    /unknown option '--token'/,
+  ],
+  ['no upstream', ['http', '--url', url, '--token-file', '-'], /--upstream/],
+  ['an upstream of another kind', ['http', '--url', url, '--upstream', '80=127.0.0.1:80'], /code: usage/],
+  [
+    'two upstreams for one domain',
+    ['http', '--url', url, '--upstream', 'a.example.com=http://b', '--upstream', 'a.example.com=http://c'],
+    /Two upstreams for a\.example\.com/,
+  ],
+  [
+    'a port that is not passed through',
+    ['ingress', '--url', url, '--upstream', '22=127.0.0.1:22'],
+    /Ingress port must be 80 or 443/,
+  ],
+  ['a url without TLS', ['http', '--url', 'http://edge.localhost', '--upstream', 'http://a'], /not the URL of a tunnel/],
+  ['a pin that is not a hash', ['http', '--url', `${url}#ca=12`, '--upstream', 'http://a'], /not the URL of a tunnel/],
+];
+for (const [name, argv, message] of wrongUse) {
+  test(`${name} is refused with exit code 2`, async (t) => {
+    const cli = await createCli(t);
+    const { code, stderr } = await cli.run(argv, { stdin: 'two words\n' });
+    assert.match(stderr, message);
+    assert.equal(code, 2);
+  });
+}
+
+test('a file that is not there is named, be it of the token or of a CA', async (t) => {
+  const cli = await createCli(t);
+  const token = await cli.run(['http', '--url', url, '--upstream', 'http://a', '--token-file', 'none']);
+  assert.match(token.stderr, /code: token-file-unreadable/);
+  const ca = await cli.run(['http', '--url', url, '--upstream', 'http://a', '--token-file', '-', '--ca', 'none'], {
+    stdin: 'secret',
+  });
+  assert.match(ca.stderr, /code: ca-file-invalid/);
+  assert.equal(ca.code, 3);
+});
+
+test('a proxy setting that is no URL is one line with its fix, without the password in it', async (t) => {
+  const cli = await createCli(t, { HTTPS_PROXY: 'ftp://user:hunter2@proxy', UNDERPASS_TOKEN: 'secret' });
+  const { code, stderr } = await cli.run(['http', '--url', 'https://edge.example.com', '--upstream', 'http://a']);
+  assert.equal(code, 8);
+  assert.match(stderr, /HTTPS_PROXY is not a proxy URL/);
+  assert.equal(stderr.includes('hunter2'), false);
+});
+
+test('--health answers while the tunnel is carried', async (t) => {
+  const { edge, cli, http } = await world(t);
+  const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--health', '127.0.0.1:0']);
+  await running.seen(/connected/);
+  const [address] = /http:\/\/[\d.:]+\/readyz/.exec(running.stderr()) ?? [];
+  const answer = await fetch(address ?? '');
+  assert.equal(answer.status, 200);
+  assert.equal(((await answer.json()) as { ready: boolean }).ready, true);
+  running.signal('SIGTERM');
+  await running.ended;
+});
+
+test('run carries every tunnel of the file, and SIGHUP keeps what did not change', async (t) => {
+  const { edge, cli, http } = await world(t);
+  const file = join(cli.home, 'underpass.yaml');
+  const tunnel = (name: string) =>
+    `  - {name: ${name}, type: http, url: '${edge.url}', token-env: UNDERPASS_TOKEN, upstream: '${http}'}\n`;
+  await writeFile(file, `tunnels:\n${tunnel('one')}${tunnel('two')}`);
+  const running = cli.start(['run']);
+  const ids = new Set([
+    (await edge.next()).clientId,
+    (await edge.next()).clientId,
+    (await edge.next()).clientId,
+    (await edge.next()).clientId,
+  ]);
+  assert.equal(ids.size, 2);
+  await running.seen(/one connected[\s\S]*one connected/);
+  await running.seen(/two connected[\s\S]*two connected/);
+  await writeFile(file, `tunnels:\n${tunnel('two')}${tunnel('three')}`);
+  running.signal('SIGHUP');
+  await running.seen(/reloaded: started three; stopped one; kept two/);
+  await running.seen(/three connected/);
+  await running.seen(/one stopped/);
+  assert.doesNotMatch(running.stdout(), /two disconnected/);
+  await writeFile(file, 'tunnels: [');
+  running.signal('SIGHUP');
+  await running.seen(/not reloaded, the tunnels go on as they were/);
+  assert.doesNotMatch(running.stdout(), /two (disconnected|draining)/);
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+});
+
+test('check names every wrong line, and a right file with its tunnels', async (t) => {
+  const cli = await createCli(t, { T: 'secret' });
+  await writeFile(join(cli.home, 'underpass.yaml'), 'tunels: 1\n');
+  const wrong = await cli.run(['check']);
+  assert.equal(wrong.code, 3);
+  assert.match(wrong.stderr, /underpass\.yaml:1: unknown key 'tunels'/);
+  const right = join(cli.home, 'right.yaml');
+  await writeFile(right, `tunnels:\n  - {name: a, type: ingress, url: '${url}', token-env: T, upstream: 10.0.0.1}\n`);
+  const { code, stdout } = await cli.run(['check', '-c', right]);
+  assert.equal(code, 0);
+  assert.match(stdout, /a \(ingress\): port 80 → 10\.0\.0\.1:80, port 443 → 10\.0\.0\.1:443/);
+  const missing = await cli.run(['check', '-c', right], { env: { T: '' } });
+  assert.match(missing.stderr, /tunnel a: environment variable T/);
+  assert.equal((await cli.run(['check', '-c', 'none.yaml'])).code, 3);
+});
+
+test('nothing of the token is in the arguments or the environment that others can see', {
+  skip: process.platform !== 'linux' || !process.env.UNDERPASS_TEST_BINARY,
+}, async (t) => {
+  const { edge, cli, http } = await world(t);
+  const path = join(cli.home, 'shop.token');
+  await writeFile(path, 'secret\n', { mode: 0o600 });
+  const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--token-file', path], {
+    env: { UNDERPASS_TOKEN: '' },
+  });
+  await running.seen(/connected/);
+  assert.equal((await readFile(`/proc/${running.pid}/cmdline`, 'utf8')).includes('secret'), false);
+  running.signal('SIGTERM');
+  await running.ended;
+});
