@@ -33,6 +33,7 @@ export const paths = {
   settings: (projectId: string) => inProject(projectId, 'settings'),
   newProject: () => '/new-project',
 
+  operatorHome: () => '/operator',
   operator: (page: OperatorPage) => `/operator/${page}`,
 } as const;
 

@@ -56,6 +56,7 @@ const beyondTheSpec: RouteObject[] = [
     path: 'operator',
     lazy: () => import('./pages/operator/operator-layout.tsx'),
     children: [
+      { index: true, loader: () => redirect(paths.operator('registrations')) },
       { path: 'registrations', lazy: () => import('./pages/operator/registrations.tsx') },
       { path: 'subscriptions', lazy: () => import('./pages/operator/subscriptions.tsx') },
       { path: 'users', lazy: () => import('./pages/operator/users.tsx') },

@@ -1,7 +1,8 @@
 // Lets a command line client in: the code from the terminal, who asks, and the answer.
 import { parseUserCode } from '@underpass/rules/device-code.ts';
-import type { Role } from '@underpass/rules/entity.ts';
+import type { Project, Role } from '@underpass/rules/entity.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { mayGrant } from '@underpass/rules/permission.ts';
 import type { Device } from '@underpass/rules/resource.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, useSearchParams } from 'react-router';
@@ -135,8 +136,8 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
   const { projects, project: selected } = useShell();
   const [projectId, setProjectId] = useState((selected ?? projects[0]!).id);
   const project = projects.find(({ id }) => id === projectId)!;
-  const [role, setRole] = useState<Role>(project.role);
-  useEffect(() => setRole(project.role), [project.role]);
+  const [role, setRole] = useState<Role>(suggestedRole(project));
+  useEffect(() => setRole(suggestedRole(project)), [project]);
   const task = useTask(async (approve: boolean) => {
     await decideDevice(code, { approve, project: projectId, role });
     onOutcome(approve ? 'approved' : 'denied');
@@ -176,6 +177,9 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
     </Card>
   );
 }
+
+/** Enough to work with tunnels; more is a choice. */
+const suggestedRole = (project: Project): Role => (mayGrant(project.role, 'member') ? 'member' : project.role);
 
 function DeviceFacts({ code, device }: { readonly code: string; readonly device: Device }) {
   return (

@@ -32,7 +32,7 @@ export function navigationSections(user: User, project: Project | undefined): re
     { entries: [...(project ? specEntries(project.id) : []), { label: 'CLI', to: paths.download(), icon: MonitorDown }] },
     ...(project ? [{ title: 'Project', entries: projectEntries(project) }] : []),
     ...(user.operator
-      ? [{ title: 'Operator', entries: [{ label: 'Operator pages', to: paths.operator('registrations'), icon: Wrench }] }]
+      ? [{ title: 'Operator', entries: [{ label: 'Operator pages', to: paths.operatorHome(), icon: Wrench }] }]
       : []),
   ];
 }

@@ -29,7 +29,7 @@ export function Component() {
         subtitle="The underpass command connects your services to their tunnels and manages them from a terminal."
         actions={<ButtonLink to={paths.releases()}>All releases</ButtonLink>}
       />
-      <div className="grid gap-6">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
         <Card>
           <Tabs
             label="System"
@@ -56,9 +56,9 @@ function Steps({ system, origin }: { readonly system: System; readonly origin: s
     { title: 'Sign in', what: 'sign-in command', command: `underpass login --server ${origin}` },
   ];
   return (
-    <ol className="grid gap-6">
+    <ol className="grid grid-cols-[minmax(0,1fr)] gap-6">
       {steps.map(({ title, what, command }, index) => (
-        <li key={title} className="grid gap-2">
+        <li key={title} className="grid grid-cols-[minmax(0,1fr)] gap-2">
           <h2 className="flex items-center gap-2.5 font-semibold">
             <span
               aria-hidden="true"
@@ -79,10 +79,10 @@ function ByHand({ release, system }: { readonly release: Release | undefined; re
   const file = release?.files.find(({ platform }) => system.isOf(platform));
   if (!release) return <NoReleases />;
   return (
-    <div className="grid gap-5">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <FileTable release={release} />
       {file && (
-        <div className="grid gap-2">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
           <p>Check the file, then put it where your shell finds it:</p>
           <CommandLine command={system.checksum(file.name)} what="checksum command" />
           <CommandLine command={system.place(file.name)} what="placing command" />

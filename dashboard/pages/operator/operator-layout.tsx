@@ -1,5 +1,6 @@
 // The frame of the operator pages: their tabs, and the door. Control refuses others as well.
-import { NavLink, Outlet } from 'react-router';
+import { useEffect, useRef } from 'react';
+import { NavLink, Outlet, useLocation } from 'react-router';
 import { NoEntryIllustration } from '../../brand/illustrations/no-entry.tsx';
 import { type OperatorPage, paths } from '../../paths.ts';
 import { useShell } from '../../session.ts';
@@ -33,21 +34,33 @@ export function Component() {
   }
   return (
     <>
-      <nav aria-label="Operator" className="-mx-4 mb-6 overflow-x-auto border-b px-4 sm:mx-0 sm:px-0">
-        <ul className="flex gap-1">
-          {PAGES.map(({ page, label }) => (
-            <li key={page}>
-              <NavLink
-                to={paths.operator(page)}
-                className="-mb-px flex h-10 items-center border-b-2 border-transparent px-3 text-base font-semibold whitespace-nowrap text-ink-soft hover:text-ink focus-visible:-outline-offset-2 aria-[current=page]:border-accent-ink aria-[current=page]:text-ink"
-              >
-                {label}
-              </NavLink>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Tabs />
       <Outlet />
     </>
+  );
+}
+
+function Tabs() {
+  const nav = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone the open tab is brought into sight after every change.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [pathname]);
+  return (
+    <nav ref={nav} aria-label="Operator" className="-mx-4 mb-6 overflow-x-auto border-b px-4 sm:mx-0 sm:px-0">
+      <ul className="flex gap-1">
+        {PAGES.map(({ page, label }) => (
+          <li key={page}>
+            <NavLink
+              to={paths.operator(page)}
+              className="-mb-px flex h-10 items-center border-b-2 border-transparent px-3 text-base font-semibold whitespace-nowrap text-ink-soft hover:text-ink focus-visible:-outline-offset-2 aria-[current=page]:border-accent-ink aria-[current=page]:text-ink"
+            >
+              {label}
+            </NavLink>
+          </li>
+        ))}
+      </ul>
+    </nav>
   );
 }

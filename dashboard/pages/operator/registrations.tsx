@@ -37,7 +37,7 @@ export function Component() {
     <>
       <PageHeader
         title="Registrations"
-        subtitle="Approval makes the account and its first project, and sends a mail. So does rejection, without the account."
+        subtitle="Approval makes the account and its first project. Either answer sends a mail."
         actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
       />
       <Load promise={registrations}>

@@ -42,8 +42,8 @@ export function AuditList({ projectId, filter, first }: AuditListProps) {
 }
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { key: 'at', header: 'When', width: 'minmax(0, 1.2fr)', cell: ({ at }) => <DateTime at={at} /> },
-  { key: 'actor', header: 'Who', width: 'minmax(0, 1.1fr)', cell: ({ actor }) => actor },
+  { key: 'at', header: 'When', width: '15.5rem', cell: ({ at }) => <DateTime at={at} /> },
+  { key: 'actor', header: 'Who', width: 'minmax(0, 1fr)', cell: ({ actor }) => actor },
   { key: 'action', header: 'Action', cell: ({ action }) => <span className="font-mono text-sm">{action}</span> },
   { key: 'target', header: 'What', width: 'minmax(0, 1.6fr)', cell: (entry) => <What entry={entry} /> },
   {

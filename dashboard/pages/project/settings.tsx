@@ -26,7 +26,7 @@ export function Component() {
       <PageHeader title="Project settings" />
       <div className="grid gap-6">
         {may(project.role, 'project.rename') && (
-          <Card title="Name">
+          <Card title="Project name">
             <ProjectNameForm key={project.id} initialName={project.name} submitLabel="Save" send={rename} />
           </Card>
         )}

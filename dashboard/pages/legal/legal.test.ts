@@ -1,0 +1,84 @@
+// What the legal texts have to say (spec 2, Legal pages; spec 9), whoever the operator is.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { durations } from '@underpass/rules/limits.ts';
+import type { LegalDocument } from './legal-document.ts';
+import { privacyPolicy } from './privacy-policy.ts';
+import { termsOfService } from './terms-of-service.ts';
+
+const OPERATOR = {
+  name: 'Example Tunnels Ltd',
+  email: 'legal@tunnels.example',
+  address: '1 High Street, Leeds',
+  companyNumber: '01234567',
+};
+const SMALL = { name: 'Example Tunnels Ltd', email: 'legal@tunnels.example' };
+
+const sectionText = (document: LegalDocument, id: string): string => {
+  const section = document.sections.find((each) => each.id === id);
+  assert.ok(section, `no section ${id}`);
+  return section.blocks
+    .map((block) => (typeof block === 'string' ? block : [block.intro ?? '', ...block.items].join('\n')))
+    .join('\n');
+};
+const wholeText = (document: LegalDocument): string => document.sections.map(({ id }) => sectionText(document, id)).join('\n');
+
+test('the policy names the three kinds of data that are collected', () => {
+  const collected = sectionText(privacyPolicy(OPERATOR), 'what-we-collect');
+  for (const kind of ['Contact information:', 'Tunnel configuration:', 'Logs:']) assert.ok(collected.includes(kind), kind);
+});
+
+test('the terms are governed by the law of England and Wales', () => {
+  assert.match(sectionText(termsOfService(OPERATOR), 'governing-law'), /governed by the law of England and Wales/);
+});
+
+test('users are 18 or older, in both texts', () => {
+  assert.match(sectionText(termsOfService(OPERATOR), 'eligibility'), /18 or older/);
+  assert.match(sectionText(privacyPolicy(OPERATOR), 'children'), /18 or older/);
+});
+
+test('liability is capped at the greater of 100 pounds and the fees of the six months before, and never for death or fraud', () => {
+  const liability = sectionText(termsOfService(OPERATOR), 'liability');
+  assert.match(
+    liability,
+    /the greater of 100 pounds sterling \(£100\) and the fees that you paid us .* in the six months before/,
+  );
+  assert.match(liability, /Nothing in these terms limits or excludes liability:\nfor death or personal injury/);
+});
+
+test('the operator is named with its number and office where they are known, and without them where not', () => {
+  for (const document of [privacyPolicy(OPERATOR), termsOfService(OPERATOR)]) {
+    assert.match(
+      wholeText(document),
+      /Example Tunnels Ltd, a company registered in England and Wales \(company number 01234567\), whose registered office is at 1 High Street, Leeds/,
+    );
+  }
+  for (const document of [privacyPolicy(SMALL), termsOfService(SMALL)]) {
+    assert.doesNotMatch(wholeText(document), /undefined|company number|registered office/);
+  }
+});
+
+test('the times that the policy states are those that the product keeps', () => {
+  const retention = sectionText(privacyPolicy(OPERATOR), 'retention');
+  assert.ok(retention.includes(`Sign-in links: ${durations.loginLinkMinutes} minutes`));
+  assert.ok(retention.includes(`${durations.generatedNameRestDays} days`));
+});
+
+test('a section that the policy refers to by number is the one it means', () => {
+  const { sections } = privacyPolicy(OPERATOR);
+  assert.equal(sections[7 - 1]?.id, 'traffic');
+  assert.equal(sections[11 - 1]?.id, 'retention');
+  assert.equal(sections[13 - 1]?.id, 'your-rights');
+  const numbers = [...wholeText(privacyPolicy(OPERATOR)).matchAll(/section (\d+)/gi)].map(([, number]) => Number(number));
+  assert.deepEqual(
+    [...new Set(numbers)].sort((a, b) => a - b),
+    [7, 11, 13],
+  );
+});
+
+test('anchors are unique within a text', () => {
+  for (const document of [privacyPolicy(OPERATOR), termsOfService(OPERATOR)]) {
+    const ids = document.sections.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+  }
+});
