@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Bucket } from './bucket.ts';
+import { maxCredit, nextCredit, nextInitialWindow, ReceiveWindow, WindowBudget } from './credit.ts';
+import { WireError } from './frame.ts';
+
+const limits = { initialWindowBytes: 262_144, maxWindowBytes: 1_048_576, sessionWindowBytes: 4_194_304 };
+const createBudget = () => new WindowBudget(limits.sessionWindowBytes);
+
+/** Receives and consumes half a window, at the given time. */
+function roundAt(window: ReceiveWindow, budget: WindowBudget, nowMs: number, rttMs: number): number {
+  const half = window.windowBytes / 2;
+  window.receive(half);
+  assert.equal(window.consume(half), true);
+  return window.grant(nowMs, rttMs, limits, budget);
+}
+
+describe('a receive window', () => {
+  it('refuses one byte more than was promised, before it counts it', () => {
+    const window = new ReceiveWindow(100, 0);
+    window.receive(100);
+    assert.throws(() => window.receive(1), WireError);
+    assert.equal(window.leftBytes, 0);
+  });
+
+  it('grants when half of it is consumed, not before', () => {
+    const window = new ReceiveWindow(100, 0);
+    window.receive(100);
+    assert.equal(window.consume(49), false);
+    assert.equal(window.consume(1), true);
+    assert.equal(window.grant(1_000, 1, limits, createBudget()), 50);
+  });
+
+  it('doubles while its sender waits for it, up to the limit of a stream', () => {
+    const window = new ReceiveWindow(262_144, 0);
+    const budget = createBudget();
+    assert.equal(roundAt(window, budget, 100, 50), 131_072 + 262_144);
+    assert.equal(window.windowBytes, 524_288);
+    roundAt(window, budget, 200, 50);
+    roundAt(window, budget, 300, 50);
+    assert.equal(window.windowBytes, 1_048_576);
+    assert.equal(budget.usedBytes, 1_048_576 - 262_144);
+  });
+
+  it('stays as it is where the consumer is the slow one', () => {
+    const window = new ReceiveWindow(262_144, 0);
+    assert.equal(roundAt(window, createBudget(), 101, 50), 131_072);
+    assert.equal(window.windowBytes, 262_144);
+  });
+
+  it('does not grow beyond what the session has left', () => {
+    const window = new ReceiveWindow(262_144, 0);
+    const budget = createBudget();
+    budget.take(limits.sessionWindowBytes - 1_000);
+    roundAt(window, budget, 1, 50);
+    assert.equal(window.windowBytes, 263_144);
+    roundAt(window, budget, 2, 50);
+    assert.equal(window.windowBytes, 263_144);
+  });
+
+  it('never promises more than its window, whatever comes', () => {
+    const step = fc.tuple(fc.nat(300_000), fc.nat(300_000), fc.nat(100), fc.nat(50));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
+        const window = new ReceiveWindow(262_144, 0);
+        const budget = createBudget();
+        budget.take(262_144);
+        let [held, nowMs] = [0, 0];
+        for (const [arriving, consuming, laterMs, rttMs] of steps) {
+          const received = Math.min(arriving, window.leftBytes);
+          const consumed = Math.min(consuming, held + received);
+          window.receive(received);
+          held += received - consumed;
+          nowMs += laterMs;
+          if (window.consume(consumed)) window.grant(nowMs, rttMs, limits, budget);
+          assert.ok(window.leftBytes + held <= window.windowBytes);
+          assert.ok(window.windowBytes <= limits.maxWindowBytes && budget.usedBytes <= budget.limitBytes);
+        }
+      }),
+      { seed: 8 },
+    );
+  });
+});
+
+it('a first window is whole until half of the budget is spent, then the least', () => {
+  const budget = createBudget();
+  const windows = Array.from({ length: 10 }, () => {
+    const bytes = nextInitialWindow(budget, limits);
+    budget.take(bytes);
+    return bytes;
+  });
+  assert.deepEqual(windows, [...Array(8).fill(262_144), 65_536, 65_536]);
+});
+
+it('credit adds up to 31 bits and never by nothing', () => {
+  assert.equal(nextCredit(1, maxCredit - 1), maxCredit);
+  assert.throws(() => nextCredit(1, maxCredit), WireError);
+  assert.throws(() => nextCredit(1, 0), WireError);
+});
+
+describe('a bucket', () => {
+  it('lets a burst through and then the rate', () => {
+    const bucket = new Bucket('pings', 10, 20, 0);
+    for (let count = 0; count < 20; count++) bucket.take(0);
+    assert.throws(() => bucket.take(0), WireError);
+    assert.throws(() => bucket.take(50), WireError);
+  });
+
+  it('fills again with time, never beyond the burst, and not when the clock goes back', () => {
+    const bucket = new Bucket('pings', 10, 2, 0);
+    for (const nowMs of [0, 0, 100, 200, 10_000, 10_000, 9_900]) {
+      if (nowMs === 9_900) assert.throws(() => bucket.take(nowMs), WireError);
+      else bucket.take(nowMs);
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { duplexPair } from 'node:stream';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { type RefusalCode, refusals } from './core/code.ts';
+import { parseClientFacts, parseUpgradeRequest } from './core/upgrade.ts';
+import { carrierKinds, createCarriers } from './fixture/carriers.ts';
+import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade, requestUpgrade } from './handshake.ts';
+import { createSession } from './session.ts';
+
+const options = { host: 'edge.example', path: '/underpass', protocol: 'underpass', token: 'secret', timeoutMs: 5_000 };
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'none',
+    (error) => (error instanceof HandshakeError ? error.code : String(error)),
+  );
+
+for (const kind of carrierKinds) {
+  describe(`an upgrade over ${kind}`, () => {
+    it('hands both sides a byte stream in which no byte is lost', async () => {
+      const [client, edge] = await createCarriers(kind);
+      const answered = requestUpgrade(client, { ...options, headers: { 'underpass-client-id': '0'.repeat(32) } });
+      const request = await readUpgrade(edge, { timeoutMs: 5_000 });
+      assert.equal(request.token, 'secret');
+      assert.equal(request.headers.get('underpass-client-id'), '0'.repeat(32));
+      acceptUpgrade(edge, request, { 'underpass-edge': 'e1' });
+      // The edge speaks at once: its first frames arrive with the 101.
+      const near = createSession(edge, { side: 'acceptor', peerMayOpen: false, info: { edge: 'e1' } });
+      assert.equal((await answered).get('underpass-edge'), 'e1');
+      const far = createSession(client, { side: 'dialer', peerMayOpen: true, info: {} });
+      await Promise.all([near, far].map((session) => new Promise<void>((resolve) => (session.onReady = resolve))));
+      assert.equal(far.peerInfo.edge, 'e1');
+      client.destroy();
+      edge.destroy();
+    });
+  });
+}
+
+describe('a refusal', () => {
+  for (const code of Object.keys(refusals) as RefusalCode[]) {
+    it(`${code} reaches the client as its code`, async () => {
+      const [client, edge] = duplexPair();
+      const answered = codeOf(requestUpgrade(client, options));
+      await readUpgrade(edge, { timeoutMs: 5_000 });
+      refuseUpgrade(edge, code);
+      assert.equal(await answered, code);
+    });
+  }
+
+  it('says how long to wait', async () => {
+    const [client, edge] = duplexPair();
+    const answered = requestUpgrade(client, options).catch((error: HandshakeError) => error.retryAfterSeconds);
+    await readUpgrade(edge, { timeoutMs: 5_000 });
+    refuseUpgrade(edge, 'too-many-clients', 30);
+    assert.equal(await answered, 30);
+  });
+
+  for (const [what, answer] of [
+    ['a web page', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+    ['a redirect of a captive portal', 'HTTP/1.1 302 Found\r\nLocation: http://login.example\r\n\r\n'],
+    ['a 101 to something else', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
+    ['a 101 without Connection', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: underpass\r\n\r\n'],
+    ['an unknown refusal', 'HTTP/1.1 403 Forbidden\r\nunderpass-refusal: constructor\r\n\r\n'],
+    ['HTTP/1.0', 'HTTP/1.0 101 x\r\nConnection: Upgrade\r\nUpgrade: underpass\r\n\r\n'],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n\r\n'],
+  ] as const) {
+    it(`is read from ${what} as: no Underpass there`, async () => {
+      const [client, edge] = duplexPair();
+      const answered = codeOf(requestUpgrade(client, options));
+      edge.write(answer);
+      assert.equal(await answered, 'not-underpass');
+    });
+  }
+});
+
+describe('a request', () => {
+  const good =
+    'GET /underpass HTTP/1.1\r\nHost: e\r\nConnection: keep-alive, Upgrade\r\nUpgrade: underpass\r\nAuthorization: Bearer t';
+
+  it('in good order is read', () => {
+    assert.equal(parseUpgradeRequest(good)?.token, 't');
+  });
+
+  for (const [why, text] of [
+    ['another method', good.replace('GET', 'POST')],
+    ['HTTP/1.0', good.replace('1.1', '1.0')],
+    ['no Host', good.replace('Host: e\r\n', '')],
+    ['no Connection', good.replace('Connection: keep-alive, Upgrade\r\n', '')],
+    ['Connection without upgrade', good.replace('keep-alive, Upgrade', 'keep-alive')],
+    ['no Upgrade', good.replace('Upgrade: underpass\r\n', '')],
+    ['no token', good.replace(/\r\nAuth.*/, '')],
+    ['an empty token', good.replace('Bearer t', 'Bearer ')],
+    ['a token with a space', `${good} x`],
+    ['a token of 513 bytes', `${good}${'x'.repeat(512)}`],
+    ['a token in Basic', good.replace('Bearer', 'Basic')],
+    ['two tokens', `${good}\r\nauthorization: Bearer u`],
+    ['two hosts', `${good}\r\nHost: f`],
+    ['a body', `${good}\r\nContent-Length: 5`],
+    ['an empty body', `${good}\r\nContent-Length: 0`],
+    ['a chunked body', `${good}\r\nTransfer-Encoding: chunked`],
+    ['a folded header', `${good}\r\nX: a\r\n b`],
+    ['a space before the colon', `${good}\r\nX : a`],
+    ['a bare LF', good.replace('\r\nUpgrade', '\nUpgrade')],
+    ['a bare CR', `${good}\r\nX: a\rb`],
+    ['a NUL', `${good}\r\nX: a\0b`],
+    ['an empty name', `${good}\r\n: a`],
+    ['65 headers', good + Array.from({ length: 61 }, (_, index) => `\r\nX${index}: a`).join('')],
+    ['a start line with one part', good.replace('GET /underpass HTTP/1.1', 'GET')],
+    ['nothing', ''],
+  ] as const) {
+    it(`is refused for ${why}`, () => assert.equal(parseUpgradeRequest(text), null));
+  }
+
+  it('of noise never throws', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), fc.nat(good.length), (noise, at) => {
+        parseUpgradeRequest(good.slice(0, at) + noise + good.slice(at));
+      }),
+      { numRuns: 1_000, seed: 8 },
+    );
+  });
+
+  it('names its client or is none', () => {
+    const facts = (headers: string) => parseClientFacts(parseUpgradeRequest(`${good}\r\n${headers}`)!);
+    const id = '0123456789abcdef'.repeat(2);
+    assert.deepEqual(facts(`Underpass-Client-Id: ${id}\r\nUnderpass-Software: u/1`), { clientId: id, software: 'u/1' });
+    assert.equal(facts(`Underpass-Client-Id: ${id}`), null);
+    assert.equal(facts('Underpass-Client-Id: x\r\nUnderpass-Software: u/1'), null);
+    assert.equal(facts(`Underpass-Client-Id: ${id}\r\nUnderpass-Software: ${'x'.repeat(65)}`), null);
+  });
+
+  it('a byte at a time is read', async () => {
+    const [client, edge] = duplexPair();
+    const reading = readUpgrade(edge, { timeoutMs: 5_000 });
+    for (const byte of `${good}\r\n\r\n`) client.write(byte);
+    assert.equal((await reading).token, 't');
+  });
+
+  it('that never ends is given up on, and one beyond 8 KiB is refused', async () => {
+    const [, slow] = duplexPair();
+    assert.equal(await codeOf(readUpgrade(slow, { timeoutMs: 1 })), 'timeout');
+    const [client, edge] = duplexPair();
+    const reading = codeOf(readUpgrade(edge, { timeoutMs: 5_000 }));
+    client.write(`${good}\r\nX: ${'x'.repeat(8_200)}`);
+    assert.equal(await reading, 'bad-request');
+  });
+
+  it('that is cut is told apart', async () => {
+    const [client, edge] = duplexPair();
+    const reading = codeOf(readUpgrade(edge, { timeoutMs: 5_000 }));
+    client.end(good);
+    assert.equal(await reading, 'lost');
+    edge.destroy();
+    await once(edge, 'close');
+  });
+});

@@ -1,0 +1,357 @@
+// Peers that break the rules of the protocol page, at the level of one session.
+
+import assert from 'node:assert/strict';
+import { type Duplex, duplexPair } from 'node:stream';
+import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import type { Session, SessionEnd, Stream } from './api.ts';
+import { resetCodes } from './core/code.ts';
+import { encodeHello } from './core/hello.ts';
+import { encodeOpen } from './core/open.ts';
+import { createTcpPair } from './fixture/carriers.ts';
+import { createFakeClock } from './fixture/clock.ts';
+import { decodeNaive, encodeNaive, type NaiveFrame } from './fixture/naive-codec.ts';
+import { testRequest } from './fixture/sessions.ts';
+import { Outlet } from './outlet.ts';
+import { createSession, type SessionOptions } from './session.ts';
+
+const [hello, open, opened, data, credit, reset, ping, pong, goaway, offer] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] as const;
+
+const frame = (type: number, stream: number, payload: Uint8Array | string = '', fin = false): Buffer =>
+  encodeNaive({ type, stream, fin, payload: Buffer.from(payload) });
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+const helloFrame = frame(hello, 0, encodeHello({ oldest: 1, newest: 2, maxStreams: 1_000, windowBytes: 65_536, info: {} }));
+const openFrame = (id: number): Buffer => frame(open, id, encodeOpen(testRequest, 262_144));
+
+interface Victim {
+  readonly session: Session;
+  readonly attacker: Duplex;
+  readonly end: Promise<SessionEnd>;
+  readonly streams: Stream[];
+  /** What the victim has sent so far. */
+  sent(): NaiveFrame[];
+  attack(...frames: Buffer[]): void;
+}
+
+function createVictim(role: 'edge' | 'client', options: Partial<SessionOptions> = {}): Victim {
+  const [near, attacker] = duplexPair();
+  const bytes: Buffer[] = [];
+  attacker.on('data', (chunk: Buffer) => bytes.push(chunk));
+  const side = role === 'edge' ? 'acceptor' : 'dialer';
+  const session = createSession(near, { side, peerMayOpen: role === 'client', info: {}, ...options });
+  const streams: Stream[] = [];
+  session.onStream = (stream) => streams.push(stream);
+  return {
+    session,
+    attacker,
+    streams,
+    end: new Promise((resolve) => (session.onClose = resolve)),
+    sent: () => decodeNaive(Buffer.concat(bytes)),
+    attack: (...frames) => void attacker.write(Buffer.concat([helloFrame, ...frames])),
+  };
+}
+
+/** An edge with one stream open towards the attacker: its id is 2. */
+async function createEdgeWithStream(): Promise<Victim & { stream: Stream }> {
+  const victim = createVictim('edge');
+  victim.attack();
+  await new Promise<void>((resolve) => (victim.session.onReady = resolve));
+  return {
+    ...victim,
+    stream: victim.session.open(testRequest),
+    attack: (...frames) => void victim.attacker.write(Buffer.concat(frames)),
+  };
+}
+
+describe('a session ends with a coded GOAWAY when its peer', () => {
+  const cases: readonly (readonly [what: string, code: string, role: 'edge' | 'client', frames: Buffer[]])[] = [
+    ['opens a stream that it may not', 'protocol', 'edge', [openFrame(1)]],
+    ['says HELLO twice', 'protocol', 'edge', [helloFrame]],
+    ['sends a frame of an unknown type', 'protocol', 'edge', [Buffer.from('0f00000000000000', 'hex')]],
+    ['sends a false length', 'protocol', 'edge', [Buffer.from('0700000900000000', 'hex')]],
+    ['sends DATA on a stream that was never opened', 'protocol', 'edge', [frame(data, 2, 'x')]],
+    ['sends CREDIT for a stream that was never opened', 'protocol', 'edge', [frame(credit, 2, u32(1))]],
+    ['resets a stream that was never opened', 'protocol', 'edge', [frame(reset, 4, '\0\0')]],
+    ['answers a PING that was not sent', 'protocol', 'edge', [frame(pong, 0, Buffer.alloc(8, 9))]],
+    ['reuses a stream id', 'protocol', 'client', [openFrame(2), frame(reset, 2, '\0\0'), openFrame(2)]],
+    ['goes back in stream ids', 'protocol', 'client', [openFrame(8), openFrame(6)]],
+    ['opens with an id of our parity', 'protocol', 'client', [openFrame(3)]],
+    ['accepts a stream of its own', 'protocol', 'client', [openFrame(2), frame(opened, 2, u32(0))]],
+    ['sends DATA after the end', 'protocol', 'client', [openFrame(2), frame(data, 2, 'x', true), frame(data, 2, 'y')]],
+    ['ends twice', 'protocol', 'client', [openFrame(2), frame(data, 2, '', true), frame(data, 2, '', true)]],
+    ['sends DATA after its own RESET', 'protocol', 'client', [openFrame(2), frame(reset, 2, '\0\0'), frame(data, 2, 'y')]],
+    [
+      'overflows a window at once',
+      'flow-control',
+      'client',
+      [openFrame(2), frame(data, 2, Buffer.alloc(65_536)), frame(data, 2, 'x')],
+    ],
+    ['grants nothing', 'flow-control', 'client', [openFrame(2), frame(credit, 2, u32(0))]],
+    ['grants beyond 31 bits', 'flow-control', 'client', [openFrame(2), frame(credit, 2, u32(0x7fff_ffff))]],
+    ['grants beyond 31 bits in one number', 'flow-control', 'client', [openFrame(2), frame(credit, 2, u32(0xffff_ffff))]],
+    ['floods with pings', 'flood', 'edge', Array.from({ length: 50 }, () => frame(ping, 0, Buffer.alloc(8)))],
+    ['floods with offers', 'flood', 'edge', Array.from({ length: 50 }, () => frame(offer, 0))],
+    ['says GOAWAY twice', 'protocol', 'client', [openFrame(2), frame(goaway, 0, '\0\0'), frame(goaway, 0, '\0\0')]],
+  ];
+  for (const [what, code, role, frames] of cases) {
+    it(what, async () => {
+      const victim = createVictim(role);
+      victim.attack(...frames);
+      const end = await victim.end;
+      assert.equal(end.code, code, end.detail);
+      assert.equal(end.by, 'us');
+      await turn();
+      const last = victim.sent().at(-1)!;
+      assert.equal(last.type, goaway);
+    });
+  }
+
+  it('sends anything before HELLO', async () => {
+    const victim = createVictim('edge');
+    victim.attacker.write(frame(ping, 0, Buffer.alloc(8)));
+    assert.equal((await victim.end).code, 'protocol');
+  });
+
+  it('speaks no version in common', async () => {
+    const victim = createVictim('edge');
+    victim.attacker.write(frame(hello, 0, encodeHello({ oldest: 9, newest: 9, maxStreams: 1, windowBytes: 1, info: {} })));
+    assert.equal((await victim.end).code, 'version');
+  });
+
+  it('says nothing at all', async () => {
+    const clock = createFakeClock();
+    const victim = createVictim('edge', { clock });
+    clock.advance(10_000);
+    assert.equal((await victim.end).code, 'silent');
+    await turn();
+  });
+
+  it('accepts a stream twice', async () => {
+    const victim = await createEdgeWithStream();
+    victim.attack(frame(opened, 2, u32(0)), frame(opened, 2, u32(0)));
+    assert.equal((await victim.end).code, 'protocol');
+  });
+});
+
+describe('after a reset of ours', () => {
+  it('what the peer had credit for is dropped in silence, one byte more ends the session', async () => {
+    const victim = await createEdgeWithStream();
+    victim.stream.reset('denied');
+    const chunk = Buffer.alloc(65_536);
+    victim.attack(...Array.from({ length: 4 }, () => frame(data, 2, chunk)));
+    await turn();
+    await turn();
+    assert.equal(victim.session.closed, false);
+    victim.attack(frame(data, 2, 'x'));
+    assert.equal((await victim.end).code, 'protocol');
+  });
+
+  it('the end and the reset of the peer that cross it are in order', async () => {
+    const victim = await createEdgeWithStream();
+    victim.stream.reset('denied');
+    victim.attack(frame(data, 2, 'abc'), frame(data, 2, '', true), frame(reset, 2, '\0\0'), frame(credit, 2, u32(5)));
+    await turn();
+    await turn();
+    assert.equal(victim.session.closed, false);
+    victim.attack(frame(data, 2, '', true));
+    assert.equal((await victim.end).code, 'protocol');
+  });
+
+  it('in the middle of a frame the rest of it is dropped', async () => {
+    const victim = await createEdgeWithStream();
+    const whole = frame(data, 2, 'abcdef');
+    let got = '';
+    victim.stream.onData = (chunk) => {
+      got += chunk;
+      victim.stream.reset('cancelled');
+    };
+    victim.attack(whole.subarray(0, 10));
+    await turn();
+    await turn();
+    victim.attack(whole.subarray(10), frame(ping, 0, Buffer.alloc(8)));
+    await turn();
+    await turn();
+    assert.equal(got, 'ab');
+    assert.equal(victim.session.closed, false);
+  });
+});
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+const opensFrom = (first: number, payload: Uint8Array): Buffer =>
+  Buffer.concat(Array.from({ length: 1_000 }, (_, index) => frame(open, first + 2 * index, payload)));
+
+const heapAfterCollection = (): number => {
+  collectGarbage();
+  return process.memoryUsage().heapUsed + process.memoryUsage().external;
+};
+
+describe('memory stays flat and comes back', () => {
+  it('under a million opens: what is beyond the limit is refused, and a peer that reads no answers is cut', async () => {
+    const victim = createVictim('client', { limits: { maxStreams: 100, maxPendingOpens: 100 } });
+    victim.attacker.pause();
+    victim.attack();
+    const payload = encodeOpen(testRequest, 1);
+    let id = 2;
+    let over = false;
+    void victim.end.then(() => (over = true));
+    for (let batch = 0; batch < 1_000 && !over; batch++) {
+      victim.attacker.write(opensFrom(id, payload));
+      id += 2_000;
+      await turn();
+    }
+    assert.equal((await victim.end).code, 'flood');
+    assert.ok(victim.streams.length <= 100);
+    assert.ok(id / 2 < 400_000, `${id / 2} opens`);
+    assert.equal(victim.session.openStreams, 0);
+  });
+
+  it('under a million opens whose answers are read: nothing is kept of them', async () => {
+    const victim = createVictim('client', { limits: { maxStreams: 100, maxPendingOpens: 100 } });
+    let answers = 0;
+    victim.attacker.removeAllListeners('data').on('data', (chunk: Buffer) => (answers += chunk.length));
+    victim.attack();
+    const payload = encodeOpen(testRequest, 1);
+    const before = heapAfterCollection();
+    let id = 2;
+    for (let batch = 0; batch < 1_000; batch++) {
+      victim.attacker.write(opensFrom(id, payload));
+      id += 2_000;
+      await turn();
+    }
+    assert.equal(victim.session.closed, false);
+    assert.equal(victim.session.openStreams, 100);
+    assert.ok(answers > 9_000_000);
+    assert.ok(heapAfterCollection() - before < 30_000_000);
+    victim.session.close();
+    assert.equal(victim.session.openStreams, 0);
+  });
+
+  it('under opens that are reset at once, a hundred thousand times', async () => {
+    const victim = createVictim('client');
+    victim.attack();
+    const payload = encodeOpen(testRequest, 1);
+    for (let batch = 0; batch < 100; batch++) {
+      const frames = Array.from({ length: 1_000 }, (_, index) => {
+        const id = 2 * (batch * 1_000 + index + 1);
+        return Buffer.concat([frame(open, id, payload), frame(reset, id, '\0\0')]);
+      });
+      victim.attacker.write(Buffer.concat(frames));
+      await turn();
+      assert.ok(victim.streams.every((stream) => stream.closed));
+      victim.streams.length = 0;
+    }
+    assert.equal(victim.session.openStreams, 0);
+    assert.equal(victim.session.closed, false);
+  });
+
+  it('under one-byte frames for a reader that stalls', async () => {
+    const [visitor, stalled] = await createTcpPair();
+    stalled.pause();
+    const victim = await createEdgeWithStream();
+    const { stream } = victim;
+    const outlet = new Outlet(visitor, (bytes) => stream.consume(bytes));
+    stream.onData = (chunk) => outlet.write(chunk);
+    // Fills the kernel's buffers first, so that the rest has to wait here.
+    while (visitor.write(Buffer.alloc(1_000_000)) || visitor.writableLength < 1_000_000);
+    const before = heapAfterCollection();
+    const tiny = Buffer.concat(Array.from({ length: 4_096 }, () => frame(data, 2, 'x')));
+    for (let batch = 0; batch < 64; batch++) {
+      victim.attack(Buffer.from(tiny));
+      await turn();
+    }
+    assert.equal(stream.receivedBytes, 262_144);
+    assert.ok(outlet.waitingBytes >= 262_144 - 4_096);
+    assert.ok(heapAfterCollection() - before < 3_000_000, `${heapAfterCollection() - before} bytes`);
+    visitor.destroy();
+    stalled.destroy();
+  });
+
+  it('over a thousand half-open sessions', async () => {
+    const clock = createFakeClock();
+    const ends: Promise<SessionEnd>[] = [];
+    for (let count = 0; count < 1_000; count++) ends.push(createVictim('edge', { clock }).end);
+    assert.equal(clock.timers, 1_000);
+    clock.advance(10_000);
+    assert.ok((await Promise.all(ends)).every(({ code }) => code === 'silent'));
+    clock.advance(2_000);
+    await turn();
+    await turn();
+    assert.equal(clock.timers, 0);
+  });
+});
+
+describe('a session under noise', () => {
+  it('of arbitrary bytes never throws, and ends or waits', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (noise, greeted) => {
+        const victim = createVictim('client');
+        victim.attacker.write(Buffer.concat([greeted ? helloFrame : Buffer.alloc(0), noise]));
+        await turn();
+        victim.attacker.end();
+        await victim.end;
+      }),
+      { numRuns: 500, seed: 8 },
+    );
+  });
+
+  it('of sound frames in any order never throws, keeps its limits, and lets go of everything', async () => {
+    const id = fc.integer({ min: 0, max: 6 });
+    const any = fc.oneof(
+      id.map((stream) => openFrame(stream === 0 ? 2 : stream)),
+      fc
+        .tuple(id, fc.integer({ min: 1, max: 70_000 }), fc.boolean())
+        .map(([stream, size, fin]) => frame(data, stream || 2, Buffer.alloc(Math.min(size, 65_536)), fin)),
+      fc.tuple(id, fc.nat(200_000)).map(([stream, bytes]) => frame(credit, stream || 2, u32(bytes))),
+      id.map((stream) => frame(reset, stream || 2, Buffer.from([0, resetCodes.refused]))),
+      id.map((stream) => frame(opened, stream || 1, u32(0))),
+      fc.constant(frame(ping, 0, Buffer.alloc(8))),
+      fc.constant(frame(goaway, 0, '\0\0')),
+    );
+    const local = fc.array(fc.constantFrom('accept', 'end', 'reset', 'write', 'consume', 'open', 'none'), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(any, { maxLength: 20 }), local, async (frames, actions) => {
+        const victim = createVictim('client', { limits: { maxStreams: 4 } });
+        victim.session.onStream = (stream) => {
+          victim.streams.push(stream);
+          stream.onData = () => act(victim, actions.pop());
+          stream.onEnd = () => act(victim, actions.pop());
+        };
+        victim.attack();
+        for (const each of frames) {
+          victim.attacker.write(each);
+          act(victim, actions.pop());
+          await turn();
+          assert.ok(victim.session.openStreams <= 4 + actionsOpened(victim));
+        }
+        victim.attacker.end();
+        await victim.end;
+        assert.equal(victim.session.openStreams, 0);
+        assert.ok(victim.streams.every((stream) => stream.closed));
+      }),
+      { numRuns: 500, seed: 8 },
+    );
+  });
+});
+
+const actionsOpened = ({ streams }: Victim): number => streams.filter((stream) => stream.id % 2 === 1 && !stream.closed).length;
+
+function act({ session, streams }: Victim, action: string | undefined): void {
+  const stream = streams.at(-1);
+  if (action === 'open' && session.canOpen) streams.push(session.open(testRequest));
+  if (action === 'accept') stream?.accept();
+  if (action === 'end') stream?.end();
+  if (action === 'reset') stream?.reset('cancelled');
+  if (action === 'write') stream?.write(Buffer.alloc(30_000));
+  if (action === 'consume') stream?.consume(10_000);
+}

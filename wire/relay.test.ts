@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import type { Stream } from './api.ts';
+import { createTcpPair } from './fixture/carriers.ts';
+import { collect, createSessionPair, pump, whenReset } from './fixture/sessions.ts';
+import { relaySocket, relayStreams } from './relay.ts';
+
+interface Relayed extends AsyncDisposable {
+  /** The edge's end of the stream. */
+  readonly near: Stream;
+  /** The other end of the socket that the client's end is joined to. */
+  readonly upstream: Socket;
+}
+
+async function createRelayed(): Promise<Relayed> {
+  const pair = await createSessionPair('tls');
+  const { near, far } = await pair.open();
+  const [socket, upstream] = await createTcpPair();
+  relaySocket(far, socket, 'upstream-reset');
+  return {
+    near,
+    upstream,
+    async [Symbol.asyncDispose]() {
+      upstream.destroy();
+      socket.destroy();
+      await pair[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const readAll = async (socket: Socket): Promise<Buffer> => Buffer.concat(await socket.toArray());
+
+describe('a stream joined to a socket', () => {
+  it('carries megabytes both ways at once, unchanged, in constant memory', async () => {
+    await using relayed = await createRelayed();
+    const { near, upstream } = relayed;
+    const [down, up] = [randomBytes(8_000_000), randomBytes(8_000_000)];
+    const got = Promise.all([collect(near), readAll(upstream)]);
+    const sent = pump(near, up, 65_536);
+    upstream.end(down);
+    await sent;
+    const [gotDown, gotUp] = await got;
+    assert.ok(gotDown.equals(down));
+    assert.ok(gotUp.equals(up));
+  });
+
+  it('carries many small pieces in order', async () => {
+    await using relayed = await createRelayed();
+    const pieces = Array.from({ length: 5_000 }, (_, index) => Buffer.from(`${index},`));
+    const got = readAll(relayed.upstream);
+    for (const piece of pieces) relayed.near.write(piece);
+    relayed.near.write(Buffer.alloc(10_000, 'x'));
+    relayed.near.write(Buffer.from('tail'));
+    relayed.near.end();
+    assert.ok((await got).equals(Buffer.concat([...pieces, Buffer.alloc(10_000, 'x'), Buffer.from('tail')])));
+  });
+
+  it('keeps the half-close of the socket', async () => {
+    await using relayed = await createRelayed();
+    const got = collect(relayed.near);
+    relayed.upstream.end('early');
+    assert.equal(String(await got), 'early');
+    relayed.near.write(Buffer.from('late'));
+    relayed.near.end();
+    assert.equal(String(await readAll(relayed.upstream)), 'late');
+  });
+
+  it('passes a reset of the socket on', async () => {
+    await using relayed = await createRelayed();
+    const got = whenReset(relayed.near);
+    relayed.upstream.resetAndDestroy();
+    assert.equal(await got, 'upstream-reset');
+  });
+
+  it('passes a reset of the stream on as a reset', async () => {
+    await using relayed = await createRelayed();
+    const failed = once(relayed.upstream, 'error');
+    relayed.upstream.resume();
+    relayed.near.reset('denied');
+    const [error] = await failed;
+    assert.equal(error.code, 'ECONNRESET');
+  });
+
+  it('stops reading from a socket whose stream is stalled', async () => {
+    await using relayed = await createRelayed();
+    const { near, upstream } = relayed;
+    let held = 0;
+    near.onData = (chunk) => (held += chunk.length);
+    const chunk = Buffer.alloc(1_000_000);
+    let written = 0;
+    while (upstream.writableLength < 4_000_000) {
+      upstream.write(chunk);
+      written += chunk.length;
+      await new Promise(setImmediate);
+    }
+    assert.ok(held <= 262_144);
+    assert.ok(written < 40_000_000, `${written} bytes went somewhere`);
+  });
+});
+
+describe('two streams joined to each other', () => {
+  const createHop = async () => {
+    const hop = await createSessionPair('tcp', { peerMayOpen: true });
+    const carrier = await createSessionPair('tls');
+    const first = await hop.open({ tunnelId: 't1', clientId: 'c1' });
+    const second = await carrier.open();
+    relayStreams(first.far, second.near);
+    return { hop, carrier, visitor: first.near, client: second.far };
+  };
+
+  it('carry bytes, half-close and acceptance across both sessions', async () => {
+    const { hop, carrier, visitor, client } = await createHop();
+    await using _one = hop;
+    await using _two = carrier;
+    assert.equal(visitor.request.tunnelId, 't1');
+    const opened = new Promise<void>((resolve) => (visitor.onOpened = resolve));
+    client.accept();
+    await opened;
+    const [down, up] = [randomBytes(3_000_000), randomBytes(3_000_000)];
+    const got = Promise.all([collect(visitor), collect(client)]);
+    await Promise.all([pump(visitor, up), pump(client, down)]);
+    const [gotDown, gotUp] = await got;
+    assert.ok(gotDown.equals(down) && gotUp.equals(up));
+  });
+
+  it('pass the code of a reset on', async () => {
+    const { hop, carrier, visitor, client } = await createHop();
+    await using _one = hop;
+    await using _two = carrier;
+    const got = whenReset(visitor);
+    client.reset('upstream-refused');
+    assert.equal(await got, 'upstream-refused');
+  });
+
+  it('end when the carrier behind the hop is lost', async () => {
+    const { hop, carrier, visitor } = await createHop();
+    await using _one = hop;
+    const got = whenReset(visitor);
+    await carrier[Symbol.asyncDispose]();
+    assert.equal(await got, 'cancelled');
+  });
+});
