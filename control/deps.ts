@@ -1,6 +1,8 @@
 // What control is made of: everything that touches the world, passed in. server/ composes it; tests pass fakes.
 
+import type { OperatorIdentity } from '@underpass/rules/resource.ts';
 import type { Logger } from 'pino';
+import type { BotCheckPort } from './auth/bot-check.ts';
 import type { Bus } from './bus/bus.ts';
 import type { CertificatePort } from './certificate/port.ts';
 import type { DnsPort } from './dns/port.ts';
@@ -32,9 +34,12 @@ export interface ControlSettings {
   readonly turnstile?: { readonly siteKey: string; readonly secret: string; readonly url: string };
   readonly subscriptionLookup?: { readonly url: string; readonly token?: string };
   readonly subscriptionWebhookSecret?: string;
-  /** Folder of the built dashboard, and of the released CLI files. */
+  /** Who runs the service: for the legal pages and the footer. */
+  readonly operatorIdentity: OperatorIdentity;
+  /** Folders of the built dashboard, of the released CLI files, and of install.sh and install.ps1. */
   readonly dashboard?: string;
   readonly releases?: string;
+  readonly installers?: string;
 }
 
 export interface ControlDeps {
@@ -50,6 +55,8 @@ export interface ControlDeps {
   readonly feed: FeedPort;
   readonly dns: DnsPort;
   readonly certificates: CertificatePort;
+  /** Left out, the settings choose; tests pass a cheap one. */
+  readonly botCheck?: BotCheckPort;
 }
 
 export interface KeptMail extends Mail {

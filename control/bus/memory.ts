@@ -1,31 +1,32 @@
-// The embedded bus: one process. Messages arrive in a later turn, as they do from any bus, and as copies.
+// The bus of one process: listeners are called in the same turn's microtasks, each message in order.
 
 import type { Bus } from './bus.ts';
 
-type Listener = (message: unknown) => void;
-
-export const createMemoryBus = (): Bus => {
-  const listeners = new Map<string, Set<Listener>>();
-
+export const createMemoryBus = (onError: (error: unknown) => void): Bus => {
+  const listeners = new Map<string, Set<(message: unknown) => void>>();
+  let isClosed = false;
   const deliver = (subject: string, text: string): void => {
-    for (const listener of listeners.get(subject) ?? []) listener(JSON.parse(text));
+    for (const listener of [...(listeners.get(subject) ?? [])]) {
+      try {
+        // Each listener gets its own copy, as over the network.
+        listener(JSON.parse(text));
+      } catch (error) {
+        onError(error);
+      }
+    }
   };
-
   return {
     publish: (subject, message) => {
-      // Nobody listens to most subjects: what nobody hears is not copied.
-      if (!listeners.has(subject)) return;
       const text = JSON.stringify(message);
-      setImmediate(deliver, subject, text);
+      queueMicrotask(() => isClosed || deliver(subject, text));
     },
     subscribe: (subject, listener) => {
-      const known = listeners.get(subject) ?? new Set<Listener>();
-      listeners.set(subject, known.add(listener));
-      return () => {
-        known.delete(listener);
-        if (known.size === 0) listeners.delete(subject);
-      };
+      const own = listeners.get(subject) ?? new Set();
+      listeners.set(subject, own.add(listener));
+      return () => own.delete(listener);
     },
-    close: async () => listeners.clear(),
+    close: async () => {
+      isClosed = true;
+    },
   };
 };

@@ -21,7 +21,7 @@ const first = [
   'create index sessions_expiry on sessions (expires_at)',
   `create table registrations (
     id text primary key, email text not null unique, first_name text not null, last_name text not null,
-    company text not null, github text not null, x_account text not null, state text not null,
+    company text not null, github text not null, x_account text not null, subscribed integer not null, state text not null,
     created_at bigint not null, decided_at bigint, decided_by text)`,
   'create index registrations_state on registrations (state, id)',
   `create table subscriptions (
@@ -104,6 +104,8 @@ const first = [
   'create table spent_answers (answer_hash text primary key, expires_at bigint not null)',
   'create table settings (name text primary key, value text not null)',
   'create table leases (name text primary key, holder text not null, expires_at bigint not null)',
+  // The shape that rate-limiter-flexible works on.
+  'create table rate_limits (key varchar(255) primary key, points integer not null default 0, expire bigint)',
 ];
 
 const dataPlane = [

@@ -50,6 +50,8 @@ export interface RegistrationsTable {
   company: string;
   github: string;
   x_account: string;
+  /** An active subscription was found when the registration came in. */
+  subscribed: Flag;
   state: RegistrationState;
   created_at: number;
   decided_at: number | null;

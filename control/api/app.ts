@@ -1,0 +1,106 @@
+// The Hono application: a route for every row of the table of calls, the site around them, one catch for all errors.
+
+import { randomUUID } from 'node:crypto';
+import { type CallName, calls } from '@underpass/rules/calls.ts';
+import { Hono } from 'hono';
+import type { ControlMetrics } from '../metrics/registry.ts';
+import type { Parts } from '../parts.ts';
+import { takeSubscriptionWebhook } from '../registration/webhook.ts';
+import { addSite } from '../site/site.ts';
+import { createAddressReader } from './address.ts';
+import type { Handlers } from './call.ts';
+import { dispatch, readQuery } from './dispatch.ts';
+import { Refusal } from './refusal.ts';
+import { securityHeaders } from './security-headers.ts';
+
+/** What server/ tells of a request beside the request itself. */
+export interface Connection {
+  readonly remoteAddress: string;
+}
+
+export interface AppDeps {
+  readonly parts: Parts;
+  readonly handlers: Handlers;
+  readonly metrics: ControlMetrics;
+  readonly openApi: () => object;
+  readonly isStopping: () => boolean;
+}
+
+const plain = (text: string, status: number, headers: Record<string, string> = {}): Response =>
+  new Response(text, {
+    status,
+    headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', ...headers },
+  });
+
+const refusalAnswer = (refusal: Refusal): Response =>
+  plain(
+    refusal.message,
+    refusal.status,
+    refusal.retryAfterSeconds === undefined ? {} : { 'retry-after': String(refusal.retryAfterSeconds) },
+  );
+
+/** Pages with a one-time token in their address are logged without it. */
+export const redactPath = (path: string): string => path.replace(/^\/(login|magiclink|invitations)\/.+$/, '/$1/[token]');
+
+const withHeaders = (response: Response, headers: readonly (readonly [string, string])[], requestId: string): Response => {
+  const copy = new Response(response.body, response);
+  for (const [name, value] of headers) copy.headers.set(name, value);
+  copy.headers.set('x-request-id', requestId);
+  return copy;
+};
+
+/** One request's facts: made here, read by the routes and by the log line. */
+interface Trace {
+  readonly address: string;
+  readonly requestId: string;
+  call: CallName | 'site';
+}
+
+type App = Hono<{ Bindings: Trace }>;
+
+const addCalls = (app: App, parts: Parts, handlers: Handlers): void => {
+  for (const name of Object.keys(calls) as CallName[]) {
+    app.on(calls[name].method, calls[name].path, async (c) => {
+      c.env.call = name;
+      const query = readQuery(new URL(c.req.url).searchParams, calls[name]);
+      const incoming = { name, request: c.req.raw, segments: c.req.param(), query, address: c.env.address };
+      const response = await dispatch(parts, handlers, incoming);
+      if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
+      return response;
+    });
+  }
+};
+
+const addErrors = (app: App, { log }: Parts): void => {
+  app.onError((error, c) => {
+    if (error instanceof Refusal) return refusalAnswer(error);
+    const { requestId } = c.env;
+    log.error({ err: error, requestId }, 'call failed');
+    return plain(`Something went wrong. Please try again. (${requestId})`, 500);
+  });
+};
+
+export const createApp = ({ parts, handlers, metrics, openApi, isStopping }: AppDeps) => {
+  const { settings, log } = parts;
+  const app: App = new Hono();
+  const headers = securityHeaders(settings);
+  const readAddress = createAddressReader(settings.trustedProxies);
+  addErrors(app, parts);
+  addCalls(app, parts, handlers);
+  app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(parts, c.req.raw, c.env.address));
+  app.get('/openapi.json', () => Response.json(openApi()));
+  addSite(app, { settings, store: parts.store, clock: parts.clock, isStopping });
+
+  return async (request: Request, connection?: Connection): Promise<Response> => {
+    const address = readAddress(connection?.remoteAddress ?? '', request.headers);
+    const trace: Trace = { address, requestId: randomUUID(), call: 'site' };
+    const started = performance.now();
+    const response = await app.fetch(request, trace);
+    const ms = performance.now() - started;
+    const { requestId, call } = trace;
+    metrics.observe(call, response.status, ms / 1000);
+    const path = redactPath(new URL(request.url).pathname);
+    log.info({ requestId, call, method: request.method, path, status: response.status, ms: Math.round(ms) }, 'request');
+    return withHeaders(response, headers, requestId);
+  };
+};

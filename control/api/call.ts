@@ -1,0 +1,82 @@
+// The types between the table of calls and its handlers: each handler gets what its row promises, already checked.
+
+import type { CallName, calls, FieldType, PathNames } from '@underpass/rules/calls.ts';
+import type { Role } from '@underpass/rules/entity.ts';
+import type { ProjectQuotas } from '@underpass/rules/limits.ts';
+import type { Parts } from '../parts.ts';
+
+/** Who is calling, by session cookie or API token. */
+export interface Caller {
+  readonly userId: string;
+  readonly email: string;
+  readonly firstName: string;
+  readonly operator: boolean;
+  readonly defaultProject: string | null;
+  readonly sessionId: string | null;
+  /** An API token sees one project, with at most this role. */
+  readonly token: { readonly projectId: string; readonly role: Role } | null;
+}
+
+/** The project of the query, as far as the caller may act in it. */
+export interface Access {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly quotas: ProjectQuotas;
+  readonly suspended: boolean;
+}
+
+type ValueOf<T extends FieldType> = T extends `string${string}`
+  ? T extends `strings${string}`
+    ? readonly string[]
+    : string
+  : T extends `boolean${string}`
+    ? boolean
+    : T extends `number${string}`
+      ? number
+      : Readonly<Record<string, number>>;
+
+type FieldsOf<F> = {
+  readonly [K in keyof F as F[K] extends `${string}?` ? never : K]: F[K] extends FieldType ? ValueOf<F[K]> : never;
+} & {
+  readonly [K in keyof F as F[K] extends `${string}?` ? K : never]?: F[K] extends FieldType ? ValueOf<F[K]> : never;
+};
+
+/** Form fields are texts, empty where missing: the rules say which are required. */
+type FormOf<F> = { readonly [K in keyof F]: string };
+
+type BodyOf<P> = P extends { kind: 'json'; fields: infer F }
+  ? FieldsOf<F>
+  : P extends { fields: infer F }
+    ? FormOf<F>
+    : P extends 'text/csv'
+      ? string
+      : undefined;
+
+type QueryOf<Q extends readonly string[]> = {
+  readonly [K in Q[number] as K extends `${string}?` ? never : K]: string;
+} & {
+  readonly [K in Q[number] as K extends `${infer Name}?` ? Name : never]?: string;
+};
+
+type Row<Name extends CallName> = (typeof calls)[Name];
+type CallerOf<Who> = Who extends 'anyone' ? Caller | null : Caller;
+/** Only a call whose `who` is an action has the project at hand. */
+type AccessOf<Who> = Who extends 'anyone' | 'user' | 'operator' ? null : Access;
+
+export interface CallContext<Name extends CallName = CallName> {
+  readonly deps: Parts;
+  readonly request: Request;
+  readonly segments: Readonly<Record<PathNames<Row<Name>['path']>, string>>;
+  readonly query: QueryOf<Row<Name>['query']>;
+  readonly body: BodyOf<Row<Name>['payload']>;
+  readonly caller: CallerOf<Row<Name>['who']>;
+  readonly access: AccessOf<Row<Name>['who']>;
+  /** The visitor's address, proxies taken into account. */
+  readonly address: string;
+  readonly nowMs: number;
+}
+
+/** A plain value becomes JSON with 200; undefined becomes 204; a Response goes as it is. */
+export type Handler<Name extends CallName> = (context: CallContext<Name>) => Promise<unknown>;
+export type Handlers<Names extends CallName = CallName> = { readonly [Name in Names]: Handler<Name> };

@@ -1,0 +1,27 @@
+// The two cookies: the session, and the mark of the browser that asked for a link.
+// `__Host-` binds a cookie to https, this host and every path; plain http (development) has names without it.
+
+export interface CookieNames {
+  readonly session: string;
+  readonly browser: string;
+  readonly secure: boolean;
+}
+
+export const cookieNames = (origin: string): CookieNames => {
+  const secure = origin.startsWith('https:');
+  const prefix = secure ? '__Host-' : '';
+  return { session: `${prefix}underpass-session`, browser: `${prefix}underpass-browser`, secure };
+};
+
+/** The first cookie of that name; a second one is somebody's attempt and is not looked at. */
+export const readCookie = (headers: Headers, name: string): string | undefined => {
+  for (const pair of (headers.get('cookie') ?? '').split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
+  }
+  return undefined;
+};
+
+/** `maxAgeSeconds` 0 removes it. Values are base64url, which needs no quoting. */
+export const renderCookie = (name: string, value: string, maxAgeSeconds: number, secure: boolean): string =>
+  `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`;

@@ -1,0 +1,57 @@
+// One request through one call: identify, permit, read the body, handle, answer. The rules and the table decide;
+// this file only puts them in order.
+
+import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
+import { findCaller } from '../auth/caller.ts';
+import { addressKey } from '../limit/limiter.ts';
+import type { Parts } from '../parts.ts';
+import { readBody } from './body.ts';
+import type { CallContext, Handlers } from './call.ts';
+import { isOwnRequest, isUnsafe } from './origin.ts';
+import { permit, type Values } from './permit.ts';
+import { refuse } from './refusal.ts';
+
+export interface Incoming extends Values {
+  readonly name: CallName;
+  readonly request: Request;
+  readonly address: string;
+}
+
+/** Each parameter once, and all that must be there. Others are not looked at. */
+export const readQuery = (search: URLSearchParams, call: Call): Record<string, string> => {
+  const query: Record<string, string> = {};
+  for (const key of call.query) {
+    const isOptional = key.endsWith('?');
+    const name = isOptional ? key.slice(0, -1) : key;
+    const [value, ...more] = search.getAll(name);
+    if (more.length > 0) refuse('invalid', `Query parameter '${name}' is given twice.`);
+    if (value !== undefined && value !== '') query[name] = value;
+    // `project` is asked for by permit.ts, after the caller is known: a stranger gets 401.
+    else if (!isOptional && name !== 'project') refuse('invalid', `Query parameter '${name}' is missing.`);
+  }
+  return query;
+};
+
+const answerOf = (result: unknown): Response => {
+  if (result instanceof Response) return result;
+  if (result === undefined) return new Response(null, { status: 204 });
+  return Response.json(result);
+};
+
+export const dispatch = async (parts: Parts, handlers: Handlers, incoming: Incoming): Promise<Response> => {
+  const { name, request, address, segments, query } = incoming;
+  const call: Call = calls[name];
+  const nowMs = parts.clock();
+  await parts.limiter.take('apiPerAddress', addressKey(address));
+  if (isUnsafe(request.method) && !isOwnRequest(request.headers, parts.settings.origin)) {
+    refuse('forbidden', 'This request came from another site.');
+  }
+  const caller = await findCaller(parts, request.headers, nowMs);
+  if (caller) await parts.limiter.take('apiPerUser', caller.userId);
+  const access = await permit(parts, call, caller, { segments, query });
+  if (access && isUnsafe(call.method)) await parts.limiter.take('changePerProject', access.id);
+  const body = await readBody(request, call);
+  const context = { deps: parts, request, segments, query, body, caller, access, address, nowMs };
+  const handle = handlers[name] as (context: CallContext) => Promise<unknown>;
+  return answerOf(await handle(context as unknown as CallContext));
+};

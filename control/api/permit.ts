@@ -1,0 +1,50 @@
+// Decides whether a caller may make a call, before anything of its body is read. The table decides: rules/permission.ts.
+
+import type { Call } from '@underpass/rules/calls.ts';
+import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
+import { findGroupProjects } from '../group/groups.ts';
+import type { Parts } from '../parts.ts';
+import { findAccess } from '../project/access.ts';
+import type { Access, Caller } from './call.ts';
+import { isUnsafe } from './origin.ts';
+import { orMissing, Refusal, refuse } from './refusal.ts';
+
+const accounts = new Set<Call['who']>(['anyone', 'user', 'operator']);
+
+/** The call's project: of the query, or of the path for calls about projects themselves. */
+const projectOf = async (parts: Parts, call: Call, caller: Caller, values: Values): Promise<string> => {
+  if (call.path.startsWith('/api/projects/')) return values.segments.id!;
+  if (values.query.project !== undefined) return values.query.project;
+  if (call.query.includes('project?')) return soleGroupProject(parts, caller, values.segments.name!);
+  return refuse('invalid', "Query parameter 'project' is missing.");
+};
+
+/** Design 9: without a project, the one project of the caller that has such a group. */
+const soleGroupProject = async (parts: Parts, caller: Caller, group: string): Promise<string> => {
+  const [only, ...others] = await findGroupProjects(parts.store.db, caller, group);
+  if (only === undefined || others.length > 0) return refuse('invalid', "Query parameter 'project' is missing.");
+  return only;
+};
+
+export interface Values {
+  readonly segments: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+const permitAccount = (call: Call, caller: Caller | null): void => {
+  if (call.who === 'anyone') return;
+  if (caller === null) throw new Refusal('signedOut', 'Sign in first.');
+  if (call.session && caller.token !== null) refuse('forbidden', 'An API token may not do this. Use the dashboard.');
+  if (call.who === 'operator' && !caller.operator) refuse('forbidden', 'Only operators may do this.');
+};
+
+/** The project that the call may act in, or null for calls that act in none. */
+export const permit = async (parts: Parts, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
+  permitAccount(call, caller);
+  if (accounts.has(call.who) || caller === null) return null;
+  const projectId = await projectOf(parts, call, caller, values);
+  const access = orMissing(await findAccess(parts.store.db, caller, projectId), 'Project');
+  if (!may(access.role, call.who as Action)) refuse('forbidden', forbiddenMessage);
+  if (access.suspended && isUnsafe(call.method)) refuse('forbidden', 'This project is suspended. Please write to the operator.');
+  return access;
+};

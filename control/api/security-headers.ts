@@ -1,0 +1,37 @@
+// Headers of every answer: what a page of ours may load, and that nobody frames it, sniffs it or learns where it was.
+
+import type { ControlSettings } from '../deps.ts';
+
+const turnstileOrigin = 'https://challenges.cloudflare.com';
+
+const contentPolicy = (withTurnstile: boolean): string => {
+  const turnstile = withTurnstile ? ` ${turnstileOrigin}` : '';
+  return [
+    "default-src 'none'",
+    `script-src 'self'${turnstile}`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "manifest-src 'self'",
+    `frame-src${turnstile === '' ? " 'none'" : turnstile}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join('; ');
+};
+
+export const securityHeaders = (settings: ControlSettings): readonly (readonly [string, string])[] => [
+  ['content-security-policy', contentPolicy(settings.turnstile !== undefined)],
+  ['x-content-type-options', 'nosniff'],
+  ['x-frame-options', 'DENY'],
+  // Pages have one-time tokens in their addresses.
+  ['referrer-policy', 'no-referrer'],
+  ['cross-origin-opener-policy', 'same-origin'],
+  ['cross-origin-resource-policy', 'same-origin'],
+  ['permissions-policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'],
+  ...(settings.origin.startsWith('https:')
+    ? [['strict-transport-security', 'max-age=63072000; includeSubDomains'] as const]
+    : []),
+];

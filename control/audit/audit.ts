@@ -1,0 +1,52 @@
+// The audit log: who changed what, when and from where, written in the transaction of the change (design 4).
+
+import type { Caller } from '../api/call.ts';
+import { createId } from '../store/id.ts';
+import type { Queries } from '../store/store.ts';
+
+export interface AuditRow {
+  readonly projectId: string | null;
+  /** An e-mail; `operator` for commands of underpass-server, `underpass` for what the service does by itself. */
+  readonly actor: string;
+  /** Noun and verb: `tunnel.create`. */
+  readonly action: string;
+  readonly target: string;
+  readonly address: string;
+  /** Never a secret. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+export const writeAudit = async (db: Queries, row: AuditRow, nowMs: number): Promise<void> => {
+  await db
+    .insertInto('audit')
+    .values({
+      id: createId(nowMs),
+      at: nowMs,
+      project_id: row.projectId,
+      actor: row.actor,
+      action: row.action,
+      target: row.target,
+      address: row.address,
+      detail: JSON.stringify(row.detail ?? {}),
+    })
+    .execute();
+};
+
+interface Source {
+  readonly caller: Caller;
+  readonly access: { readonly id: string } | null;
+  readonly address: string;
+  readonly nowMs: number;
+}
+
+/** The row of a call: actor, project and address are the context's. */
+export const auditCall = (
+  db: Queries,
+  { caller, access, address, nowMs }: Source,
+  action: string,
+  target: string,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> => {
+  const by = caller.token ? { ...detail, by: 'api-token' } : detail;
+  return writeAudit(db, { projectId: access?.id ?? null, actor: caller.email, action, target, address, detail: by }, nowMs);
+};

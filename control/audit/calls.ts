@@ -1,0 +1,77 @@
+// Reading the audit log of a project: filtered, in pages, and as CSV.
+
+import { limits } from '@underpass/rules/limits.ts';
+import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
+import type { CallContext, Handlers } from '../api/call.ts';
+import { refuse } from '../api/refusal.ts';
+import type { AuditTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+import { renderCsvRow } from './csv.ts';
+
+const toEntry = (row: AuditTable): AuditEntry => ({
+  id: row.id,
+  at: new Date(row.at).toISOString(),
+  actor: row.actor,
+  action: row.action,
+  target: row.target,
+  address: row.address,
+  detail: JSON.parse(row.detail) as Record<string, unknown>,
+});
+
+interface Filter {
+  readonly before?: string;
+  readonly action?: string;
+  readonly actor?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+const parseTime = (text: string): number => {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? refuse('invalid', 'A time must be ISO 8601, such as 2026-11-20T10:00:00Z.') : ms;
+};
+
+/** Newest first. `action` matches a noun (`tunnel`) or a whole action (`tunnel.create`). */
+const auditRows = (db: Queries, projectId: string, filter: Filter) => {
+  let query = db.selectFrom('audit').selectAll().where('project_id', '=', projectId).orderBy('id', 'desc');
+  const { before, action, actor, from, to } = filter;
+  if (before !== undefined) query = query.where('id', '<', before);
+  if (actor !== undefined) query = query.where('actor', '=', actor);
+  if (from !== undefined) query = query.where('at', '>=', parseTime(from));
+  if (to !== undefined) query = query.where('at', '<', parseTime(to));
+  if (action === undefined) return query;
+  // Nouns are letters and hyphens: nothing in one is a pattern.
+  return /^[a-z-]+$/.test(action) ? query.where('action', 'like', `${action}.%`) : query.where('action', '=', action);
+};
+
+const listAudit = async ({ deps, access, query }: CallContext<'listAudit'>): Promise<AuditPage> => {
+  const rows = await auditRows(deps.store.db, access.id, query)
+    .limit(limits.auditPageRows + 1)
+    .execute();
+  const page = rows.slice(0, limits.auditPageRows);
+  return { entries: page.map(toEntry), next: rows.length > page.length ? page.at(-1)!.id : null };
+};
+
+const exportPageRows = 500;
+const columns = ['at', 'actor', 'action', 'target', 'address', 'detail'] as const;
+
+async function* csvLines(db: Queries, projectId: string): AsyncGenerator<string> {
+  yield renderCsvRow(columns);
+  for (let before: string | undefined; ; ) {
+    const filter = before === undefined ? {} : { before };
+    const rows = await auditRows(db, projectId, filter).limit(exportPageRows).execute();
+    for (const row of rows)
+      yield renderCsvRow([new Date(row.at).toISOString(), row.actor, row.action, row.target, row.address, row.detail]);
+    if (rows.length < exportPageRows) return;
+    before = rows.at(-1)!.id;
+  }
+}
+
+const exportAudit = async ({ deps, access }: CallContext<'exportAudit'>): Promise<Response> => {
+  const body = ReadableStream.from(csvLines(deps.store.db, access.id)).pipeThrough(new TextEncoderStream());
+  return new Response(body, {
+    headers: { 'content-type': 'text/csv; charset=utf-8', 'content-disposition': 'attachment; filename="audit.csv"' },
+  });
+};
+
+export const auditCalls: Handlers<'listAudit' | 'exportAudit'> = { listAudit, exportAudit };

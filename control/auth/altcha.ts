@@ -1,0 +1,77 @@
+// The self-hosted bot check: a signed proof-of-work puzzle, whose answer is spent in the store.
+
+import { createChallenge, type Payload, randomInt, verifySolution } from 'altcha-lib';
+import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
+import type { Clock } from '../deps.ts';
+import { hashToken } from '../secret/token.ts';
+import { isUniqueViolation, type Store } from '../store/store.ts';
+import type { BotCheckPort } from './bot-check.ts';
+
+export interface AltchaDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly secret: string;
+  /** Rounds of PBKDF2 per try. 5,000 with up to 10,000 tries costs a browser about half a second. */
+  readonly cost: number;
+}
+
+// Long enough for a form that is filled in slowly; a spent answer is remembered as long.
+const puzzleLifeMs = 20 * 60_000;
+const fewestTries = 100;
+const mostTries = 1_000;
+
+const parsePayload = (answer: string): Payload | undefined => {
+  try {
+    const payload = JSON.parse(Buffer.from(answer, 'base64').toString('utf8')) as Payload;
+    const isWhole = typeof payload?.challenge?.parameters?.nonce === 'string' && typeof payload.solution?.counter === 'number';
+    return isWhole ? payload : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+export const createAltcha = ({ store, clock, secret, cost }: AltchaDeps): BotCheckPort => {
+  const secrets = { hmacSignatureSecret: secret, hmacKeySignatureSecret: `${secret}:key` };
+
+  const isSolved = async ({ challenge, solution }: Payload): Promise<boolean> => {
+    // Checked on our clock; the library's own look at the real one agrees or refuses.
+    if ((challenge.parameters.expiresAt ?? 0) * 1000 <= clock()) return false;
+    const result = await verifySolution({ challenge, solution, deriveKey, ...secrets });
+    return result.verified;
+  };
+
+  /** The nonce is signed, so nobody can dress one answer up as two. */
+  const spend = async (nonce: string): Promise<boolean> => {
+    const nowMs = clock();
+    await store.db.deleteFrom('spent_answers').where('expires_at', '<=', nowMs).execute();
+    try {
+      await store.db
+        .insertInto('spent_answers')
+        .values({ answer_hash: hashToken(nonce), expires_at: nowMs + 2 * puzzleLifeMs })
+        .execute();
+      return true;
+    } catch (error) {
+      if (isUniqueViolation(error)) return false;
+      throw error;
+    }
+  };
+
+  return {
+    describe: () => ({ kind: 'altcha', challengeUrl: '/api/bot-check/challenge' }),
+    createChallenge: () =>
+      createChallenge({
+        algorithm: 'PBKDF2/SHA-256',
+        cost,
+        counter: randomInt(mostTries, fewestTries),
+        expiresAt: Math.floor((clock() + puzzleLifeMs) / 1000),
+        deriveKey,
+        ...secrets,
+      }),
+    verify: async (answer) => {
+      const payload = parsePayload(answer);
+      if (!payload) return false;
+      const isRight = await isSolved(payload).catch(() => false);
+      return isRight && spend(payload.challenge.parameters.nonce);
+    },
+  };
+};

@@ -1,0 +1,138 @@
+// Sign-in, sign-out, sessions and the bot check.
+
+import type { User } from '@underpass/rules/entity.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import { parseLoginForm } from '@underpass/rules/login-form.ts';
+import type { Session } from '@underpass/rules/resource.ts';
+import { text } from '@underpass/rules/text.ts';
+import type { CallContext, Handlers } from '../api/call.ts';
+import { readCookie, renderCookie } from '../api/cookie.ts';
+import { isOwnNavigation } from '../api/origin.ts';
+import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
+import { writeAudit } from '../audit/audit.ts';
+import { addJob } from '../job/queue.ts';
+import { addressKey } from '../limit/limiter.ts';
+import type { Parts } from '../parts.ts';
+import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { isOwnLink, redeemLoginLink } from './login-link.ts';
+import { createSession, endSession, sessionMaxSeconds } from './session.ts';
+
+// Outlives the link, so that a browser asking twice keeps both of its links.
+const browserCookieSeconds = 24 * 3600;
+
+/** Refuses unless a person, or something as patient, filled in the form. */
+export const passBotCheck = async (parts: Parts, answer: string, address: string): Promise<void> => {
+  if (!(await parts.botCheck.verify(answer, address))) refuse('invalid', 'Please verify you are a human.');
+};
+
+const browserToken = (parts: Parts, headers: Headers): string => {
+  const known = readCookie(headers, parts.cookies.browser);
+  return known?.length === tokenLength ? known : createToken();
+};
+
+/** The same work and answer for every address: who it belongs to is looked up later, by the job. */
+const requestLoginLink = async ({ deps, request, body, address, nowMs }: CallContext<'requestLoginLink'>) => {
+  const { email, botCheck } = orInvalidForm(parseLoginForm(body));
+  await deps.limiter.take('loginLinkPerAddress', addressKey(address));
+  await deps.limiter.take('loginLinkPerEmail', email);
+  await deps.limiter.take('loginLinkOverall', 'all');
+  await passBotCheck(deps, botCheck, address);
+  const browser = browserToken(deps, request.headers);
+  await addJob(deps.store.db, nowMs, 'login-link', { email, browserHash: hashToken(browser) });
+  deps.jobs.wake();
+  const cookie = renderCookie(deps.cookies.browser, browser, browserCookieSeconds, deps.cookies.secure);
+  return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
+};
+
+const redeem = async ({ deps, request, body, address, nowMs }: CallContext<'redeemLoginLink'>) => {
+  await deps.limiter.take('redeem', addressKey(address));
+  const old = readCookie(request.headers, deps.cookies.session);
+  const token = await deps.store.write(async (trx) => {
+    const user = await redeemLoginLink(trx, body.token, nowMs);
+    if (!user) return refuse('signedOut', text.login.failed);
+    if (old !== undefined) await endSession(trx, old);
+    await writeAudit(trx, { projectId: null, actor: user.email, action: 'session.create', target: user.email, address }, nowMs);
+    const userAgent = request.headers.get('user-agent') ?? '';
+    return createSession(trx, { userId: user.userId, address, userAgent }, nowMs);
+  });
+  const cookie = renderCookie(deps.cookies.session, token, sessionMaxSeconds, deps.cookies.secure);
+  return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
+};
+
+const logOut = async ({ deps, request }: CallContext<'logOut' | 'logOutByPost'>) => {
+  const token = readCookie(request.headers, deps.cookies.session);
+  if (token !== undefined) await endSession(deps.store.db, token);
+  const headers = new Headers({ 'set-cookie': renderCookie(deps.cookies.session, '', 0, deps.cookies.secure) });
+  if (request.headers.get('sec-fetch-mode') !== 'navigate') return new Response(null, { status: 204, headers });
+  headers.set('location', '/');
+  return new Response(null, { status: 303, headers });
+};
+
+const listSessions = async ({ deps, caller, nowMs }: CallContext<'listSessions'>): Promise<Session[]> => {
+  const rows = await deps.store.db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('user_id', '=', caller.userId)
+    .where('expires_at', '>', nowMs)
+    .where('seen_at', '>', nowMs - durations.sessionIdleDays * 24 * 3600_000)
+    .orderBy('seen_at', 'desc')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    address: row.address,
+    userAgent: row.user_agent,
+    createdAt: new Date(row.created_at).toISOString(),
+    seenAt: new Date(row.seen_at).toISOString(),
+    isCurrent: row.id === caller.sessionId,
+  }));
+};
+
+const deleteSession = async ({ deps, caller, segments }: CallContext<'deleteSession'>): Promise<void> => {
+  const deleted = await deps.store.db
+    .deleteFrom('sessions')
+    .where('id', '=', segments.id)
+    .where('user_id', '=', caller.userId)
+    .returning('id')
+    .executeTakeFirst();
+  orMissing(deleted, 'Session');
+};
+
+const getUser = async ({ caller }: CallContext<'getUser'>): Promise<User> => ({
+  email: caller.email,
+  firstName: caller.firstName,
+  defaultProject: caller.defaultProject ?? '',
+  operator: caller.operator,
+});
+
+type Names =
+  | 'getUser'
+  | 'requestLoginLink'
+  | 'checkLoginLink'
+  | 'redeemLoginLink'
+  | 'logOut'
+  | 'logOutByPost'
+  | 'listSessions'
+  | 'deleteSession'
+  | 'getBotCheck'
+  | 'getBotChallenge';
+
+export const authCalls: Handlers<Names> = {
+  getUser,
+  requestLoginLink,
+  checkLoginLink: async ({ deps, request, body, address, nowMs }) => {
+    await deps.limiter.take('redeem', addressKey(address));
+    const browser = readCookie(request.headers, deps.cookies.browser);
+    return { sameBrowser: await isOwnLink(deps.store.db, body.token, browser, nowMs) };
+  },
+  redeemLoginLink: redeem,
+  logOut: async (context) =>
+    isOwnNavigation(context.request.headers) ? logOut(context) : refuse('forbidden', 'Log out from a page of this site.'),
+  logOutByPost: logOut,
+  listSessions,
+  deleteSession,
+  getBotCheck: async ({ deps }) => deps.botCheck.describe(),
+  getBotChallenge: async ({ deps, address }) => {
+    await deps.limiter.take('botCheck', addressKey(address));
+    return orMissing(await deps.botCheck.createChallenge(), 'Challenge');
+  },
+};

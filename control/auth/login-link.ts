@@ -1,0 +1,72 @@
+// One-time login links (design 4): 15 minutes, hashed, redeemed once, bound to the browser that asked.
+
+import { durations } from '@underpass/rules/limits.ts';
+import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { createId } from '../store/id.ts';
+import type { Queries } from '../store/store.ts';
+
+const lifeMs = durations.loginLinkMinutes * 60_000;
+
+/** The link's address: from the configured origin, never from a request. */
+export const loginUrl = (origin: string, token: string): string => `${origin}/magiclink/${token}`;
+
+/** Answers the token. `browserHash` is null for a link that no browser asked for. */
+export const createLoginLink = async (
+  db: Queries,
+  link: { readonly userId: string; readonly browserHash: string | null },
+  nowMs: number,
+): Promise<string> => {
+  const token = createToken();
+  await db
+    .insertInto('login_links')
+    .values({
+      id: createId(nowMs),
+      user_id: link.userId,
+      token_hash: hashToken(token),
+      browser_hash: link.browserHash,
+      created_at: nowMs,
+      expires_at: nowMs + lifeMs,
+      used_at: null,
+    })
+    .execute();
+  return token;
+};
+
+/** True where this browser asked for this link. Tells nothing else, and consumes nothing. */
+export const isOwnLink = async (db: Queries, token: string, browser: string | undefined, nowMs: number): Promise<boolean> => {
+  if (token.length !== tokenLength || browser === undefined) return false;
+  const row = await db
+    .selectFrom('login_links')
+    .select('id')
+    .where('token_hash', '=', hashToken(token))
+    .where('browser_hash', '=', hashToken(browser))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .executeTakeFirst();
+  return row !== undefined;
+};
+
+/** The user, once: of all who redeem a link at the same time, one statement finds it unused. */
+export const redeemLoginLink = async (
+  db: Queries,
+  token: string,
+  nowMs: number,
+): Promise<{ userId: string; email: string } | undefined> => {
+  if (token.length !== tokenLength) return undefined;
+  const used = await db
+    .updateTable('login_links')
+    .set({ used_at: nowMs })
+    .where('token_hash', '=', hashToken(token))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .returning('user_id')
+    .executeTakeFirst();
+  if (!used) return undefined;
+  const user = await db
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('id', '=', used.user_id)
+    .where('suspended_at', 'is', null)
+    .executeTakeFirst();
+  return user && { userId: user.id, email: user.email };
+};

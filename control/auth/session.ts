@@ -1,0 +1,100 @@
+// Sessions: made at sign-in, found by the hash of their cookie, ended by idleness, age or revocation.
+
+import { durations } from '@underpass/rules/limits.ts';
+import type { Caller } from '../api/call.ts';
+import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { createId } from '../store/id.ts';
+import type { Queries } from '../store/store.ts';
+
+const dayMs = 24 * 3600_000;
+const idleMs = durations.sessionIdleDays * dayMs;
+export const sessionMaxSeconds = durations.sessionMaxDays * 24 * 3600;
+// Being seen is written at most this often, so that reading is not writing.
+const seenEveryMs = 5 * 60_000;
+const userAgentMaxChars = 256;
+// The oldest go first: a person with more browsers than this has a script.
+const sessionsPerUser = 50;
+
+export interface NewSession {
+  readonly userId: string;
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+const dropOldest = async (db: Queries, userId: string): Promise<void> => {
+  const rows = await db.selectFrom('sessions').select('id').where('user_id', '=', userId).orderBy('id', 'desc').execute();
+  const surplus = rows.slice(sessionsPerUser - 1).map((row) => row.id);
+  if (surplus.length > 0) await db.deleteFrom('sessions').where('id', 'in', surplus).execute();
+};
+
+/** Answers the cookie's value: always a new one, so that nobody signs in with a session that somebody else chose. */
+export const createSession = async (db: Queries, session: NewSession, nowMs: number): Promise<string> => {
+  const token = createToken();
+  await dropOldest(db, session.userId);
+  await db
+    .insertInto('sessions')
+    .values({
+      id: createId(nowMs),
+      user_id: session.userId,
+      token_hash: hashToken(token),
+      address: session.address,
+      user_agent: session.userAgent.slice(0, userAgentMaxChars),
+      created_at: nowMs,
+      seen_at: nowMs,
+      expires_at: nowMs + sessionMaxSeconds * 1000,
+    })
+    .execute();
+  return token;
+};
+
+const findSession = (db: Queries, token: string, nowMs: number) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .select(['sessions.id as session_id', 'sessions.seen_at', 'users.id as user_id'])
+    .select(['users.email', 'users.first_name', 'users.operator', 'users.default_project'])
+    .where('sessions.token_hash', '=', hashToken(token))
+    .where('sessions.expires_at', '>', nowMs)
+    .where('sessions.seen_at', '>', nowMs - idleMs)
+    .where('users.suspended_at', 'is', null)
+    .executeTakeFirst();
+
+const markSeen = (db: Queries, id: string, nowMs: number) =>
+  db.updateTable('sessions').set({ seen_at: nowMs }).where('id', '=', id).execute();
+
+export const findSessionCaller = async (db: Queries, token: string, nowMs: number): Promise<Caller | null> => {
+  if (token.length !== tokenLength) return null;
+  const row = await findSession(db, token, nowMs);
+  if (!row) return null;
+  if (nowMs - row.seen_at >= seenEveryMs) await markSeen(db, row.session_id, nowMs);
+  return {
+    userId: row.user_id,
+    email: row.email,
+    firstName: row.first_name,
+    operator: row.operator === 1,
+    defaultProject: row.default_project,
+    sessionId: row.session_id,
+    token: null,
+  };
+};
+
+export const endSession = async (db: Queries, token: string): Promise<void> => {
+  if (token.length !== tokenLength) return;
+  await db.deleteFrom('sessions').where('token_hash', '=', hashToken(token)).execute();
+};
+
+/** Forgets what has ended, sessions and links alike. */
+export const sweepSignIns = async (db: Queries, nowMs: number): Promise<void> => {
+  await db
+    .deleteFrom('sessions')
+    .where((eb) => eb.or([eb('expires_at', '<=', nowMs), eb('seen_at', '<=', nowMs - idleMs)]))
+    .execute();
+  await db
+    .deleteFrom('login_links')
+    .where('expires_at', '<=', nowMs - dayMs)
+    .execute();
+  await db
+    .deleteFrom('device_logins')
+    .where('expires_at', '<=', nowMs - dayMs)
+    .execute();
+};

@@ -1,0 +1,112 @@
+// createControl: the API and everything behind it, from deps alone. No sockets: server/ brings requests and edges.
+
+import type { Registry } from 'prom-client';
+import { reportAbuse } from './abuse/reports.ts';
+import { type Connection, createApp } from './api/app.ts';
+import type { Handlers } from './api/call.ts';
+import { cookieNames } from './api/cookie.ts';
+import { auditCalls } from './audit/calls.ts';
+import { createBotCheck } from './auth/bot-check.ts';
+import { authCalls } from './auth/calls.ts';
+import { sweepSignIns } from './auth/session.ts';
+import type { ControlDeps } from './deps.ts';
+import { deviceCalls } from './device/calls.ts';
+import { domainCalls } from './domain/calls.ts';
+import { createDomainLoss } from './domain/ownership.ts';
+import { groupCalls } from './group/calls.ts';
+import { invitationCalls } from './invitation/calls.ts';
+import { createJobHandlers } from './job/handlers.ts';
+import { createJobQueue } from './job/queue.ts';
+import { createLimiter } from './limit/limiter.ts';
+import { createMetaCalls } from './meta/calls.ts';
+import { createControlMetrics } from './metrics/registry.ts';
+import { operatorCalls } from './operator/calls.ts';
+import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
+import type { Parts } from './parts.ts';
+import { projectCalls } from './project/calls.ts';
+import { registrationCalls } from './registration/calls.ts';
+import { createReleases } from './release/releases.ts';
+import { tokenCalls } from './token/calls.ts';
+import { tunnelCalls } from './tunnel/calls.ts';
+import { createEventStreams, type EventStreams } from './tunnel/events.ts';
+import { listMoved } from './tunnel/tunnels.ts';
+
+export interface Control {
+  fetch(request: Request, connection?: Connection): Promise<Response>;
+  readonly operator: OperatorDesk;
+  /** For the daily re-check of domains (dns/recheck.ts). */
+  readonly onDomainLost: ReturnType<typeof createDomainLoss>;
+  readonly metrics: Registry;
+  /** Begins the work that no request asks for: mails, sweeping. */
+  start(): void;
+  /** Runs every job that is due now. */
+  settle(): Promise<void>;
+  /** From now on /readyz says no, so that a balancer looks elsewhere. */
+  beginStop(): void;
+  /** Ends live views and waits for the job at hand. The store stays open: who opened it closes it. */
+  close(): Promise<void>;
+}
+
+const sweepEveryMs = 10 * 60_000;
+
+const collectHandlers = (deps: ControlDeps, events: EventStreams): Handlers => ({
+  ...authCalls,
+  ...registrationCalls,
+  ...projectCalls,
+  ...invitationCalls,
+  ...tokenCalls,
+  ...deviceCalls,
+  ...domainCalls,
+  ...tunnelCalls,
+  ...events.calls,
+  ...groupCalls,
+  ...auditCalls,
+  ...operatorCalls,
+  ...createMetaCalls(createReleases(deps.settings.releases)),
+  reportAbuse,
+});
+
+const createParts = (deps: ControlDeps): Parts => ({
+  ...deps,
+  botCheck: deps.botCheck ?? createBotCheck(deps),
+  cookies: cookieNames(deps.settings.origin),
+  jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
+  limiter: createLimiter(deps.store),
+});
+
+export const createControl = (deps: ControlDeps): Control => {
+  const parts = createParts(deps);
+  const events = createEventStreams((context, ids) => listMoved(context.deps, context.access, ids));
+  const metrics = createControlMetrics(deps.store);
+  let isStopping = false;
+  let sweeper: NodeJS.Timeout | undefined;
+  const sweep = (): void => {
+    sweepSignIns(deps.store.db, deps.clock()).catch((error) => deps.log.error({ err: error }, 'sweeping failed'));
+  };
+  return {
+    fetch: createApp({
+      parts,
+      handlers: collectHandlers(deps, events),
+      metrics,
+      openApi: () => ({}),
+      isStopping: () => isStopping,
+    }),
+    operator: createOperatorDesk(parts),
+    onDomainLost: createDomainLoss(parts),
+    metrics: metrics.registry,
+    start: () => {
+      parts.jobs.start();
+      sweeper = setInterval(sweep, sweepEveryMs);
+    },
+    settle: () => parts.jobs.drain(),
+    beginStop: () => {
+      isStopping = true;
+    },
+    close: async () => {
+      isStopping = true;
+      clearInterval(sweeper);
+      events.close();
+      await parts.jobs.stop();
+    },
+  };
+};

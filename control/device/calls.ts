@@ -1,0 +1,150 @@
+// Sign-in from a terminal: the CLI shows a code, a signed-in person approves it in the dashboard, the CLI gets an
+// API token. Made when it is fetched, so that no secret waits in the store.
+
+import { randomInt } from 'node:crypto';
+import { generateUserCode, parseUserCode } from '@underpass/rules/device-code.ts';
+import { durations, limits } from '@underpass/rules/limits.ts';
+import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
+import { parseApiTokenName } from '@underpass/rules/project-name.ts';
+import type { Device, DeviceStart, DeviceToken } from '@underpass/rules/resource.ts';
+import type { Access, CallContext, Handlers } from '../api/call.ts';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { writeAudit } from '../audit/audit.ts';
+import { addressKey } from '../limit/limiter.ts';
+import { findAccess, lowerRole } from '../project/access.ts';
+import { takeQuota } from '../project/quota.ts';
+import { createToken, hashToken } from '../secret/token.ts';
+import { createId } from '../store/id.ts';
+import type { DeviceLoginsTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+import { createApiToken } from '../token/api-token.ts';
+
+const lifeMs = durations.deviceCodeMinutes * 60_000;
+
+const startDevice = async ({ deps, body, address, nowMs }: CallContext<'startDevice'>): Promise<DeviceStart> => {
+  const name = orInvalid(parseApiTokenName(body.name));
+  await deps.limiter.take('deviceStart', addressKey(address));
+  const deviceCode = createToken();
+  const userCode = generateUserCode((bound) => randomInt(bound));
+  await deps.store.db
+    .insertInto('device_logins')
+    .values({
+      id: createId(nowMs),
+      device_hash: hashToken(deviceCode),
+      user_code: userCode,
+      name,
+      state: 'pending',
+      user_id: null,
+      project_id: null,
+      role: null,
+      address,
+      created_at: nowMs,
+      expires_at: nowMs + lifeMs,
+    })
+    .execute();
+  const verificationUrl = `${deps.settings.origin}/activate?code=${userCode}`;
+  return { deviceCode, userCode, verificationUrl, expiresIn: lifeMs / 1000, interval: durations.devicePollSeconds };
+};
+
+const findByDevice = (db: Queries, deviceCode: string, nowMs: number) =>
+  db
+    .selectFrom('device_logins')
+    .selectAll()
+    .where('device_hash', '=', hashToken(deviceCode))
+    .where('expires_at', '>', nowMs)
+    .executeTakeFirst();
+
+/** Who approved, if they may still do what they approved. */
+const findApprover = async (db: Queries, row: DeviceLoginsTable) => {
+  const user = db
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('id', '=', row.user_id ?? '')
+    .where('suspended_at', 'is', null);
+  return (await user.executeTakeFirst()) ?? refuse('gone', 'The sign-in was denied or has expired.');
+};
+
+const asCaller = (user: { id: string; email: string }) => ({
+  userId: user.id,
+  email: user.email,
+  firstName: '',
+  operator: false,
+  defaultProject: null,
+  sessionId: null,
+  token: null,
+});
+
+const pollDevice = async ({ deps, body, address, nowMs }: CallContext<'pollDevice'>): Promise<DeviceToken> => {
+  await deps.limiter.take('devicePoll', addressKey(address));
+  return deps.store.write(async (trx) => {
+    const row = await findByDevice(trx, body.deviceCode, nowMs);
+    if (row?.state === 'pending') return refuse('undecided', 'The sign-in waits for approval.');
+    if (row?.state !== 'approved') return refuse('gone', 'The sign-in was denied or has expired.');
+    const user = await findApprover(trx, row);
+    const access = await findAccess(trx, asCaller(user), row.project_id ?? '');
+    if (!access || row.role === null) return refuse('gone', 'The sign-in was denied or has expired.');
+    return issueToken(trx, { row, user, access, nowMs });
+  });
+};
+
+interface Approved {
+  readonly row: DeviceLoginsTable;
+  readonly user: { readonly id: string; readonly email: string };
+  readonly access: Access;
+  readonly nowMs: number;
+}
+
+const issueToken = async (trx: Queries, { row, user, access, nowMs }: Approved): Promise<DeviceToken> => {
+  const taken = await trx.deleteFrom('device_logins').where('id', '=', row.id).executeTakeFirst();
+  if (taken.numDeletedRows === 0n) return refuse('gone', 'The sign-in was denied or has expired.');
+  await takeQuota(trx, access, 'apiTokens');
+  const role = lowerRole(access.role, row.role ?? 'viewer');
+  const made = { projectId: access.id, userId: user.id, name: row.name, role, expiresInDays: limits.apiTokenDays };
+  const { token } = await createApiToken(trx, made, nowMs);
+  const audit = { projectId: access.id, actor: user.email, action: 'api-token.create', target: row.name, address: row.address };
+  await writeAudit(trx, { ...audit, detail: { role, by: 'device' } }, nowMs);
+  return { token, email: user.email, projects: [{ id: access.id, name: access.name, role }] };
+};
+
+type CodeCall = CallContext<'getDevice'> | CallContext<'decideDevice'>;
+
+const findWaiting = async ({ deps, caller, segments, nowMs }: CodeCall): Promise<DeviceLoginsTable> => {
+  await deps.limiter.take('deviceCodePerUser', caller.userId);
+  const userCode = orInvalid(parseUserCode(segments.userCode));
+  const row = await deps.store.db
+    .selectFrom('device_logins')
+    .selectAll()
+    .where('user_code', '=', userCode)
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', nowMs)
+    .executeTakeFirst();
+  return orMissing(row, 'Code');
+};
+
+const getDevice = async (context: CallContext<'getDevice'>): Promise<Device> => {
+  const row = await findWaiting(context);
+  return { name: row.name, address: row.address, createdAt: new Date(row.created_at).toISOString() };
+};
+
+const decide = async ({ deps }: CallContext<'decideDevice'>, id: string, change: Partial<DeviceLoginsTable>): Promise<void> => {
+  const update = deps.store.db.updateTable('device_logins').set(change).where('id', '=', id).where('state', '=', 'pending');
+  const { numUpdatedRows } = await update.executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) refuse('missing', 'Code not found');
+};
+
+const decideDevice = async (context: CallContext<'decideDevice'>): Promise<void> => {
+  const { deps, caller, body } = context;
+  const row = await findWaiting(context);
+  if (!body.approve) return decide(context, row.id, { state: 'denied' });
+  const role = orInvalid(parseRole(body.role));
+  const access = orMissing(await findAccess(deps.store.db, caller, body.project), 'Project');
+  if (!may(access.role, 'device.approve') || !mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
+  await decide(context, row.id, { state: 'approved', user_id: caller.userId, project_id: access.id, role });
+};
+
+export const deviceCalls: Handlers<'startDevice' | 'pollDevice' | 'getDevice' | 'decideDevice'> = {
+  startDevice,
+  pollDevice,
+  getDevice,
+  decideDevice,
+};

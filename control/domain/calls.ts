@@ -1,0 +1,100 @@
+// The calls about domains, and DNS look-ups of hosts that are the caller's (spec 7).
+
+import { apexDomainMessage, parseApexDomain } from '@underpass/rules/apex-domain.ts';
+import type { DnsLookup, Domain } from '@underpass/rules/entity.ts';
+import { isSameOrUnder, parseHostname } from '@underpass/rules/hostname.ts';
+import { renderInUse } from '@underpass/rules/in-use.ts';
+import type { Access, CallContext, Handlers } from '../api/call.ts';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { auditCall } from '../audit/audit.ts';
+import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
+import type { Parts } from '../parts.ts';
+import { listAccess } from '../project/access.ts';
+import { takeQuota } from '../project/quota.ts';
+import { ownHosts } from '../region/regions.ts';
+import type { DomainsTable } from '../store/schema.ts';
+import { lockProject, type Queries } from '../store/store.ts';
+import { findDomain, insertDomain, listDomains, toDomain, tunnelsUnder } from './domains.ts';
+import { claimDomain } from './ownership.ts';
+
+const getRow = async (db: Queries, access: Access, apexName: string): Promise<DomainsTable> =>
+  orMissing(await findDomain(db, access.id, apexName), 'Domain');
+
+const createDomain = async (context: CallContext<'createDomain'>): Promise<Domain> => {
+  const { deps, access, body, nowMs } = context;
+  const apexName = orInvalid(parseApexDomain(body.name, registrableDomain));
+  if (isOwnDomain(apexName, await ownHosts(deps.store.db, deps.settings.origin))) refuse('invalid', apexDomainMessage);
+  await deps.store.write(async (trx) => {
+    await takeQuota(trx, access, 'domains');
+    if (await findDomain(trx, access.id, apexName)) refuse('conflict', `Domain '${apexName}' is already in this project`);
+    await insertDomain(trx, access.id, apexName, nowMs);
+    await auditCall(trx, context, 'domain.create', apexName);
+  });
+  return toDomain(await getRow(deps.store.db, access, apexName));
+};
+
+const deleteDomain = async (context: CallContext<'deleteDomain'>): Promise<void> => {
+  const { deps, access, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getRow(trx, access, segments.apexName);
+    const names = (await tunnelsUnder(trx, access.id, row.apex_name)).map((tunnel) => tunnel.name);
+    if (names.length > 0) refuse('conflict', renderInUse('Domain', row.apex_name, names));
+    await trx.deleteFrom('domains').where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'domain.delete', row.apex_name);
+  });
+};
+
+const verifyDomain = async (context: CallContext<'verifyDomain'>): Promise<Domain> => {
+  const { deps, access, segments, nowMs } = context;
+  const row = await getRow(deps.store.db, access, segments.apexName);
+  if (row.verified_at !== null) return toDomain(row);
+  await deps.limiter.take('verifyPerProject', access.id);
+  const answer = await deps.dns.checkChallenge(row.apex_name, row.challenge);
+  if (answer !== 'found') return toDomain(row);
+  const domain = { id: row.id, projectId: access.id, apexName: row.apex_name };
+  const tunnelIds = await claimDomain(deps.store, domain, nowMs, (trx) =>
+    auditCall(trx, context, 'domain.verify', row.apex_name),
+  );
+  deps.feed.tunnelsChanged(tunnelIds);
+  return toDomain(await getRow(deps.store.db, access, segments.apexName));
+};
+
+const isDataPlaneHost = async (parts: Parts, host: string): Promise<boolean> => {
+  const query = parts.store.db.selectFrom('regions').select('name').where('data_plane_host', '=', host);
+  return (await query.executeTakeFirst()) !== undefined;
+};
+
+/** An ingress domain of the project, or a name of one of its domains. */
+const isOfProject = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
+  const apexes = await db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId).execute();
+  if (apexes.some((row) => isSameOrUnder(host, row.apex_name))) return true;
+  const query = db.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId).where('host', '=', host);
+  return (await query.executeTakeFirst()) !== undefined;
+};
+
+const mayLookUp = async ({ deps, caller }: CallContext<'lookUpDns'>, host: string): Promise<boolean> => {
+  if (await isDataPlaneHost(deps, host)) return true;
+  for (const project of await listAccess(deps.store.db, caller)) {
+    if (await isOfProject(deps.store.db, project.id, host)) return true;
+  }
+  return false;
+};
+
+const lookUpDns = async (context: CallContext<'lookUpDns'>): Promise<DnsLookup> => {
+  const { deps, caller, query } = context;
+  await deps.limiter.take('dnsLookupPerUser', caller.userId);
+  const host = parseHostname(query.host) ?? refuse('invalid', 'Please enter a valid domain name.');
+  if (!(await mayLookUp(context, host))) refuse('forbidden', 'Only hosts of your projects can be looked up.');
+  return { host, ips: await deps.dns.lookup(host) };
+};
+
+export const domainCalls: Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'lookUpDns'> =
+  {
+    listDomains: async ({ deps, access }) => (await listDomains(deps.store.db, access.id)).map(toDomain),
+    getDomain: async ({ deps, access, segments }) => toDomain(await getRow(deps.store.db, access, segments.apexName)),
+    createDomain,
+    deleteDomain,
+    verifyDomain,
+    lookUpDns,
+  };

@@ -1,0 +1,64 @@
+// Domains of a project in the store: an apex, its challenge, and whether the project has proved to own it.
+
+import { randomBytes } from 'node:crypto';
+import type { Domain } from '@underpass/rules/entity.ts';
+import { createId } from '../store/id.ts';
+import type { DomainsTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+
+export const toDomain = (row: DomainsTable): Domain => ({
+  apexName: row.apex_name,
+  verified: row.verified_at !== null,
+  challenge: row.challenge,
+});
+
+export const listDomains = (db: Queries, projectId: string): Promise<DomainsTable[]> =>
+  db.selectFrom('domains').selectAll().where('project_id', '=', projectId).orderBy('id').execute();
+
+export const findDomain = (db: Queries, projectId: string, apexName: string): Promise<DomainsTable | undefined> =>
+  db.selectFrom('domains').selectAll().where('project_id', '=', projectId).where('apex_name', '=', apexName).executeTakeFirst();
+
+/** Unverified. 128 random bits: nobody has this value in DNS before. */
+export const insertDomain = async (db: Queries, projectId: string, apexName: string, nowMs: number): Promise<void> => {
+  await db
+    .insertInto('domains')
+    .values({
+      id: createId(nowMs),
+      project_id: projectId,
+      apex_name: apexName,
+      challenge: randomBytes(16).toString('hex'),
+      verified_at: null,
+      owned_apex: null,
+      checked_at: null,
+      misses: 0,
+      first_missed_at: null,
+      created_at: nowMs,
+    })
+    .execute();
+};
+
+/** Apexes among these that another project has verified. */
+export const foreignApexes = async (db: Queries, projectId: string, apexNames: readonly string[]): Promise<string[]> => {
+  if (apexNames.length === 0) return [];
+  const rows = await db
+    .selectFrom('domains')
+    .select('apex_name')
+    .where('owned_apex', 'in', apexNames)
+    .where('project_id', '!=', projectId)
+    .execute();
+  return rows.map((row) => row.apex_name);
+};
+
+export const foreignDomainText = (apexName: string): string => `Domain '${apexName}' belongs to another project`;
+
+/** Tunnels that have an ingress domain under the apex. */
+export const tunnelsUnder = (db: Queries, projectId: string, apexName: string): Promise<{ id: string; name: string }[]> =>
+  db
+    .selectFrom('tunnel_hosts as h')
+    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
+    .select(['t.id', 't.name'])
+    .distinct()
+    .where('h.project_id', '=', projectId)
+    .where('h.apex_name', '=', apexName)
+    .orderBy('t.id')
+    .execute();

@@ -1,0 +1,78 @@
+// Taking and losing a verified apex, with what follows for tunnels: hosts go live or stop being live.
+
+import { refuse } from '../api/refusal.ts';
+import { writeAudit } from '../audit/audit.ts';
+import type { Clock } from '../deps.ts';
+import type { FeedPort } from '../feed/port.ts';
+import { addJob, type JobQueue } from '../job/queue.ts';
+import { isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';
+import { foreignDomainText, tunnelsUnder } from './domains.ts';
+
+interface Owned {
+  readonly id: string;
+  readonly projectId: string;
+  readonly apexName: string;
+}
+
+const setLive = async (trx: Queries, { projectId, apexName }: Owned, isLive: boolean): Promise<string[]> => {
+  await trx
+    .updateTable('tunnel_hosts')
+    .set((eb) => ({ live_host: isLive ? eb.ref('host') : null }))
+    .where('project_id', '=', projectId)
+    .where('apex_name', '=', apexName)
+    .execute();
+  return (await tunnelsUnder(trx, projectId, apexName)).map((tunnel) => tunnel.id);
+};
+
+const markVerified = (trx: Queries, { id, apexName }: Owned, nowMs: number) =>
+  trx
+    .updateTable('domains')
+    .set({ verified_at: nowMs, owned_apex: apexName, checked_at: nowMs, misses: 0, first_missed_at: null })
+    .where('id', '=', id)
+    .where('verified_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+
+/**
+ * The first project to prove an apex has it: the unique `owned_apex` decides a race. Answers the tunnels whose hosts
+ * went live; nothing where the domain is gone or was verified meanwhile.
+ */
+export const claimDomain = async (
+  store: Store,
+  domain: Owned,
+  nowMs: number,
+  inSameWrite: (trx: Queries) => Promise<void>,
+): Promise<string[]> => {
+  try {
+    return await store.write(async (trx) => {
+      await lockProject(trx, domain.projectId);
+      if (!(await markVerified(trx, domain, nowMs))) return [];
+      await inSameWrite(trx);
+      return setLive(trx, domain, true);
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) return refuse('conflict', foreignDomainText(domain.apexName));
+    throw error;
+  }
+};
+
+export interface LossDeps {
+  readonly clock: Clock;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+}
+
+/** What else a lost domain means, for the daily re-check: in its transaction, and after it. */
+export const createDomainLoss =
+  ({ clock, feed, jobs }: LossDeps) =>
+  async (trx: Queries, domain: Owned): Promise<() => void> => {
+    const { projectId, apexName } = domain;
+    const nowMs = clock();
+    const tunnelIds = await setLive(trx, domain, false);
+    await addJob(trx, nowMs, 'domain-lost', { projectId, apexName });
+    await writeAudit(trx, { projectId, actor: 'underpass', action: 'domain.lost', target: apexName, address: '' }, nowMs);
+    return () => {
+      feed.tunnelsChanged(tunnelIds);
+      jobs.wake();
+    };
+  };

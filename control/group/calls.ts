@@ -1,0 +1,77 @@
+// The calls about security groups (spec 7).
+
+import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import { renderInUse } from '@underpass/rules/in-use.ts';
+import { mayDeleteSecurityGroup, parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
+import { parseAllowList } from '@underpass/rules/source-address.ts';
+import type { Access, CallContext, Handlers } from '../api/call.ts';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { auditCall } from '../audit/audit.ts';
+import { takeQuota, withinQuota } from '../project/quota.ts';
+import { isUniqueViolation, lockProject, type Queries } from '../store/store.ts';
+import { assignedTunnels, findGroup, insertGroup, listGroups, toGroup } from './groups.ts';
+
+const readGroup = async (db: Queries, access: Access, name: string): Promise<SecurityGroup> =>
+  toGroup(orMissing(await findGroup(db, access.id, name), 'Security group'));
+
+const parseRules = (access: Access, allow: readonly string[]): readonly string[] => {
+  const rules = orInvalid(parseAllowList(allow));
+  withinQuota(access, 'rulesPerGroup', rules.length);
+  return rules;
+};
+
+const createGroup = async (context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> => {
+  const { deps, access, body, nowMs } = context;
+  const name = orInvalid(parseSecurityGroupName(body.name));
+  const allowList = parseRules(access, body.allow);
+  try {
+    await deps.store.write(async (trx) => {
+      await takeQuota(trx, access, 'securityGroups');
+      await insertGroup(trx, { projectId: access.id, name, allowList }, nowMs);
+      await auditCall(trx, context, 'security-group.create', name, { allow: allowList });
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) refuse('conflict', `Security group '${name}' already exists`);
+    throw error;
+  }
+  return readGroup(deps.store.db, access, name);
+};
+
+const updateGroup = async (context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> => {
+  const { deps, access, body, segments, nowMs } = context;
+  const allowList = parseRules(access, body.allow);
+  const tunnels = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
+    const change = { allow_list: JSON.stringify(allowList), updated_at: nowMs };
+    await trx.updateTable('security_groups').set(change).where('id', '=', group.id).execute();
+    await auditCall(trx, context, 'security-group.update', group.name, { from: JSON.parse(group.allow_list), to: allowList });
+    return assignedTunnels(trx, group.id);
+  });
+  deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));
+  return readGroup(deps.store.db, access, segments.name);
+};
+
+const deleteGroup = async (context: CallContext<'deleteSecurityGroup'>): Promise<void> => {
+  const { deps, access, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
+    if (!mayDeleteSecurityGroup(group.name)) refuse('conflict', `Security group '${group.name}' cannot be deleted`);
+    const tunnels = await assignedTunnels(trx, group.id);
+    const names = tunnels.map((tunnel) => tunnel.name);
+    if (names.length > 0) refuse('conflict', renderInUse('Security group', group.name, names));
+    await trx.deleteFrom('security_groups').where('id', '=', group.id).execute();
+    await auditCall(trx, context, 'security-group.delete', group.name);
+  });
+};
+
+export const groupCalls: Handlers<
+  'listSecurityGroups' | 'getSecurityGroup' | 'createSecurityGroup' | 'updateSecurityGroup' | 'deleteSecurityGroup'
+> = {
+  listSecurityGroups: ({ deps, access }) => listGroups(deps.store.db, access.id),
+  getSecurityGroup: ({ deps, access, segments }) => readGroup(deps.store.db, access, segments.name),
+  createSecurityGroup: createGroup,
+  updateSecurityGroup: updateGroup,
+  deleteSecurityGroup: deleteGroup,
+};

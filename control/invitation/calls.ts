@@ -1,0 +1,111 @@
+// Invitations to a project: mailed, for one e-mail address, accepted once by the user who has it.
+
+import { parseEmail } from '@underpass/rules/email.ts';
+import type { Project } from '@underpass/rules/entity.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import { forbiddenMessage, mayGrant, parseRole } from '@underpass/rules/permission.ts';
+import type { Invitation } from '@underpass/rules/resource.ts';
+import type { CallContext, Handlers } from '../api/call.ts';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { auditCall, writeAudit } from '../audit/audit.ts';
+import { addJob } from '../job/queue.ts';
+import { insertMember } from '../project/projects.ts';
+import { takeQuota } from '../project/quota.ts';
+import { hashToken } from '../secret/token.ts';
+import { createId } from '../store/id.ts';
+import type { InvitationsTable } from '../store/schema.ts';
+import { lockProject, type Queries } from '../store/store.ts';
+
+const lifeMs = durations.invitationDays * 24 * 3600_000;
+
+const toInvitation = (row: InvitationsTable): Invitation => ({
+  id: row.id,
+  email: row.email,
+  role: row.role,
+  invitedBy: row.invited_by,
+  createdAt: new Date(row.created_at).toISOString(),
+  expiresAt: new Date(row.expires_at).toISOString(),
+});
+
+const openInvitations = (db: Queries, projectId: string, nowMs: number) =>
+  db.selectFrom('invitations').selectAll().where('project_id', '=', projectId).where('expires_at', '>', nowMs).orderBy('id');
+
+const isMember = async (db: Queries, projectId: string, email: string): Promise<boolean> => {
+  const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.id');
+  return (await query.where('m.project_id', '=', projectId).where('u.email', '=', email).executeTakeFirst()) !== undefined;
+};
+
+const createInvitation = async (context: CallContext<'createInvitation'>): Promise<Invitation> => {
+  const { deps, access, caller, body, nowMs } = context;
+  const email = orInvalid(parseEmail(body.email));
+  const role = orInvalid(parseRole(body.role));
+  if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
+  await deps.limiter.take('invitationPerProject', access.id);
+  const row: InvitationsTable = {
+    id: createId(nowMs),
+    project_id: access.id,
+    email,
+    role,
+    token_hash: null,
+    invited_by: caller.email,
+    created_at: nowMs,
+    expires_at: nowMs + lifeMs,
+  };
+  await deps.store.write(async (trx) => {
+    // A second invitation takes the place of the first, and so does one of those that expired.
+    await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('email', '=', email).execute();
+    await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('expires_at', '<=', nowMs).execute();
+    await takeQuota(trx, access, 'members');
+    if (await isMember(trx, access.id, email)) refuse('conflict', `${email} is already a member`);
+    await trx.insertInto('invitations').values(row).execute();
+    await addJob(trx, nowMs, 'invitation', { invitationId: row.id });
+    await auditCall(trx, context, 'invitation.create', email, { role });
+  });
+  deps.jobs.wake();
+  return toInvitation(row);
+};
+
+const deleteInvitation = async (context: CallContext<'deleteInvitation'>): Promise<void> => {
+  const { deps, access, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const query = trx.deleteFrom('invitations').where('project_id', '=', access.id).where('id', '=', segments.id);
+    const row = orMissing(await query.returning('email').executeTakeFirst(), 'Invitation');
+    await auditCall(trx, context, 'invitation.delete', row.email);
+  });
+};
+
+const invalidText = 'This invitation is invalid, used or expired, or is for another e-mail address.';
+
+const acceptInvitation = async (context: CallContext<'acceptInvitation'>): Promise<Project> => {
+  const { deps, caller, body, address, nowMs } = context;
+  return deps.store.write(async (trx) => {
+    // Deleted by the statement that finds it: it is accepted once.
+    const row = await trx
+      .deleteFrom('invitations')
+      .where('token_hash', '=', hashToken(body.token))
+      .where('email', '=', caller.email)
+      .where('expires_at', '>', nowMs)
+      .returningAll()
+      .executeTakeFirst();
+    if (!row) return refuse('invalid', invalidText);
+    const { project_id: projectId, role } = row;
+    if (!(await isMember(trx, projectId, caller.email)))
+      await insertMember(trx, { projectId, userId: caller.userId, role }, nowMs);
+    await writeAudit(
+      trx,
+      { projectId, actor: caller.email, action: 'invitation.accept', target: caller.email, address, detail: { role } },
+      nowMs,
+    );
+    const project = await trx.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirstOrThrow();
+    return { id: projectId, name: project.name, role };
+  });
+};
+
+export const invitationCalls: Handlers<'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'acceptInvitation'> = {
+  listInvitations: async ({ deps, access, nowMs }) =>
+    (await openInvitations(deps.store.db, access.id, nowMs).execute()).map(toInvitation),
+  createInvitation,
+  deleteInvitation,
+  acceptInvitation,
+};

@@ -1,0 +1,91 @@
+// What each kind of job does. Every mail is written here; its token, where it has one, is made here too.
+
+import { createLoginLink, loginUrl } from '../auth/login-link.ts';
+import type { ControlDeps } from '../deps.ts';
+import {
+  domainLostMail,
+  invitationMail,
+  loginLinkMail,
+  type MailText,
+  registrationApprovedMail,
+  registrationReceivedMail,
+  registrationRejectedMail,
+} from '../mail/mails.ts';
+import { insertRegistration } from '../registration/registrations.ts';
+import { isSubscribed } from '../registration/subscription.ts';
+import { createToken, hashToken } from '../secret/token.ts';
+import { addJob, type JobHandlers, type JobPayloads } from './queue.ts';
+
+type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail'>;
+
+const send = (deps: Deps, to: string, mail: MailText): Promise<void> => deps.sendMail({ to, ...mail });
+
+/** Nothing for an address without an account, and nothing for one that is suspended: the caller got the same answer. */
+const sendLoginLink = async (deps: Deps, { email, browserHash }: JobPayloads['login-link']): Promise<void> => {
+  const { db } = deps.store;
+  const user = await db
+    .selectFrom('users')
+    .select(['id', 'first_name'])
+    .where('email', '=', email)
+    .where('suspended_at', 'is', null)
+    .executeTakeFirst();
+  if (!user) return;
+  const token = await createLoginLink(db, { userId: user.id, browserHash }, deps.clock());
+  await send(deps, email, loginLinkMail(user.first_name, loginUrl(deps.settings.origin, token)));
+};
+
+const takeRegistration = async (deps: Deps, registration: JobPayloads['registration']): Promise<void> => {
+  const { store, settings, clock } = deps;
+  const { email, firstName, lastName } = registration;
+  const nowMs = clock();
+  const subscribed = await isSubscribed({ ...deps, db: store.db }, email);
+  await store.write(async (trx) => {
+    const user = await trx.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst();
+    if (user || !(await insertRegistration(trx, registration, subscribed, nowMs))) return;
+    await addJob(trx, nowMs, 'registration-mail', { email, firstName, step: 'received' });
+    const found = subscribed ? 'An active subscription was found.' : 'No active subscription was found.';
+    const text = `${firstName} ${lastName} <${email}> has registered. ${found} Decide at ${settings.origin}/operator/registrations\n`;
+    await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits', text });
+  });
+};
+
+const registrationMails = {
+  received: (firstName: string) => registrationReceivedMail(firstName),
+  approved: registrationApprovedMail,
+  rejected: (firstName: string) => registrationRejectedMail(firstName),
+} as const;
+
+const sendInvitation = async (deps: Deps, { invitationId }: JobPayloads['invitation']): Promise<void> => {
+  const { db } = deps.store;
+  const token = createToken();
+  const row = await db
+    .updateTable('invitations')
+    .set({ token_hash: hashToken(token) })
+    .where('id', '=', invitationId)
+    .returning(['email', 'project_id', 'invited_by'])
+    .executeTakeFirst();
+  const project = row && (await db.selectFrom('projects').select('name').where('id', '=', row.project_id).executeTakeFirst());
+  if (!row || !project) return;
+  const { origin } = deps.settings;
+  const facts = { projectName: project.name, invitedBy: row.invited_by, url: `${origin}/invitations/${token}`, origin };
+  await send(deps, row.email, invitationMail(facts));
+};
+
+const managerEmails = async ({ store }: Deps, projectId: string): Promise<string[]> => {
+  const query = store.db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.email');
+  const rows = await query.where('m.project_id', '=', projectId).where('m.role', 'in', ['owner', 'admin']).execute();
+  return rows.map((row) => row.email);
+};
+
+export const createJobHandlers = (deps: Deps): JobHandlers => ({
+  'login-link': (payload) => sendLoginLink(deps, payload),
+  registration: (payload) => takeRegistration(deps, payload),
+  'registration-mail': ({ email, firstName, step }) =>
+    send(deps, email, registrationMails[step](firstName, deps.settings.origin)),
+  'operator-mail': (mail) => send(deps, deps.settings.operatorEmail, mail),
+  invitation: (payload) => sendInvitation(deps, payload),
+  'domain-lost': async ({ projectId, apexName }) => {
+    const mail = domainLostMail(apexName, deps.settings.origin);
+    for (const email of await managerEmails(deps, projectId)) await send(deps, email, mail);
+  },
+});

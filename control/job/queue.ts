@@ -1,0 +1,173 @@
+// Work that an answer must not wait for, kept in the store until it is done: mails, and what sign-in and registration
+// do after their constant answer. Tried again with growing pauses until it expires.
+
+import type { Logger } from 'pino';
+import type { Clock } from '../deps.ts';
+import { createId } from '../store/id.ts';
+import type { JobsTable } from '../store/schema.ts';
+import type { Queries, Store } from '../store/store.ts';
+
+/** Every kind of job and its payload. Payloads hold no secrets: tokens are made when their mail is written. */
+export interface JobPayloads {
+  'login-link': { readonly email: string; readonly browserHash: string | null };
+  registration: {
+    readonly email: string;
+    readonly firstName: string;
+    readonly lastName: string;
+    readonly company: string;
+    readonly github: string;
+    readonly x: string;
+  };
+  'registration-mail': {
+    readonly email: string;
+    readonly firstName: string;
+    readonly step: 'received' | 'approved' | 'rejected';
+  };
+  'operator-mail': { readonly subject: string; readonly text: string };
+  invitation: { readonly invitationId: string };
+  'domain-lost': { readonly projectId: string; readonly apexName: string };
+}
+export type JobKind = keyof JobPayloads;
+export type JobHandlers = { readonly [K in JobKind]: (payload: JobPayloads[K]) => Promise<void> };
+
+const day = 24 * 3600_000;
+/** How long a job is tried. A login link is worth nothing after its 15 minutes. */
+const lifeMs: Readonly<Record<JobKind, number>> = {
+  'login-link': 15 * 60_000,
+  registration: 3 * day,
+  'registration-mail': 3 * day,
+  'operator-mail': day,
+  invitation: day,
+  'domain-lost': 3 * day,
+};
+
+// While one worker runs a job nobody else takes it; longer than any single job's own timeouts together.
+const leaseMs = 60_000;
+const batch = 20;
+const firstPauseMs = 5_000;
+const longestPauseMs = 30 * 60_000;
+
+export const nextPauseMs = (attempts: number): number => Math.min(firstPauseMs * 3 ** (attempts - 1), longestPauseMs);
+
+/** In the caller's transaction, or by itself. */
+export const addJob = async <K extends JobKind>(db: Queries, nowMs: number, kind: K, payload: JobPayloads[K]): Promise<void> => {
+  await db
+    .insertInto('jobs')
+    .values({
+      id: createId(nowMs),
+      kind,
+      payload: JSON.stringify(payload),
+      attempts: 0,
+      due_at: nowMs,
+      expires_at: nowMs + lifeMs[kind],
+      last_error: null,
+      created_at: nowMs,
+    })
+    .execute();
+};
+
+export interface JobQueue {
+  /** After a commit that added a job. */
+  wake(): void;
+  /** Runs all that is due; resolves when none is left. */
+  drain(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface JobQueueDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly handlers: JobHandlers;
+}
+
+/** True where this worker got the job: of all that try, one moves `due_at`. */
+const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<boolean> => {
+  const taken = await db
+    .updateTable('jobs')
+    .set({ due_at: nowMs + leaseMs, attempts: job.attempts + 1 })
+    .where('id', '=', job.id)
+    .where('due_at', '=', job.due_at)
+    .where('attempts', '=', job.attempts)
+    .executeTakeFirst();
+  return taken.numUpdatedRows > 0n;
+};
+
+const dueJobs = (db: Queries, nowMs: number): Promise<JobsTable[]> =>
+  db.selectFrom('jobs').selectAll().where('due_at', '<=', nowMs).orderBy('due_at').orderBy('id').limit(batch).execute();
+
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500);
+
+export const createJobQueue = ({ store, clock, log, handlers }: JobQueueDeps): JobQueue => {
+  let running: Promise<void> | undefined;
+  let askedAgain = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const finish = (id: string) => store.db.deleteFrom('jobs').where('id', '=', id).execute();
+
+  const postpone = async (job: JobsTable, error: unknown): Promise<void> => {
+    const attempts = job.attempts + 1;
+    const dueAt = clock() + nextPauseMs(attempts);
+    log.warn({ job: job.id, kind: job.kind, attempts, err: error }, 'job failed');
+    if (dueAt >= job.expires_at) return void (await finish(job.id));
+    await store.db
+      .updateTable('jobs')
+      .set({ due_at: dueAt, last_error: errorText(error) })
+      .where('id', '=', job.id)
+      .execute();
+  };
+
+  const runJob = async (job: JobsTable): Promise<void> => {
+    if (job.expires_at <= clock()) return void (await finish(job.id));
+    if (!(await takeJob(store.db, job, clock()))) return;
+    try {
+      const handle = handlers[job.kind as JobKind] as ((payload: unknown) => Promise<void>) | undefined;
+      await handle?.(JSON.parse(job.payload));
+      await finish(job.id);
+    } catch (error) {
+      await postpone(job, error);
+    }
+  };
+
+  const runDue = async (): Promise<void> => {
+    for (let due = await dueJobs(store.db, clock()); due.length > 0; due = await dueJobs(store.db, clock())) {
+      for (const job of due) await runJob(job);
+    }
+  };
+
+  const runUntilQuiet = async (): Promise<void> => {
+    do {
+      askedAgain = false;
+      await runDue();
+    } while (askedAgain);
+  };
+
+  const drain = (): Promise<void> => {
+    askedAgain = true;
+    running ??= runUntilQuiet().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+
+  const drainQuietly = (): void => {
+    drain().catch((error) => log.error({ err: error }, 'job queue stopped short'));
+  };
+
+  return {
+    wake: () => {
+      if (timer) drainQuietly();
+    },
+    drain,
+    start: () => {
+      timer = setInterval(drainQuietly, firstPauseMs);
+      drainQuietly();
+    },
+    stop: async () => {
+      clearInterval(timer);
+      timer = undefined;
+      await running;
+    },
+  };
+};

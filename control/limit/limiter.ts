@@ -1,0 +1,77 @@
+// How often somebody may do something: the numbers are in rules/limits.ts, the counting is here.
+// Counted in memory; what guards sign-in is counted in the database where several replicas share one.
+
+import { isIPv6 } from 'node:net';
+import { parseIpv6 } from '@underpass/rules/address.ts';
+import { type RateLimitName, rateLimits } from '@underpass/rules/limits.ts';
+import { CompiledQuery } from 'kysely';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import { Refusal } from '../api/refusal.ts';
+import type { Store } from '../store/store.ts';
+
+export interface Limiter {
+  /** Counts one; refuses with 429 and Retry-After when there were too many. */
+  take(name: RateLimitName, key: string): Promise<void>;
+}
+
+/** A household or a server has a /64 of its own: its addresses count as one (RFC 6177). */
+export const addressKey = (address: string): string => {
+  if (!isIPv6(address)) return address;
+  const groups = parseIpv6(address);
+  return groups === null
+    ? address
+    : groups
+        .slice(0, 4)
+        .map((group) => group.toString(16))
+        .join(':');
+};
+
+// Every request takes one of these: a write to the database for each would be the load that they are against.
+const inMemoryAlways = new Set<RateLimitName>(['apiPerAddress', 'apiPerUser', 'changePerProject', 'dnsLookupPerUser']);
+
+const memoryLimiter = (name: RateLimitName): RateLimiterAbstract =>
+  new RateLimiterMemory({ keyPrefix: name, points: rateLimits[name].points, duration: rateLimits[name].windowSeconds });
+
+/** The shape of a pg client, over the store's own pool. */
+const asClient = (store: Store) => ({
+  query: async ({ text, values }: { text: string; values: unknown[] }) => {
+    const result = await store.db.executeQuery(CompiledQuery.raw(text, values));
+    return { rows: result.rows, rowCount: Number(result.numAffectedRows ?? result.rows.length) };
+  },
+});
+
+const databaseLimiter = (store: Store, name: RateLimitName): RateLimiterAbstract =>
+  new RateLimiterPostgres({
+    storeClient: asClient(store),
+    storeType: 'client',
+    tableName: 'rate_limits',
+    tableCreated: true,
+    keyPrefix: name,
+    points: rateLimits[name].points,
+    duration: rateLimits[name].windowSeconds,
+    clearExpiredByTimeout: false,
+    // A database that does not answer must not open the door: memory counts on.
+    insuranceLimiter: memoryLimiter(name),
+  });
+
+const limiterFor = (store: Store, name: RateLimitName): RateLimiterAbstract =>
+  store.kind === 'postgres' && !inMemoryAlways.has(name) ? databaseLimiter(store, name) : memoryLimiter(name);
+
+export const createLimiter = (store: Store): Limiter => {
+  const limiters = new Map<RateLimitName, RateLimiterAbstract>();
+  const find = (name: RateLimitName): RateLimiterAbstract => {
+    const limiter = limiters.get(name) ?? limiterFor(store, name);
+    limiters.set(name, limiter);
+    return limiter;
+  };
+  return {
+    take: async (name, key) => {
+      try {
+        await find(name).consume(key);
+      } catch (error) {
+        if (!(error instanceof RateLimiterRes)) throw error;
+        throw new Refusal('tooMany', rateLimits[name].sentence, Math.max(1, Math.ceil(error.msBeforeNext / 1000)));
+      }
+    },
+  };
+};

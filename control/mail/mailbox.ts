@@ -1,0 +1,42 @@
+// The development mailbox: mails become files under the home folder instead of leaving the machine.
+
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { KeptMail, SendMail } from '../deps.ts';
+
+export interface Mailbox {
+  readonly send: SendMail;
+  /** Newest first. */
+  list(): Promise<KeptMail[]>;
+}
+
+// The newest are kept; a laptop's mailbox is nobody's archive.
+const mailsKept = 200;
+
+const fileName = (atMs: number): string => `${String(atMs).padStart(15, '0')}-${randomUUID().slice(0, 8)}.json`;
+
+export const createMailbox = (folder: string, clock: () => number): Mailbox => {
+  const newestFirst = async (): Promise<string[]> => {
+    const names = await readdir(folder).catch(() => []);
+    return names
+      .filter((name) => name.endsWith('.json'))
+      .sort()
+      .reverse();
+  };
+  const forgetOld = async (): Promise<void> => {
+    for (const name of (await newestFirst()).slice(mailsKept)) await rm(join(folder, name), { force: true });
+  };
+  return {
+    send: async (mail) => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const atMs = clock();
+      const name = fileName(atMs);
+      const kept: KeptMail = { id: name.slice(0, -'.json'.length), at: new Date(atMs).toISOString(), ...mail };
+      await writeFile(join(folder, name), JSON.stringify(kept), { mode: 0o600 });
+      await forgetOld();
+    },
+    list: async () =>
+      Promise.all((await newestFirst()).map(async (name) => JSON.parse(await readFile(join(folder, name), 'utf8')) as KeptMail)),
+  };
+};

@@ -1,0 +1,70 @@
+// The words of every mail. Pure: each renders to a subject and plain text. No HTML: nothing to sanitise or to track.
+
+import { durations } from '@underpass/rules/limits.ts';
+import { productName } from '@underpass/rules/text.ts';
+
+export interface MailText {
+  readonly subject: string;
+  readonly text: string;
+}
+
+const compose = (subject: string, ...paragraphs: readonly string[]): MailText => ({
+  subject,
+  text: `${paragraphs.join('\n\n')}\n\n-- \n${productName}\n`,
+});
+
+const hello = (firstName: string): string => (firstName === '' ? 'Hello,' : `Hello ${firstName},`);
+
+export const loginLinkMail = (firstName: string, url: string): MailText =>
+  compose(
+    `Your ${productName} login link`,
+    hello(firstName),
+    'open this link to sign in:',
+    url,
+    `It works once, within ${durations.loginLinkMinutes} minutes. If you did not ask for it, ignore this mail: nothing happens without the link.`,
+  );
+
+export const registrationReceivedMail = (firstName: string): MailText =>
+  compose(
+    `Your ${productName} registration`,
+    hello(firstName),
+    `we have received your registration for the ${productName} cloud preview. You will receive another mail once it has been decided.`,
+  );
+
+export const registrationApprovedMail = (firstName: string, origin: string): MailText =>
+  compose(
+    `Welcome to ${productName}`,
+    hello(firstName),
+    `your registration has been approved. Sign in with this e-mail address at ${origin}/login`,
+  );
+
+export const registrationRejectedMail = (firstName: string): MailText =>
+  compose(
+    `Your ${productName} registration`,
+    hello(firstName),
+    `we cannot approve your registration for the ${productName} cloud preview at this time. Reply to this mail if you think that this is a mistake.`,
+  );
+
+export interface InvitationFacts {
+  readonly projectName: string;
+  readonly invitedBy: string;
+  readonly url: string;
+  readonly origin: string;
+}
+
+export const invitationMail = ({ projectName, invitedBy, url, origin }: InvitationFacts): MailText =>
+  compose(
+    `Join a project on ${productName}`,
+    'Hello,',
+    `${invitedBy} invites you to the project "${projectName}". Sign in with this e-mail address, then open:`,
+    url,
+    `The invitation works once, within ${durations.invitationDays} days. If you have no account yet, register first: ${origin}/register`,
+  );
+
+export const domainLostMail = (apexName: string, origin: string): MailText =>
+  compose(
+    `${apexName} is no longer verified`,
+    'Hello,',
+    `the DNS record that proves the ownership of ${apexName} has been missing for three days, so its tunnels have stopped serving it.`,
+    `Set the record again and press Refresh on the domain's page: ${origin}`,
+  );

@@ -1,0 +1,46 @@
+// Prometheus metrics of control: calls by name and status, and what waits. Served by server/ on a private port.
+
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Store } from '../store/store.ts';
+
+export interface ControlMetrics {
+  readonly registry: Registry;
+  observe(call: string, status: number, seconds: number): void;
+}
+
+// A call takes from under a millisecond to the ten seconds that DNS may take.
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+const countJobs = async (store: Store): Promise<number> => {
+  const query = store.db.selectFrom('jobs').select((eb) => eb.fn.countAll<number>().as('n'));
+  return Number((await query.executeTakeFirstOrThrow()).n);
+};
+
+export const createControlMetrics = (store: Store): ControlMetrics => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const common = { registers: [registry] };
+  const calls = new Counter({ ...common, name: 'underpass_calls_total', help: 'API calls', labelNames: ['call', 'status'] });
+  const durations = new Histogram({
+    ...common,
+    name: 'underpass_call_seconds',
+    help: 'Time of API calls',
+    labelNames: ['call'],
+    buckets,
+  });
+  new Gauge({
+    ...common,
+    name: 'underpass_jobs_waiting',
+    help: 'Mails and other jobs that are not done',
+    async collect() {
+      this.set(await countJobs(store));
+    },
+  });
+  return {
+    registry,
+    observe: (call, status, seconds) => {
+      calls.inc({ call, status });
+      durations.observe({ call }, seconds);
+    },
+  };
+};

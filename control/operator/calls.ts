@@ -1,0 +1,48 @@
+// The calls of the operator pages. Each is one of the functions that underpass-server's commands use as well.
+
+import type { operatorCalls as table } from '@underpass/rules/calls.ts';
+import { changeAbuseReport, listAbuseReports } from '../abuse/reports.ts';
+import type { CallContext, Handlers } from '../api/call.ts';
+import type { Desk } from './actor.ts';
+import { changeProject, listAllProjects } from './projects.ts';
+import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperatorRegions } from './regions.ts';
+import { approve, listRegistrations, reject } from './registrations.ts';
+import { createSubscription, deleteSubscription, importSubscriptions, listSubscriptions } from './subscriptions.ts';
+import { changeTunnel, listAllTunnels } from './tunnels.ts';
+import { changeUser, listUsers } from './users.ts';
+
+const deskOf = ({
+  deps,
+  caller,
+  address,
+  nowMs,
+}: Pick<CallContext<'listUsers'>, 'deps' | 'caller' | 'address' | 'nowMs'>): Desk => ({
+  parts: deps,
+  by: caller.email,
+  address,
+  nowMs,
+});
+
+export const operatorCalls: Handlers<keyof typeof table> = {
+  listRegistrations: (context) => listRegistrations(deskOf(context), context.query.state),
+  approveRegistration: (context) => approve(deskOf(context), context.segments.id),
+  rejectRegistration: (context) => reject(deskOf(context), context.segments.id),
+  listSubscriptions: (context) => listSubscriptions(deskOf(context)),
+  createSubscription: (context) => createSubscription(deskOf(context), context.body.email, context.body.expiresAt),
+  deleteSubscription: (context) => deleteSubscription(deskOf(context), context.segments.id),
+  importSubscriptions: (context) => importSubscriptions(deskOf(context), context.body),
+  listUsers: (context) => listUsers(deskOf(context), context.query.q),
+  changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
+  listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q),
+  changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
+  listAllTunnels: (context) => listAllTunnels(deskOf(context), context.query.q),
+  changeTunnel: (context) => changeTunnel(deskOf(context), context.segments.id, context.body),
+  listOperatorRegions: (context) => listOperatorRegions(deskOf(context)),
+  createRegion: (context) => createRegion(deskOf(context), context.body),
+  changeRegion: (context) => changeRegion(deskOf(context), context.segments.name, context.body),
+  deleteRegion: (context) => deleteRegion(deskOf(context), context.segments.name),
+  createRegionKey: (context) => createRegionKey(deskOf(context), context.segments.name),
+  listEdges: async ({ deps }) => deps.feed.edges(),
+  listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state),
+  changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
+};

@@ -1,0 +1,56 @@
+// What underpass-server's commands and the first start do: the same functions as the operator pages, without a session.
+
+import { changeAbuseReport, listAbuseReports } from '../abuse/reports.ts';
+import type { Parts } from '../parts.ts';
+import { resealTunnelTokens } from '../tunnel/token.ts';
+import type { Desk } from './actor.ts';
+import { changeProject, listAllProjects, type ProjectChange } from './projects.ts';
+import {
+  changeRegion,
+  createRegion,
+  createRegionKey,
+  deleteRegion,
+  ensureRegion,
+  listOperatorRegions,
+  type NewRegion,
+  type RegionChange,
+} from './regions.ts';
+import { approve, listRegistrations, reject } from './registrations.ts';
+import { createSubscription, deleteSubscription, importSubscriptions, listSubscriptions } from './subscriptions.ts';
+import { changeTunnel, listAllTunnels } from './tunnels.ts';
+import { changeUser, createOperatorLink, ensureOperator, listUsers, type UserChange } from './users.ts';
+
+export const createOperatorDesk = (parts: Parts) => {
+  const desk = (): Desk => ({ parts, by: 'operator', address: '', nowMs: parts.clock() });
+  return {
+    listRegistrations: (state?: string) => listRegistrations(desk(), state),
+    approve: (id: string) => approve(desk(), id),
+    reject: (id: string) => reject(desk(), id),
+    listSubscriptions: () => listSubscriptions(desk()),
+    createSubscription: (email: string, expiresAt?: string) => createSubscription(desk(), email, expiresAt),
+    deleteSubscription: (id: string) => deleteSubscription(desk(), id),
+    importSubscriptions: (csv: string) => importSubscriptions(desk(), csv),
+    listUsers: (q?: string) => listUsers(desk(), q),
+    changeUser: (id: string, change: UserChange) => changeUser(desk(), id, change),
+    /** A one-time sign-in link for a known user. */
+    createLoginLink: (email: string) => createOperatorLink(desk(), email),
+    /** True where it made the first operator. */
+    ensureOperator: () => ensureOperator(desk()),
+    listProjects: (q?: string) => listAllProjects(desk(), q),
+    changeProject: (id: string, change: ProjectChange) => changeProject(desk(), id, change),
+    listTunnels: (q?: string) => listAllTunnels(desk(), q),
+    changeTunnel: (id: string, change: { readonly suspended: boolean }) => changeTunnel(desk(), id, change),
+    listRegions: () => listOperatorRegions(desk()),
+    createRegion: (region: NewRegion) => createRegion(desk(), region),
+    changeRegion: (name: string, change: RegionChange) => changeRegion(desk(), name, change),
+    deleteRegion: (name: string) => deleteRegion(desk(), name),
+    createRegionKey: (name: string) => createRegionKey(desk(), name),
+    ensureRegion: (region: NewRegion) => ensureRegion(desk(), region),
+    listAbuseReports: (state?: string) => listAbuseReports(desk(), state),
+    changeAbuseReport: (id: string, state: string) => changeAbuseReport(desk(), id, state),
+    /** Seals every tunnel token with the newest key; answers how many changed. */
+    resealTunnelTokens: () => resealTunnelTokens(parts.store.db, parts.keyRing),
+  };
+};
+
+export type OperatorDesk = ReturnType<typeof createOperatorDesk>;

@@ -1,0 +1,103 @@
+// The operator's view of projects: their limits and suspension.
+
+import { limits, type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
+import type { OperatorProject } from '@underpass/rules/resource.ts';
+import { sql } from 'kysely';
+import { orMissing, refuse } from '../api/refusal.ts';
+import { readQuotas } from '../project/access.ts';
+import type { ProjectsTable } from '../store/schema.ts';
+import { lockProject, type Queries } from '../store/store.ts';
+import { auditDesk, containing, type Desk, listedAtMost } from './actor.ts';
+
+const ownersOf = async (db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> => {
+  const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select(['m.project_id', 'u.email']);
+  const rows = await query.where('m.role', '=', 'owner').where('m.project_id', 'in', ids).orderBy('m.created_at').execute();
+  const owners = new Map<string, string[]>();
+  for (const row of rows) owners.set(row.project_id, [...(owners.get(row.project_id) ?? []), row.email]);
+  return owners;
+};
+
+const tunnelCounts = async (db: Queries, ids: readonly string[]): Promise<Map<string, number>> => {
+  const query = db.selectFrom('tunnels').select((eb) => ['project_id', eb.fn.countAll<number>().as('n')]);
+  const rows = await query.where('project_id', 'in', ids).groupBy('project_id').execute();
+  return new Map(rows.map((row) => [row.project_id, Number(row.n)]));
+};
+
+const toProjects = async (db: Queries, rows: readonly ProjectsTable[]): Promise<OperatorProject[]> => {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const [owners, tunnels] = await Promise.all([ownersOf(db, ids), tunnelCounts(db, ids)]);
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    owners: owners.get(row.id) ?? [],
+    suspended: row.suspended_at !== null,
+    limits: readQuotas(row.limits),
+    tunnels: tunnels.get(row.id) ?? 0,
+    createdAt: new Date(row.created_at).toISOString(),
+  }));
+};
+
+/** `q` finds a name, an id, or an owner's e-mail. */
+export const listAllProjects = async ({ parts }: Desk, q = ''): Promise<OperatorProject[]> => {
+  const { db } = parts.store;
+  const pattern = containing(q);
+  const rows = await db
+    .selectFrom('projects as p')
+    .selectAll('p')
+    .where(sql<boolean>`(lower(p.name || ' ' || p.id) like ${pattern} escape '\\' or exists (
+      select 1 from members m join users u on u.id = m.user_id
+      where m.project_id = p.id and m.role = 'owner' and lower(u.email) like ${pattern} escape '\\'))`)
+    .orderBy('p.id', 'desc')
+    .limit(listedAtMost)
+    .execute();
+  return toProjects(db, rows);
+};
+
+// A quota over the hard bound of one request or feed message would promise what cannot be done.
+const highest: Readonly<Record<keyof ProjectQuotas, number>> = {
+  tunnels: 10_000,
+  domains: 10_000,
+  securityGroups: 1_000,
+  rulesPerGroup: limits.rulesPerGroup,
+  ingressDomainsPerTunnel: limits.ingressDomainsPerTunnel,
+  members: 10_000,
+  apiTokens: 1_000,
+};
+
+const parseQuotas = (given: Readonly<Record<string, number>>): Partial<ProjectQuotas> => {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(projectQuotas, name)) refuse('invalid', `There is no limit '${name}'.`);
+    const most = highest[name as keyof ProjectQuotas];
+    if (value < 0 || value > most) refuse('invalid', `Limit '${name}' must be from 0 to ${most}, is ${value}.`);
+  }
+  return given;
+};
+
+export interface ProjectChange {
+  readonly suspended?: boolean;
+  readonly limits?: Readonly<Record<string, number>>;
+}
+
+const columnsOf = (row: ProjectsTable, { suspended, limits: given }: ProjectChange, nowMs: number) => ({
+  ...(suspended === undefined ? {} : { suspended_at: suspended ? nowMs : null }),
+  ...(given === undefined ? {} : { limits: JSON.stringify({ ...JSON.parse(row.limits ?? '{}'), ...parseQuotas(given) }) }),
+});
+
+const tunnelIdsOf = async (db: Queries, projectId: string): Promise<string[]> =>
+  (await db.selectFrom('tunnels').select('id').where('project_id', '=', projectId).execute()).map((row) => row.id);
+
+export const changeProject = async (desk: Desk, id: string, change: ProjectChange): Promise<OperatorProject> => {
+  const { parts, nowMs } = desk;
+  const { row, tunnelIds } = await parts.store.write(async (trx) => {
+    await lockProject(trx, id);
+    const before = orMissing(await trx.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst(), 'Project');
+    const set = columnsOf(before, change, nowMs);
+    if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'limits'.");
+    const after = await trx.updateTable('projects').set(set).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+    await auditDesk(trx, desk, { projectId: id, action: 'project.change', target: before.name, detail: { ...change } });
+    return { row: after, tunnelIds: change.suspended === undefined ? [] : await tunnelIdsOf(trx, id) };
+  });
+  parts.feed.tunnelsChanged(tunnelIds);
+  return (await toProjects(parts.store.db, [row]))[0]!;
+};

@@ -1,0 +1,151 @@
+// The operator's view of regions: made, changed, removed, and given keys for their edges.
+
+import { parseHostname } from '@underpass/rules/hostname.ts';
+import type { OperatorRegion, RegionKey } from '@underpass/rules/resource.ts';
+import { parseSingleLine } from '@underpass/rules/single-line.ts';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
+import type { RegionsTable } from '../store/schema.ts';
+import { isUniqueViolation, type Queries } from '../store/store.ts';
+import { auditDesk, type Desk } from './actor.ts';
+
+const tunnelCounts = async (db: Queries): Promise<Map<string, number>> => {
+  const query = db.selectFrom('tunnels').select((eb) => ['region', eb.fn.countAll<number>().as('n')]);
+  return new Map((await query.groupBy('region').execute()).map((row) => [row.region, Number(row.n)]));
+};
+
+export const listOperatorRegions = async ({ parts }: Desk): Promise<OperatorRegion[]> => {
+  const [rows, tunnels] = await Promise.all([listRegionRows(parts.store.db), tunnelCounts(parts.store.db)]);
+  return rows.map((row) => ({
+    ...toRegion(row),
+    dataPlaneHost: row.data_plane_host,
+    httpsPort: row.https_port,
+    httpPort: row.http_port,
+    tunnels: tunnels.get(row.name) ?? 0,
+  }));
+};
+
+const findOperatorRegion = async (desk: Desk, name: string): Promise<OperatorRegion> =>
+  orMissing(
+    (await listOperatorRegions(desk)).find((region) => region.name === name),
+    'Region',
+  );
+
+export interface NewRegion {
+  readonly name: string;
+  readonly description: string;
+  readonly dataPlaneHost: string;
+  readonly tlsTermination: boolean;
+  readonly wildcardIngressDomain?: string;
+  readonly available?: boolean;
+  readonly httpsPort?: number;
+  readonly httpPort?: number;
+}
+
+const parseName = (text: string): string =>
+  /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
+    ? text
+    : refuse('invalid', 'Name must be lower-case letters, digits and hyphens.');
+
+const parseHost = (text: string): string => {
+  const host = parseHostname(text);
+  return host?.includes('.') ? host : refuse('invalid', `'${text}' is not a valid domain name.`);
+};
+
+const parseWildcard = (text: string | undefined): string | null => {
+  const bare = (text ?? '').replace(/^\*\./, '');
+  return bare === '' ? null : parseHost(bare);
+};
+
+const parsePort = (port: number): number =>
+  Number.isInteger(port) && port >= 1 && port <= 65_535 ? port : refuse('invalid', `A port must be from 1 to 65535, is ${port}.`);
+
+const parseDescription = (text: string): string => orInvalid(parseSingleLine(text, { required: true, maxChars: 120 }));
+
+const toRow = (region: NewRegion, nowMs: number): RegionsTable => ({
+  name: parseName(region.name),
+  description: parseDescription(region.description),
+  available: region.available === false ? 0 : 1,
+  tls_termination: region.tlsTermination ? 1 : 0,
+  wildcard_ingress_domain: parseWildcard(region.wildcardIngressDomain),
+  data_plane_host: parseHost(region.dataPlaneHost),
+  https_port: parsePort(region.httpsPort ?? 443),
+  http_port: parsePort(region.httpPort ?? 80),
+  created_at: nowMs,
+});
+
+export const createRegion = async (desk: Desk, region: NewRegion): Promise<OperatorRegion> => {
+  const { parts, nowMs } = desk;
+  const row = toRow(region, nowMs);
+  try {
+    await parts.store.write(async (trx) => {
+      await trx.insertInto('regions').values(row).execute();
+      await auditDesk(trx, desk, { action: 'region.create', target: row.name });
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) refuse('conflict', `Region '${row.name}' or its data plane host already exists`);
+    throw error;
+  }
+  parts.feed.regionChanged(row.name);
+  return findOperatorRegion(desk, row.name);
+};
+
+/** The first region of a machine that runs everything: made once, its ports as the settings say on every start. */
+export const ensureRegion = async (desk: Desk, region: NewRegion): Promise<void> => {
+  const row = toRow(region, desk.nowMs);
+  const { created_at: _, name: __, available: ___, ...settings } = row;
+  await desk.parts.store.db
+    .insertInto('regions')
+    .values(row)
+    .onConflict((conflict) => conflict.column('name').doUpdateSet(settings))
+    .execute();
+};
+
+export interface RegionChange {
+  readonly description?: string;
+  readonly available?: boolean;
+  readonly wildcardIngressDomain?: string;
+}
+
+const columnsOf = ({ description, available, wildcardIngressDomain }: RegionChange) => ({
+  ...(description === undefined ? {} : { description: parseDescription(description) }),
+  ...(available === undefined ? {} : { available: available ? (1 as const) : (0 as const) }),
+  ...(wildcardIngressDomain === undefined ? {} : { wildcard_ingress_domain: parseWildcard(wildcardIngressDomain) }),
+});
+
+export const changeRegion = async (desk: Desk, name: string, change: RegionChange): Promise<OperatorRegion> => {
+  const set = columnsOf(change);
+  if (Object.keys(set).length === 0) refuse('invalid', 'Nothing to change.');
+  await desk.parts.store.write(async (trx) => {
+    const updated = await trx.updateTable('regions').set(set).where('name', '=', name).returning('name').executeTakeFirst();
+    orMissing(updated, 'Region');
+    await auditDesk(trx, desk, { action: 'region.change', target: name, detail: { ...change } });
+  });
+  desk.parts.feed.regionChanged(name);
+  return findOperatorRegion(desk, name);
+};
+
+const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
+  const count = (await tunnelCounts(trx)).get(name) ?? 0;
+  if (count > 0) refuse('conflict', `Region '${name}' has ${count} tunnels`);
+};
+
+export const deleteRegion = async (desk: Desk, name: string): Promise<void> => {
+  await desk.parts.store.write(async (trx) => {
+    await refuseInUse(trx, name);
+    const row = await trx.deleteFrom('regions').where('name', '=', name).returning('name').executeTakeFirst();
+    orMissing(row, 'Region');
+    await auditDesk(trx, desk, { action: 'region.delete', target: name });
+  });
+  desk.parts.feed.regionChanged(name);
+};
+
+export const createRegionKey = async (desk: Desk, name: string): Promise<RegionKey> => {
+  const key = await desk.parts.store.write(async (trx) => {
+    orMissing(await trx.selectFrom('regions').select('name').where('name', '=', name).executeTakeFirst(), 'Region');
+    await auditDesk(trx, desk, { action: 'region.key', target: name });
+    return rotateEdgeKey(trx, name, desk.nowMs);
+  });
+  desk.parts.feed.regionChanged(name);
+  return { key };
+};

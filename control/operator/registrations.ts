@@ -1,0 +1,49 @@
+// The operator's view of registrations.
+
+import type { OperatorRegistration } from '@underpass/rules/resource.ts';
+import { refuse } from '../api/refusal.ts';
+import { approveRegistration, rejectRegistration } from '../registration/registrations.ts';
+import { hasStoredSubscription } from '../registration/subscription.ts';
+import type { RegistrationsTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+import { type Desk, listedAtMost } from './actor.ts';
+
+const states = ['waiting', 'approved', 'rejected'] as const;
+
+const toRegistration = async (db: Queries, row: RegistrationsTable, nowMs: number): Promise<OperatorRegistration> => ({
+  id: row.id,
+  email: row.email,
+  firstName: row.first_name,
+  lastName: row.last_name,
+  company: row.company,
+  github: row.github,
+  x: row.x_account,
+  state: row.state,
+  isSubscribed: row.subscribed === 1 || (await hasStoredSubscription(db, row.email, nowMs)),
+  createdAt: new Date(row.created_at).toISOString(),
+  decidedAt: row.decided_at === null ? null : new Date(row.decided_at).toISOString(),
+  decidedBy: row.decided_by,
+});
+
+export const listRegistrations = async ({ parts, nowMs }: Desk, stateText?: string): Promise<OperatorRegistration[]> => {
+  const { db } = parts.store;
+  const state = states.find((each) => each === stateText);
+  if (stateText !== undefined && !state) refuse('invalid', `State must be one of ${states.join(', ')}.`);
+  const all = db.selectFrom('registrations').selectAll().orderBy('id', 'desc').limit(listedAtMost);
+  const rows = await (state ? all.where('state', '=', state) : all).execute();
+  return Promise.all(rows.map((row) => toRegistration(db, row, nowMs)));
+};
+
+const deciderOf = ({ parts, by, address, nowMs }: Desk) => ({ store: parts.store, by, address, nowMs });
+
+export const approve = async (desk: Desk, id: string): Promise<OperatorRegistration> => {
+  const row = await approveRegistration(deciderOf(desk), id);
+  desk.parts.jobs.wake();
+  return toRegistration(desk.parts.store.db, row, desk.nowMs);
+};
+
+export const reject = async (desk: Desk, id: string): Promise<OperatorRegistration> => {
+  const row = await rejectRegistration(deciderOf(desk), id);
+  desk.parts.jobs.wake();
+  return toRegistration(desk.parts.store.db, row, desk.nowMs);
+};

@@ -1,0 +1,65 @@
+// The operator's view of tunnels: find one by what a report names, and suspend it.
+
+import type { OperatorTunnel } from '@underpass/rules/resource.ts';
+import { decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
+import { sql } from 'kysely';
+import { orMissing } from '../api/refusal.ts';
+import type { Parts } from '../parts.ts';
+import type { Queries } from '../store/store.ts';
+import { readHosts } from '../tunnel/tunnels.ts';
+import { auditDesk, containing, type Desk, listedAtMost } from './actor.ts';
+
+const tunnelRows = (db: Queries) =>
+  db
+    .selectFrom('tunnels as t')
+    .innerJoin('projects as p', 'p.id', 't.project_id')
+    .select(['t.id', 't.name', 't.type', 't.region', 't.suspended_at', 'p.id as project_id', 'p.name as project_name']);
+
+type Row = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];
+
+const toTunnels = async (parts: Parts, rows: readonly Row[]): Promise<OperatorTunnel[]> => {
+  const hosts = await readHosts(
+    parts.store.db,
+    rows.map((row) => row.id),
+  );
+  return rows.map((row) => {
+    const own = hosts.get(row.id) ?? [];
+    const allDomainsVerified = own.every((host) => host.live_host !== null);
+    return {
+      id: row.id,
+      name: row.name,
+      project: { id: row.project_id, name: row.project_name },
+      type: row.type,
+      region: row.region,
+      status: decideTunnelStatus({ allDomainsVerified, isAcknowledged: parts.feed.isServing(row.id) }),
+      ingressDomains: own.map((host) => host.host),
+      suspended: row.suspended_at !== null,
+    };
+  });
+};
+
+/** `q` finds a tunnel's name, an ingress domain or a project's name. */
+export const listAllTunnels = async ({ parts }: Desk, q = ''): Promise<OperatorTunnel[]> => {
+  const pattern = containing(q);
+  const rows = await tunnelRows(parts.store.db)
+    .where(sql<boolean>`(lower(t.name || ' ' || p.name) like ${pattern} escape '\\' or exists (
+      select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`)
+    .orderBy('t.id', 'desc')
+    .limit(listedAtMost)
+    .execute();
+  return toTunnels(parts, rows);
+};
+
+export const changeTunnel = async (desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> => {
+  const { parts, nowMs } = desk;
+  await parts.store.write(async (trx) => {
+    const suspendedAt = change.suspended ? nowMs : null;
+    const update = trx.updateTable('tunnels').set({ suspended_at: suspendedAt }).where('id', '=', id);
+    const row = orMissing(await update.returning(['name', 'project_id']).executeTakeFirst(), 'Tunnel');
+    const action = change.suspended ? 'tunnel.suspend' : 'tunnel.resume';
+    await auditDesk(trx, desk, { projectId: row.project_id, action, target: row.name });
+  });
+  parts.feed.tunnelsChanged([id]);
+  const row = await tunnelRows(parts.store.db).where('t.id', '=', id).executeTakeFirst();
+  return (await toTunnels(parts, [orMissing(row, 'Tunnel')]))[0]!;
+};

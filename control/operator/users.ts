@@ -1,0 +1,105 @@
+// The operator's view of users: suspension, operators, and login links made at the machine.
+
+import { parseEmail } from '@underpass/rules/email.ts';
+import type { OperatorUser } from '@underpass/rules/resource.ts';
+import { sql } from 'kysely';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { createLoginLink, loginUrl } from '../auth/login-link.ts';
+import { insertUser } from '../registration/registrations.ts';
+import type { UsersTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+import { auditDesk, containing, type Desk, listedAtMost } from './actor.ts';
+
+const toUser = (row: UsersTable): OperatorUser => ({
+  id: row.id,
+  email: row.email,
+  firstName: row.first_name,
+  lastName: row.last_name,
+  operator: row.operator === 1,
+  suspended: row.suspended_at !== null,
+  createdAt: new Date(row.created_at).toISOString(),
+});
+
+export const listUsers = async ({ parts }: Desk, q = ''): Promise<OperatorUser[]> => {
+  const rows = await parts.store.db
+    .selectFrom('users')
+    .selectAll()
+    .where(sql<boolean>`lower(email || ' ' || first_name || ' ' || last_name) like ${containing(q)} escape '\\'`)
+    .orderBy('id', 'desc')
+    .limit(listedAtMost)
+    .execute();
+  return rows.map(toUser);
+};
+
+export interface UserChange {
+  readonly suspended?: boolean;
+  readonly operator?: boolean;
+}
+
+const countOperators = async (db: Queries): Promise<number> => {
+  const query = db.selectFrom('users').select('id').where('operator', '=', 1).where('suspended_at', 'is', null);
+  return (await query.execute()).length;
+};
+
+/** Takes every operator's row: two cannot remove each other at once. */
+const lockOperators = (trx: Queries) =>
+  trx
+    .updateTable('users')
+    .set((eb) => ({ operator: eb.ref('operator') }))
+    .where('operator', '=', 1)
+    .execute();
+
+const columnsOf = ({ suspended, operator }: UserChange, nowMs: number) => ({
+  ...(suspended === undefined ? {} : { suspended_at: suspended ? nowMs : null }),
+  ...(operator === undefined ? {} : { operator: operator ? (1 as const) : (0 as const) }),
+});
+
+/** Tunnels that a user's suspension may stop: those of projects that the user owns. */
+const ownedTunnels = async (db: Queries, userId: string): Promise<string[]> => {
+  const query = db.selectFrom('tunnels as t').innerJoin('members as m', 'm.project_id', 't.project_id').select('t.id');
+  return (await query.where('m.user_id', '=', userId).where('m.role', '=', 'owner').execute()).map((row) => row.id);
+};
+
+export const changeUser = async (desk: Desk, id: string, change: UserChange): Promise<OperatorUser> => {
+  const { parts, nowMs } = desk;
+  const set = columnsOf(change, nowMs);
+  if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'operator'.");
+  const { row, tunnelIds } = await parts.store.write(async (trx) => {
+    await lockOperators(trx);
+    const updated = await trx.updateTable('users').set(set).where('id', '=', id).returningAll().executeTakeFirst();
+    const user = orMissing(updated, 'User');
+    if ((await countOperators(trx)) === 0) refuse('conflict', 'The last operator cannot be suspended or dismissed.');
+    if (change.suspended) await trx.deleteFrom('sessions').where('user_id', '=', id).execute();
+    await auditDesk(trx, desk, { action: 'user.change', target: user.email, detail: { ...change } });
+    return { row: user, tunnelIds: await ownedTunnels(trx, id) };
+  });
+  parts.feed.tunnelsChanged(tunnelIds);
+  return toUser(row);
+};
+
+/** A one-time link for a known user, printed at the machine: no browser asked for it, so its page shows the button. */
+export const createOperatorLink = async ({ parts, nowMs }: Desk, emailText: string): Promise<string> => {
+  const email = orInvalid(parseEmail(emailText));
+  const { db } = parts.store;
+  const user = orMissing(await db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst(), 'User');
+  return loginUrl(parts.settings.origin, await createLoginLink(db, { userId: user.id, browserHash: null }, nowMs));
+};
+
+/** On the first start, when nobody can sign in yet. True where it made the operator. */
+export const ensureOperator = async (desk: Desk): Promise<boolean> => {
+  const { parts, nowMs } = desk;
+  const email = orInvalid(parseEmail(parts.settings.operatorEmail));
+  return parts.store.write(async (trx) => {
+    if ((await countOperators(trx)) > 0) return false;
+    const known = await trx
+      .updateTable('users')
+      .set({ operator: 1 })
+      .where('email', '=', email)
+      .returning('id')
+      .executeTakeFirst();
+    const user = { email, firstName: '', lastName: '', operator: true, projectName: 'default' };
+    if (!known) await insertUser(trx, user, nowMs);
+    await auditDesk(trx, desk, { action: 'user.first-operator', target: email });
+    return true;
+  });
+};

@@ -1,0 +1,14 @@
+// What handlers work with: the deps of control and what control makes of them.
+
+import type { CookieNames } from './api/cookie.ts';
+import type { BotCheckPort } from './auth/bot-check.ts';
+import type { ControlDeps } from './deps.ts';
+import type { JobQueue } from './job/queue.ts';
+import type { Limiter } from './limit/limiter.ts';
+
+export interface Parts extends ControlDeps {
+  readonly botCheck: BotCheckPort;
+  readonly cookies: CookieNames;
+  readonly jobs: JobQueue;
+  readonly limiter: Limiter;
+}

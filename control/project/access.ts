@@ -1,0 +1,43 @@
+// What a caller may be in a project: the member's role, lowered to the token's where one is used.
+
+import type { Role } from '@underpass/rules/entity.ts';
+import { type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
+import { mayGrant } from '@underpass/rules/permission.ts';
+import type { Access, Caller } from '../api/call.ts';
+import type { Queries } from '../store/store.ts';
+
+export const readQuotas = (limits: string | null): ProjectQuotas =>
+  limits === null ? projectQuotas : { ...projectQuotas, ...(JSON.parse(limits) as Partial<ProjectQuotas>) };
+
+/** The lower of the two: a token keeps its role, or what its maker has left of it. */
+export const lowerRole = (member: Role, token: Role): Role => (mayGrant(member, token) ? token : member);
+
+const memberships = (db: Queries, userId: string) =>
+  db
+    .selectFrom('members as m')
+    .innerJoin('projects as p', 'p.id', 'm.project_id')
+    .select(['p.id', 'p.name', 'p.limits', 'p.suspended_at', 'm.role'])
+    .where('m.user_id', '=', userId);
+
+type Row = { id: string; name: string; limits: string | null; suspended_at: number | null; role: Role };
+
+const toAccess = (row: Row, caller: Caller): Access => ({
+  id: row.id,
+  name: row.name,
+  role: caller.token ? lowerRole(row.role, caller.token.role) : row.role,
+  quotas: readQuotas(row.limits),
+  suspended: row.suspended_at !== null,
+});
+
+/** Undefined where the project does not exist, and where it is none of the caller's: nobody can tell which. */
+export const findAccess = async (db: Queries, caller: Caller, projectId: string): Promise<Access | undefined> => {
+  if (caller.token && caller.token.projectId !== projectId) return undefined;
+  const row = await memberships(db, caller.userId).where('p.id', '=', projectId).executeTakeFirst();
+  return row && toAccess(row, caller);
+};
+
+export const listAccess = async (db: Queries, caller: Caller): Promise<Access[]> => {
+  const rows = await memberships(db, caller.userId).orderBy('p.id').execute();
+  const visible = rows.filter((row) => !caller.token || row.id === caller.token.projectId);
+  return visible.map((row) => toAccess(row, caller));
+};

@@ -1,0 +1,131 @@
+// The calls about projects and their members.
+
+import type { Project, Role } from '@underpass/rules/entity.ts';
+import { decideMembershipChange, forbiddenMessage, parseRole } from '@underpass/rules/permission.ts';
+import { parseProjectName } from '@underpass/rules/project-name.ts';
+import type { Member } from '@underpass/rules/resource.ts';
+import type { CallContext, Handlers } from '../api/call.ts';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { auditCall, writeAudit } from '../audit/audit.ts';
+import { lockProject, type Queries } from '../store/store.ts';
+import { findAccess } from './access.ts';
+import { countOwners, insertProject, listProjects } from './projects.ts';
+
+// Sign-up is by approval; a person who makes projects without end is a script.
+const ownedProjectsPerUser = 20;
+
+const countOwned = async (db: Queries, userId: string): Promise<number> => {
+  const row = await db
+    .selectFrom('members')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('user_id', '=', userId)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow();
+  return Number(row.n);
+};
+
+const createProject = async ({ deps, caller, body, address, nowMs }: CallContext<'createProject'>): Promise<Project> => {
+  const name = orInvalid(parseProjectName(body.name));
+  const id = await deps.store.write(async (trx) => {
+    // The user's row stands in for a lock on what they own.
+    await trx
+      .updateTable('users')
+      .set((eb) => ({ created_at: eb.ref('created_at') }))
+      .where('id', '=', caller.userId)
+      .execute();
+    if ((await countOwned(trx, caller.userId)) >= ownedProjectsPerUser) {
+      refuse('conflict', `You may own at most ${ownedProjectsPerUser} projects.`);
+    }
+    const projectId = await insertProject(trx, { name, ownerId: caller.userId }, nowMs);
+    await writeAudit(trx, { projectId, actor: caller.email, action: 'project.create', target: name, address }, nowMs);
+    return projectId;
+  });
+  return { id, name, role: 'owner' };
+};
+
+const renameProject = async (context: CallContext<'renameProject'>): Promise<Project> => {
+  const { deps, access, body } = context;
+  const name = orInvalid(parseProjectName(body.name));
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    await trx.updateTable('projects').set({ name }).where('id', '=', access.id).execute();
+    await auditCall(trx, context, 'project.rename', name, { from: access.name });
+  });
+  return { id: access.id, name, role: access.role };
+};
+
+const memberRows = (db: Queries, projectId: string) =>
+  db
+    .selectFrom('members as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select(['u.id', 'u.email', 'u.first_name', 'u.last_name', 'm.role', 'm.created_at'])
+    .where('m.project_id', '=', projectId)
+    .orderBy('m.created_at')
+    .orderBy('u.id');
+
+type MemberRow = Awaited<ReturnType<ReturnType<typeof memberRows>['execute']>>[number];
+
+const toMember = (row: MemberRow, selfId: string): Member => ({
+  id: row.id,
+  email: row.email,
+  firstName: row.first_name,
+  lastName: row.last_name,
+  role: row.role,
+  since: new Date(row.created_at).toISOString(),
+  isSelf: row.id === selfId,
+});
+
+type MemberCall = CallContext<'changeMember'> | CallContext<'removeMember'>;
+
+/** Under the project's lock, with the caller's role read anew: two changes at once cannot remove both owners. */
+const decideChange = async (trx: Queries, { access, caller, segments }: MemberCall, to: Role | null): Promise<MemberRow> => {
+  await lockProject(trx, access.id);
+  const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
+  const row = orMissing(await memberRows(trx, access.id).where('u.id', '=', segments.id).executeTakeFirst(), 'Member');
+  const ownerCount = await countOwners(trx, access.id);
+  const decision = decideMembershipChange({ actor, isSelf: row.id === caller.userId, from: row.role, to, ownerCount });
+  if (!decision.ok) refuse(decision.message === forbiddenMessage ? 'forbidden' : 'conflict', decision.message);
+  return row;
+};
+
+const changeMember = async (context: CallContext<'changeMember'>): Promise<Member> => {
+  const { deps, access, caller, body } = context;
+  const role = orInvalid(parseRole(body.role));
+  const row = await deps.store.write(async (trx) => {
+    const member = await decideChange(trx, context, role);
+    const change = trx.updateTable('members').set({ role }).where('project_id', '=', access.id);
+    await change.where('user_id', '=', member.id).execute();
+    await auditCall(trx, context, 'member.change', member.email, { from: member.role, to: role });
+    return member;
+  });
+  return toMember({ ...row, role }, caller.userId);
+};
+
+const removeMember = async (context: CallContext<'removeMember'>): Promise<void> => {
+  const { deps, access, caller } = context;
+  await deps.store.write(async (trx) => {
+    const member = await decideChange(trx, context, null);
+    const { id } = member;
+    await trx.deleteFrom('members').where('project_id', '=', access.id).where('user_id', '=', id).execute();
+    await trx.deleteFrom('api_tokens').where('project_id', '=', access.id).where('user_id', '=', id).execute();
+    await trx
+      .updateTable('users')
+      .set({ default_project: null })
+      .where('id', '=', id)
+      .where('default_project', '=', access.id)
+      .execute();
+    await auditCall(trx, context, id === caller.userId ? 'member.leave' : 'member.remove', member.email, { role: member.role });
+  });
+};
+
+export const projectCalls: Handlers<
+  'listProjects' | 'createProject' | 'renameProject' | 'listMembers' | 'changeMember' | 'removeMember'
+> = {
+  listProjects: ({ deps, caller }) => listProjects(deps.store.db, caller),
+  createProject,
+  renameProject,
+  listMembers: async ({ deps, access, caller }) =>
+    (await memberRows(deps.store.db, access.id).execute()).map((row) => toMember(row, caller.userId)),
+  changeMember,
+  removeMember,
+};

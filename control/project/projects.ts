@@ -1,0 +1,44 @@
+// Projects and who is in them.
+
+import type { Project, Role } from '@underpass/rules/entity.ts';
+import type { Caller } from '../api/call.ts';
+import { insertDefaultGroup } from '../group/groups.ts';
+import { createId } from '../store/id.ts';
+import type { Queries } from '../store/store.ts';
+import { listAccess } from './access.ts';
+
+/** With its first owner and its group `default`. */
+export const insertProject = async (trx: Queries, project: { name: string; ownerId: string }, nowMs: number): Promise<string> => {
+  const id = createId(nowMs);
+  await trx
+    .insertInto('projects')
+    .values({ id, name: project.name, limits: null, suspended_at: null, revision: 0, created_at: nowMs })
+    .execute();
+  await insertMember(trx, { projectId: id, userId: project.ownerId, role: 'owner' }, nowMs);
+  await insertDefaultGroup(trx, id, nowMs);
+  return id;
+};
+
+export const insertMember = async (
+  db: Queries,
+  member: { readonly projectId: string; readonly userId: string; readonly role: Role },
+  nowMs: number,
+): Promise<void> => {
+  await db
+    .insertInto('members')
+    .values({ project_id: member.projectId, user_id: member.userId, role: member.role, created_at: nowMs })
+    .execute();
+};
+
+export const listProjects = async (db: Queries, caller: Caller): Promise<Project[]> =>
+  (await listAccess(db, caller)).map(({ id, name, role }) => ({ id, name, role }));
+
+export const countOwners = async (db: Queries, projectId: string): Promise<number> => {
+  const row = await db
+    .selectFrom('members')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('project_id', '=', projectId)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow();
+  return Number(row.n);
+};

@@ -1,0 +1,37 @@
+// How many of a thing a project may have. Counted under the project's lock, so that a race makes no more.
+
+import { type QuotaName, quotaMessage } from '@underpass/rules/limits.ts';
+import type { Access } from '../api/call.ts';
+import { refuse } from '../api/refusal.ts';
+import { lockProject, type Queries } from '../store/store.ts';
+
+type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'apiTokens' | 'members'>;
+
+const tableOf = {
+  tunnels: 'tunnels',
+  domains: 'domains',
+  securityGroups: 'security_groups',
+  apiTokens: 'api_tokens',
+  members: 'members',
+} as const satisfies Record<Counted, string>;
+
+const countRows = async (db: Queries, table: (typeof tableOf)[Counted] | 'invitations', projectId: string): Promise<number> => {
+  const row = await db
+    .selectFrom(table)
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow();
+  return Number(row.n);
+};
+
+export const withinQuota = (access: Access, name: QuotaName, count: number): void => {
+  const message = quotaMessage(name, count, access.quotas);
+  if (message !== null) refuse('conflict', message);
+};
+
+/** Locks the project until the transaction ends, and refuses where `adding` more would be too many. */
+export const takeQuota = async (trx: Queries, access: Access, name: Counted, adding = 1): Promise<void> => {
+  await lockProject(trx, access.id);
+  const invited = name === 'members' ? await countRows(trx, 'invitations', access.id) : 0;
+  withinQuota(access, name, (await countRows(trx, tableOf[name], access.id)) + invited + adding);
+};

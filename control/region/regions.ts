@@ -1,0 +1,59 @@
+// Regions in the store, and the keys by which their edges sign in to the feed.
+
+import type { Region } from '@underpass/rules/entity.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { createId } from '../store/id.ts';
+import type { RegionsTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+
+export const listRegionRows = (db: Queries): Promise<RegionsTable[]> =>
+  db.selectFrom('regions').selectAll().orderBy('created_at').orderBy('name').execute();
+
+export const toRegion = (row: RegionsTable): Region => ({
+  name: row.name,
+  description: row.description,
+  available: row.available === 1,
+  tlsTermination: row.tls_termination === 1,
+  ...(row.wildcard_ingress_domain === null ? {} : { wildcardIngressDomain: row.wildcard_ingress_domain }),
+});
+
+/** Hosts that no project may claim, or claim the apex of: the dashboard's and the regions'. */
+export const ownHosts = async (db: Queries, origin: string): Promise<string[]> => {
+  const rows = await listRegionRows(db);
+  const hosts = rows.flatMap((row) => [row.data_plane_host, row.wildcard_ingress_domain ?? '']);
+  return [new URL(origin).hostname, ...hosts].filter((host) => host !== '');
+};
+
+/** Answers the new key, once. The old one opens the feed for an overlap, so that edges can be told the new one. */
+export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number): Promise<string> => {
+  const overlapEnd = nowMs + durations.tokenOverlapHours * 3600_000;
+  await trx
+    .updateTable('edge_keys')
+    .set({ expires_at: overlapEnd })
+    .where('region', '=', region)
+    .where('expires_at', 'is', null)
+    .execute();
+  await trx.deleteFrom('edge_keys').where('region', '=', region).where('expires_at', '<=', nowMs).execute();
+  const key = createToken();
+  await trx
+    .insertInto('edge_keys')
+    .values({ id: createId(nowMs), region, key_hash: hashToken(key), created_at: nowMs, expires_at: null })
+    .execute();
+  return key;
+};
+
+/** Whether a key, by its hash, opens the feed of this region now. */
+export const keyOpensRegion = async (db: Queries, region: string, keyHash: string, nowMs: number): Promise<boolean> => {
+  const row = await db
+    .selectFrom('edge_keys')
+    .select('id')
+    .where('region', '=', region)
+    .where('key_hash', '=', keyHash)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .executeTakeFirst();
+  return row !== undefined;
+};
+
+/** The hash of a key as edges send it, or null for what cannot be one. */
+export const hashEdgeKey = (key: string): string | null => (key.length === tokenLength ? hashToken(key) : null);

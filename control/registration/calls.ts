@@ -1,0 +1,19 @@
+// The public call that registers: a constant answer, whoever is registered already.
+
+import { parseRegistration } from '@underpass/rules/registration.ts';
+import type { CallContext, Handlers } from '../api/call.ts';
+import { orInvalidForm } from '../api/refusal.ts';
+import { passBotCheck } from '../auth/calls.ts';
+import { addJob } from '../job/queue.ts';
+import { addressKey } from '../limit/limiter.ts';
+
+const register = async ({ deps, body, address, nowMs }: CallContext<'register'>): Promise<void> => {
+  const { botCheck, ...registration } = orInvalidForm(parseRegistration(body));
+  await deps.limiter.take('register', addressKey(address));
+  await deps.limiter.take('registerOverall', 'all');
+  await passBotCheck(deps, botCheck, address);
+  await addJob(deps.store.db, nowMs, 'registration', registration);
+  deps.jobs.wake();
+};
+
+export const registrationCalls: Handlers<'register'> = { register };

@@ -1,0 +1,76 @@
+// Whether an e-mail has an active subscription: by the store (import, webhook, operator), or by asking the provider.
+
+import type { Logger } from 'pino';
+import type { Clock, ControlSettings } from '../deps.ts';
+import { createId } from '../store/id.ts';
+import type { SubscriptionsTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+
+const lookupTimeoutMs = 5_000;
+// An answer is `{"active": true}` and a little more.
+const answerMaxChars = 64 * 1024;
+
+export const hasStoredSubscription = async (db: Queries, email: string, nowMs: number): Promise<boolean> => {
+  const row = await db
+    .selectFrom('subscriptions')
+    .select('id')
+    .where('email', '=', email)
+    .where('active', '=', 1)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .executeTakeFirst();
+  return row !== undefined;
+};
+
+type Lookup = NonNullable<ControlSettings['subscriptionLookup']>;
+
+const ask = async ({ url, token }: Lookup, email: string): Promise<boolean> => {
+  const target = new URL(url);
+  target.searchParams.set('email', email);
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(target, { headers, signal: AbortSignal.timeout(lookupTimeoutMs), redirect: 'error' });
+  if (response.status === 404) return false;
+  if (!response.ok) throw new Error(`subscription lookup answered ${response.status}`);
+  const text = (await response.text()).slice(0, answerMaxChars);
+  return (JSON.parse(text) as { active?: unknown }).active === true;
+};
+
+export interface SubscriptionDeps {
+  readonly db: Queries;
+  readonly settings: ControlSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** An answer that does not come is no subscription: the operator still sees the registration and decides. */
+export const isSubscribed = async ({ db, settings, clock, log }: SubscriptionDeps, email: string): Promise<boolean> => {
+  if (await hasStoredSubscription(db, email, clock())) return true;
+  if (settings.subscriptionLookup === undefined) return false;
+  try {
+    return await ask(settings.subscriptionLookup, email);
+  } catch (error) {
+    log.warn({ err: error }, 'subscription lookup failed');
+    return false;
+  }
+};
+
+export interface SubscriptionChange {
+  readonly email: string;
+  readonly source: SubscriptionsTable['source'];
+  readonly active: boolean;
+  readonly expiresAt: number | null;
+}
+
+/** One row per e-mail: the latest word on it. */
+export const putSubscription = async (db: Queries, change: SubscriptionChange, nowMs: number): Promise<void> => {
+  const values = {
+    source: change.source,
+    active: change.active ? (1 as const) : (0 as const),
+    expires_at: change.expiresAt,
+    updated_at: nowMs,
+  };
+  await db
+    .insertInto('subscriptions')
+    .values({ id: createId(nowMs), email: change.email, ...values })
+    .onConflict((conflict) => conflict.column('email').doUpdateSet(values))
+    .execute();
+};

@@ -1,0 +1,61 @@
+// The signed webhook by which the provider reports changed subscriptions: POST /hooks/subscriptions.
+// Header Underpass-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">.
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { parseEmail } from '@underpass/rules/email.ts';
+import { bodyMaxBytes } from '@underpass/rules/limits.ts';
+import { readBounded } from '../api/body.ts';
+import { orInvalid, refuse } from '../api/refusal.ts';
+import { addressKey } from '../limit/limiter.ts';
+import type { Parts } from '../parts.ts';
+import { putSubscription } from './subscription.ts';
+
+// A recorded request is worth nothing after this; it also bounds how far the clocks may differ.
+const toleranceSeconds = 300;
+
+/** True for a signature made with the secret, within the tolerance of `nowMs`. */
+export const isSigned = (header: string, body: Buffer, secret: string, nowMs: number): boolean => {
+  const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header);
+  if (!match) return false;
+  const [, seconds = '', given = ''] = match;
+  if (Math.abs(nowMs / 1000 - Number(seconds)) > toleranceSeconds) return false;
+  const wanted = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest();
+  return timingSafeEqual(wanted, Buffer.from(given, 'hex'));
+};
+
+interface Change {
+  readonly email?: unknown;
+  readonly active?: unknown;
+  readonly expiresAt?: unknown;
+}
+
+const parseChange = (body: Buffer): Change => {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null ? value : refuse('invalid', 'The body must be a JSON object.');
+  } catch {
+    return refuse('invalid', 'The body must be a JSON object.');
+  }
+};
+
+/** ISO 8601, or nothing for an open end. */
+export const parseExpiry = (value: unknown): number | null => {
+  if (value === undefined || value === null || value === '') return null;
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? refuse('invalid', 'expiresAt must be ISO 8601, such as 2027-01-31T00:00:00Z.') : ms;
+};
+
+export const takeSubscriptionWebhook = async (parts: Parts, request: Request, address: string): Promise<Response> => {
+  const secret = parts.settings.subscriptionWebhookSecret;
+  if (secret === undefined) return refuse('missing', 'Page not found');
+  await parts.limiter.take('apiPerAddress', addressKey(address));
+  const body = await readBounded(request, bodyMaxBytes.webhook);
+  const nowMs = parts.clock();
+  const signature = request.headers.get('underpass-signature') ?? '';
+  if (!isSigned(signature, body, secret, nowMs)) refuse('signedOut', 'The signature is wrong or too old.');
+  const { email, active, expiresAt } = parseChange(body);
+  if (typeof active !== 'boolean') refuse('invalid', "Field 'active' must be true or false.");
+  const change = { email: orInvalid(parseEmail(String(email))), active: active === true, expiresAt: parseExpiry(expiresAt) };
+  await putSubscription(parts.store.db, { ...change, source: 'webhook' }, nowMs);
+  return new Response(null, { status: 204 });
+};

@@ -1,0 +1,64 @@
+// The released command-line files: a folder with one subfolder a version, read when asked for.
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Release, ReleaseFile } from '@underpass/rules/resource.ts';
+
+const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
+const platformPattern = /(linux|darwin|win)-(x64|arm64)/;
+
+const hashFile = async (path: string): Promise<string> => {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+};
+
+// 100 MB are hashed once, not at every visit.
+const createHashCache = () => {
+  const known = new Map<string, { readonly stamp: string; readonly sha256: Promise<string> }>();
+  return (path: string, stamp: string): Promise<string> => {
+    const entry = known.get(path);
+    if (entry?.stamp === stamp) return entry.sha256;
+    const sha256 = hashFile(path);
+    known.set(path, { stamp, sha256 });
+    return sha256;
+  };
+};
+
+/** Newest first by number: 0.10.0 before 0.9.0. */
+export const compareVersions = (a: string, b: string): number => b.localeCompare(a, 'en', { numeric: true });
+
+export interface Releases {
+  list(): Promise<readonly Release[]>;
+}
+
+export const createReleases = (folder: string | undefined): Releases => {
+  const hashOf = createHashCache();
+  const readRelease = async (root: string, version: string): Promise<Release> => {
+    const files: ReleaseFile[] = [];
+    for (const name of (await readdir(join(root, version))).sort()) {
+      const path = join(root, version, name);
+      const { size, mtimeMs, isFile } = await stat(path).then((found) => ({ ...found, isFile: found.isFile() }));
+      const platform = platformPattern.exec(name)?.[0];
+      if (!isFile || platform === undefined) continue;
+      files.push({
+        name,
+        platform,
+        size,
+        sha256: await hashOf(path, `${size}:${mtimeMs}`),
+        url: `/releases/${version}/${encodeURIComponent(name)}`,
+      });
+    }
+    return { version, files };
+  };
+  return {
+    list: async () => {
+      if (folder === undefined) return [];
+      const names = await readdir(folder).catch(() => []);
+      const versions = names.filter((name) => versionPattern.test(name)).sort(compareVersions);
+      return Promise.all(versions.map((version) => readRelease(folder, version)));
+    },
+  };
+};

@@ -1,0 +1,82 @@
+// Serves files of one folder: the built dashboard with its fallback page, and the released downloads.
+
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  ico: 'image/x-icon',
+  json: 'application/json',
+  webmanifest: 'application/manifest+json',
+  woff2: 'font/woff2',
+  txt: 'text/plain; charset=utf-8',
+  sha256: 'text/plain; charset=utf-8',
+  sig: 'text/plain; charset=utf-8',
+};
+
+const encodings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+// Vite names what it builds by content: such a file never changes.
+const immutablePattern = /-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
+
+/** Plain names alone: no dot files, no `..`, nothing that a file system reads in its own way. */
+const isPlainPath = (path: string): boolean =>
+  path.length <= 512 && path.split('/').every((name) => /^[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*$/.test(name) && !name.includes('..'));
+
+interface Found {
+  readonly path: string;
+  readonly size: number;
+  readonly etag: string;
+}
+
+const findFile = async (path: string): Promise<Found | undefined> => {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile()
+    ? { path, size: found.size, etag: `"${found.size.toString(36)}-${Math.trunc(found.mtimeMs).toString(36)}"` }
+    : undefined;
+};
+
+/** The smallest form that the browser reads and the build left beside the file. */
+const findEncoded = async (path: string, accepted: string): Promise<{ file: Found; encoding: string } | undefined> => {
+  for (const [encoding, suffix] of encodings) {
+    if (!accepted.includes(encoding)) continue;
+    const file = await findFile(path + suffix);
+    if (file) return { file, encoding };
+  }
+  return undefined;
+};
+
+const streamOf = (path: string): ReadableStream => Readable.toWeb(createReadStream(path)) as ReadableStream;
+
+const answer = async (request: Request, plain: Found, cacheControl: string): Promise<Response> => {
+  const type = types[plain.path.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
+  const encoded = await findEncoded(plain.path, request.headers.get('accept-encoding') ?? '');
+  const file = encoded?.file ?? plain;
+  const headers = new Headers({ 'content-type': type, etag: file.etag, 'cache-control': cacheControl, vary: 'accept-encoding' });
+  if (request.headers.get('if-none-match') === file.etag) return new Response(null, { status: 304, headers });
+  if (encoded) headers.set('content-encoding', encoded.encoding);
+  headers.set('content-length', String(file.size));
+  return new Response(request.method === 'HEAD' ? null : streamOf(file.path), { headers });
+};
+
+export interface FileFolder {
+  /** `path` without a leading slash; undefined where there is no such file. */
+  serve(request: Request, path: string): Promise<Response | undefined>;
+}
+
+export const createFileFolder = (folder: string | undefined): FileFolder => ({
+  serve: async (request, path) => {
+    if (folder === undefined || !isPlainPath(path)) return undefined;
+    const file = await findFile(join(folder, path));
+    return file && answer(request, file, immutablePattern.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache');
+  },
+});

@@ -1,0 +1,71 @@
+// Everything that is not a call: the dashboard's pages, downloads, installers, health and security.txt.
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Env, Hono } from 'hono';
+import type { ControlSettings } from '../deps.ts';
+import type { Store } from '../store/store.ts';
+import { createFileFolder, type FileFolder } from './files.ts';
+
+const plain = (text: string, status = 200): Response =>
+  new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+const notFound = (): Response => plain('Page not found', 404);
+
+/** What a browser asks for when somebody opens or reloads a page; a missing script is a missing script. */
+const wantsPage = (request: Request): boolean =>
+  ['GET', 'HEAD'].includes(request.method) && (request.headers.get('accept') ?? '*/*').match(/text\/html|\*\/\*/) !== null;
+
+const servePage = async (dashboard: FileFolder, request: Request, path: string): Promise<Response> => {
+  const file = await dashboard.serve(request, path === '' ? 'index.html' : path);
+  if (file) return file;
+  const isAsset = path.startsWith('assets/');
+  const page = isAsset || !wantsPage(request) ? undefined : await dashboard.serve(request, 'index.html');
+  return page ?? notFound();
+};
+
+/** RFC 9116. The expiry moves with the day, so that it is stable to caches and never past. */
+const renderSecurityTxt = ({ origin, securityContact }: ControlSettings, nowMs: number): string => {
+  const dayMs = 24 * 3600_000;
+  const expires = new Date((Math.floor(nowMs / dayMs) + 180) * dayMs).toISOString();
+  const canonical = `${origin}/.well-known/security.txt`;
+  return `Contact: ${securityContact}\nContact: ${origin}/abuse\nExpires: ${expires}\nCanonical: ${canonical}\nPreferred-Languages: en\n`;
+};
+
+/** The installers are templates: they fetch from the server that handed them out. */
+const serveInstaller = async ({ installers, origin }: ControlSettings, name: string): Promise<Response> => {
+  const text = installers && (await readFile(join(installers, name), 'utf8').catch(() => undefined));
+  return text === undefined ? notFound() : plain(text.replaceAll('@ORIGIN@', origin));
+};
+
+const isReady = async (store: Store): Promise<boolean> =>
+  store.db
+    .selectFrom('settings')
+    .select('name')
+    .limit(1)
+    .execute()
+    .then(
+      () => true,
+      () => false,
+    );
+
+export interface SiteDeps {
+  readonly settings: ControlSettings;
+  readonly store: Store;
+  readonly clock: () => number;
+  /** True from the moment a stop was asked for. */
+  readonly isStopping: () => boolean;
+}
+
+export const addSite = <E extends Env>(app: Hono<E>, { settings, store, clock, isStopping }: SiteDeps): void => {
+  const dashboard = createFileFolder(settings.dashboard);
+  const releases = createFileFolder(settings.releases);
+  app.get('/healthz', () => plain('ok\n'));
+  app.get('/readyz', async () => (!isStopping() && (await isReady(store)) ? plain('ready\n') : plain('not ready\n', 503)));
+  app.get('/.well-known/security.txt', () => plain(renderSecurityTxt(settings, clock())));
+  for (const name of ['install.sh', 'install.ps1']) app.get(`/${name}`, () => serveInstaller(settings, name));
+  app.get('/releases/*', async (c) => (await releases.serve(c.req.raw, c.req.path.slice('/releases/'.length))) ?? notFound());
+  app.all('/api/*', notFound);
+  app.all('/auth/*', notFound);
+  app.get('*', (c) => servePage(dashboard, c.req.raw, c.req.path.slice(1)));
+  app.notFound(notFound);
+};

@@ -1,0 +1,275 @@
+// For tests: a control in memory with fakes at every edge of it, and browsers and programs that call it by `fetch`.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { Role, TunnelMetrics } from '@underpass/rules/entity.ts';
+import type { ConnectedClient, EdgeHealth } from '@underpass/rules/resource.ts';
+import { pino } from 'pino';
+import type { BotCheckPort } from './auth/bot-check.ts';
+import { createMemoryBus } from './bus/memory.ts';
+import { type Control, createControl } from './control.ts';
+import type { ControlSettings, Mail } from './deps.ts';
+import type { ChallengeAnswer, DnsPort } from './dns/port.ts';
+import type { FeedPort } from './feed/port.ts';
+import { insertMember } from './project/projects.ts';
+import { insertUser } from './registration/registrations.ts';
+import { createKeyRing } from './secret/key-ring.ts';
+import { openSqliteStore } from './store/sqlite.ts';
+import type { Store } from './store/store.ts';
+
+export const testOrigin = 'http://localhost:8400';
+export const rightAnswer = 'a-right-answer';
+
+export interface FakeFeed extends FeedPort {
+  readonly changed: string[];
+  readonly serving: Set<string>;
+  readonly connected: Map<string, ConnectedClient[]>;
+  readonly rates: Map<string, TunnelMetrics>;
+  readonly knownEdges: EdgeHealth[];
+  move(ids: readonly string[]): void;
+}
+
+export const createFakeFeed = (): FakeFeed => {
+  const listeners = new Set<(ids: readonly string[]) => void>();
+  const changed: string[] = [];
+  const serving = new Set<string>();
+  const connected = new Map<string, ConnectedClient[]>();
+  const rates = new Map<string, TunnelMetrics>();
+  const knownEdges: EdgeHealth[] = [];
+  return {
+    changed,
+    serving,
+    connected,
+    rates,
+    knownEdges,
+    move: (ids) => {
+      for (const listener of listeners) listener(ids);
+    },
+    tunnelsChanged: (ids) => void changed.push(...ids),
+    regionChanged: () => {},
+    isServing: (id) => serving.has(id),
+    clients: (id) => connected.get(id) ?? [],
+    metrics: (id) => rates.get(id),
+    history: async () => ({ stepSeconds: 60, points: [] }),
+    edges: () => knownEdges,
+    onMoved: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+};
+
+export interface FakeDns extends DnsPort {
+  /** What the next checks of an apex answer; `missing` where nothing is said. */
+  readonly proofs: Map<string, ChallengeAnswer>;
+  readonly addresses: Map<string, readonly string[]>;
+  readonly looked: string[];
+}
+
+export const createFakeDns = (): FakeDns => {
+  const proofs = new Map<string, ChallengeAnswer>();
+  const addresses = new Map<string, readonly string[]>();
+  const looked: string[] = [];
+  return {
+    proofs,
+    addresses,
+    looked,
+    checkChallenge: async (apexName) => proofs.get(apexName) ?? 'missing',
+    lookup: async (host) => {
+      looked.push(host);
+      return addresses.get(host) ?? [];
+    },
+  };
+};
+
+/** Every answer that begins with `a-right-answer` is right. */
+export const easyBotCheck: BotCheckPort = {
+  describe: () => ({ kind: 'altcha', challengeUrl: '/api/bot-check/challenge' }),
+  createChallenge: async () => ({ parameters: {}, signature: '' }),
+  verify: async (answer) => answer.startsWith(rightAnswer),
+};
+
+type Body = object | URLSearchParams | FormData | string;
+
+const bodyOf = (body: Body | undefined): { body?: NonNullable<RequestInit['body']>; headers: Record<string, string> } => {
+  if (body === undefined) return { headers: {} };
+  if (body instanceof URLSearchParams || body instanceof FormData) return { body, headers: {} };
+  if (typeof body === 'string') return { body, headers: { 'content-type': 'text/csv' } };
+  return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+};
+
+/** A browser with a cookie jar, or a program with a bearer token. */
+export interface TestClient {
+  readonly cookies: Map<string, string>;
+  send(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<Response>;
+  /** The JSON of an answer that must be 2xx. */
+  call<T = unknown>(method: string, path: string, body?: Body): Promise<T>;
+}
+
+const keepCookies = (jar: Map<string, string>, response: Response): void => {
+  for (const line of response.headers.getSetCookie()) {
+    const [pair = ''] = line.split(';');
+    const [name = '', value = ''] = pair.split('=');
+    if (/max-age=0(;|$)/i.test(line)) jar.delete(name);
+    else jar.set(name, value);
+  }
+};
+
+const readAnswer = async (response: Response, what: string): Promise<unknown> => {
+  const text = await response.text();
+  assert.ok(response.ok, `${what}: ${response.status} ${text}`);
+  return response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text;
+};
+
+export const createTestClient = (control: Control, token?: string, address = '192.0.2.1'): TestClient => {
+  const cookies = new Map<string, string>();
+  const identity = (): Record<string, string> => {
+    if (token !== undefined) return { authorization: `Bearer ${token}` };
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    return {
+      'sec-fetch-site': 'same-origin',
+      'sec-fetch-mode': 'cors',
+      origin: testOrigin,
+      ...(cookie === '' ? {} : { cookie }),
+    };
+  };
+  const send: TestClient['send'] = async (method, path, body, headers = {}) => {
+    const { body: sent, headers: typed } = bodyOf(body);
+    const init = { method, headers: { ...identity(), ...typed, ...headers }, ...(sent === undefined ? {} : { body: sent }) };
+    const response = await control.fetch(new Request(testOrigin + path, init), { remoteAddress: address });
+    keepCookies(cookies, response);
+    return response;
+  };
+  return {
+    cookies,
+    send,
+    call: async <T>(method: string, path: string, body?: Body) =>
+      (await readAnswer(await send(method, path, body), `${method} ${path}`)) as T,
+  };
+};
+
+export interface TestControl {
+  readonly control: Control;
+  readonly store: Store;
+  readonly mails: Mail[];
+  readonly feed: FakeFeed;
+  readonly dns: FakeDns;
+  /** Milliseconds; tests move it. */
+  readonly time: { now: number };
+  /** Everything that was logged, as JSON lines. */
+  readonly logged: string[];
+  client(token?: string, address?: string): TestClient;
+  /** A user with a project of their own, signed in by a link. */
+  signUp(email: string, options?: { operator?: boolean }): Promise<SignedUp>;
+  addMember(projectId: string, userId: string, role: Role): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SignedUp extends TestClient {
+  readonly email: string;
+  readonly userId: string;
+  readonly projectId: string;
+}
+
+export interface TestControlOptions {
+  readonly store?: Store;
+  readonly settings?: Partial<ControlSettings>;
+  readonly botCheck?: BotCheckPort;
+  readonly sendMail?: (mail: Mail) => Promise<void>;
+  readonly mailbox?: { list(): Promise<readonly never[]> };
+}
+
+const baseSettings: ControlSettings = {
+  origin: testOrigin,
+  production: false,
+  version: '0.1.0',
+  operatorEmail: 'operator@example.com',
+  securityContact: 'mailto:security@example.com',
+  trustedProxies: [],
+  operatorIdentity: { name: 'Underpass Ltd', email: 'hello@example.com' },
+};
+
+const localRegion = {
+  name: 'local',
+  description: 'This machine',
+  dataPlaneHost: 'local.localhost',
+  tlsTermination: true,
+  wildcardIngressDomain: 'tunnels.localhost',
+  httpsPort: 8443,
+  httpPort: 8480,
+};
+
+const listLog = (logged: string[]) => pino({ level: 'info' }, { write: (line: string) => void logged.push(line) });
+
+/** The URL that the newest mail to this address holds. */
+export const linkIn = (mails: readonly Mail[], email: string): URL => {
+  const mail = mails.findLast((each) => each.to === email);
+  const match = /https?:\/\/\S+/.exec(mail?.text ?? '');
+  assert.ok(match, `no link was mailed to ${email}`);
+  return new URL(match[0]);
+};
+
+export const linkToken = (mails: readonly Mail[], email: string): string => linkIn(mails, email).pathname.split('/').at(-1)!;
+
+export const loginForm = (email: string, answer = rightAnswer): FormData => {
+  const form = new FormData();
+  form.set('email', email);
+  form.set('bot-check', answer);
+  return form;
+};
+
+/** A control with the region `local`. Close it, and the store you brought. */
+export const createTestControl = async (options: TestControlOptions = {}): Promise<TestControl> => {
+  const store = options.store ?? (await openSqliteStore(':memory:'));
+  const mails: Mail[] = [];
+  const logged: string[] = [];
+  const feed = createFakeFeed();
+  const dns = createFakeDns();
+  const time = { now: Date.UTC(2026, 10, 20, 10) };
+  const control = createControl({
+    settings: { ...baseSettings, ...options.settings },
+    store,
+    bus: createMemoryBus((error) => assert.fail(String(error))),
+    keyRing: createKeyRing([randomBytes(32)]),
+    clock: () => time.now,
+    log: listLog(logged),
+    sendMail: options.sendMail ?? (async (mail) => void mails.push(mail)),
+    ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
+    feed,
+    dns,
+    certificates: { clientPin: () => 'ab'.repeat(32) },
+    botCheck: options.botCheck ?? easyBotCheck,
+  });
+  await control.operator.ensureRegion(localRegion);
+
+  const signUp: TestControl['signUp'] = async (email, { operator = false } = {}) => {
+    const user = { email, firstName: 'Ann', lastName: 'Lee', operator, projectName: 'default' };
+    const userId = await store.write((trx) => insertUser(trx, user, time.now));
+    const { default_project: projectId } = await store.db
+      .selectFrom('users')
+      .select('default_project')
+      .where('id', '=', userId)
+      .executeTakeFirstOrThrow();
+    const client = createTestClient(control);
+    const url = new URL(await control.operator.createLoginLink(email));
+    await client.call('POST', '/auth/login', new URLSearchParams({ token: url.pathname.split('/').at(-1)! }));
+    return { ...client, email, userId, projectId: projectId! };
+  };
+
+  return {
+    control,
+    store,
+    mails,
+    feed,
+    dns,
+    time,
+    logged,
+    client: (token, address) => createTestClient(control, token, address),
+    signUp,
+    addMember: (projectId, userId, role) => insertMember(store.db, { projectId, userId, role }, time.now),
+    close: async () => {
+      await control.close();
+      if (!options.store) await store.close();
+    },
+  };
+};

@@ -1,0 +1,70 @@
+// API tokens: one project, one role, kept as a hash. A token never does more than its maker may do at that moment.
+
+import type { Role } from '@underpass/rules/entity.ts';
+import { limits } from '@underpass/rules/limits.ts';
+import type { Caller } from '../api/call.ts';
+import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { createId } from '../store/id.ts';
+import type { Queries } from '../store/store.ts';
+
+// Recognisable, so that scanners of leaked secrets find it. (Tunnel tokens must not have a prefix; these may.)
+const prefix = 'upt_';
+const usedEveryMs = 60_000;
+const dayMs = 24 * 3600_000;
+
+export interface NewToken {
+  readonly projectId: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly expiresInDays: number;
+}
+
+export const createApiToken = async (db: Queries, token: NewToken, nowMs: number): Promise<{ id: string; token: string }> => {
+  const secret = prefix + createToken();
+  const id = createId(nowMs);
+  await db
+    .insertInto('api_tokens')
+    .values({
+      id,
+      project_id: token.projectId,
+      user_id: token.userId,
+      name: token.name,
+      role: token.role,
+      token_hash: hashToken(secret),
+      created_at: nowMs,
+      expires_at: nowMs + Math.min(token.expiresInDays, limits.apiTokenDays) * dayMs,
+      used_at: null,
+    })
+    .execute();
+  return { id, token: secret };
+};
+
+const findToken = (db: Queries, secret: string, nowMs: number) =>
+  db
+    .selectFrom('api_tokens as t')
+    .innerJoin('users as u', 'u.id', 't.user_id')
+    .select(['t.id', 't.project_id', 't.role', 't.used_at', 'u.id as user_id', 'u.email', 'u.first_name', 'u.default_project'])
+    .where('t.token_hash', '=', hashToken(secret))
+    .where((eb) => eb.or([eb('t.expires_at', 'is', null), eb('t.expires_at', '>', nowMs)]))
+    .where('u.suspended_at', 'is', null)
+    .executeTakeFirst();
+
+const markUsed = (db: Queries, id: string, nowMs: number) =>
+  db.updateTable('api_tokens').set({ used_at: nowMs }).where('id', '=', id).execute();
+
+export const findTokenCaller = async (db: Queries, secret: string, nowMs: number): Promise<Caller | null> => {
+  if (!secret.startsWith(prefix) || secret.length !== prefix.length + tokenLength) return null;
+  const row = await findToken(db, secret, nowMs);
+  if (!row) return null;
+  if (row.used_at === null || nowMs - row.used_at >= usedEveryMs) await markUsed(db, row.id, nowMs);
+  return {
+    userId: row.user_id,
+    email: row.email,
+    firstName: row.first_name,
+    operator: false,
+    defaultProject: row.default_project,
+    sessionId: null,
+    token: { projectId: row.project_id, role: row.role },
+  };
+};

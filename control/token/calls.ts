@@ -1,0 +1,74 @@
+// The calls about API tokens.
+
+import { limits } from '@underpass/rules/limits.ts';
+import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
+import { parseApiTokenName } from '@underpass/rules/project-name.ts';
+import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
+import type { CallContext, Handlers } from '../api/call.ts';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { auditCall } from '../audit/audit.ts';
+import { takeQuota } from '../project/quota.ts';
+import { lockProject, type Queries } from '../store/store.ts';
+import { createApiToken } from './api-token.ts';
+
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+const tokenRows = (db: Queries, projectId: string) =>
+  db
+    .selectFrom('api_tokens as t')
+    .innerJoin('users as u', 'u.id', 't.user_id')
+    .select(['t.id', 't.name', 't.role', 't.user_id', 'u.email', 't.created_at', 't.expires_at', 't.used_at'])
+    .where('t.project_id', '=', projectId)
+    .orderBy('t.id');
+
+type TokenRow = Awaited<ReturnType<ReturnType<typeof tokenRows>['execute']>>[number];
+
+const toApiToken = (row: TokenRow): ApiToken => ({
+  id: row.id,
+  name: row.name,
+  role: row.role,
+  createdBy: row.email,
+  createdAt: new Date(row.created_at).toISOString(),
+  expiresAt: isoOrNull(row.expires_at),
+  usedAt: isoOrNull(row.used_at),
+});
+
+const parseDays = (days: number | undefined): number => {
+  const whole = days ?? limits.apiTokenDays;
+  const fits = Number.isInteger(whole) && whole >= 1 && whole <= limits.apiTokenDays;
+  return fits ? whole : refuse('invalid', `A token may live from 1 to ${limits.apiTokenDays} days.`);
+};
+
+const createToken = async (context: CallContext<'createApiToken'>): Promise<NewApiToken> => {
+  const { deps, access, caller, body, nowMs } = context;
+  const name = orInvalid(parseApiTokenName(body.name));
+  const role = orInvalid(parseRole(body.role));
+  const expiresInDays = parseDays(body.expiresInDays);
+  if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
+  const made = await deps.store.write(async (trx) => {
+    await takeQuota(trx, access, 'apiTokens');
+    const token = await createApiToken(trx, { projectId: access.id, userId: caller.userId, name, role, expiresInDays }, nowMs);
+    await auditCall(trx, context, 'api-token.create', name, { role, expiresInDays });
+    return token;
+  });
+  const row = await tokenRows(deps.store.db, access.id).where('t.id', '=', made.id).executeTakeFirstOrThrow();
+  return { ...toApiToken(row), token: made.token };
+};
+
+const deleteToken = async (context: CallContext<'deleteApiToken'>): Promise<void> => {
+  const { deps, access, caller, segments } = context;
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = orMissing(await tokenRows(trx, access.id).where('t.id', '=', segments.id).executeTakeFirst(), 'API token');
+    // One's own always; somebody else's where one may remove that somebody.
+    if (row.user_id !== caller.userId && !may(access.role, 'member.remove')) refuse('forbidden', forbiddenMessage);
+    await trx.deleteFrom('api_tokens').where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'api-token.delete', row.name);
+  });
+};
+
+export const tokenCalls: Handlers<'listApiTokens' | 'createApiToken' | 'deleteApiToken'> = {
+  listApiTokens: async ({ deps, access }) => (await tokenRows(deps.store.db, access.id).execute()).map(toApiToken),
+  createApiToken: createToken,
+  deleteApiToken: deleteToken,
+};

@@ -1,0 +1,216 @@
+// The calls about tunnels (spec 7).
+
+import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
+import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
+import { parseProxyProtocol } from '@underpass/rules/proxy-protocol.ts';
+import { defaultTunnelType, generatorDomain, parseRegion, parseTunnelType } from '@underpass/rules/region.ts';
+import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
+import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
+import type { Access, CallContext, Handlers } from '../api/call.ts';
+import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { auditCall } from '../audit/audit.ts';
+import { findGroup } from '../group/groups.ts';
+import type { Parts } from '../parts.ts';
+import { takeQuota } from '../project/quota.ts';
+import { listRegionRows, ownHosts, toRegion } from '../region/regions.ts';
+import { createId } from '../store/id.ts';
+import { isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';
+import { generateName, writeHosts } from './ingress-hosts.ts';
+import { insertTunnelToken, rotateTunnelToken } from './token.ts';
+import { findTunnelRow, listTunnels, readHosts, readTunnel } from './tunnels.ts';
+
+const getTunnel = async (parts: Parts, access: Access, name: string, withMetrics = false): Promise<Tunnel> =>
+  orMissing(await readTunnel(parts, access, name, withMetrics), 'Tunnel');
+
+const getRow = async (db: Queries, access: Access, name: string) => orMissing(await findTunnelRow(db, access.id, name), 'Tunnel');
+
+const getGroupId = async (db: Queries, access: Access, name: string): Promise<string> => {
+  const group = await findGroup(db, access.id, name);
+  return group?.id ?? refuse('invalid', `Security group '${name}' does not exist`);
+};
+
+interface NewTunnel {
+  readonly name: string;
+  readonly type: Tunnel['type'];
+  readonly region: string;
+  readonly proxyProtocol: ProxyProtocol;
+  /** Empty where a name is to be generated under `wildcardDomain`. */
+  readonly hosts: readonly string[];
+  readonly wildcardDomain: string | null;
+}
+
+const parseNewTunnel = async ({ deps, body }: CallContext<'createTunnel'>): Promise<NewTunnel> => {
+  const name = orInvalid(parseTunnelName(body.name));
+  const type = orInvalid(parseTunnelType(body.type ?? defaultTunnelType));
+  const proxyProtocol = orInvalid(parseProxyProtocol(body.proxyProtocol ?? ''));
+  const regions = (await listRegionRows(deps.store.db)).map(toRegion);
+  const region = orInvalid(parseRegion(regions, body.region, type));
+  const asked = body.ingressDomains ?? [];
+  const wildcardDomain = asked.length === 0 ? generatorDomain(region, type) : null;
+  const hosts = orInvalid(parseIngressDomains(asked, { generate: wildcardDomain !== null }));
+  return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain };
+};
+
+const insertTunnel = async (trx: Queries, access: Access, tunnel: NewTunnel, nowMs: number): Promise<string> => {
+  const id = createId(nowMs);
+  await trx
+    .insertInto('tunnels')
+    .values({
+      id,
+      project_id: access.id,
+      name: tunnel.name,
+      type: tunnel.type,
+      region: tunnel.region,
+      proxy_protocol: tunnel.proxyProtocol,
+      security_group_id: await getGroupId(trx, access, defaultSecurityGroupName),
+      suspended_at: null,
+      created_at: nowMs,
+      updated_at: nowMs,
+    })
+    .execute();
+  return id;
+};
+
+// Under the project's lock only a name that is generated in two projects at once can still be taken.
+const writeTries = 5;
+
+const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise<T>): Promise<T> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await store.write(body);
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      if (tries === writeTries) return refuse('conflict', 'An ingress domain is in use by another tunnel');
+    }
+  }
+};
+
+const createTunnel = async (context: CallContext<'createTunnel'>): Promise<Tunnel> => {
+  const { deps, access, nowMs } = context;
+  const tunnel = await parseNewTunnel(context);
+  const own = await ownHosts(deps.store.db, deps.settings.origin);
+  const id = await writeUnlessTaken(deps.store, async (trx) => {
+    await takeQuota(trx, access, 'tunnels');
+    if (await findTunnelRow(trx, access.id, tunnel.name)) refuse('conflict', `Tunnel '${tunnel.name}' already exists`);
+    const tunnelId = await insertTunnel(trx, access, tunnel, nowMs);
+    const made = tunnel.wildcardDomain === null ? [] : [await generateName(trx, tunnel.wildcardDomain, nowMs)];
+    const hosts = [...tunnel.hosts, ...made];
+    await writeHosts(trx, { access, tunnelId, hosts, generated: new Set(made), ownHosts: own, nowMs });
+    await insertTunnelToken(trx, deps.keyRing, tunnelId, nowMs);
+    await auditCall(trx, context, 'tunnel.create', tunnel.name, { type: tunnel.type, region: tunnel.region, hosts });
+    return tunnelId;
+  });
+  deps.feed.tunnelsChanged([id]);
+  return getTunnel(deps, access, tunnel.name);
+};
+
+interface TunnelChange {
+  readonly hosts: readonly string[] | undefined;
+  readonly proxyProtocol: ProxyProtocol | undefined;
+  readonly securityGroup: string | undefined;
+}
+
+const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
+  hosts: body.ingressDomains,
+  proxyProtocol: body.proxyProtocol === undefined ? undefined : orInvalid(parseProxyProtocol(body.proxyProtocol)),
+  securityGroup: body.securityGroup,
+});
+
+const generatedNames = async (trx: Queries, tunnelId: string): Promise<ReadonlySet<string>> => {
+  const hosts = (await readHosts(trx, [tunnelId])).get(tunnelId) ?? [];
+  return new Set(hosts.filter((host) => host.apex_name === '').map((host) => host.host));
+};
+
+/** An empty list leaves a generated name as it is: the screen has no editor for it (spec 2, Update tunnel panel). */
+const hostsAfter = (asked: readonly string[], generated: ReadonlySet<string>): readonly string[] =>
+  orInvalid(parseIngressDomains(asked.length === 0 ? [...generated] : asked));
+
+const changeHosts = async (trx: Queries, context: CallContext<'updateTunnel'>, tunnelId: string, asked: readonly string[]) => {
+  const { deps, access, nowMs } = context;
+  const generated = await generatedNames(trx, tunnelId);
+  const hosts = hostsAfter(asked, generated);
+  await writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.settings.origin), nowMs });
+};
+
+const updateTunnel = async (context: CallContext<'updateTunnel'>): Promise<Tunnel> => {
+  const { deps, access, segments, nowMs } = context;
+  const change = parseChange(context);
+  const id = await writeUnlessTaken(deps.store, async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getRow(trx, access, segments.name);
+    const groupId = change.securityGroup === undefined ? undefined : await getGroupId(trx, access, change.securityGroup);
+    const set = {
+      updated_at: nowMs,
+      ...(change.proxyProtocol === undefined ? {} : { proxy_protocol: change.proxyProtocol }),
+      ...(groupId === undefined ? {} : { security_group_id: groupId }),
+    };
+    await trx.updateTable('tunnels').set(set).where('id', '=', row.id).execute();
+    if (change.hosts !== undefined) await changeHosts(trx, context, row.id, change.hosts);
+    await auditCall(trx, context, 'tunnel.update', row.name, { ...change });
+    return row.id;
+  });
+  deps.feed.tunnelsChanged([id]);
+  return getTunnel(deps, access, segments.name);
+};
+
+const deleteTunnel = async (context: CallContext<'deleteTunnel'>): Promise<void> => {
+  const { deps, access, segments, nowMs } = context;
+  const id = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getRow(trx, access, segments.name);
+    const generated = await generatedNames(trx, row.id);
+    await writeHosts(trx, { access, tunnelId: row.id, hosts: [], generated, ownHosts: [], nowMs });
+    await trx.deleteFrom('tunnels').where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'tunnel.delete', row.name);
+    return row.id;
+  });
+  deps.feed.tunnelsChanged([id]);
+};
+
+const rotateToken = async (context: CallContext<'rotateToken'>): Promise<Tunnel> => {
+  const { deps, access, segments, nowMs } = context;
+  const id = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await getRow(trx, access, segments.name);
+    await rotateTunnelToken(trx, deps.keyRing, row.id, nowMs);
+    await auditCall(trx, context, 'tunnel.rotate-token', row.name);
+    return row.id;
+  });
+  deps.feed.tunnelsChanged([id]);
+  return getTunnel(deps, access, segments.name);
+};
+
+const ranges = ['hour', 'day', 'week'] as const;
+
+const getHistory = async ({ deps, access, segments, query }: CallContext<'getHistory'>) => {
+  const range = ranges.find((each) => each === query.range) ?? refuse('invalid', "Range must be 'hour', 'day' or 'week'.");
+  const row = await getRow(deps.store.db, access, segments.name);
+  return deps.feed.history(row.id, range);
+};
+
+const listClients = async ({ deps, access, segments }: CallContext<'listClients'>) => {
+  const row = await getRow(deps.store.db, access, segments.name);
+  return deps.feed.clients(row.id);
+};
+
+export const tunnelCalls: Handlers<
+  | 'listTunnels'
+  | 'getTunnel'
+  | 'createTunnel'
+  | 'updateTunnel'
+  | 'deleteTunnel'
+  | 'rotateToken'
+  | 'listClients'
+  | 'getHistory'
+  | 'listRegions'
+> = {
+  listTunnels: ({ deps, access }) => listTunnels(deps, access),
+  getTunnel: ({ deps, access, segments, query }) => getTunnel(deps, access, segments.name, query.metrics === '1'),
+  createTunnel,
+  updateTunnel,
+  deleteTunnel,
+  rotateToken,
+  listClients,
+  getHistory,
+  listRegions: async ({ deps }) => (await listRegionRows(deps.store.db)).map(toRegion),
+};

@@ -1,0 +1,133 @@
+// Which hosts a tunnel may have, and writing them: under apexes of its project, or generated under the region's
+// wildcard domain. Runs under the project's lock; the unique `live_host` decides races between projects.
+
+import { randomInt } from 'node:crypto';
+import { generateDomain } from '@underpass/rules/generated-domain.ts';
+import { findApexName } from '@underpass/rules/ingress-domain.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import type { Access } from '../api/call.ts';
+import { refuse } from '../api/refusal.ts';
+import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
+import { foreignApexes, foreignDomainText, insertDomain, listDomains } from '../domain/domains.ts';
+import { takeQuota, withinQuota } from '../project/quota.ts';
+import type { TunnelHostsTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+
+export interface HostPlan {
+  readonly access: Access;
+  readonly tunnelId: string;
+  readonly hosts: readonly string[];
+  /** Generated names that the tunnel has already, and keeps. */
+  readonly generated: ReadonlySet<string>;
+  readonly ownHosts: readonly string[];
+  readonly nowMs: number;
+}
+
+const apexOf = (host: string, apexNames: readonly string[], ownHosts: readonly string[]): string => {
+  const apex = findApexName(host, apexNames) ?? registrableDomain(host);
+  if (apex === null || isOwnDomain(apex, ownHosts)) return refuse('invalid', `Ingress domain '${host}' cannot be used`);
+  return apex;
+};
+
+const refuseTaken = async (trx: Queries, { access, tunnelId, hosts }: HostPlan): Promise<void> => {
+  const taken = await trx
+    .selectFrom('tunnel_hosts as h')
+    .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
+    .select(['h.host', 't.name'])
+    .where('h.project_id', '=', access.id)
+    .where('h.host', 'in', hosts)
+    .where('h.tunnel_id', '!=', tunnelId)
+    .executeTakeFirst();
+  if (taken) refuse('conflict', `Ingress domain '${taken.host}' is in use by tunnel '${taken.name}'`);
+};
+
+/** Apexes that the project does not have yet are added to it, unverified; the tunnel waits for their proof. */
+const addMissingApexes = async (trx: Queries, plan: HostPlan, missing: readonly string[]): Promise<void> => {
+  if (missing.length === 0) return;
+  const [foreign] = await foreignApexes(trx, plan.access.id, missing);
+  if (foreign !== undefined) refuse('conflict', foreignDomainText(foreign));
+  await takeQuota(trx, plan.access, 'domains', missing.length);
+  for (const apex of missing) await insertDomain(trx, plan.access.id, apex, plan.nowMs);
+};
+
+const hostRow = (plan: HostPlan, host: string, position: number, apexName: string, isLive: boolean): TunnelHostsTable => ({
+  tunnel_id: plan.tunnelId,
+  project_id: plan.access.id,
+  host,
+  apex_name: apexName,
+  live_host: isLive ? host : null,
+  position,
+});
+
+const planRows = async (trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[]> => {
+  const domains = await listDomains(trx, plan.access.id);
+  const known = domains.map((domain) => domain.apex_name);
+  const verified = new Set(domains.filter((domain) => domain.verified_at !== null).map((domain) => domain.apex_name));
+  const apexes = plan.hosts.map((host) => (plan.generated.has(host) ? '' : apexOf(host, known, plan.ownHosts)));
+  const unverified = [...new Set(apexes)].filter((apex) => apex !== '' && !verified.has(apex));
+  const missing = unverified.filter((apex) => !known.includes(apex));
+  await addMissingApexes(trx, plan, missing);
+  const [foreign] = await foreignApexes(trx, plan.access.id, unverified);
+  if (foreign !== undefined) refuse('conflict', foreignDomainText(foreign));
+  return plan.hosts.map((host, index) => {
+    const apex = apexes[index]!;
+    return hostRow(plan, host, index, apex, apex === '' || verified.has(apex));
+  });
+};
+
+const restingRow = (plan: HostPlan, host: string) => ({
+  host,
+  project_id: plan.access.id,
+  resting_until: plan.nowMs + durations.generatedNameRestDays * 24 * 3600_000,
+});
+
+/** A generated name that is given up rests, so that nobody gets the visitors of the one before (design 9). */
+const restNames = async (trx: Queries, plan: HostPlan, names: readonly string[]): Promise<void> => {
+  for (const name of names) {
+    const row = restingRow(plan, name);
+    await trx
+      .insertInto('released_names')
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.column('host').doUpdateSet({ project_id: row.project_id, resting_until: row.resting_until }),
+      )
+      .execute();
+  }
+};
+
+/** Replaces all hosts of the tunnel. The project must be locked. */
+export const writeHosts = async (trx: Queries, plan: HostPlan): Promise<void> => {
+  withinQuota(plan.access, 'ingressDomainsPerTunnel', plan.hosts.length);
+  if (plan.hosts.length > 0) await refuseTaken(trx, plan);
+  const rows = await planRows(trx, plan);
+  await restNames(
+    trx,
+    plan,
+    [...plan.generated].filter((name) => !plan.hosts.includes(name)),
+  );
+  await trx.deleteFrom('tunnel_hosts').where('tunnel_id', '=', plan.tunnelId).execute();
+  if (rows.length > 0) await trx.insertInto('tunnel_hosts').values(rows).execute();
+};
+
+const isNameFree = async (trx: Queries, host: string, nowMs: number): Promise<boolean> => {
+  const used = await trx.selectFrom('tunnel_hosts').select('host').where('live_host', '=', host).executeTakeFirst();
+  if (used) return false;
+  const resting = await trx
+    .selectFrom('released_names')
+    .select('host')
+    .where('host', '=', host)
+    .where('resting_until', '>', nowMs)
+    .executeTakeFirst();
+  return resting === undefined;
+};
+
+// With half of all names taken, this many in a row are taken once in a million.
+const nameTries = 20;
+
+export const generateName = async (trx: Queries, wildcardDomain: string, nowMs: number): Promise<string> => {
+  for (let tries = 0; tries < nameTries; tries++) {
+    const host = generateDomain(wildcardDomain, (bound) => randomInt(bound));
+    if (await isNameFree(trx, host, nowMs)) return host;
+  }
+  return refuse('unavailable', 'No free name was found. Please try again.');
+};

@@ -1,0 +1,74 @@
+// Tunnel tokens: sealed for those who may read them, hashed for the edges, rotated with an overlap (design 4).
+
+import { durations } from '@underpass/rules/limits.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import { createToken, hashToken } from '../secret/token.ts';
+import { createId } from '../store/id.ts';
+import type { Queries } from '../store/store.ts';
+
+const sealContext = (id: string): string => `tunnel_tokens/${id}`;
+
+export const insertTunnelToken = async (db: Queries, keyRing: KeyRing, tunnelId: string, nowMs: number): Promise<void> => {
+  const id = createId(nowMs);
+  const token = createToken();
+  await db
+    .insertInto('tunnel_tokens')
+    .values({
+      id,
+      tunnel_id: tunnelId,
+      token_hash: hashToken(token),
+      token_sealed: keyRing.seal(token, sealContext(id)),
+      created_at: nowMs,
+      expires_at: null,
+    })
+    .execute();
+};
+
+/** A second rotation within the overlap ends the oldest token at once: two are alive at most. */
+export const rotateTunnelToken = async (trx: Queries, keyRing: KeyRing, tunnelId: string, nowMs: number): Promise<void> => {
+  await trx.deleteFrom('tunnel_tokens').where('tunnel_id', '=', tunnelId).where('expires_at', 'is not', null).execute();
+  await trx
+    .updateTable('tunnel_tokens')
+    .set({ expires_at: nowMs + durations.tokenOverlapHours * 3600_000 })
+    .where('tunnel_id', '=', tunnelId)
+    .execute();
+  await insertTunnelToken(trx, keyRing, tunnelId, nowMs);
+};
+
+/** The token in use of each tunnel. */
+export const readTunnelTokens = async (
+  db: Queries,
+  keyRing: KeyRing,
+  tunnelIds: readonly string[],
+): Promise<Map<string, string>> => {
+  const rows = await db
+    .selectFrom('tunnel_tokens')
+    .select(['id', 'tunnel_id', 'token_sealed'])
+    .where('tunnel_id', 'in', tunnelIds)
+    .where('expires_at', 'is', null)
+    .execute();
+  return new Map(rows.map((row) => [row.tunnel_id, keyRing.open(row.token_sealed, sealContext(row.id))]));
+};
+
+const resealBatch = 200;
+
+/** Seals again with the newest key what an older one sealed; after it, the older key may go. Answers how many. */
+export const resealTunnelTokens = async (db: Queries, keyRing: KeyRing): Promise<number> => {
+  let count = 0;
+  for (let last = ''; ; ) {
+    const rows = await db
+      .selectFrom('tunnel_tokens')
+      .select(['id', 'token_sealed'])
+      .where('id', '>', last)
+      .orderBy('id')
+      .limit(resealBatch)
+      .execute();
+    for (const row of rows.filter((each) => keyRing.isStale(each.token_sealed))) {
+      const sealed = keyRing.seal(keyRing.open(row.token_sealed, sealContext(row.id)), sealContext(row.id));
+      await db.updateTable('tunnel_tokens').set({ token_sealed: sealed }).where('id', '=', row.id).execute();
+      count++;
+    }
+    if (rows.length < resealBatch) return count;
+    last = rows.at(-1)!.id;
+  }
+};

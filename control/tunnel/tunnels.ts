@@ -1,0 +1,114 @@
+// Tunnels as they are read: rows of the store, joined with what the edges have told.
+
+import type { IngressDomain, Role, Tunnel } from '@underpass/rules/entity.ts';
+import { redactTunnel } from '@underpass/rules/permission.ts';
+import { decideTunnelStatus, withPendingDefaults } from '@underpass/rules/tunnel-status.ts';
+import type { Parts } from '../parts.ts';
+import type { TunnelHostsTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+import { readTunnelTokens } from './token.ts';
+
+const tunnelRows = (db: Queries) =>
+  db
+    .selectFrom('tunnels as t')
+    .innerJoin('regions as r', 'r.name', 't.region')
+    .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
+    .select(['t.id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.name as security_group'])
+    .select(['r.description as region_description', 'r.data_plane_host', 'r.https_port'])
+    .orderBy('t.id');
+
+type TunnelRow = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];
+
+const portSuffix = (port: number): string => (port === 443 ? '' : `:${port}`);
+
+/** What a client dials; the fragment pins a private CA and never travels. */
+const clientUrl = (row: TunnelRow, pin: string | undefined): string =>
+  `https://${row.data_plane_host}${portSuffix(row.https_port)}${pin === undefined ? '' : `#ca=${pin}`}`;
+
+const toIngressDomain = (host: TunnelHostsTable, port: number): IngressDomain => ({
+  name: host.host,
+  apexName: host.apex_name,
+  verified: host.live_host !== null,
+  url: `https://${host.host}${portSuffix(port)}`,
+});
+
+export interface Facts {
+  readonly hosts: readonly TunnelHostsTable[];
+  readonly token: string | undefined;
+}
+
+const statusOf = (parts: Parts, id: string, hosts: readonly TunnelHostsTable[]) =>
+  decideTunnelStatus({
+    allDomainsVerified: hosts.every((host) => host.live_host !== null),
+    isAcknowledged: parts.feed.isServing(id),
+  });
+
+const toTunnel = (parts: Parts, row: TunnelRow, { hosts, token }: Facts, withMetrics: boolean): Tunnel => {
+  const metrics = withMetrics ? parts.feed.metrics(row.id) : undefined;
+  return withPendingDefaults({
+    name: row.name,
+    type: row.type,
+    region: row.region,
+    regionDescription: row.region_description,
+    status: statusOf(parts, row.id, hosts),
+    ingressDomains: hosts.map((host) => toIngressDomain(host, row.https_port)),
+    connectedClients: parts.feed.clients(row.id).length,
+    dataPlaneHost: row.data_plane_host,
+    proxyProtocol: row.proxy_protocol,
+    securityGroup: row.security_group,
+    ...(token === undefined ? {} : { token }),
+    url: clientUrl(row, parts.certificates.clientPin()),
+    underpassVersion: parts.settings.version,
+    ...(metrics === undefined ? {} : { metrics }),
+  });
+};
+
+export const readHosts = async (db: Queries, tunnelIds: readonly string[]): Promise<Map<string, TunnelHostsTable[]>> => {
+  if (tunnelIds.length === 0) return new Map();
+  const rows = await db.selectFrom('tunnel_hosts').selectAll().where('tunnel_id', 'in', tunnelIds).orderBy('position').execute();
+  return Map.groupBy(rows, (row) => row.tunnel_id);
+};
+
+const assemble = async (parts: Parts, rows: readonly TunnelRow[], role: Role, withMetrics: boolean): Promise<Tunnel[]> => {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const hosts = await readHosts(parts.store.db, ids);
+  const tokens = await readTunnelTokens(parts.store.db, parts.keyRing, ids);
+  return rows.map((row) => {
+    const facts = { hosts: hosts.get(row.id) ?? [], token: tokens.get(row.id) };
+    return redactTunnel(toTunnel(parts, row, facts, withMetrics), role);
+  });
+};
+
+export interface Reader {
+  readonly id: string;
+  readonly role: Role;
+}
+
+export const listTunnels = async (parts: Parts, project: Reader): Promise<Tunnel[]> => {
+  const rows = await tunnelRows(parts.store.db).where('t.project_id', '=', project.id).execute();
+  return assemble(parts, rows, project.role, false);
+};
+
+/** Those of the tunnels that moved, anywhere, that are the project's; with metrics. */
+export const listMoved = async (parts: Parts, project: Reader, movedIds: readonly string[]): Promise<Tunnel[]> => {
+  const own = await parts.store.db.selectFrom('tunnels').select('id').where('project_id', '=', project.id).execute();
+  const moved = new Set(movedIds);
+  const ids = own.map((row) => row.id).filter((id) => moved.has(id));
+  if (ids.length === 0) return [];
+  const rows = await tunnelRows(parts.store.db).where('t.id', 'in', ids).execute();
+  return assemble(parts, rows, project.role, true);
+};
+
+export const readTunnel = async (
+  parts: Parts,
+  project: Reader,
+  name: string,
+  withMetrics: boolean,
+): Promise<Tunnel | undefined> => {
+  const rows = await tunnelRows(parts.store.db).where('t.project_id', '=', project.id).where('t.name', '=', name).execute();
+  return (await assemble(parts, rows, project.role, withMetrics))[0];
+};
+
+export const findTunnelRow = (db: Queries, projectId: string, name: string) =>
+  db.selectFrom('tunnels').selectAll().where('project_id', '=', projectId).where('name', '=', name).executeTakeFirst();
