@@ -31,10 +31,8 @@ const phase = { idle: 0, head: 1, body: 2, opaque: 3, over: 4 };
 export class UpstreamHttp implements LinkOwner {
   readonly link: Link;
   owner: ResponseOwner;
-  /** The upstream is connected. */
-  opened = false;
   readonly #head = new ResponseHead();
-  readonly #body: BodyScan;
+  readonly #body = new BodyScan();
   #phase = phase.idle;
   #method: Method = 'other';
   #mayUpgrade = false;
@@ -45,10 +43,14 @@ export class UpstreamHttp implements LinkOwner {
   #reusable = false;
   #retry: Buffer | null = null;
 
-  constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner, sink: BodySink | null = null) {
+  constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner) {
     this.owner = owner;
-    this.#body = new BodyScan(sink);
     this.link = openLink(this);
+  }
+
+  /** Whoever wants bodies out of their framing sets this before it sends; it is told after onResponse. */
+  set sink(sink: BodySink | null) {
+    this.#body.sink = sink;
   }
 
   /** True where another request may be sent on it. */
@@ -98,9 +100,7 @@ export class UpstreamHttp implements LinkOwner {
     this.#phase = phase.over;
   }
 
-  onLinkOpened(): void {
-    this.opened = true;
-  }
+  onLinkOpened(): void {}
 
   onLinkDrain(): void {
     this.owner.onUpstreamDrain();
@@ -156,14 +156,26 @@ export class UpstreamHttp implements LinkOwner {
     this.#reusable = !head.close && !head.http10 && kind !== 'until-close';
     this.#phase = phase.body;
     this.#retry = null;
+    if (this.#body.sink === null) this.#respondWhole(bytes, from, end);
+    else this.#respondUnframed(bytes, from, end);
+    return false;
+  }
+
+  /** Head and the first of the body in one call, so that a short response can be one write. */
+  #respondWhole(bytes: Buffer, from: number, end: number): void {
     const bodyEnd = this.#body.take(bytes, end, bytes.length);
     if (bodyEnd < 0) {
       this.#fail('bad-response');
-      return false;
+      return;
     }
-    this.owner.onResponse(head, bytes, from, end, bodyEnd);
+    this.owner.onResponse(this.#head, bytes, from, end, bodyEnd);
     this.#afterBody(bytes, bodyEnd);
-    return false;
+  }
+
+  #respondUnframed(bytes: Buffer, from: number, end: number): void {
+    this.owner.onResponse(this.#head, bytes, from, end, end);
+    if (this.#body.done) this.#afterBody(bytes, end);
+    else if (end < bytes.length) this.#receiveBody(bytes, end);
   }
 
   #takeInterim(bytes: Buffer, from: number, end: number): boolean {

@@ -51,11 +51,8 @@ export class BodyScan {
   /** Folded name and value of the trailer being read; bounded by trailerBytes. */
   private name: number[] = [];
   private value: number[] = [];
-  private readonly sink: BodySink | null;
-
-  constructor(sink: BodySink | null = null) {
-    this.sink = sink;
-  }
+  /** Null where only the end of the body matters. */
+  sink: BodySink | null = null;
 
   start(kind: BodyKind, length = 0): void {
     this.kind = kind;

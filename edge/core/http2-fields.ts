@@ -1,0 +1,85 @@
+// Heads between HTTP/2 and HTTP/1.1. The request becomes text that the strict HTTP/1.1 parser then reads like any other,
+// so that one set of rules decides; the response becomes a list of names and values. RFC 9113 sections 8.2 and 8.3.
+
+import { canonicalAuthority } from './authority.ts';
+import { fieldKind, kindOfName } from './field-names.ts';
+import { nextLine } from './head-scan.ts';
+import { COLON } from './octets.ts';
+import type { ResponseHead } from './response-head.ts';
+
+/** RFC 9113 8.2.2: a message with one of these is malformed. */
+const connectionFields = new Set(['connection', 'proxy-connection', 'keep-alive', 'transfer-encoding', 'upgrade']);
+/** What may stand in a value: no CR, LF or NUL, whatever the layer below has checked. */
+const plainValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+const plainName = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+
+/** The HTTP/1.1 head, or null where the request is malformed. `bodied` without a length becomes chunked. */
+export function renderHttp1Head(fields: readonly string[], bodied: boolean): string | null {
+  const pseudo = new Map<string, string>();
+  const lines: string[] = [];
+  const cookies: string[] = [];
+  let host: string | null = null;
+  let hasLength = false;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    if (!plainValue.test(value) || connectionFields.has(name)) return null;
+    if (name.startsWith(':')) {
+      if (pseudo.has(name)) return null;
+      pseudo.set(name, value);
+    } else if (!plainName.test(name)) return null;
+    else if (name === 'cookie') cookies.push(value);
+    else if (name === 'host') {
+      if (host !== null) return null;
+      host = value;
+    } else {
+      hasLength ||= name === 'content-length';
+      lines.push(`${name}: ${value}\r\n`);
+    }
+  }
+  const start = startLine(pseudo, host);
+  if (start === null) return null;
+  // RFC 9113 8.2.3: crumbs are joined again for HTTP/1.1.
+  if (cookies.length > 0) lines.push(`cookie: ${cookies.join('; ')}\r\n`);
+  if (bodied && !hasLength) lines.push('transfer-encoding: chunked\r\n');
+  return `${start}${lines.join('')}\r\n`;
+}
+
+/** RFC 9113 8.3.1: ":authority" and Host may both be there and must then agree. */
+function startLine(pseudo: ReadonlyMap<string, string>, host: string | null): string | null {
+  const [method, path, authority] = [pseudo.get(':method'), pseudo.get(':path'), pseudo.get(':authority') ?? host];
+  if (method === undefined || path === undefined || authority === null || pseudo.has(':protocol')) return null;
+  if (host !== null && canonicalAuthority(host.toLowerCase()) !== canonicalAuthority(authority.toLowerCase())) return null;
+  return `${method} ${path} HTTP/1.1\r\nhost: ${authority}\r\n`;
+}
+
+/** Names and values of a response head for HTTP/2, framing and hop fields left out. */
+export function responseFields(head: ResponseHead, bytes: Buffer, end: number): string[] {
+  const fields = [':status', String(head.status)];
+  let drop = 0;
+  for (let line = bytes.indexOf(10, head.versionEnd) + 1; line < end - 2; ) {
+    const after = nextLine(bytes, line);
+    if (drop < head.dropCount && head.drops[2 * drop] === line) drop++;
+    else pushField(fields, bytes, line, after - 2);
+    line = after;
+  }
+  return fields;
+}
+
+function pushField(fields: string[], bytes: Buffer, line: number, end: number): void {
+  const colon = bytes.indexOf(COLON, line);
+  const name = bytes.toString('latin1', line, colon).toLowerCase();
+  if (!connectionFields.has(name)) fields.push(name, bytes.toString('latin1', colon + 1, end).trim());
+}
+
+/** The trailer section of a chunked request; fields that a trailer must not have are left out. */
+export function renderTrailers(fields: Iterable<readonly [string, string | readonly string[] | undefined]>): string {
+  let text = '';
+  for (const [name, value] of fields) {
+    const allowed = plainName.test(name) && kindOfName(name) === fieldKind.other;
+    for (const one of typeof value === 'string' ? [value] : (value ?? [])) {
+      if (allowed && plainValue.test(one)) text += `${name}: ${one}\r\n`;
+    }
+  }
+  return text;
+}

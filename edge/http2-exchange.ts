@@ -1,0 +1,222 @@
+// One request of an HTTP/2 visitor and its response.
+
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { Outlet } from '@underpass/wire/outlet.ts';
+import { hostOf } from './core/authority.ts';
+import type { BodySink } from './core/body-scan.ts';
+import { buildRequest } from './core/forwarded-head.ts';
+import { renderHttp1Head, renderTrailers, responseFields } from './core/http2-fields.ts';
+import { RequestHead } from './core/request-head.ts';
+import type { ResponseHead } from './core/response-head.ts';
+import {
+  errorFields,
+  errorOfReset,
+  errorOfStatus,
+  renderErrorPage,
+  type VisitorError,
+  visitorErrors,
+} from './core/visitor-error.ts';
+import type { Http2Visitor } from './http2-visitor.ts';
+import type { Deadline } from './sweeper.ts';
+import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from './upstream-http.ts';
+
+export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
+  deadlineMs: number;
+  readonly #visitor: Http2Visitor;
+  readonly #stream: ServerHttp2Stream;
+  readonly #outlet: Outlet;
+  #head = new RequestHead();
+  #host = '';
+  #upstream: UpstreamHttp | null = null;
+  #requestDone = false;
+  #responded = false;
+  #over = false;
+  /** Of the last piece of the response: payload, for giving back the credit of its framing. */
+  #payloadBytes = 0;
+  #trailers: string[] = [];
+
+  constructor(visitor: Http2Visitor, stream: ServerHttp2Stream) {
+    this.#visitor = visitor;
+    this.#stream = stream;
+    this.#outlet = new Outlet(stream, (bytes) => this.#taken(bytes));
+    this.deadlineMs = this.#soon('responseMs');
+    visitor.house.sweeper.watch(this);
+    stream.on('error', () => {});
+    stream.once('close', () => this.#closed());
+  }
+
+  #soon(which: 'responseMs' | 'stallMs' | 'idleStreamMs'): number {
+    const { sweeper, timeouts } = this.#visitor.house;
+    return sweeper.nowMs + timeouts[which];
+  }
+
+  // The request.
+
+  begin(rawHeaders: readonly string[], bodied: boolean): void {
+    const text = renderHttp1Head(rawHeaders, bodied);
+    if (text === null) {
+      this.#answer('UNDERPASS_BAD_REQUEST');
+      return;
+    }
+    const bytes = Buffer.from(text, 'latin1');
+    const end = this.#head.scan(bytes, 0, bytes.length);
+    const refusal = end === bytes.length ? this.#visitor.admit(this.#head.authority) : errorOfStatus(this.#head.refusedStatus);
+    if (refusal === null) this.#forward(bytes, end, bodied);
+    else this.#answer(refusal);
+  }
+
+  #forward(bytes: Buffer, end: number, bodied: boolean): void {
+    const head = this.#head;
+    this.#visitor.tunnel!.requests++;
+    this.#host = hostOf(head.authority);
+    const request = buildRequest(head, bytes, end, this.#visitor.identityFor(head.authority), false);
+    this.#send(request, !bodied && head.method !== 'other');
+    if (bodied) this.#readBody(head.chunked);
+    else this.#requestDone = true;
+  }
+
+  #send(request: Buffer, again: boolean): void {
+    this.#upstream = this.#visitor.takeUpstream(this.#host, this);
+    this.#upstream.sink = this;
+    if (!this.#upstream.send(request, this.#head.method, false, again)) this.#stream.pause();
+  }
+
+  #readBody(chunked: boolean): void {
+    const stream = this.#stream;
+    let trailers = '';
+    stream.on('trailers', (fields) => {
+      trailers = renderTrailers(Object.entries(fields));
+    });
+    stream.on('data', (piece: Buffer) => {
+      this.deadlineMs = this.#soon('responseMs');
+      if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
+    });
+    stream.on('end', () => {
+      this.#requestDone = true;
+      if (chunked) this.#write(Buffer.from(`0\r\n${trailers}\r\n`, 'latin1'));
+    });
+  }
+
+  #write(piece: Buffer): boolean {
+    return this.#upstream === null || this.#upstream.write(piece);
+  }
+
+  onUpstreamDrain(): void {
+    this.#stream.resume();
+  }
+
+  // The response.
+
+  onResponse(head: ResponseHead, bytes: Buffer, from: number, headEnd: number): void {
+    this.#upstream?.link.consume(headEnd - from);
+    if (this.#stream.destroyed) return;
+    const fields = responseFields(head, bytes, headEnd);
+    if (head.interim) {
+      // RFC 9113 8.1: interim responses come before the final one; 101 does not exist here.
+      this.#stream.additionalHeaders(grouped(fields));
+      return;
+    }
+    this.#responded = true;
+    this.#visitor.house.countResponse(head.status);
+    this.#touch();
+    const bodiless = head.bodiless(this.#head.method);
+    this.#stream.respond(fields, { endStream: bodiless, waitForTrailers: head.chunked && !bodiless });
+    if (head.chunked) this.#stream.once('wantTrailers', () => this.#sendTrailers());
+  }
+
+  #sendTrailers(): void {
+    if (!this.#stream.destroyed) this.#stream.sendTrailers(grouped(this.#trailers));
+  }
+
+  data(bytes: Buffer, from: number, to: number): void {
+    this.#payloadBytes += to - from;
+    this.#outlet.write(bytes.subarray(from, to));
+    this.#touch();
+  }
+
+  trailer(name: string, value: string): void {
+    this.#trailers.push(name, value);
+  }
+
+  onResponseBody(_bytes: Buffer, from: number, to: number): void {
+    this.#upstream?.link.consume(to - from - this.#payloadBytes);
+    this.#payloadBytes = 0;
+  }
+
+  onResponseDone(): void {
+    const upstream = this.#upstream;
+    this.#upstream = null;
+    this.#outlet.end();
+    if (upstream === null) return;
+    // Credit for what the visitor has not taken yet is given at once: the stream may carry another response meanwhile.
+    upstream.link.consume(this.#outlet.waitingBytes);
+    if (this.#requestDone) this.#visitor.giveBack(this.#host, upstream);
+    else upstream.abandon();
+    if (!this.#requestDone) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+
+  onOpaque(): void {}
+  onOpaqueEnd(): void {}
+
+  onUpstreamFail(failure: UpstreamFailure): void {
+    const retry = failure === 'broke' || failure === 'upstream-reset' ? this.#upstream?.retryable : null;
+    this.#upstream = null;
+    if (retry) this.#send(retry, false);
+    else if (this.#responded) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    else if (failure === 'bad-response') this.#answer('UNDERPASS_BAD_RESPONSE');
+    else this.#answer(failure === 'broke' ? 'UNDERPASS_UPSTREAM_BROKE' : errorOfReset(failure));
+  }
+
+  #taken(bytes: number): void {
+    this.#upstream?.link.consume(bytes);
+    this.#touch();
+  }
+
+  #touch(): void {
+    this.deadlineMs = this.#soon(this.#outlet.waitingBytes > 0 ? 'stallMs' : 'idleStreamMs');
+  }
+
+  #answer(code: VisitorError): void {
+    const stream = this.#stream;
+    if (stream.destroyed || this.#responded) return;
+    this.#responded = true;
+    this.#visitor.house.countError(code);
+    const page = Buffer.from(renderErrorPage(code));
+    const headOnly = this.#head.method === 'HEAD';
+    stream.respond({ ':status': visitorErrors[code].status, ...errorFields(code, page.length) }, { endStream: headOnly });
+    if (!headOnly) stream.end(page);
+    // RFC 9113 8.1: after a whole response the rest of the request is not needed.
+    stream.resume();
+  }
+
+  onDeadline(): void {
+    const upstream = this.#upstream;
+    this.#upstream = null;
+    upstream?.abandon('idle');
+    if (this.#responded) this.#stream.close(constants.NGHTTP2_CANCEL);
+    else this.#answer(this.#requestDone ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
+  }
+
+  #closed(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#visitor.house.sweeper.forget(this);
+    this.#upstream?.abandon();
+    this.#upstream = null;
+  }
+}
+
+function frameChunk(piece: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`, 'latin1'), piece, Buffer.from('\r\n', 'latin1')]);
+}
+
+/** Names and values as Node's http2 takes them where it takes no list; a repeated name becomes an array. */
+function grouped(fields: readonly string[]): Record<string, string | string[]> {
+  const values: Record<string, string | string[]> = {};
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [name, value] = [fields[i] as string, fields[i + 1] as string];
+    const known = values[name];
+    values[name] = known === undefined ? value : [known, value].flat();
+  }
+  return values;
+}

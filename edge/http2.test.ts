@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
+import { describe, it } from 'node:test';
+import { createRig, type Rig, readUntil, tunnelOf, whenClosed } from './fixture/rig.ts';
+
+const host = 't.tunnels.test';
+
+function session(rig: Rig, servername = host): ClientHttp2Session {
+  return connect(`https://${servername}`, {
+    createConnection: () => rig.connectTls(servername, { ALPNProtocols: ['h2'] }),
+  });
+}
+
+interface Answer {
+  readonly headers: Record<string, unknown>;
+  readonly body: string;
+  readonly trailers: Record<string, unknown>;
+}
+
+async function ask(
+  h2: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body?: string | ((stream: ClientHttp2Stream) => void),
+): Promise<Answer> {
+  const stream = h2.request({ ':path': '/', ...headers }, { endStream: body === undefined });
+  if (typeof body === 'function') body(stream);
+  else if (body !== undefined) stream.end(body);
+  let trailers = {};
+  stream.on('trailers', (fields) => {
+    trailers = { ...fields };
+  });
+  const [fields] = await once(stream, 'response');
+  let text = '';
+  for await (const chunk of stream.setEncoding('latin1')) text += chunk;
+  return { headers: { ...fields }, body: text, trailers };
+}
+
+/** Closes sessions before the rig goes. */
+async function withSession(rig: Rig, use: (h2: ClientHttp2Session) => Promise<void>, servername = host): Promise<void> {
+  const h2 = session(rig, servername);
+  h2.on('error', () => {});
+  try {
+    await use(h2);
+  } finally {
+    h2.destroy();
+  }
+}
+
+describe('HTTP/2 to visitors', () => {
+  it('becomes HTTP/1.1 for the upstream, with identity and joined cookies, and comes back', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstream = createServer((request, response) => {
+      response.setHeader('set-cookie', ['a=1', 'b=2']);
+      response.setHeader('x-hop', '1');
+      response.setHeader('connection', 'keep-alive, x-hop');
+      response.end(JSON.stringify([request.httpVersion, request.method, request.url, request.headers]));
+    });
+    await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      const { headers, body } = await ask(h2, { ':path': '/a?b', cookie: 'x=1', 'x-forwarded-for': '9.9.9.9', te: 'trailers' });
+      assert.equal(headers[':status'], 200);
+      assert.deepEqual(headers['set-cookie'], ['a=1', 'b=2']);
+      assert.equal(headers['x-hop'], undefined);
+      assert.equal(headers.connection, undefined);
+      const [version, method, url, fields] = JSON.parse(body);
+      assert.deepEqual([version, method, url], ['1.1', 'GET', '/a?b']);
+      assert.equal(fields.host, `${host}:443`);
+      assert.equal(fields.cookie, 'x=1');
+      assert.equal(fields['x-forwarded-for'], '127.0.0.1');
+      assert.equal(fields['x-forwarded-proto'], 'https');
+      assert.equal(fields.te, 'trailers');
+    });
+  });
+
+  it('bodies and trailers pass both ways', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstream = createServer((request, response) => {
+      let body = '';
+      request.on('data', (piece) => {
+        body += piece;
+      });
+      request.on('end', () => {
+        response.writeHead(200, { trailer: 'x-sum' });
+        response.write(`${body} `);
+        response.addTrailers({ 'x-sum': String(body.length) });
+        response.end(`${request.headers['content-length'] ?? 'chunked'} ${JSON.stringify(request.trailers)}`);
+      });
+    });
+    await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      const sized = await ask(h2, { ':method': 'POST', 'content-length': '5' }, 'hello');
+      assert.deepEqual([sized.body, sized.trailers['x-sum']], ['hello 5 {}', '5']);
+      const chunked = await ask(h2, { ':method': 'POST' }, (stream) => {
+        stream.write('he');
+        stream.end('llo');
+      });
+      assert.equal(chunked.body, 'hello chunked {}');
+    });
+  });
+
+  it('many requests at once share few upstream connections afterwards', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstream = createServer((request, response) => response.end(request.url));
+    const client = await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      const paths = Array.from({ length: 40 }, (_, i) => `/${i}`);
+      const answers = await Promise.all(paths.map((path) => ask(h2, { ':path': path })));
+      assert.deepEqual(
+        answers.map(({ body }) => body),
+        paths,
+      );
+      const opened = client.opened;
+      for (let i = 0; i < 10; i++) await ask(h2, {});
+      assert.equal(client.opened, opened);
+    });
+  });
+
+  it('a large body goes both ways, whole', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstream = createServer((request, response) => {
+      response.writeHead(200);
+      request.pipe(response);
+    });
+    await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      const body = 'abcdefgh'.repeat(1_000_000);
+      const answer = await ask(h2, { ':method': 'POST' }, body);
+      assert.equal(answer.body.length, body.length);
+      assert.ok(answer.body === body);
+    });
+  });
+
+  it('errors are pages with codes', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('other')]);
+    await withSession(rig, async (h2) => {
+      const none = await ask(h2, {});
+      assert.deepEqual([none.headers[':status'], none.headers['underpass-error']], [503, 'UNDERPASS_NO_CLIENT']);
+      const other = await ask(h2, { ':authority': 'other.tunnels.test' });
+      assert.deepEqual([other.headers[':status'], other.headers['underpass-error']], [421, 'UNDERPASS_MISDIRECTED']);
+      const disagreeing = await ask(h2, { host: 'other.tunnels.test', ':authority': host });
+      assert.equal(disagreeing.headers[':status'], 400);
+      const trace = await ask(h2, { ':method': 'TRACE' });
+      assert.equal(trace.headers[':status'], 405);
+    });
+    await withSession(
+      rig,
+      async (h2) => {
+        const nobody = await ask(h2, {});
+        assert.deepEqual([nobody.headers[':status'], nobody.headers['underpass-error']], [404, 'UNDERPASS_NO_SUCH_HOST']);
+      },
+      'nobody.tunnels.test',
+    );
+  });
+
+  it('a target that HTTP/1.1 would read as two requests is refused', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const client = await rig.client('t', () => {});
+    for (const path of ['/ HTTP/1.1\r\nHost: x\r\n\r\nGET /', '/a b', '/\u0000', 'a', '*', '/#f']) {
+      await withSession(rig, async (h2) => {
+        const outcome = await ask(h2, { ':path': path }).then(
+          ({ headers }) => headers[':status'],
+          () => 'reset',
+        );
+        assert.ok(outcome === 400 || outcome === 'reset', `${JSON.stringify(path)}: ${outcome}`);
+      });
+    }
+    assert.equal(client.opened, 0);
+  });
+
+  it('a body that ends early at the upstream resets the stream, not the connection', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstream = createServer((request, response) => {
+      if (request.url === '/ok') return void response.end('ok');
+      response.writeHead(200, { 'content-length': '10' });
+      response.write('half', () => request.socket.destroy());
+    });
+    await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      await assert.rejects(ask(h2, {}));
+      assert.equal((await ask(h2, { ':path': '/ok' })).body, 'ok');
+    });
+  });
+
+  it('a cancelled request ends at the upstream', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const cancelled = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    const upstream = createServer((request) => {
+      arrived.resolve();
+      request.socket.on('close', () => cancelled.resolve());
+    });
+    await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      const stream = h2.request({ ':path': '/' });
+      stream.on('error', () => {});
+      await arrived.promise;
+      stream.close(constants.NGHTTP2_CANCEL);
+      await cancelled.promise;
+    });
+  });
+
+  it('a changed list cuts HTTP/2 visitors too', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    await rig.client(
+      't',
+      createServer((_, response) => response.end('ok')),
+    );
+    await withSession(rig, async (h2) => {
+      await ask(h2, {});
+      const closed = once(h2, 'close');
+      await rig.control.change({ tunnels: [tunnelOf('t', { allowList: [] })] });
+      await closed;
+    });
+  });
+});
+
+// Frames by hand: RFC 9113 4.1.
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0, Buffer.alloc(0))]);
+/** Literal fields without indexing: enough of HPACK for a request. */
+const literal = (name: string, value: string) =>
+  Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)]);
+const requestBlock = Buffer.concat([
+  literal(':method', 'GET'),
+  literal(':scheme', 'https'),
+  literal(':path', '/'),
+  literal(':authority', host),
+]);
+
+/** Far above what any of the bounds allows. */
+const maxFlood = 20_000;
+
+describe('floods end the connection that sends them, and nothing else', () => {
+  const floods: readonly (readonly [string, (i: number) => Buffer])[] = [
+    [
+      'CONTINUATION without end',
+      (i) => (i === 0 ? frame(1, 0, 1, literal('a', 'b')) : frame(9, 0, 1, literal(`x-${i}`, 'y'.repeat(100)))),
+    ],
+    [
+      'rapid reset',
+      (i) => Buffer.concat([frame(1, 5, 1 + 2 * i, requestBlock), frame(3, 0, 1 + 2 * i, Buffer.from([0, 0, 0, 8]))]),
+    ],
+    [
+      'SETTINGS with entries without end',
+      () => frame(4, 0, 0, Buffer.concat(Array.from({ length: 40 }, () => Buffer.from([0, 4, 0, 0, 255, 255])))),
+    ],
+    ['frames on a stream that is no more', (i) => (i === 0 ? frame(1, 5, 1, requestBlock) : frame(0, 0, 1, Buffer.alloc(1)))],
+  ];
+  for (const [name, make] of floods) {
+    it(name, async () => {
+      await using rig = await createRig([tunnelOf('t')]);
+      await rig.client(
+        't',
+        createServer((_, response) => response.end('ok')),
+      );
+      const attacker = await rig.visit(host, { ALPNProtocols: ['h2'] });
+      const closed = whenClosed(attacker);
+      attacker.resume();
+      attacker.write(preface);
+      let sent = 0;
+      while (!attacker.destroyed && sent < maxFlood) {
+        attacker.write(Buffer.concat(Array.from({ length: 50 }, () => make(sent++))));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await closed;
+      assert.ok(sent < maxFlood, `${sent} frames were taken`);
+      const visitor = await rig.visit(host);
+      visitor.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      assert.match(await readUntil(visitor, (text) => text.endsWith('ok')), /^HTTP\/1\.1 200/);
+    });
+  }
+
+  it('PING and SETTINGS whose answers are not read cost bounded memory', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    for (const ping of [frame(6, 0, 0, Buffer.alloc(8)), frame(4, 0, 0, Buffer.alloc(0))]) {
+      const attacker = await rig.visit(host, { ALPNProtocols: ['h2'] });
+      attacker.pause();
+      attacker.write(preface);
+      const burst = Buffer.concat(Array.from({ length: 1_000 }, () => ping));
+      const before = process.memoryUsage.rss();
+      for (let bursts = 0; !attacker.destroyed && attacker.writableLength < 1_000_000 && bursts < 1_000; bursts++) {
+        attacker.write(burst);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const grown = process.memoryUsage.rss() - before;
+      attacker.destroy();
+      assert.ok(grown < 100_000_000, `${grown} bytes`);
+    }
+  });
+});
