@@ -11,6 +11,7 @@ import { rememberProject } from '../project/selected-project.ts';
 import { projectOfScreen, requireSession, type ShellData } from '../session.ts';
 import { IconButton } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
+import { OverlayContainer } from '../ui/overlay-container.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { ToastArea } from '../ui/toast.tsx';
 import { AccountMenu } from './account-menu.tsx';
@@ -51,7 +52,9 @@ export function Component() {
           <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">
             <div className="mx-auto max-w-6xl">
               <OfflineNotice />
-              <Page project={project} unknownProject={unknownProject} />
+              <OverlayContainer>
+                <Page project={project} unknownProject={unknownProject} />
+              </OverlayContainer>
             </div>
           </main>
         </div>
@@ -91,24 +94,26 @@ function TopBar({ user, projects, project }: ShellData) {
   return (
     <header className="fixed inset-x-0 top-0 z-30 bg-bar text-ink scheme-dark">
       <div className="mx-auto flex h-14 max-w-[100rem] items-center gap-2 px-3 sm:gap-3 sm:px-5">
-        <IconButton
-          label={open ? 'Close navigation' : 'Open navigation'}
-          aria-expanded={open}
-          aria-controls="mobile-navigation"
-          size="md"
-          icon={open ? <X aria-hidden="true" /> : <MenuIcon aria-hidden="true" />}
-          onClick={() => setOpen(!open)}
-          className="lg:hidden"
-        />
-        <Link to={paths.home()} aria-label="Underpass home" className="flex rounded-sm max-sm:hidden">
-          <Logo />
-        </Link>
-        <span aria-hidden="true" className="h-5 w-px rotate-12 bg-edge max-sm:hidden" />
-        <ProjectSelector projects={projects} project={project} />
-        <div className="ml-auto flex items-center gap-1">
-          <PaletteButton user={user} projects={projects} project={project} />
-          <AccountMenu user={user} />
-        </div>
+        <OverlayContainer>
+          <IconButton
+            label={open ? 'Close navigation' : 'Open navigation'}
+            aria-expanded={open}
+            aria-controls="mobile-navigation"
+            size="md"
+            icon={open ? <X aria-hidden="true" /> : <MenuIcon aria-hidden="true" />}
+            onClick={() => setOpen(!open)}
+            className="lg:hidden"
+          />
+          <Link to={paths.home()} aria-label="Underpass home" className="flex rounded-sm max-sm:hidden">
+            <Logo />
+          </Link>
+          <span aria-hidden="true" className="h-5 w-px rotate-12 bg-edge max-sm:hidden" />
+          <ProjectSelector projects={projects} project={project} />
+          <div className="ml-auto flex items-center gap-1">
+            <PaletteButton user={user} projects={projects} project={project} />
+            <AccountMenu user={user} />
+          </div>
+        </OverlayContainer>
       </div>
       <NavigationProgress />
       <div

@@ -3,6 +3,7 @@ import { Combobox as Base } from '@base-ui/react/combobox';
 import clsx from 'clsx';
 import { Check, ChevronsUpDown } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { useOverlayContainer } from './overlay-container.tsx';
 
 export interface ComboboxItem {
   readonly value: string;
@@ -35,7 +36,7 @@ export function Combobox({ label, items, value, onChange, emptyText = 'Nothing f
         <span className="truncate">{selected?.label ?? label}</span>
         <ChevronsUpDown aria-hidden="true" className="ml-auto size-3.5 shrink-0 text-ink-faint" />
       </Base.Trigger>
-      <Base.Portal>
+      <Base.Portal {...useOverlayContainer()}>
         <Base.Positioner align="start" sideOffset={6} className="z-50">
           <Base.Popup
             aria-label={label}

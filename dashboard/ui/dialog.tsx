@@ -2,6 +2,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import clsx from 'clsx';
 import type { ReactNode, RefObject } from 'react';
+import { OverlayContainer } from './overlay-container.tsx';
 
 export interface DialogProps {
   readonly open: boolean;
@@ -44,15 +45,17 @@ export function Dialog({
               className,
             )}
           >
-            <div className="grid gap-4 p-5 sm:p-6">
-              <div className="grid gap-1.5">
-                <Base.Title className="text-xl font-bold">{title}</Base.Title>
-                {description && <Base.Description className="text-base text-ink-soft">{description}</Base.Description>}
+            <OverlayContainer>
+              <div className="grid gap-4 p-5 sm:p-6">
+                <div className="grid gap-1.5">
+                  <Base.Title className="text-xl font-bold">{title}</Base.Title>
+                  {description && <Base.Description className="text-base text-ink-soft">{description}</Base.Description>}
+                </div>
+                {!flush && children}
               </div>
-              {!flush && children}
-            </div>
-            {flush && children}
-            {actions && <DialogActions>{actions}</DialogActions>}
+              {flush && children}
+              {actions && <DialogActions>{actions}</DialogActions>}
+            </OverlayContainer>
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>

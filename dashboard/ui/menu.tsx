@@ -2,6 +2,7 @@
 import { Menu as Base } from '@base-ui/react/menu';
 import clsx from 'clsx';
 import type { ReactElement, ReactNode } from 'react';
+import { useOverlayContainer } from './overlay-container.tsx';
 
 export interface MenuProps {
   /** The button that opens it; it needs a name. */
@@ -12,9 +13,9 @@ export interface MenuProps {
 
 export function Menu({ trigger, align = 'end', children }: MenuProps) {
   return (
-    <Base.Root modal={false}>
+    <Base.Root>
       <Base.Trigger render={trigger} />
-      <Base.Portal>
+      <Base.Portal {...useOverlayContainer()}>
         <Base.Positioner align={align} sideOffset={6} className="z-50 outline-none">
           <Base.Popup className="min-w-48 rounded-md border bg-raised p-1 text-ink shadow-overlay outline-none">
             {children}

@@ -4,6 +4,7 @@ import clsx from 'clsx';
 import { Check, ChevronsUpDown } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { ControlProps } from './field.tsx';
+import { useOverlayContainer } from './overlay-container.tsx';
 
 export interface Option<Value extends string> {
   readonly value: Value;
@@ -57,7 +58,7 @@ export function Select<Value extends string>({
         <Base.Value className="truncate" />
         <ChevronsUpDown aria-hidden="true" className="size-4 shrink-0 text-ink-faint" />
       </Base.Trigger>
-      <Base.Portal>
+      <Base.Portal {...useOverlayContainer()}>
         <Base.Positioner sideOffset={4} alignItemWithTrigger={false} className="z-50">
           <Base.Popup className="max-h-(--available-height) w-(--anchor-width) min-w-44 overflow-y-auto rounded-md border bg-raised p-1 shadow-overlay">
             {options.map((option) => (

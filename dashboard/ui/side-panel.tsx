@@ -1,9 +1,10 @@
 // A form beside the page: the page stays in sight, the panel holds the focus.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { backdropClass } from './dialog.tsx';
+import { OverlayContainer } from './overlay-container.tsx';
 
 export interface SidePanelProps {
   readonly open: boolean;
@@ -22,15 +23,17 @@ export function SidePanel({ open, onOpenChange, title, description, busy = false
         <Base.Backdrop className={backdropClass} />
         <Base.Viewport className="fixed inset-0 z-40 flex justify-end overflow-hidden">
           <Base.Popup className="flex h-dvh w-full max-w-xl flex-col border-l bg-raised shadow-overlay outline-none transition-transform duration-300 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full">
-            <div className="relative flex items-start gap-4 border-b px-5 py-4 sm:px-6">
-              <div className="min-w-0 flex-1">
-                <Base.Title className="text-xl font-bold">{title}</Base.Title>
-                {description && <Base.Description className="mt-1 text-sm text-ink-soft">{description}</Base.Description>}
+            <OverlayContainer>
+              <div className="relative flex items-start gap-4 border-b px-5 py-4 sm:px-6">
+                <div className="min-w-0 flex-1">
+                  <Base.Title className="text-xl font-bold">{title}</Base.Title>
+                  {description && <Base.Description className="mt-1 text-sm text-ink-soft">{description}</Base.Description>}
+                </div>
+                <Base.Close render={<IconButton label="Close panel" icon={<X aria-hidden="true" />} />} />
+                {busy && <ProgressBar />}
               </div>
-              <Base.Close render={<IconButton label="Close panel" icon={<X aria-hidden="true" />} />} />
-              {busy && <ProgressBar />}
-            </div>
-            {children}
+              {children}
+            </OverlayContainer>
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>
@@ -38,9 +41,15 @@ export function SidePanel({ open, onOpenChange, title, description, busy = false
   );
 }
 
-/** The scrolling middle of a panel. */
+/** The scrolling middle of a panel. Its first control has the focus when it comes. */
 export function PanelBody({ children }: { readonly children: ReactNode }) {
-  return <div className="grid min-h-0 flex-1 content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6">{children}</div>;
+  const body = useRef<HTMLDivElement>(null);
+  useEffect(() => body.current?.querySelector<HTMLElement>('input, textarea, [role="combobox"]')?.focus(), []);
+  return (
+    <div ref={body} className="grid min-h-0 flex-1 content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6">
+      {children}
+    </div>
+  );
 }
 
 export function PanelActions({ children }: { readonly children: ReactNode }) {

@@ -1,0 +1,22 @@
+// Where lists and menus that open over the page are put: inside the landmark or dialog that they belong to,
+// so that assistive technology finds them there and an open dialog does not hide them.
+import { createContext, type ReactNode, type RefObject, useContext, useRef } from 'react';
+
+const Container = createContext<RefObject<HTMLElement | null> | undefined>(undefined);
+
+/** Put it inside a header, a main or a dialog. */
+export function OverlayContainer({ children }: { readonly children: ReactNode }) {
+  const ref = useRef<HTMLDivElement>(null);
+  return (
+    <Container value={ref}>
+      {children}
+      <div ref={ref} />
+    </Container>
+  );
+}
+
+/** Spread it on a Portal; without a container around, the portal is the body's. */
+export function useOverlayContainer(): { readonly container?: RefObject<HTMLElement | null> } {
+  const container = useContext(Container);
+  return container === undefined ? {} : { container };
+}
