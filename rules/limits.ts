@@ -24,14 +24,9 @@ export const durations = {
   tokenOverlapHours: 24,
   /** A released generated name is not handed out again. */
   generatedNameRestDays: 90,
-  domainRecheckHours: 24,
-  /** Three misses over this long lose a domain. */
-  domainLossHours: 72,
   /** Connected: a data-path round trip within this long. */
   connectedWithinSeconds: 15,
 } as const;
-
-export const domainLossMisses = 3;
 
 /** Largest request bodies that control reads. */
 export const bodyMaxBytes = {

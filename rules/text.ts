@@ -1,5 +1,5 @@
 // Sentences of the spec that belong to no rule: section 2's shared screens and section 8's catalogue.
-// A text of one rule (a validation message, a status) stands in that rule's file.
+// A text of one rule (a validation message, a status) stands in that rule's file; a button's word, in its component.
 
 export const productName = 'Underpass';
 
@@ -8,7 +8,6 @@ export const text = {
     welcome: (firstName: string) => (firstName === '' ? 'Dashboard' : `Welcome ${firstName}`),
     project: (name: string) => `Project: ${name}`,
   },
-  shell: { signedInAs: 'Signed in as', logOut: 'Log out', account: 'Account' },
   login: {
     sent: (email: string) => `We have sent an email with a login link to ${email}`,
     failedTitle: 'Login failed',
@@ -28,7 +27,6 @@ export const text = {
     add: 'Add Tunnel',
     newTitle: 'New Tunnel',
     newText: 'Get started by filling in the information below to create a new tunnel.',
-    closePanel: 'Close panel',
     noIngressDomains: 'No ingress domains',
     deleteTitle: 'Delete Tunnel',
     deleteWarning:
@@ -42,7 +40,6 @@ export const text = {
     assigned: (count: number) => `Assigned to ${count} Tunnels`,
     deleteTitle: 'Delete Security Group',
     deleteWarning: 'Warning! This operation is permanent.',
-    emptyResponse: 'Empty response',
   },
   notFound: { title: 'Page not found.', text: "Sorry, we couldn't find the page you're looking for." },
   error: {
