@@ -91,9 +91,9 @@ export class EdgeProcess {
     return this.#feedLink.connected;
   }
 
-  /** Sockets of visitors and clients that are open. */
-  get openSockets(): number {
-    return this.#parts.sockets.size;
+  /** Sockets of visitors and clients, and connections whose time is watched. */
+  gauges(): { readonly sockets: number; readonly deadlines: number } {
+    return { sockets: this.#parts.sockets.size, deadlines: this.house.sweeper.watched };
   }
 
   setTicketKeys(keys: Buffer): void {

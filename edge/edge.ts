@@ -27,6 +27,8 @@ export interface EdgeOptions {
 
 export interface Edge {
   readonly ports: { readonly https: number; readonly http: number };
+  /** What is held at the moment; comes back to where it was when visitors have gone. */
+  gauges(): { readonly sockets: number; readonly deadlines: number };
   /** Takes nothing new, lets what is open finish, gives up after graceMs. */
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
@@ -49,6 +51,7 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   });
   return {
     ports: { https: edge.httpsPort, http: edge.httpPort },
+    gauges: () => edge.gauges(),
     drain: (graceMs) => edge.drain(graceMs),
     close: () => edge.close(),
   };
