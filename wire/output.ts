@@ -3,20 +3,20 @@
 
 import type { Duplex } from 'node:stream';
 import { headerBytes, writeHeader } from './core/frame.ts';
+import { mostHighWaterBytes, nextHighWater } from './core/high-water.ts';
 import { atTurnEnd } from './turn.ts';
 
 /** Copying is cheaper than one more piece of a gathered write up to about here. */
 const copyBytes = 4_096;
 /** Holds several hundred small frames; a new one is taken when it is full, the old one lives until its write is done. */
 const slabBytes = 65_536;
-/** Above this the streams wait. Measured: a little better than 16 KiB for bulk, and bounded in what a ping waits behind. */
-const highWaterBytes = 1_048_576;
 /** What control frames (RESET, PONG, CREDIT) may add on top when the peer does not read. Beyond it the session ends. */
 const controlReserveBytes = 1_048_576;
 
 export class Output {
   readonly #carrier: Duplex;
   readonly #onDrain: () => void;
+  readonly #now: () => number;
   #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes);
   /** Start of the slab bytes not yet in #pieces, and the next free byte. */
   #from = 0;
@@ -24,12 +24,15 @@ export class Output {
   #pieces: Uint8Array[] = [];
   #gatheredBytes = 0;
   #inFlightBytes = 0;
+  /** Above this the streams wait. Measured: 1 MiB is a little better than 16 KiB for bulk. */
+  #highWaterBytes = mostHighWaterBytes;
   #scheduled = false;
   #finished = false;
 
-  constructor(carrier: Duplex, onDrain: () => void) {
+  constructor(carrier: Duplex, onDrain: () => void, now: () => number) {
     this.#carrier = carrier;
     this.#onDrain = onDrain;
+    this.#now = now;
   }
 
   get backlogBytes(): number {
@@ -37,12 +40,12 @@ export class Output {
   }
 
   get hasRoom(): boolean {
-    return this.#gatheredBytes + this.#inFlightBytes < highWaterBytes;
+    return this.#gatheredBytes + this.#inFlightBytes < this.#highWaterBytes;
   }
 
   /** False when the peer has made us owe more control frames than it reads. */
   get withinReserve(): boolean {
-    return this.#gatheredBytes + this.#inFlightBytes < highWaterBytes + controlReserveBytes;
+    return this.#gatheredBytes + this.#inFlightBytes < mostHighWaterBytes + controlReserveBytes;
   }
 
   frame(typeAndFlags: number, stream: number, payload: Uint8Array): void {
@@ -112,8 +115,11 @@ export class Output {
 
   #write(pieces: readonly Uint8Array[], bytes: number): void {
     const carrier = this.#carrier;
+    const waiting = this.#inFlightBytes;
+    const startMs = this.#now();
     const done = (): void => {
       this.#inFlightBytes -= bytes;
+      this.#highWaterBytes = nextHighWater(this.#highWaterBytes, waiting, this.#now() - startMs);
       this.#onDrain();
     };
     if (pieces.length === 1) {

@@ -142,7 +142,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#carrier = carrier;
     this.#options = options;
     this.#clock = options.clock ?? realClock;
-    this.#output = new Output(carrier, this.#rotate);
+    this.#output = new Output(carrier, this.#rotate, () => this.now());
     this.#nextId = options.side === 'dialer' ? 1 : 2;
     // Twenty a second is a hundred times the rate of a peer that keeps to the page.
     this.#pings = new Bucket('PING', 20, 40, this.now());

@@ -81,6 +81,8 @@ export function writeU16(into: Uint8Array, at: number, value: number): void {
 
 /** Everything that can be known wrong from the header alone, before a byte of payload is kept. */
 export function checkHeader(type: number, flags: number, length: number, stream: number): void {
+  // Nearly all frames; the rest of the checks costs as much as the rest of the decoder.
+  if (type === frameType.data && flags === 0 && length > 0 && length <= maxDataBytes && stream !== 0) return;
   const max = maxPayloadBytes[type] ?? 0;
   if (max === 0) throw new WireError('protocol', `frame of unknown type ${type}`);
   if (flags !== 0 && (type !== frameType.data || flags !== finFlag))

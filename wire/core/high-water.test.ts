@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { leastHighWaterBytes, mostHighWaterBytes, nextHighWater } from './high-water.ts';
+
+const after = (rounds: number, start: number, bytesPerMs: number): number => {
+  let bytes = start;
+  for (let round = 0; round < rounds; round++) bytes = nextHighWater(bytes, 1_000_000, 1_000_000 / bytesPerMs);
+  return bytes;
+};
+
+it('a carrier of 1 MB/s ends at what it sends in a tenth of a second', () => {
+  assert.ok(Math.abs(after(30, mostHighWaterBytes, 1_000) - 100_000) < 2_000);
+});
+
+it('a carrier of 10 KB/s keeps the least, one of 100 MB/s the most', () => {
+  assert.ok(after(50, mostHighWaterBytes, 10) < leastHighWaterBytes + 10);
+  assert.ok(after(50, leastHighWaterBytes, 100_000) > mostHighWaterBytes - 10);
+});
+
+it('small writes say nothing, and a clock that stands still means fast', () => {
+  assert.equal(nextHighWater(500_000, 65_535, 1_000), 500_000);
+  assert.ok(nextHighWater(500_000, 65_536, 0) > 500_000);
+});
