@@ -253,6 +253,21 @@ export const settingTable = {
     },
     'mailto: UNDERPASS_OPERATOR_EMAIL',
   ),
+  operatorName: setting(
+    'UNDERPASS_OPERATOR_NAME',
+    { group: 'Sign-up', about: 'The company that runs this service, for the legal pages and the footer.', parse: parseText(120) },
+    'Underpass',
+  ),
+  operatorAddress: optional('UNDERPASS_OPERATOR_ADDRESS', {
+    group: 'Sign-up',
+    about: 'Its registered address, for the legal pages.',
+    parse: parseText(300),
+  }),
+  operatorCompanyNumber: optional('UNDERPASS_OPERATOR_COMPANY_NUMBER', {
+    group: 'Sign-up',
+    about: 'Its company number, for the legal pages.',
+    parse: parseText(40),
+  }),
   turnstileSiteKey: optional(
     'UNDERPASS_TURNSTILE_SITE_KEY',
     {
@@ -306,7 +321,7 @@ export const settingTable = {
     'UNDERPASS_DATA_PLANE_HOST',
     {
       group: 'Region and edge',
-      about: 'Host that clients of that first region dial, and that CNAME records point at.',
+      about: 'Host that clients of this region dial, and that CNAME records point at.',
       parse: parseHostName,
     },
     'local.localhost',
@@ -472,7 +487,14 @@ export function readSettings(env: Environment, readFile: ReadFile): SettingsResu
 }
 
 /** A misspelt setting must not pass in silence; not an error, because Kubernetes adds names of its own. */
-const clientNames = new Set(['UNDERPASS_TOKEN', 'UNDERPASS_CONFIG', 'UNDERPASS_SERVER']);
+const clientNames = new Set([
+  'UNDERPASS_TOKEN',
+  'UNDERPASS_API_TOKEN',
+  'UNDERPASS_CONFIG',
+  'UNDERPASS_DEBUG',
+  'UNDERPASS_PROJECT',
+  'UNDERPASS_SERVER',
+]);
 
 function unknownNames(env: Environment): string[] {
   const known = new Set<string>();
@@ -560,7 +582,7 @@ const productionRules: readonly Requirement[] = [
   },
   {
     problem: 'UNDERPASS_DATA_PLANE_HOST must be a public name in production',
-    broken: (s) => s.role === 'all' && underLocalhost(s.dataPlaneHost),
+    broken: (s) => s.role !== 'control' && underLocalhost(s.dataPlaneHost),
   },
   {
     problem: 'UNDERPASS_WILDCARD_DOMAIN must be a public name in production',

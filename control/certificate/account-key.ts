@@ -1,10 +1,17 @@
 // The ACME account's key: made once for each directory, sealed in the store, shared by all control processes.
 
 import type { KeyRing } from '../secret/key-ring.ts';
-import type { Store } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
 import { createAccountKeyPem } from './acme/jws.ts';
 
-const settingName = (directory: string): string => `acme-account:${directory}`;
+const prefix = 'acme-account:';
+const settingName = (directory: string): string => `${prefix}${directory}`;
+
+/** Every account's sealed key, with the name that it is sealed for. */
+export async function accountSettings(db: Queries): Promise<readonly { readonly name: string; readonly sealed: string }[]> {
+  const rows = await db.selectFrom('settings').selectAll().where('name', 'like', `${prefix}%`).execute();
+  return rows.map(({ name, value }) => ({ name, sealed: JSON.parse(value) as string }));
+}
 
 export async function keepAccountKey(store: Store, keyRing: KeyRing, directory: string): Promise<string> {
   const name = settingName(directory);

@@ -6,6 +6,7 @@ import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import { servingNames } from '../feed/core/liveness.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
+import type { WithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
 import type { Authority, IssuedCertificate } from './authority.ts';
 import {
@@ -35,8 +36,7 @@ export interface UpkeepDeps {
   readonly givenCertificates: () => readonly FeedCertificate[];
   /** Whether the name's addresses are those of the region's host. Not asked for wildcards. */
   readonly pointsHere: (name: string, region: string) => Promise<boolean>;
-  /** Runs the work under a lock that all control processes share; answers false when another holds it. */
-  readonly withLease: (name: string, work: () => Promise<void>) => Promise<boolean>;
+  readonly withLease: WithLease;
   readonly onIssued: () => void;
 }
 

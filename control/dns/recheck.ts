@@ -2,6 +2,7 @@
 // the caller's `onLost`, inside the transaction that takes the domain away.
 
 import type { Logger } from 'pino';
+import type { WithLease } from '../store/lease.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { decideOwnership, type OwnershipDecision, recheckEveryMs } from './core/ownership.ts';
 import type { DnsPort } from './port.ts';
@@ -17,8 +18,7 @@ export interface RecheckDeps {
   readonly dns: Pick<DnsPort, 'checkChallenge'>;
   readonly clock: () => number;
   readonly log: Logger;
-  /** Runs the work under a lock that all control processes share; does nothing while another holds it. */
-  readonly withLease: (name: string, work: () => Promise<void>) => Promise<void>;
+  readonly withLease: WithLease;
   /** In the same transaction: routes taken down, mails queued, the audit row written. Answers what to do after it. */
   readonly onLost: (trx: Queries, domain: VerifiedDomain) => Promise<() => void>;
 }

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Bus } from '../bus/bus.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
+import { noteEdges } from './edge-notes.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import { createHistory } from './history.ts';
 import { createMinuteTally } from './minute-tally.ts';
@@ -179,6 +180,8 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
 
   const flush = async (ending: boolean): Promise<void> => {
     await history.write(tally.take(clock(), ending));
+    const known = edges();
+    if (known.length > 0) await noteEdges(store.db, known, clock());
     if (!ending) await history.prune(clock());
   };
 

@@ -1,0 +1,98 @@
+// The certificates of control: given files, and what an authority makes — ACME where it is set, else one of this machine.
+
+import { readFile } from 'node:fs/promises';
+import { keepAccountKey } from '@underpass/control/certificate/account-key.ts';
+import { createAcmeAuthority } from '@underpass/control/certificate/acme/authority.ts';
+import type { Authority } from '@underpass/control/certificate/authority.ts';
+import { dropChallenge, saveChallenge } from '@underpass/control/certificate/certificate-rows.ts';
+import { createGivenFiles, type GivenFiles } from '@underpass/control/certificate/given-files.ts';
+import { type LocalCa, openLocalCa } from '@underpass/control/certificate/local-ca.ts';
+import { pointsHere } from '@underpass/control/certificate/points-here.ts';
+import { createDnsUpdater, type DnsUpdater } from '@underpass/control/certificate/rfc2136/updater.ts';
+import { createUpkeep, type Upkeep } from '@underpass/control/certificate/upkeep.ts';
+import type { DnsPort } from '@underpass/control/dns/port.ts';
+import type { FeedHub } from '@underpass/control/feed/hub.ts';
+import { createWithLease } from '@underpass/control/store/lease.ts';
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import { ServerError } from './error.ts';
+import type { Settings } from './settings.ts';
+import type { State } from './state.ts';
+
+/** What there is before the feed: the feed itself carries the given files. */
+export interface CertificateSources {
+  readonly localCa: LocalCa | undefined;
+  readonly given: GivenFiles | undefined;
+  readonly certificates: () => readonly FeedCertificate[];
+}
+
+export async function openCertificateSources(settings: Settings, state: State): Promise<CertificateSources> {
+  const { clock, log } = state;
+  const localCa =
+    settings.acmeDirectory === undefined && !settings.production ? await openLocalCa(settings.home, clock) : undefined;
+  const given = settings.certificates === undefined ? undefined : createGivenFiles(settings.certificates, clock, log);
+  await given?.read().catch((error: unknown) => {
+    throw new ServerError('file-unusable', `${settings.certificates} (UNDERPASS_CERTIFICATES)`, { cause: error });
+  });
+  return { localCa, given, certificates: () => given?.certificates() ?? [] };
+}
+
+function openDnsUpdater(settings: Settings, clock: () => number): DnsUpdater | undefined {
+  const { rfc2136Server: server, rfc2136Zone: zone, rfc2136KeyName: name, rfc2136Key: secret } = settings;
+  if (server === undefined || zone === undefined || name === undefined || secret === undefined) return undefined;
+  return createDnsUpdater({ server, zone, key: { name, secret }, clock });
+}
+
+async function readCaFile(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new ServerError('file-unusable', `${path} (UNDERPASS_ACME_CA_FILE)`, { cause: error });
+  });
+}
+
+async function openAcme(settings: Settings, directory: string, state: State, hub: FeedHub): Promise<Authority> {
+  const { store, keyRing, clock } = state;
+  const ca = await readCaFile(settings.acmeCaFile);
+  const dns = openDnsUpdater(settings, clock);
+  return createAcmeAuthority({
+    directory,
+    clock,
+    accountKey: () => keepAccountKey(store, keyRing, directory),
+    showAtEdges: async (region, challenge) => {
+      await saveChallenge(store, keyRing, region, challenge, clock());
+      hub.challengesChanged();
+      await hub.delivered(region);
+      return async () => {
+        await dropChallenge(store, challenge.id);
+        hub.challengesChanged();
+      };
+    },
+    ...(ca === undefined ? {} : { ca }),
+    ...(dns === undefined ? {} : { dns }),
+    ...(settings.acmeEmail === undefined ? {} : { email: settings.acmeEmail }),
+  });
+}
+
+/** Undefined where only given files are used. */
+export async function openUpkeep(
+  settings: Settings,
+  state: State,
+  sources: CertificateSources,
+  hub: FeedHub,
+  dns: DnsPort,
+): Promise<Upkeep | undefined> {
+  const { store, keyRing, clock, log } = state;
+  const directory = settings.acmeDirectory;
+  const authority = directory === undefined ? sources.localCa : await openAcme(settings, directory, state, hub);
+  if (authority === undefined) return undefined;
+  return createUpkeep({
+    store,
+    keyRing,
+    clock,
+    log,
+    authority,
+    givenCertificates: sources.certificates,
+    pointsHere: (name, region) => pointsHere(store.db, dns, name, region),
+    withLease: createWithLease(store, clock),
+    onIssued: () => hub.certificatesChanged(),
+  });
+}

@@ -1,0 +1,91 @@
+// What every command of underpass-server shares: settings, output as text or JSON, and the operator's functions.
+
+import { Refusal } from '@underpass/control/api/refusal.ts';
+import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
+import { openControlCore } from './control-part.ts';
+import { ServerError } from './error.ts';
+import type { Io } from './io.ts';
+import { createLog } from './log.ts';
+import { readSettings, type Settings } from './settings.ts';
+import { openState, type State } from './state.ts';
+
+export interface Shell {
+  readonly io: Io;
+  exitCode: number;
+}
+
+export function requireSettings({ env, readFile, stderr }: Io): Settings {
+  const result = readSettings(env, readFile);
+  if (!result.ok) throw new ServerError('settings-refused', result.problems.map((problem) => `\n  ${problem}`).join(''));
+  for (const warning of result.warnings) stderr.write(`warning: ${warning}\n`);
+  return result.settings;
+}
+
+export interface OutputOptions {
+  readonly json?: boolean;
+}
+
+/** One row a line in columns, or the whole as JSON. */
+export function printRows({ io }: Shell, rows: readonly object[], { json = false }: OutputOptions): void {
+  if (json) io.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+  else io.stdout.write(renderTable(rows.map((row) => row as Readonly<Record<string, unknown>>)));
+}
+
+export function printValue({ io }: Shell, value: object, text: string, { json = false }: OutputOptions): void {
+  io.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${text}\n`);
+}
+
+function showCell(value: unknown): string {
+  if (value === undefined || value === null || value === '') return '-';
+  if (typeof value === 'object') return JSON.stringify(value);
+  // A name chosen by somebody else must not speak to the terminal.
+  return String(value).replace(/\p{Cc}/gu, '?');
+}
+
+function renderTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
+  const [first] = rows;
+  if (first === undefined) return 'none\n';
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = [columns, ...rows.map((row) => columns.map((column) => showCell(row[column])))];
+  const widths = columns.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** With the database open, and control behind it but no port: commands see and do what the operator's pages do. */
+export async function withState<T>({ io }: Shell, work: (state: State, settings: Settings) => Promise<T>): Promise<T> {
+  const settings = requireSettings(io);
+  if (settings.role === 'edge') throw new ServerError('refused', 'an edge has no database; run this where control runs');
+  const state = await openState(settings, createLog(settings.log === 'info' ? 'warn' : settings.log));
+  try {
+    return await work(state, settings);
+  } finally {
+    await state.close();
+  }
+}
+
+/** What the API would answer becomes an error of the command line. */
+function translate(error: unknown): unknown {
+  if (!(error instanceof Refusal)) return error;
+  return new ServerError(error.code === 'missing' ? 'not-found' : 'refused', error.message);
+}
+
+export function withDesk<T>(shell: Shell, work: (desk: OperatorDesk, settings: Settings) => Promise<T>): Promise<T> {
+  return withState(shell, async (state, settings) => {
+    const core = await openControlCore(settings, state);
+    try {
+      return await work(core.control.operator, settings);
+    } catch (error) {
+      throw translate(error);
+    } finally {
+      await core.close();
+    }
+  });
+}

@@ -1,0 +1,138 @@
+// Commands about what the server keeps: backup, restore, migration, keys, certificates, the feed's last known state.
+
+import { readFile } from 'node:fs/promises';
+import { accountSettings } from '@underpass/control/certificate/account-key.ts';
+import { readEdgeNotes } from '@underpass/control/feed/edge-notes.ts';
+import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
+import { dumpStore, restoreStore } from '@underpass/control/store/dump.ts';
+import type { Command } from 'commander';
+import { type OutputOptions, printRows, type Shell, withState } from '../command-line.ts';
+import { ServerError } from '../error.ts';
+import { createKeyText, keyFile, writeWhole } from '../home.ts';
+import type { Settings } from '../settings.ts';
+import type { State } from '../state.ts';
+
+export function addKeepingCommands(program: Command, shell: Shell): void {
+  addBackup(program, shell);
+  addKeys(program, shell);
+  program
+    .command('migrate')
+    .description('bring the database to the shape of this release; start does it as well')
+    .action(() => withState(shell, async ({ store }) => shell.io.stdout.write(`the ${store.kind} database is up to date\n`)));
+  program
+    .command('certificates')
+    .description('certificates that were made')
+    .command('list')
+    .description('list them, those that end first at the top')
+    .option('--json', 'print JSON')
+    .action((options: OutputOptions) =>
+      withState(shell, async (state) => printRows(shell, await listCertificates(state), options)),
+    );
+  program
+    .command('feed')
+    .description('the connection between control and edges')
+    .command('status')
+    .description('show the edges, as they were at most a minute ago')
+    .option('--json', 'print JSON')
+    .action((options: OutputOptions) => showEdges(shell, options));
+  program.commands
+    .find((command) => command.name() === 'regions')
+    ?.command('edges')
+    .description('show the edges of all regions, as they were at most a minute ago')
+    .option('--json', 'print JSON')
+    .action((options: OutputOptions) => showEdges(shell, options));
+}
+
+const showEdges = (shell: Shell, options: OutputOptions): Promise<void> =>
+  withState(shell, async ({ store }) => printRows(shell, await readEdgeNotes(store.db), options));
+
+function addBackup(program: Command, shell: Shell): void {
+  program
+    .command('backup')
+    .description('write a consistent copy of the database to a new file; keep the key file beside it')
+    .argument('<file>')
+    .action((file: string) =>
+      withState(shell, async ({ store }, settings) => {
+        await usingFile(file, () => dumpStore(store, file));
+        shell.io.stdout.write(`wrote ${file}; keep ${keyFile(settings.home)} with it: without the key its secrets stay sealed\n`);
+      }),
+    );
+  program
+    .command('restore')
+    .description('read a backup into an empty database; stop the server first')
+    .argument('<file>')
+    .action((file: string) =>
+      withState(shell, async ({ store }) => {
+        await usingFile(file, () => restoreStore(store, file));
+        shell.io.stdout.write(`restored ${file}\n`);
+      }),
+    );
+}
+
+async function usingFile(file: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ServerError('file-unusable', `${file}: ${why}`, { cause: error });
+  }
+}
+
+async function listCertificates({ store }: State): Promise<object[]> {
+  const rows = await store.db
+    .selectFrom('certificates')
+    .select(['name', 'issuer', 'starts_at', 'expires_at'])
+    .orderBy('expires_at')
+    .execute();
+  return rows.map((row) => ({
+    name: row.name,
+    issuer: row.issuer,
+    from: new Date(row.starts_at).toISOString(),
+    until: new Date(row.expires_at).toISOString(),
+  }));
+}
+
+function addKeys(program: Command, shell: Shell): void {
+  const group = program.command('keys').description('the keys that seal tokens and private keys in the database');
+  group
+    .command('rotate')
+    .description('add a new key; the server seals everything with it at its next start')
+    .action(() => withState(shell, (_, settings) => rotateKey(shell, settings)));
+  group
+    .command('prune')
+    .description('remove the older keys, once nothing is sealed with them')
+    .action(() => withState(shell, (state, settings) => pruneKeys(shell, state, settings)));
+}
+
+function requireKeyFile({ masterKey, home }: Settings): string {
+  if (masterKey === undefined) return keyFile(home);
+  throw new ServerError(
+    'refused',
+    'the keys come from UNDERPASS_MASTER_KEY. Put a new one after the old, separated by a comma, and restart every process; then put it first and restart again; then take the old one out',
+  );
+}
+
+async function rotateKey({ io }: Shell, settings: Settings): Promise<void> {
+  const path = requireKeyFile(settings);
+  const kept = await readFile(path, 'utf8');
+  await writeWhole(path, `${createKeyText()}\n${kept}`);
+  io.stdout.write('a new key is in place; restart the server, then run underpass-server keys prune\n');
+}
+
+async function countStale({ store }: State, ring: KeyRing): Promise<number> {
+  const tokens = await store.db.selectFrom('tunnel_tokens').select('token_sealed as sealed').execute();
+  const certificates = await store.db.selectFrom('certificates').select('key_sealed as sealed').execute();
+  const challenges = await store.db.selectFrom('challenges').select('payload_sealed as sealed').execute();
+  const accounts = await accountSettings(store.db);
+  return [...tokens, ...certificates, ...challenges, ...accounts].filter(({ sealed }) => ring.isStale(sealed)).length;
+}
+
+async function pruneKeys({ io }: Shell, state: State, settings: Settings): Promise<void> {
+  const path = requireKeyFile(settings);
+  const [newest = ''] = (await readFile(path, 'utf8')).trim().split(/\s+/);
+  const stale = await countStale(state, createKeyRing([Buffer.from(newest, 'base64')]));
+  if (stale > 0)
+    throw new ServerError('refused', `${stale} secrets are still sealed with an older key; restart the server and try again`);
+  await writeWhole(path, `${newest}\n`);
+  io.stdout.write('only the newest key is left\n');
+}

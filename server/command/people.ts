@@ -1,0 +1,99 @@
+// Commands about people: registrations, subscriptions, users, sign-in links.
+
+import type { Command } from 'commander';
+import { type OutputOptions, printRows, printValue, type Shell, withDesk } from '../command-line.ts';
+import { ServerError } from '../error.ts';
+
+export function addPeopleCommands(program: Command, shell: Shell): void {
+  addRegistrations(program, shell);
+  addSubscriptions(program, shell);
+  addUsers(program, shell);
+  program
+    .command('login-link')
+    .description('make a one-time sign-in link for a user, the operator by default')
+    .argument('[email]', 'whose link')
+    .option('--json', 'print JSON')
+    .action(async (email: string | undefined, options: OutputOptions) => {
+      await withDesk(shell, async (desk, settings) => {
+        const url = await desk.createLoginLink(email ?? settings.operatorEmail);
+        printValue(shell, { url }, url, options);
+      });
+    });
+}
+
+function addRegistrations(program: Command, shell: Shell): void {
+  const group = program.command('registrations').description('people who registered and wait');
+  group
+    .command('list')
+    .description('list registrations, newest first')
+    .option('--state <state>', 'waiting, approved or rejected')
+    .option('--json', 'print JSON')
+    .action((options: OutputOptions & { state?: string }) =>
+      withDesk(shell, async (desk) => printRows(shell, await desk.listRegistrations(options.state), options)),
+    );
+  for (const [name, about] of [
+    ['approve', 'approve a registration'],
+    ['reject', 'reject a registration'],
+  ] as const) {
+    group
+      .command(name)
+      .description(`${about}; a mail tells the person`)
+      .argument('<id or email>')
+      .option('--json', 'print JSON')
+      .action((key: string, options: OutputOptions) =>
+        withDesk(shell, async (desk) => {
+          const id = findOne(await desk.listRegistrations(), key, 'registration');
+          const decided = await desk[name](id);
+          printValue(shell, decided, `${decided.email}: ${decided.state}`, options);
+        }),
+      );
+  }
+}
+
+/** By id, or by e-mail. */
+function findOne(rows: readonly { readonly id: string; readonly email: string }[], key: string, noun: string): string {
+  const found = rows.find((row) => row.id === key || row.email === key.toLowerCase());
+  if (found === undefined) throw new ServerError('not-found', `no ${noun} "${key}"`);
+  return found.id;
+}
+
+function addSubscriptions(program: Command, shell: Shell): void {
+  const group = program.command('subscriptions').description('who has a subscription to the tunnel software');
+  group
+    .command('list')
+    .description('list subscriptions')
+    .option('--json', 'print JSON')
+    .action((options: OutputOptions) =>
+      withDesk(shell, async (desk) => printRows(shell, await desk.listSubscriptions(), options)),
+    );
+  group
+    .command('import')
+    .description('read subscriptions from a CSV file, or from standard input with -')
+    .argument('<file>')
+    .option('--json', 'print JSON')
+    .action((file: string, options: OutputOptions) =>
+      withDesk(shell, async (desk) => {
+        const result = await desk.importSubscriptions(file === '-' ? await shell.io.readStdin() : readText(shell, file));
+        printValue(shell, result, JSON.stringify(result), options);
+      }),
+    );
+}
+
+function readText({ io }: Shell, path: string): string {
+  try {
+    return io.readFile(path);
+  } catch (error) {
+    throw new ServerError('file-unusable', path, { cause: error });
+  }
+}
+
+function addUsers(program: Command, shell: Shell): void {
+  program
+    .command('users')
+    .description('list users, newest first')
+    .argument('[text]', 'part of a name or e-mail')
+    .option('--json', 'print JSON')
+    .action((text: string | undefined, options: OutputOptions) =>
+      withDesk(shell, async (desk) => printRows(shell, await desk.listUsers(text), options)),
+    );
+}

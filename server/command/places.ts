@@ -1,0 +1,144 @@
+// Commands about projects, tunnels and regions: lists, limits, suspension, keys.
+
+import type { Command } from 'commander';
+import { type OutputOptions, printRows, printValue, type Shell, withDesk } from '../command-line.ts';
+import { ServerError } from '../error.ts';
+
+export function addPlaceCommands(program: Command, shell: Shell): void {
+  for (const [name, list] of [
+    ['projects', 'listProjects'],
+    ['tunnels', 'listTunnels'],
+  ] as const) {
+    program
+      .command(name)
+      .description(`list ${name}`)
+      .argument('[text]', 'part of a name')
+      .option('--json', 'print JSON')
+      .action((text: string | undefined, options: OutputOptions) =>
+        withDesk(shell, async (desk) => printRows(shell, await desk[list](text), options)),
+      );
+  }
+  addLimits(program, shell);
+  addSuspension(program, shell);
+  addRegions(program, shell);
+}
+
+function addLimits(program: Command, shell: Shell): void {
+  program
+    .command('limits')
+    .description('set limits of a project, for example: limits PROJECT tunnels=50 domains=20')
+    .argument('<project>', 'id of the project')
+    .argument('<limit=number...>')
+    .option('--json', 'print JSON')
+    .action((project: string, pairs: readonly string[], options: OutputOptions) =>
+      withDesk(shell, async (desk) => {
+        const changed = await desk.changeProject(project, { limits: Object.fromEntries(pairs.map(parsePair)) });
+        printValue(shell, changed, JSON.stringify(changed), options);
+      }),
+    );
+}
+
+function parsePair(text: string): [string, number] {
+  const match = /^([A-Za-z]+)=(\d{1,9})$/.exec(text);
+  if (match === null) throw new ServerError('usage', `"${text}" is not name=number`);
+  return [match[1] ?? '', Number(match[2])];
+}
+
+function addSuspension(program: Command, shell: Shell): void {
+  for (const [name, suspended, about] of [
+    ['suspend', true, 'stop a user, a project or a tunnel; the edges follow within a minute'],
+    ['resume', false, 'let a suspended user, project or tunnel go on'],
+  ] as const) {
+    const group = program.command(name).description(about);
+    for (const kind of ['user', 'project', 'tunnel'] as const) {
+      group
+        .command(kind)
+        .description(`${name} a ${kind}`)
+        .argument('<id>', kind === 'user' ? 'id or e-mail' : 'id')
+        .option('--json', 'print JSON')
+        .action((id: string, options: OutputOptions) => changeSuspension(shell, kind, id, suspended, options));
+    }
+  }
+}
+
+function changeSuspension(
+  shell: Shell,
+  kind: 'user' | 'project' | 'tunnel',
+  id: string,
+  suspended: boolean,
+  options: OutputOptions,
+): Promise<void> {
+  return withDesk(shell, async (desk) => {
+    const change = {
+      user: async () => desk.changeUser(await userId(desk.listUsers(id), id), { suspended }),
+      project: () => desk.changeProject(id, { suspended }),
+      tunnel: () => desk.changeTunnel(id, { suspended }),
+    }[kind];
+    printValue(shell, await change(), `${kind} ${id} is ${suspended ? 'suspended' : 'resumed'}`, options);
+  });
+}
+
+async function userId(found: Promise<readonly { readonly id: string; readonly email: string }[]>, key: string): Promise<string> {
+  return (await found).find((user) => user.email === key.toLowerCase())?.id ?? key;
+}
+
+interface NewRegionOptions extends OutputOptions {
+  readonly host: string;
+  readonly description?: string;
+  readonly wildcard?: string;
+  readonly tls: boolean;
+  readonly httpsPort?: string;
+  readonly httpPort?: string;
+}
+
+function addRegions(program: Command, shell: Shell): void {
+  const group = program.command('regions').description('regions, their keys and edges');
+  group
+    .command('list')
+    .description('list regions')
+    .option('--json', 'print JSON')
+    .action((options: OutputOptions) => withDesk(shell, async (desk) => printRows(shell, await desk.listRegions(), options)));
+  group
+    .command('add')
+    .description('make a region')
+    .argument('<name>')
+    .requiredOption('--host <name>', 'host that its clients dial')
+    .option('--description <text>', 'how people see it')
+    .option('--wildcard <domain>', 'domain under which it makes names')
+    .option('--no-tls', 'its edges do not end TLS: ingress tunnels only')
+    .option('--https-port <port>', 'public https port of its edges', '443')
+    .option('--http-port <port>', 'public http port of its edges', '80')
+    .option('--json', 'print JSON')
+    .action((name: string, options: NewRegionOptions) => addRegion(shell, name, options));
+  group
+    .command('key')
+    .description('make a new key for the edges of a region; the old one works on for a while')
+    .argument('<name>')
+    .option('--json', 'print JSON')
+    .action((name: string, options: OutputOptions) =>
+      withDesk(shell, async (desk) => {
+        const made = await desk.createRegionKey(name);
+        printValue(shell, made, made.key, options);
+      }),
+    );
+}
+
+function addRegion(shell: Shell, name: string, options: NewRegionOptions): Promise<void> {
+  return withDesk(shell, async (desk) => {
+    const region = await desk.createRegion({
+      name,
+      description: options.description ?? name,
+      dataPlaneHost: options.host,
+      tlsTermination: options.tls,
+      httpsPort: Number(options.httpsPort),
+      httpPort: Number(options.httpPort),
+      ...(options.wildcard === undefined ? {} : { wildcardIngressDomain: options.wildcard }),
+    });
+    printValue(
+      shell,
+      region,
+      `region ${region.name} is made; make a key for its edges: underpass-server regions key ${region.name}`,
+      options,
+    );
+  });
+}

@@ -1,0 +1,213 @@
+// Control in this process: state, feed, certificates, domains, and the API on its port.
+
+import { existsSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { getRequestListener } from '@hono/node-server';
+import { type Control, createControl } from '@underpass/control/control.ts';
+import type { ControlDeps, ControlSettings, SendMail } from '@underpass/control/deps.ts';
+import { createDns } from '@underpass/control/dns/dns.ts';
+import type { DnsPort } from '@underpass/control/dns/port.ts';
+import { createRecheck } from '@underpass/control/dns/recheck.ts';
+import { createResolver } from '@underpass/control/dns/resolver.ts';
+import { createFeedHub, type FeedHub } from '@underpass/control/feed/hub.ts';
+import { createMailbox } from '@underpass/control/mail/mailbox.ts';
+import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
+import { createWithLease } from '@underpass/control/store/lease.ts';
+import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
+import { openFeedDoor } from './feed-door.ts';
+import { listen } from './listen.ts';
+import type { Settings } from './settings.ts';
+import type { State } from './state.ts';
+import { version } from './version.ts';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+/** The folder if it is there: a fresh clone has no releases yet. */
+const folderOf = (setting: string | undefined, ...fallback: readonly string[]): string | undefined => {
+  const path = setting ?? join(here, ...fallback);
+  return existsSync(path) ? path : undefined;
+};
+
+function controlSettings(settings: Settings): ControlSettings {
+  const dashboard = folderOf(settings.dashboard, '..', 'dashboard', 'dist');
+  const releases = folderOf(settings.releases, '..', 'client', 'dist', 'releases');
+  const installers = folderOf(undefined, '..', 'deploy', 'install');
+  const {
+    turnstileSiteKey: siteKey,
+    turnstileSecret: secret,
+    turnstileUrl,
+    subscriptionLookupUrl,
+    subscriptionLookupToken: token,
+  } = settings;
+  return {
+    origin: settings.origin,
+    production: settings.production,
+    version,
+    operatorEmail: settings.operatorEmail,
+    securityContact: settings.securityContact ?? `mailto:${settings.operatorEmail}`,
+    trustedProxies: settings.trustedProxies,
+    operatorIdentity: {
+      name: settings.operatorName,
+      email: settings.operatorEmail,
+      ...(settings.operatorAddress === undefined ? {} : { address: settings.operatorAddress }),
+      ...(settings.operatorCompanyNumber === undefined ? {} : { companyNumber: settings.operatorCompanyNumber }),
+    },
+    ...(siteKey === undefined || secret === undefined ? {} : { turnstile: { siteKey, secret, url: turnstileUrl } }),
+    ...(subscriptionLookupUrl === undefined
+      ? {}
+      : { subscriptionLookup: { url: subscriptionLookupUrl, ...(token === undefined ? {} : { token }) } }),
+    ...(settings.subscriptionWebhookSecret === undefined
+      ? {}
+      : { subscriptionWebhookSecret: settings.subscriptionWebhookSecret }),
+    ...(dashboard === undefined ? {} : { dashboard }),
+    ...(releases === undefined ? {} : { releases }),
+    ...(installers === undefined ? {} : { installers }),
+  };
+}
+
+interface Mail extends Pick<ControlDeps, 'mailbox'> {
+  readonly sendMail: SendMail;
+  readonly closeMail: () => void;
+}
+
+async function openMail(settings: Settings, clock: () => number): Promise<Mail> {
+  if (settings.smtpUrl === undefined) {
+    const mailbox = createMailbox(join(settings.home, 'mailbox'), clock);
+    return { sendMail: mailbox.send, mailbox, closeMail: () => {} };
+  }
+  const { createSmtpMail } = await import('@underpass/control/mail/smtp.ts');
+  const smtp = createSmtpMail(settings.smtpUrl, settings.mailFrom);
+  return { sendMail: smtp.send, closeMail: () => smtp.close() };
+}
+
+/** Everything of control but its port: what the operator's commands need as well. */
+export interface ControlCore {
+  readonly control: Control;
+  readonly hub: FeedHub;
+  readonly dns: DnsPort;
+  readonly sources: CertificateSources;
+  close(): Promise<void>;
+}
+
+export async function openControlCore(settings: Settings, state: State): Promise<ControlCore> {
+  const { store, bus, keyRing, clock, log } = state;
+  const sources = await openCertificateSources(settings, state);
+  const keyOpens = (region: string, keyHash: string): Promise<boolean> => keyOpensRegion(store.db, region, keyHash, clock());
+  const hub = createFeedHub({ store, bus, keyRing, clock, log, givenCertificates: sources.certificates, keyOpens });
+  const resolver = createResolver({ servers: settings.dnsServers });
+  const dns = createDns({ resolver, ownHosts: () => ownHosts(store.db, settings.origin) });
+  const { sendMail, mailbox, closeMail } = await openMail(settings, clock);
+  const control = createControl({
+    ...{ store, bus, keyRing, clock, log, dns, sendMail },
+    settings: controlSettings(settings),
+    feed: hub,
+    certificates: { clientPin: () => sources.localCa?.fingerprint },
+    ...(mailbox === undefined ? {} : { mailbox }),
+  });
+  return {
+    control,
+    hub,
+    dns,
+    sources,
+    close: async () => {
+      await control.close();
+      await hub.close();
+      resolver.close();
+      sources.given?.close();
+      closeMail();
+    },
+  };
+}
+
+export interface RunningControl {
+  readonly core: ControlCore;
+  readonly port: number;
+  /** No new requests; answers 503 to who asks whether it is ready. */
+  beginStop(): void;
+  close(): Promise<void>;
+}
+
+/** A pass over what is due; a domain is looked at daily whatever this is. */
+const recheckEveryMs = 5 * 60_000;
+/** Requests under way at a stop have so long. */
+const requestGraceMs = 5_000;
+
+function openHttp(state: State, { control, hub, sources }: ControlCore): Server {
+  const answer = getRequestListener((request, { incoming }) => {
+    if (sources.localCa !== undefined && new URL(request.url).pathname === '/ca.pem')
+      return answerCa(sources.localCa.certificatePem);
+    return control.fetch(request, { remoteAddress: incoming.socket.remoteAddress ?? '' });
+  });
+  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000 }, answer);
+  openFeedDoor(server, {
+    keyOpens: (region, keyHash) => keyOpensRegion(state.store.db, region, keyHash, state.clock()),
+    accept: hub.accept,
+    log: state.log,
+  });
+  server.on('dropRequest', (_, socket) => socket.destroy());
+  return server;
+}
+
+const answerCa = (pem: string): Response => new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
+
+async function closeHttp(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), requestGraceMs);
+  await closed;
+  clearTimeout(timer);
+}
+
+/** `prepare` runs when the database is open and nobody is served yet. */
+export async function startControl(
+  settings: Settings,
+  state: State,
+  prepare: (core: ControlCore) => Promise<void>,
+): Promise<RunningControl> {
+  const core = await openControlCore(settings, state);
+  const server = openHttp(state, core);
+  const port = await listen(server, settings.listen, settings.port, 'UNDERPASS_PORT');
+  await prepare(core);
+  await core.hub.start();
+  const stopUpkeep = await startUpkeep(settings, state, core);
+  const stopRecheck = startRecheck(state, core);
+  core.control.start();
+  return {
+    core,
+    port,
+    beginStop: () => core.control.beginStop(),
+    close: async () => {
+      stopRecheck();
+      await stopUpkeep();
+      const closed = closeHttp(server);
+      await core.close();
+      await closed;
+    },
+  };
+}
+
+async function startUpkeep(settings: Settings, state: State, { hub, dns, sources }: ControlCore): Promise<() => Promise<void>> {
+  const upkeep = await openUpkeep(settings, state, sources, hub, dns);
+  sources.given?.watch(() => hub.certificatesChanged());
+  if (upkeep === undefined) return async () => {};
+  const unsubscribe = state.bus.subscribe('feed.tunnels', () => upkeep.nudge());
+  upkeep.start();
+  // The local authority answers at once, and the first tunnel needs its certificate; ACME takes its time.
+  const first = upkeep.run();
+  if (sources.localCa !== undefined) await first;
+  return async () => {
+    unsubscribe();
+    await upkeep.close();
+  };
+}
+
+function startRecheck(state: State, { control, dns }: ControlCore): () => void {
+  const { store, clock, log } = state;
+  const withLease = createWithLease(store, clock);
+  const recheck = createRecheck({ store, dns, clock, log, withLease, onLost: control.onDomainLost });
+  const run = (): void => void recheck.run().catch((error: unknown) => log.error({ err: error }, 'dns: the re-check failed'));
+  const timer = setInterval(run, recheckEveryMs);
+  return () => clearInterval(timer);
+}

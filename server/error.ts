@@ -1,0 +1,80 @@
+// Every way in which the server's command line can fail: code, exit code, title and fix. Match on the code.
+
+export const exitCodes = { ok: 0, unexpected: 1, usage: 2, settings: 3, local: 4, notFound: 5, refused: 6, forced: 130 } as const;
+
+interface ErrorRow {
+  readonly exit: keyof typeof exitCodes;
+  readonly title: string;
+  readonly fix: string;
+}
+
+const errors = {
+  unexpected: {
+    exit: 'unexpected',
+    title: 'Something went wrong inside the server',
+    fix: 'Report what is printed; UNDERPASS_LOG=debug prints more.',
+  },
+  usage: { exit: 'usage', title: 'The command line is wrong', fix: 'See --help of the command.' },
+  'settings-refused': {
+    exit: 'settings',
+    title: 'The settings are wrong',
+    fix: 'Correct the settings named; underpass-server config shows them all.',
+  },
+  'port-in-use': {
+    exit: 'local',
+    title: 'A port is taken',
+    fix: 'Stop what uses it, or choose another port with the setting named.',
+  },
+  'port-refused': {
+    exit: 'local',
+    title: 'A port may not be opened',
+    fix: 'Ports under 1024 need a privilege; choose another with the setting named.',
+  },
+  'home-unusable': {
+    exit: 'local',
+    title: 'The home folder cannot be used',
+    fix: 'Give this user the folder, or choose another with UNDERPASS_HOME.',
+  },
+  'database-unreachable': {
+    exit: 'local',
+    title: 'The database cannot be reached',
+    fix: 'Check DATABASE_URL and that the server runs.',
+  },
+  'not-migrated': {
+    exit: 'local',
+    title: 'The database cannot be brought up to date',
+    fix: 'Restore the last backup, or use the release that wrote it.',
+  },
+  'file-unusable': {
+    exit: 'local',
+    title: 'A file cannot be read or written',
+    fix: 'Check the path and that this user may use it.',
+  },
+  'not-found': { exit: 'notFound', title: 'There is no such thing', fix: 'List what exists with the list command.' },
+  refused: { exit: 'refused', title: 'That cannot be done', fix: 'Correct what the message names.' },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errors;
+
+export class ServerError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, detail: string, options?: ErrorOptions) {
+    super(detail, options);
+    this.name = 'ServerError';
+    this.code = code;
+  }
+}
+
+export const exitCodeOf = (error: unknown): number => exitCodes[errors[codeOf(error)].exit];
+
+const codeOf = (error: unknown): ErrorCode => (error instanceof ServerError ? error.code : 'unexpected');
+
+/** `title: detail`, then the fix. Faults of the program itself show where they happened. */
+export function renderError(error: unknown): string {
+  const code = codeOf(error);
+  const { title, fix } = errors[code];
+  const detail = error instanceof Error ? error.message : String(error);
+  const where = code === 'unexpected' && error instanceof Error ? `\n${error.stack ?? ''}` : '';
+  return `error ${code}: ${title}: ${detail}\n${fix}${where}\n`;
+}

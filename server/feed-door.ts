@@ -1,0 +1,60 @@
+// Where edges of other machines come in: an HTTP Upgrade on the control port, opened by the region's key.
+
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+
+export const feedPath = '/feed';
+export const feedProtocol = 'underpass-feed';
+export const regionHeader = 'underpass-region';
+
+/** Longer than any key of ours. */
+const maxKeyLength = 256;
+
+export interface FeedDoorDeps {
+  readonly keyOpens: (region: string, keyHash: string) => Promise<boolean>;
+  readonly accept: (duplex: Duplex, options: { readonly region: string; readonly keyHash: string }) => void;
+  readonly log: Logger;
+}
+
+interface Asked {
+  readonly region: string;
+  readonly keyHash: string;
+}
+
+/** Undefined for a request that is no edge's. */
+function parseUpgrade(request: IncomingMessage): Asked | undefined {
+  const { authorization = '', upgrade = '' } = request.headers;
+  const region = request.headers[regionHeader];
+  const key = /^Bearer ([\x21-\x7e]+)$/.exec(authorization)?.[1];
+  const fits = request.method === 'GET' && request.url === feedPath && upgrade.toLowerCase() === feedProtocol;
+  if (!fits || key === undefined || key.length > maxKeyLength || typeof region !== 'string') return undefined;
+  return { region, keyHash: createHash('sha256').update(key).digest('hex') };
+}
+
+const refuse = (socket: Duplex, status: string): void => {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+};
+
+export function openFeedDoor(server: Server, { keyOpens, accept, log }: FeedDoorDeps): void {
+  const receive = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const asked = parseUpgrade(request);
+    if (asked === undefined) return refuse(socket, '400 Bad Request');
+    if (!(await keyOpens(asked.region, asked.keyHash))) {
+      log.warn({ region: asked.region, address: request.socket.remoteAddress }, 'feed: a key was refused');
+      return refuse(socket, '401 Unauthorized');
+    }
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${feedProtocol}\r\n\r\n`);
+    if (head.length > 0) socket.unshift(head);
+    accept(socket, asked);
+  };
+
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy());
+    receive(request, socket, head).catch((error) => {
+      log.error({ err: error }, 'feed: an edge could not be let in');
+      socket.destroy();
+    });
+  });
+}

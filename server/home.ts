@@ -1,0 +1,71 @@
+// The folder that holds what this process keeps: made with its owner's rights alone; keys and names in small files.
+
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { ServerError } from './error.ts';
+
+export async function openHome(path: string): Promise<string> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await writeWhole(join(path, '.writable'), '');
+  } catch (error) {
+    throw new ServerError('home-unusable', `${path} (${(error as NodeJS.ErrnoException).code})`, { cause: error });
+  }
+  return path;
+}
+
+/** Whole or not at all: a crash in the middle leaves the old file. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new ServerError('file-unusable', path, { cause: error });
+  }
+}
+
+/** Reads the file, or makes it with this text. */
+async function keep(path: string, make: () => string): Promise<string> {
+  const kept = await readIfThere(path);
+  if (kept !== undefined) return kept.trim();
+  const made = make();
+  await writeWhole(path, `${made}\n`);
+  return made;
+}
+
+/** Unique in its region and stable over restarts. */
+export function keepEdgeId(home: string): Promise<string> {
+  const machine =
+    hostname()
+      .toLowerCase()
+      .replace(/[^a-z0-9-]/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 40) || 'edge';
+  return keep(join(home, 'edge-id'), () => `${machine}-${randomBytes(3).toString('hex')}`);
+}
+
+/** One key a line, newest first, base64 of 32 bytes. */
+export const keyFile = (home: string): string => join(home, 'keys');
+
+export const createKeyText = (): string => randomBytes(32).toString('base64');
+
+const keysIn = (text: string): readonly Buffer[] =>
+  text
+    .split(/[\s,]+/)
+    .filter((line) => line !== '')
+    .map((line) => Buffer.from(line, 'base64'));
+
+/** The keys that seal what is kept: those of the setting, or those of the home folder, made at the first start. */
+export async function openKeys(home: string, masterKey: string | undefined): Promise<readonly Buffer[]> {
+  const keys = keysIn(masterKey ?? (await keep(keyFile(home), createKeyText)));
+  if (keys.length === 0 || keys.some((key) => key.length !== 32))
+    throw new ServerError('file-unusable', `${keyFile(home)} must hold keys of 32 bytes in base64`);
+  return keys;
+}

@@ -1,0 +1,143 @@
+// The server in one of its roles: everything, control alone, or the edge of one region.
+
+import { duplexPair } from 'node:stream';
+import type { Edge } from '@underpass/edge/edge.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import type { Logger } from 'pino';
+import { type ControlCore, type RunningControl, startControl } from './control-part.ts';
+import { openEdge } from './edge-part.ts';
+import { dialFeed } from './feed-dial.ts';
+import { type FirstTunnel, makeFirstTunnel } from './first-run.ts';
+import type { Settings } from './settings.ts';
+import { openState, type State } from './state.ts';
+import { version } from './version.ts';
+import { renderSummary, renderWelcome } from './welcome.ts';
+
+export interface Running {
+  readonly ports: { readonly control?: number; readonly https?: number; readonly http?: number };
+  /** What to print: the welcome of a first start, or one line. */
+  readonly text: string;
+  /** Lets what is open finish, for a while. */
+  close(): Promise<void>;
+}
+
+/** Visitors' requests under way at a stop have so long. */
+const drainMs = 10_000;
+
+export function startServer(settings: Settings, log: Logger): Promise<Running> {
+  return settings.role === 'edge' ? startEdge(settings, log) : startWithControl(settings, log);
+}
+
+async function startEdge(settings: Settings, log: Logger): Promise<Running> {
+  const { controlUrl = '', edgeKey: key = '', region } = settings;
+  const edge = await openEdge(settings, () => dialFeed({ controlUrl, region, key }), log);
+  return {
+    ports: edge.ports,
+    text: renderSummary({
+      role: 'edge',
+      version,
+      region,
+      ports: Object.values(edge.ports),
+      origin: undefined,
+      database: undefined,
+    }),
+    close: () => closeEdge(edge),
+  };
+}
+
+async function closeEdge(edge: Edge): Promise<void> {
+  await edge.drain(drainMs);
+  await edge.close();
+}
+
+/** The edge of this process, fed in memory. */
+const openLocalEdge = (settings: Settings, { hub }: ControlCore, log: Logger): Promise<Edge> =>
+  openEdge(
+    settings,
+    async () => {
+      const [ours, theirs] = duplexPair();
+      hub.accept(theirs, { region: settings.region });
+      return ours;
+    },
+    log,
+  );
+
+interface First {
+  readonly signInUrl: string;
+  readonly tunnel: FirstTunnel | undefined;
+}
+
+/** Before anybody is served: the region of this process, and on the first start its operator and a tunnel. */
+async function prepare(settings: Settings, state: State, { control }: ControlCore): Promise<First | undefined> {
+  const { region: name, regionDescription: description, dataPlaneHost, wildcardDomain: wildcardIngressDomain } = settings;
+  const ports = { httpsPort: settings.publicHttpsPort, httpPort: settings.edgeHttpPort || 80 };
+  const region = { name, description, dataPlaneHost, wildcardIngressDomain, tlsTermination: true, ...ports };
+  if (settings.role === 'all') await control.operator.ensureRegion(region);
+  if (!(await control.operator.ensureOperator())) return undefined;
+  const signInUrl = await control.operator.createLoginLink(settings.operatorEmail);
+  const laptop = settings.role === 'all' && !settings.production;
+  return { signInUrl, tunnel: laptop ? await makeFirstTunnel(state, settings) : undefined };
+}
+
+async function startWithControl(settings: Settings, log: Logger): Promise<Running> {
+  const state = await openState(settings, log);
+  const opened: (() => Promise<void>)[] = [() => state.close()];
+  const closeAll = async (): Promise<void> => {
+    for (const close of opened.splice(0).reverse()) await close();
+  };
+  try {
+    let first: First | undefined;
+    const control = await startControl(settings, state, async (core) => {
+      first = await prepare(settings, state, core);
+    });
+    opened.push(() => control.close());
+    const edge = settings.role === 'all' ? await openLocalEdge(settings, control.core, log) : undefined;
+    if (edge !== undefined) opened.push(() => closeEdge(edge));
+    return {
+      ports: { control: control.port, ...edge?.ports },
+      text: renderStart(settings, state, control, edge, first),
+      close: async () => {
+        control.beginStop();
+        await closeAll();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+const publicUrl = (host: string, port: number): string => `https://${host}${port === 443 ? '' : `:${port}`}`;
+
+function renderStart(
+  settings: Settings,
+  state: State,
+  { core, port }: RunningControl,
+  edge: Edge | undefined,
+  first: First | undefined,
+): string {
+  const { origin, role, region, publicHttpsPort, dataPlaneHost } = settings;
+  const { localCa } = core.sources;
+  if (first?.tunnel !== undefined && localCa !== undefined) {
+    const { host, tokenPath } = first.tunnel;
+    const url = `${publicUrl(dataPlaneHost, publicHttpsPort)}#ca=${localCa.fingerprint}`;
+    const tunnel = { url, tokenPath, publicUrl: publicUrl(host, publicHttpsPort) };
+    return renderWelcome({
+      origin,
+      signInUrl: first.signInUrl,
+      loginLinkMinutes: durations.loginLinkMinutes,
+      caPath: localCa.certificatePath,
+      tunnel,
+    });
+  }
+  const ports = [port, ...(edge === undefined ? [] : [edge.ports.https, edge.ports.http])];
+  const summary = renderSummary({
+    role,
+    version,
+    origin,
+    region: edge === undefined ? undefined : region,
+    ports,
+    database: state.store.kind,
+  });
+  return first === undefined ? summary : `${summary}first operator ${settings.operatorEmail}: sign in at ${first.signInUrl}\n`;
+}

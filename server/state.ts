@@ -1,0 +1,59 @@
+// What control keeps and shares: database, bus, keys. Opened for the server and for the operator's commands alike.
+
+import { join } from 'node:path';
+import type { Bus } from '@underpass/control/bus/bus.ts';
+import { createMemoryBus } from '@underpass/control/bus/memory.ts';
+import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
+import type { Store } from '@underpass/control/store/store.ts';
+import type { Logger } from 'pino';
+import { ServerError } from './error.ts';
+import { openHome, openKeys } from './home.ts';
+import type { Settings } from './settings.ts';
+
+export interface State {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly keyRing: KeyRing;
+  readonly clock: () => number;
+  readonly log: Logger;
+  close(): Promise<void>;
+}
+
+/** Drivers are loaded when they are used: pg and NATS cost memory that a laptop need not pay. */
+async function openStore(settings: Settings, log: Logger): Promise<Store> {
+  try {
+    if (settings.databaseUrl === undefined) {
+      const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
+      return await openSqliteStore(join(settings.home, 'underpass.db'));
+    }
+    const { openPostgresStore } = await import('@underpass/control/store/postgres.ts');
+    return await openPostgresStore(settings.databaseUrl, (err) => log.warn({ err }, 'store: an idle connection broke'));
+  } catch (error) {
+    throw new ServerError('database-unreachable', error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+async function openBus(settings: Settings, log: Logger): Promise<Bus> {
+  const onError = (err: unknown): void => log.error({ err }, 'bus: a message was not taken');
+  if (settings.natsUrl === undefined) return createMemoryBus(onError);
+  const { openNatsBus } = await import('@underpass/control/bus/nats.ts');
+  return openNatsBus(settings.natsUrl, onError);
+}
+
+export async function openState(settings: Settings, log: Logger): Promise<State> {
+  await openHome(settings.home);
+  const keyRing = createKeyRing(await openKeys(settings.home, settings.masterKey));
+  const store = await openStore(settings, log);
+  const bus = await openBus(settings, log);
+  return {
+    store,
+    bus,
+    keyRing,
+    log,
+    clock: Date.now,
+    close: async () => {
+      await bus.close();
+      await store.close();
+    },
+  };
+}

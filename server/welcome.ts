@@ -1,0 +1,70 @@
+// What a start prints. Pure: everything that is shown is passed in.
+
+export interface Welcome {
+  readonly origin: string;
+  /** The first operator's one-time link. */
+  readonly signInUrl: string;
+  readonly loginLinkMinutes: number;
+  /** Path of the local authority's certificate. */
+  readonly caPath: string;
+  readonly tunnel: {
+    readonly url: string;
+    readonly tokenPath: string;
+    /** Address at which visitors reach it. */
+    readonly publicUrl: string;
+  };
+}
+
+/** A word as a POSIX shell reads it. */
+export const shellWord = (text: string): string =>
+  /^[A-Za-z0-9_./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The first start: where to go, and lines that work as pasted. */
+export function renderWelcome({ origin, signInUrl, loginLinkMinutes, caPath, tunnel }: Welcome): string {
+  const carry = `npx underpass http --url ${shellWord(tunnel.url)} --token-file ${shellWord(tunnel.tokenPath)} --upstream http://127.0.0.1:3000`;
+  return `
+Underpass is running.
+
+  Dashboard  ${origin}
+  Sign in    ${signInUrl}
+             (once, within ${loginLinkMinutes} minutes; another one: npx underpass-server login-link)
+
+Put a local port behind a public name. In other terminals, in this folder:
+
+  1. A web server, for example:
+     python3 -m http.server 3000
+
+  2. Its tunnel:
+     ${carry}
+
+  3. A visit:
+     curl --cacert ${shellWord(caPath)} ${tunnel.publicUrl}/
+
+Browsers ask before they open ${tunnel.publicUrl}/ until they trust the authority of this
+machine: import ${caPath} (also at ${origin}/ca.pem) under certificate authorities.
+Other machines and phones: see docs/quick-start.md.
+
+Stop with Ctrl+C.
+`;
+}
+
+export interface Summary {
+  readonly role: string;
+  readonly version: string;
+  readonly origin: string | undefined;
+  readonly region: string | undefined;
+  readonly ports: readonly number[];
+  readonly database: string | undefined;
+}
+
+/** Every start, in one line. */
+export function renderSummary({ role, version, origin, region, ports, database }: Summary): string {
+  const parts = [
+    `underpass ${version} (${role})`,
+    ...(origin === undefined ? [] : [`dashboard ${origin}`]),
+    ...(region === undefined ? [] : [`region ${region}`]),
+    `ports ${ports.join(', ')}`,
+    ...(database === undefined ? [] : [`database ${database}`]),
+  ];
+  return `${parts.join(', ')}\n`;
+}
