@@ -19,5 +19,6 @@ it('is slow from the first failure where trying alone cannot help', () => {
 
 it('waits at least as long as the edge asked', () => {
   assert.equal(nextDelayMs(0, 'too-many-clients', 20_000, 0), 20_000);
-  assert.equal(nextDelayMs(9, 'token-refused', 20_000, 1), 21_000);
+  assert.equal(nextDelayMs(9, 'token-refused', 90_000, 1), 91_000);
+  assert.equal(nextDelayMs(0, 'token-refused', 5_000, 0), 30_000);
 });

@@ -11,7 +11,9 @@ const slowCodes: ReadonlySet<ProblemCode> = new Set(['token-refused', 'tunnel-su
 
 /** Whole range jitter, so that ten thousand clients that lost one edge come back evenly; failures counts from 0. */
 export function nextDelayMs(failures: number, code: ProblemCode, retryAfterMs: number | null, random: number): number {
-  if (retryAfterMs !== null) return retryAfterMs + random * firstMs;
-  if (slowCodes.has(code)) return slowMs / 2 + (random * slowMs) / 2;
-  return random * Math.min(mostMs, firstMs * 2 ** failures);
+  const slow = slowCodes.has(code);
+  const ownMs = slow ? slowMs / 2 + (random * slowMs) / 2 : random * Math.min(mostMs, firstMs * 2 ** failures);
+  if (retryAfterMs === null) return ownMs;
+  const askedMs = retryAfterMs + random * firstMs;
+  return slow ? Math.max(ownMs, askedMs) : askedMs;
 }
