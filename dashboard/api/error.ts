@@ -21,6 +21,12 @@ export const isApiError = (error: unknown): error is ApiError => error instanceo
 /** True where the person asked for something else meanwhile; nothing has to be said then. */
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
+/** Statuses that stay the same however often one asks. */
+const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 410]);
+
+/** True where asking again may help. */
+export const mayRetry = (error: unknown): boolean => !(isApiError(error) && FINAL_STATUSES.has(error.status));
+
 /** The public text of any failure; undefined where there is none worth showing. */
 export function messageOf(error: unknown): string | undefined {
   if (isApiError(error)) return error.message || undefined;

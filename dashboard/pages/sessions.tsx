@@ -2,6 +2,7 @@
 import type { Session } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { deleteSession, listSessions } from '../api/account.ts';
+import { later } from '../api/later.ts';
 import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -11,7 +12,7 @@ import { Load } from '../ui/load.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { describeUserAgent } from './user-agent.ts';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ sessions: listSessions(request.signal) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({ sessions: later(listSessions(request.signal)) });
 
 export function Component() {
   const { sessions } = useLoaderData<typeof loader>();

@@ -1,7 +1,7 @@
 // Shows what a loader promised: a spinner meanwhile, the error panel with a retry if it failed. The page around it is there at once.
 import { type ReactNode, Suspense } from 'react';
 import { Await, useAsyncError, useRevalidator } from 'react-router';
-import { messageOf } from '../api/error.ts';
+import { mayRetry, messageOf } from '../api/error.ts';
 import { ErrorPanel } from './error-panel.tsx';
 import { LoadingArea } from './spinner.tsx';
 
@@ -48,7 +48,7 @@ function LoadFailed({ header }: { readonly header: ReactNode }) {
   return (
     <>
       {header}
-      <ErrorPanel message={messageOf(error)} onRetry={() => revalidate()} busy={state === 'loading'} />
+      <ErrorPanel message={messageOf(error)} onRetry={mayRetry(error) ? () => revalidate() : undefined} busy={state === 'loading'} />
     </>
   );
 }

@@ -2,6 +2,7 @@
 import type { Release } from '@underpass/rules/resource.ts';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { getMeta, listReleases } from '../../api/public.ts';
 import { paths } from '../../paths.ts';
 import { ButtonLink } from '../../ui/button.tsx';
@@ -14,7 +15,7 @@ import { guessSystem, type System, systems } from './platform.ts';
 import { FileTable, NoReleases } from './release-files.tsx';
 
 export async function loader({ request }: LoaderFunctionArgs) {
-  const releases = listReleases(request.signal);
+  const releases = later(listReleases(request.signal));
   return { meta: await getMeta(request.signal), releases };
 }
 

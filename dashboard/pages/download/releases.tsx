@@ -1,6 +1,7 @@
 // Every release of the command line client, newest first.
 import type { Release } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { listReleases } from '../../api/public.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -8,7 +9,7 @@ import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { FileTable, NoReleases } from './release-files.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ releases: listReleases(request.signal) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({ releases: later(listReleases(request.signal)) });
 
 export function Component() {
   const { releases } = useLoaderData<typeof loader>();

@@ -2,6 +2,7 @@
 import type { AbuseReport } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
+import { later } from '../../api/later.ts';
 import { changeAbuseReport, listAbuseReports } from '../../api/operator.ts';
 import { useTask } from '../../api/use-task.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
@@ -23,7 +24,7 @@ const STATES = [
 
 export function loader({ request }: LoaderFunctionArgs) {
   const state: ReportState = new URL(request.url).searchParams.get('state') === 'closed' ? 'closed' : 'open';
-  return { state, reports: listAbuseReports(state, request.signal) };
+  return { state, reports: later(listAbuseReports(state, request.signal)) };
 }
 
 export function Component() {

@@ -2,6 +2,7 @@
 import type { EdgeHealth } from '@underpass/rules/resource.ts';
 import { useEffect } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
+import { later } from '../../api/later.ts';
 import { listEdges } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -13,7 +14,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 
 const REFRESH_MS = 10_000;
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ edges: listEdges(request.signal) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({ edges: later(listEdges(request.signal)) });
 
 export function Component() {
   const { edges } = useLoaderData<typeof loader>();

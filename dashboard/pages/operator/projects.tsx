@@ -3,6 +3,7 @@ import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { changeProject, listAllProjects } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
@@ -17,7 +18,9 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { LimitsPanel } from './limits-panel.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ projects: listAllProjects(searchOf(request), request.signal) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  projects: later(listAllProjects(searchOf(request), request.signal)),
+});
 
 export function Component() {
   const { projects } = useLoaderData<typeof loader>();

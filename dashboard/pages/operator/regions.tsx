@@ -3,6 +3,7 @@ import type { OperatorRegion } from '@underpass/rules/resource.ts';
 import { MoreHorizontal, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { changeRegion, createRegionKey, deleteRegion, listOperatorRegions } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Question, useConfirm } from '../../form/use-confirm.tsx';
@@ -16,7 +17,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import { RegionPanel } from './region-panel.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ regions: listOperatorRegions(request.signal) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({ regions: later(listOperatorRegions(request.signal)) });
 
 export function Component() {
   const { regions } = useLoaderData<typeof loader>();

@@ -2,6 +2,7 @@
 import type { OperatorRegistration, RegistrationState } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
+import { later } from '../../api/later.ts';
 import { approveRegistration, listRegistrations, rejectRegistration } from '../../api/operator.ts';
 import { useTask } from '../../api/use-task.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
@@ -26,7 +27,7 @@ const parseState = (text: string | null): RegistrationState => STATES.find(({ va
 
 export function loader({ request }: LoaderFunctionArgs) {
   const state = parseState(new URL(request.url).searchParams.get('state'));
-  return { state, registrations: listRegistrations(state, request.signal) };
+  return { state, registrations: later(listRegistrations(state, request.signal)) };
 }
 
 export function Component() {

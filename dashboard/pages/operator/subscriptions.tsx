@@ -3,6 +3,7 @@ import type { Subscription } from '@underpass/rules/resource.ts';
 import { FileUp, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { deleteSubscription, listSubscriptions } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
@@ -16,7 +17,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ subscriptions: listSubscriptions(request.signal) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({ subscriptions: later(listSubscriptions(request.signal)) });
 
 export function Component() {
   const { subscriptions } = useLoaderData<typeof loader>();

@@ -2,6 +2,7 @@
 import { tunnelTypeLabels } from '@underpass/rules/region.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { changeTunnel, listAllTunnels } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
@@ -13,7 +14,9 @@ import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ tunnels: listAllTunnels(searchOf(request), request.signal) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  tunnels: later(listAllTunnels(searchOf(request), request.signal)),
+});
 
 export function Component() {
   const { tunnels } = useLoaderData<typeof loader>();

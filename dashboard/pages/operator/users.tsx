@@ -2,6 +2,7 @@
 import type { OperatorUser } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { changeUser, listUsers } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
@@ -15,7 +16,7 @@ import { Menu, MenuItem } from '../../ui/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ users: listUsers(searchOf(request), request.signal) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({ users: later(listUsers(searchOf(request), request.signal)) });
 
 export function Component() {
   const { users } = useLoaderData<typeof loader>();

@@ -3,6 +3,7 @@ import type { AuditPage } from '@underpass/rules/resource.ts';
 import { Download } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type AuditFilter, auditExportUrl, listAudit } from '../../api/audit.ts';
+import { later } from '../../api/later.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { useProject } from '../../session.ts';
 import { buttonClass } from '../../ui/button.tsx';
@@ -14,7 +15,7 @@ import { AuditList } from './audit-list.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const filter = filterOf(new URL(request.url).searchParams);
-  return { first: listAudit(params.projectID!, filter, undefined, request.signal), filter };
+  return { first: later(listAudit(params.projectID!, filter, undefined, request.signal)), filter };
 }
 
 /** The day that ends the filter is part of it. */

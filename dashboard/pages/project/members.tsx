@@ -4,6 +4,7 @@ import type { Invitation, Member } from '@underpass/rules/resource.ts';
 import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { listInvitations, listMembers } from '../../api/projects.ts';
 import { useConfirm } from '../../form/use-confirm.tsx';
 import { projectOfScreen, requireSession, useProject } from '../../session.ts';
@@ -20,7 +21,7 @@ interface People {
 }
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { people: loadPeople(params.projectID!, request.signal) };
+  return { people: later(loadPeople(params.projectID!, request.signal)) };
 }
 
 /** Invitations are for those who may send them; for others there are none. */

@@ -4,6 +4,7 @@ import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
 import { deleteApiToken, listApiTokens } from '../../api/tokens.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
@@ -19,7 +20,7 @@ import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import { NewTokenPanel } from './new-token-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { tokens: listApiTokens(params.projectID!, request.signal) };
+  return { tokens: later(listApiTokens(params.projectID!, request.signal)) };
 }
 
 export function Component() {
