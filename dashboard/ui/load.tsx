@@ -48,7 +48,11 @@ function LoadFailed({ header }: { readonly header: ReactNode }) {
   return (
     <>
       {header}
-      <ErrorPanel message={messageOf(error)} onRetry={mayRetry(error) ? () => revalidate() : undefined} busy={state === 'loading'} />
+      <ErrorPanel
+        message={messageOf(error)}
+        onRetry={mayRetry(error) ? () => revalidate() : undefined}
+        busy={state === 'loading'}
+      />
     </>
   );
 }
