@@ -5,6 +5,7 @@ import { reportAbuse } from './abuse/reports.ts';
 import { type Connection, createApp } from './api/app.ts';
 import type { Handlers } from './api/call.ts';
 import { cookieNames } from './api/cookie.ts';
+import { renderOpenApi } from './api/openapi.ts';
 import { auditCalls } from './audit/calls.ts';
 import { createBotCheck } from './auth/bot-check.ts';
 import { authCalls } from './auth/calls.ts';
@@ -88,7 +89,7 @@ export const createControl = (deps: ControlDeps): Control => {
       parts,
       handlers: collectHandlers(deps, events),
       metrics,
-      openApi: () => ({}),
+      openApi: renderOpenApi(deps.settings, parts.cookies.session),
       isStopping: () => isStopping,
     }),
     operator: createOperatorDesk(parts),

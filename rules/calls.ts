@@ -629,7 +629,7 @@ export const operatorCalls = {
     path: '/api/operator/subscriptions/import',
     query: [],
     payload: 'text/csv',
-    answer: 'object',
+    answer: 'SubscriptionImport',
     who: 'operator',
     session: true,
     errors: badField,

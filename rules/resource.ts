@@ -177,6 +177,12 @@ export interface Subscription {
   readonly updatedAt: string;
 }
 
+export interface SubscriptionImport {
+  readonly imported: number;
+  /** Lines that were passed over, such as `line 3: Not a valid email address.` */
+  readonly problems?: readonly string[];
+}
+
 export interface OperatorUser {
   readonly id: string;
   readonly email: string;

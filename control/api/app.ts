@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type CallName, calls } from '@underpass/rules/calls.ts';
 import { Hono } from 'hono';
+import { addMailbox } from '../mail/mailbox-page.ts';
 import type { ControlMetrics } from '../metrics/registry.ts';
 import type { Parts } from '../parts.ts';
 import { takeSubscriptionWebhook } from '../registration/webhook.ts';
@@ -22,7 +23,7 @@ export interface AppDeps {
   readonly parts: Parts;
   readonly handlers: Handlers;
   readonly metrics: ControlMetrics;
-  readonly openApi: () => object;
+  readonly openApi: object;
   readonly isStopping: () => boolean;
 }
 
@@ -88,7 +89,8 @@ export const createApp = ({ parts, handlers, metrics, openApi, isStopping }: App
   addErrors(app, parts);
   addCalls(app, parts, handlers);
   app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(parts, c.req.raw, c.env.address));
-  app.get('/openapi.json', () => Response.json(openApi()));
+  app.get('/openapi.json', () => Response.json(openApi));
+  addMailbox(app, parts);
   addSite(app, { settings, store: parts.store, clock: parts.clock, isStopping });
 
   return async (request: Request, connection?: Connection): Promise<Response> => {

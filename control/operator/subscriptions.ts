@@ -1,7 +1,7 @@
 // The operator's list of subscriptions, and its import from CSV.
 
 import { parseEmail } from '@underpass/rules/email.ts';
-import type { Subscription } from '@underpass/rules/resource.ts';
+import type { Subscription, SubscriptionImport } from '@underpass/rules/resource.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { parseCsv } from '../audit/csv.ts';
 import { putSubscription, type SubscriptionChange } from '../registration/subscription.ts';
@@ -48,39 +48,55 @@ const importedAtMost = 50_000;
 // Shown to somebody who looks at the file beside it.
 const problemsShown = 20;
 
-interface Import {
-  readonly imported: number;
-  /** `line 3: Not a valid email address.` */
-  readonly problems: readonly string[];
-}
-
 type Line = { readonly change: SubscriptionChange } | { readonly problem: string };
 
-const isHeader = (cells: readonly string[] | undefined): boolean => cells?.[0]?.toLowerCase() === 'email';
+// Without a header line: addresses, and where there is a second column the end of the subscription.
+const plainColumns: readonly string[] = ['email', 'expires_at', 'active'];
 
-/** `email[,active[,expires]]`: active unless it says false, no or 0. */
-const readLine = (cells: readonly string[] | undefined): Line => {
+/** A first line that names its columns says their order; unknown ones are passed over. */
+const columnsOf = (first: readonly string[] | undefined): readonly string[] | undefined => {
+  const names = first?.map((cell) => cell.toLowerCase());
+  return names?.includes('email') ? names : undefined;
+};
+
+const readExpiry = (text: string): number | null | undefined => {
+  if (text === '') return null;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+};
+
+/** Active unless it says false, no or 0. */
+const readLine = (cells: readonly string[] | undefined, columns: readonly string[]): Line => {
   if (!cells) return { problem: 'not CSV' };
-  const [emailText = '', active = '', expires = ''] = cells;
-  const email = parseEmail(emailText);
+  const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
+  const email = parseEmail(cell('email'));
   if (!email.ok) return { problem: email.message };
-  const expiresAt = expires === '' ? null : Date.parse(expires);
-  if (Number.isNaN(expiresAt)) return { problem: 'the third column must be an ISO 8601 time' };
-  return { change: { email: email.value, source: 'import', active: !/^(false|no|0)$/i.test(active), expiresAt } };
+  const expiresAt = readExpiry(cell('expires_at'));
+  if (expiresAt === undefined) return { problem: 'expires_at must be an ISO 8601 time' };
+  return { change: { email: email.value, source: 'import', active: !/^(false|no|0)$/i.test(cell('active')), expiresAt } };
+};
+
+const readTable = (table: readonly (readonly string[] | undefined)[]): { changes: SubscriptionChange[]; problems: string[] } => {
+  const header = columnsOf(table[0]);
+  const changes: SubscriptionChange[] = [];
+  const problems: string[] = [];
+  for (const [index, cells] of table.entries()) {
+    if (index === 0 && header) continue;
+    const line = readLine(cells, header ?? plainColumns);
+    if ('change' in line) changes.push(line.change);
+    else problems.push(`line ${index + 1}: ${line.problem}`);
+  }
+  return { changes, problems: problems.slice(0, problemsShown) };
 };
 
 /** Lines that cannot be read are told and passed over; the others count. */
-export const importSubscriptions = async (desk: Desk, csv: string): Promise<Import> => {
+export const importSubscriptions = async (desk: Desk, csv: string): Promise<SubscriptionImport> => {
   const table = parseCsv(csv);
   if (table.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
-  const lines = table.map(readLine);
-  const changes = lines.flatMap((line) => ('change' in line ? [line.change] : []));
+  const { changes, problems } = readTable(table);
   await desk.parts.store.write(async (trx) => {
     for (const change of changes) await putSubscription(trx, change, desk.nowMs);
     await auditDesk(trx, desk, { action: 'subscription.import', target: `${changes.length} lines` });
   });
-  const problems = lines.flatMap((line, index) =>
-    'problem' in line && !(index === 0 && isHeader(table[0])) ? [`line ${index + 1}: ${line.problem}`] : [],
-  );
-  return { imported: changes.length, problems: problems.slice(0, problemsShown) };
+  return { imported: changes.length, ...(problems.length === 0 ? {} : { problems }) };
 };

@@ -1,0 +1,135 @@
+// One suite for both drivers of the bus.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { requireTool, skipWithout } from '../../tests/helpers/tool.ts';
+import type { Bus } from './bus.ts';
+import { createMemoryBus } from './memory.ts';
+import { openNatsBus } from './nats.ts';
+
+const fail = (error: unknown): void => assert.fail(String(error));
+
+/** Resolves with the first messages of a subject. */
+const collect = (bus: Bus, subject: string, count: number): Promise<unknown[]> =>
+  new Promise((resolve) => {
+    const seen: unknown[] = [];
+    bus.subscribe(subject, (message) => {
+      seen.push(message);
+      if (seen.length === count) resolve(seen);
+    });
+  });
+
+/** `open` gives buses that hear each other. */
+const suite = (name: string, skip: string | false, open: (onError?: (error: unknown) => void) => Promise<Bus>) =>
+  describe(`bus on ${name}`, { skip }, () => {
+    it('brings a message to every listener of its subject, the publisher too, and to no other', async () => {
+      const bus = await open();
+      const first = collect(bus, 'tunnels.changed', 1);
+      const second = collect(bus, 'tunnels.changed', 1);
+      bus.subscribe('tunnels.other', () => assert.fail('the wrong subject'));
+      bus.publish('tunnels.changed', { ids: ['a'] });
+      assert.deepEqual(await Promise.all([first, second]), [[{ ids: ['a'] }], [{ ids: ['a'] }]]);
+      await bus.close();
+    });
+
+    it('keeps the order of one publisher', async () => {
+      const bus = await open();
+      const seen = collect(bus, 'order', 100);
+      for (let i = 0; i < 100; i++) bus.publish('order', i);
+      assert.deepEqual(
+        await seen,
+        Array.from({ length: 100 }, (_, i) => i),
+      );
+      await bus.close();
+    });
+
+    it('tells a listener nothing after it stopped', async () => {
+      const bus = await open();
+      const stop = bus.subscribe('stopped', () => assert.fail('heard after stopping'));
+      stop();
+      const seen = collect(bus, 'after', 1);
+      bus.publish('stopped', 1);
+      bus.publish('after', 2);
+      assert.deepEqual(await seen, [2]);
+      await bus.close();
+    });
+
+    it('gives each listener a copy of its own', async () => {
+      const bus = await open();
+      const message = { list: [1] };
+      const first = collect(bus, 'copy', 1);
+      const second = collect(bus, 'copy', 1);
+      bus.publish('copy', message);
+      message.list.push(2);
+      const [[a], [b]] = (await Promise.all([first, second])) as [[{ list: number[] }], [{ list: number[] }]];
+      a.list.push(3);
+      assert.deepEqual(b, { list: [1] });
+      await bus.close();
+    });
+
+    it('reports a listener that throws, and goes on', async () => {
+      const errors: unknown[] = [];
+      const bus = await open((error) => errors.push(error));
+      bus.subscribe('throws', () => {
+        throw new Error('mine');
+      });
+      const seen = collect(bus, 'throws', 2);
+      bus.publish('throws', 1);
+      bus.publish('throws', 2);
+      assert.deepEqual(await seen, [1, 2]);
+      assert.equal(errors.length, 2);
+      await bus.close();
+    });
+  });
+
+suite('memory', false, async (onError = fail) => createMemoryBus(onError));
+
+const needsNats = skipWithout('nats-server');
+const nats = { url: '', home: '', server: undefined as ChildProcess | undefined };
+
+/** nats-server writes the port that it chose into a file of this folder. */
+const readPort = async (home: string): Promise<string> => {
+  for (let tries = 0; tries < 200; tries++) {
+    const file = readdirSync(home).find((name) => name.endsWith('.ports'));
+    const text = file === undefined ? '' : readFileSync(join(home, file), 'utf8');
+    if (text !== '') return (JSON.parse(text) as { nats: string[] }).nats[0]!;
+    await delay(25);
+  }
+  return assert.fail('nats-server did not start');
+};
+
+if (!needsNats) {
+  before(async () => {
+    nats.home = mkdtempSync(join(tmpdir(), 'underpass-nats-'));
+    const flags = ['-a', '127.0.0.1', '-p', '-1', '--ports_file_dir', nats.home];
+    nats.server = spawn(requireTool('nats-server'), flags, { stdio: 'ignore' });
+    nats.url = await readPort(nats.home);
+  });
+  after(async () => {
+    nats.server?.kill();
+    if (nats.server) await once(nats.server, 'exit');
+    rmSync(nats.home, { recursive: true, force: true });
+  });
+}
+
+suite('NATS', needsNats, (onError = fail) => openNatsBus(nats.url, onError));
+
+describe('bus on NATS, between replicas', { skip: needsNats }, () => {
+  it('brings a message from one replica to another', async () => {
+    const [one, two] = await Promise.all([openNatsBus(nats.url, fail), openNatsBus(nats.url, fail)]);
+    const seen = collect(two, 'hello', 1);
+    // The subscription is at the server once something sent after it has come back.
+    const settled = collect(two, 'settle', 1);
+    two.publish('settle', 0);
+    await settled;
+    one.publish('hello', { from: 'one' });
+    assert.deepEqual(await seen, [{ from: 'one' }]);
+    await Promise.all([one.close(), two.close()]);
+  });
+});
