@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
-import { type FakeEdgeOptions, startFakeEdge } from '../carry/fixture/edge.ts';
+import { type FakeCarrier, type FakeEdgeOptions, startFakeEdge } from '../carry/fixture/edge.ts';
 import { createCli } from '../test-kit.ts';
 
 async function world(t: TestContext, options: FakeEdgeOptions = {}) {
@@ -15,13 +15,20 @@ async function world(t: TestContext, options: FakeEdgeOptions = {}) {
   return { edge, upstream, cli, http: `http://127.0.0.1:${upstream.port}` };
 }
 
+/** A visitor that has nothing to say and waits for the answer. */
+function ask(carrier: FakeCarrier, request: Parameters<typeof visit>[1] = {}): Promise<string> {
+  const stream = visit(carrier, request);
+  stream.end();
+  return outcome(stream);
+}
+
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   test(`http carries a visitor to the upstream, and ${signal} drains it to exit code 0`, async (t) => {
     const { edge, cli, http } = await world(t);
     const running = cli.start(['http', '--url', edge.url, '--upstream', http]);
     const carrier = await edge.next();
     await running.seen(/connected/);
-    assert.equal(await outcome(visit(carrier)), 'from the upstream');
+    assert.equal(await ask(carrier), 'from the upstream');
     running.signal(signal);
     const { code, stdout, stderr } = await running.ended;
     assert.equal(code, 0, stderr);
@@ -36,8 +43,8 @@ test('ingress carries both ports to one host', async (t) => {
   const port = `127.0.0.1:${upstream.port}`;
   const running = cli.start(['ingress', '--url', edge.url, '--upstream', `80=${port}`, '--upstream', `443=${port}`]);
   const carrier = await edge.next();
-  assert.equal(await outcome(visit(carrier, { kind: 'ingress-80' })), 'from the upstream');
-  assert.equal(await outcome(visit(carrier, { kind: 'ingress-443' })), 'from the upstream');
+  assert.equal(await ask(carrier, { kind: 'ingress-80' }), 'from the upstream');
+  assert.equal(await ask(carrier, { kind: 'ingress-443' }), 'from the upstream');
   running.signal('SIGTERM');
   assert.equal((await running.ended).code, 0);
 });
@@ -55,6 +62,7 @@ test('draining lets an open stream end, and takes nothing new', async (t) => {
   await running.seen(/draining/);
   const got = outcome(stream);
   stream.write(Buffer.from('late but whole'));
+  stream.end();
   assert.equal(await got, 'late but whole');
   assert.equal((await running.ended).code, 0);
 });

@@ -1,0 +1,88 @@
+// Compiles the command line for every platform, with sums and a signature: node deploy/release/build.ts [--only PLATFORM] [--out FOLDER]
+// The result is what control serves at /api/releases and /releases/<version>/.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { fetchRuntime, hostRuntime, type Runtime, runtimes } from './runtime.ts';
+import { publicHalf, releaseKey, renderSums, sha256Of, signSums } from './sign.ts';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+
+interface BuildOptions {
+  readonly platforms: readonly Runtime[];
+  /** Gets a folder named after the version. */
+  readonly out: string;
+  readonly version: string;
+  readonly cache: string;
+}
+
+interface BuiltFile {
+  readonly name: string;
+  readonly platform: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+function buildRelease(options: BuildOptions): readonly BuiltFile[] {
+  const folder = join(options.out, options.version);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const key = releaseKey(process.env);
+  const compiler = fetchRuntime(hostRuntime(), options.cache);
+  const files = options.platforms.map((runtime) => compile(compiler, runtime, folder, publicHalf(key), options));
+  const sums = renderSums(files);
+  writeFileSync(join(folder, 'SHA256SUMS'), sums);
+  writeFileSync(join(folder, 'SHA256SUMS.sig'), signSums(sums, key));
+  writeFileSync(join(folder, 'manifest.json'), `${JSON.stringify({ version: options.version, files }, null, 2)}\n`);
+  return files;
+}
+
+function compile(
+  compiler: string,
+  runtime: Runtime,
+  folder: string,
+  publicKey: string,
+  { version, cache }: BuildOptions,
+): BuiltFile {
+  const name = `underpass-${version}-${runtime.platform}${runtime.platform.startsWith('win') ? '.exe' : ''}`;
+  const path = join(folder, name);
+  const args = [
+    'build',
+    '--compile',
+    `--target=${runtime.target}`,
+    `--compile-executable-path=${fetchRuntime(runtime, cache)}`,
+    '--minify-syntax',
+    '--minify-whitespace',
+    '--define',
+    `UNDERPASS_BUILD_PLATFORM=${JSON.stringify(runtime.platform)}`,
+    '--define',
+    `UNDERPASS_BUILD_RELEASE_KEY=${JSON.stringify(publicKey)}`,
+    `--outfile=${path}`,
+    join(root, 'client', 'main.ts'),
+  ];
+  execFileSync(compiler, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], timeout: 300_000 });
+  chmodSync(path, 0o755);
+  return { name, platform: runtime.platform, size: statSync(path).size, sha256: sha256Of(path) };
+}
+
+function optionsFrom(argv: readonly string[]): BuildOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: { only: { type: 'string', multiple: true }, out: { type: 'string' } },
+  });
+  const { version } = JSON.parse(readFileSync(join(root, 'client', 'package.json'), 'utf8')) as { version: string };
+  const unknown = values.only?.find((name) => !runtimes.some(({ platform }) => platform === name));
+  if (unknown) throw new Error(`unknown platform ${unknown}; known: ${runtimes.map(({ platform }) => platform).join(', ')}`);
+  return {
+    platforms: runtimes.filter(({ platform }) => values.only?.includes(platform) ?? true),
+    out: resolve(values.out ?? join(root, 'client', 'dist', 'releases')),
+    version,
+    cache: join(root, '.artifacts', 'runtimes'),
+  };
+}
+
+const options = optionsFrom(process.argv.slice(2));
+for (const { name, size, sha256 } of buildRelease(options)) console.log(`${sha256}  ${String(size).padStart(10)}  ${name}`);
+console.log(`in ${join(options.out, options.version)}`);

@@ -1,0 +1,53 @@
+// The key that signs releases, the sums that it signs, and the half of it that every program carries to check them.
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * UNDERPASS_RELEASE_KEY (PEM) or UNDERPASS_RELEASE_KEY_FILE; without them a key for development, made once in UNDERPASS_HOME.
+ * Programs trust the key that they were built with: losing it means that `update` of theirs refuses what comes after.
+ */
+export function releaseKey(env: Env): KeyObject {
+  const file = env.UNDERPASS_RELEASE_KEY_FILE;
+  const pem = env.UNDERPASS_RELEASE_KEY ?? (file ? readFileSync(file, 'utf8') : developmentKey(env));
+  const key = createPrivateKey(pem);
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`the release key is ${key.asymmetricKeyType}, wanted is ed25519`);
+  return key;
+}
+
+function developmentKey(env: Env): string {
+  const home = env.UNDERPASS_HOME ?? join(env.XDG_STATE_HOME ?? join(homedir(), '.local', 'state'), 'underpass');
+  const path = join(home, 'release-key.pem');
+  if (!existsSync(path)) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const { privateKey } = generateKeyPairSync('ed25519');
+    writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  }
+  return readFileSync(path, 'utf8');
+}
+
+/** SPKI, base64: what the build puts into the program. */
+export function publicHalf(key: KeyObject): string {
+  return createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64');
+}
+
+export interface SummedFile {
+  readonly name: string;
+  readonly sha256: string;
+}
+
+export function sha256Of(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
+}
+
+/** What `sha256sum -c` reads. */
+export function renderSums(files: readonly SummedFile[]): string {
+  return files.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join('');
+}
+
+export function signSums(sums: string, key: KeyObject): string {
+  return `${sign(null, Buffer.from(sums), key).toString('base64')}\n`;
+}
