@@ -1,0 +1,207 @@
+// The whole product for a test, as `npm start` runs it: control, embedded database, one region with its edge.
+// In this process, on free ports, with a home folder of its own that goes away with the test.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Project, Role, Tunnel } from '@underpass/rules/entity.ts';
+import { ServerError } from '@underpass/server/error.ts';
+import { createLog } from '@underpass/server/log.ts';
+import { run } from '@underpass/server/run.ts';
+import { readSettings, type Settings } from '@underpass/server/settings.ts';
+import { type Running, startServer } from '@underpass/server/start.ts';
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface ProductOptions {
+  /** Settings besides home and ports, by their names. */
+  readonly env?: Environment;
+  /** The built dashboard; without it only the API is served. */
+  readonly dashboard?: string;
+}
+
+export interface Account {
+  readonly email: string;
+  readonly cookie: string;
+  /** Of the default project. */
+  readonly project: string;
+  /** A call as the dashboard makes it: JSON in, JSON or text out. */
+  call<T = unknown>(method: string, path: string, body?: unknown): Promise<Answer<T>>;
+}
+
+export interface Answer<T> {
+  readonly status: number;
+  readonly body: T;
+}
+
+export interface Product {
+  readonly origin: string;
+  readonly home: string;
+  readonly ports: { readonly control: number; readonly https: number; readonly http: number };
+  /** What `npm start` would print. */
+  readonly text: string;
+  /** The settings in force, for processes of underpass-server beside this one. */
+  readonly env: Environment;
+  /** Certificate of the local authority. */
+  readonly caPath: string;
+  readonly caPem: string;
+  /** The first operator, or another user that exists. */
+  signIn(email?: string): Promise<Account>;
+  /** A token for `Authorization: Bearer` and UNDERPASS_API_TOKEN. */
+  createApiToken(account: Account, role?: Role): Promise<string>;
+  /** One command of underpass-server; answers its standard output, throws on another exit code than 0. */
+  operate(...argv: string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Between closing a found port and opening it somebody else may take it. */
+const maxStarts = 5;
+
+export async function startProduct(t: TestContext, options: ProductOptions = {}): Promise<Product> {
+  const home = await mkdtemp(join(tmpdir(), 'underpass-product-'));
+  t.after(() => rm(home, { recursive: true, force: true, maxRetries: 3 }));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce(t, home, options);
+    } catch (error) {
+      if (attempt === maxStarts || !(error instanceof ServerError) || error.code !== 'port-in-use') throw error;
+    }
+  }
+}
+
+async function startOnce(t: TestContext, home: string, { env: extra = {}, dashboard }: ProductOptions): Promise<Product> {
+  const [control = 0, https = 0, http = 0] = await freePorts(3);
+  const env: Environment = {
+    UNDERPASS_HOME: home,
+    UNDERPASS_PORT: String(control),
+    UNDERPASS_EDGE_HTTPS_PORT: String(https),
+    UNDERPASS_EDGE_HTTP_PORT: String(http),
+    UNDERPASS_LOG: 'error',
+    ...(dashboard === undefined ? {} : { UNDERPASS_DASHBOARD: dashboard }),
+    ...extra,
+  };
+  const settings = settingsOf(env);
+  const running = await startServer(settings, createLog(settings.log));
+  return createProduct(t, running, settings, env);
+}
+
+function settingsOf(env: Environment): Settings {
+  const result = readSettings(env, () => '');
+  if (!result.ok) throw new Error(result.problems.join('\n'));
+  return result.settings;
+}
+
+async function createProduct(t: TestContext, running: Running, { origin, home }: Settings, env: Environment): Promise<Product> {
+  const { control = 0, https = 0, http = 0 } = running.ports;
+  const caPath = join(home, 'ca.pem');
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopped ??= running.close();
+    return stopped;
+  };
+  t.after(stop);
+  const operate = (...argv: string[]): Promise<string> => operateWith(env, argv);
+  return {
+    origin,
+    home,
+    ports: { control, https, http },
+    text: running.text,
+    env,
+    caPath,
+    caPem: await readFile(caPath, 'utf8').catch(() => ''),
+    signIn: async (email) => signInBy(origin, JSON.parse(await operate('login-link', ...(email ? [email] : []), '--json')).url),
+    createApiToken: (account, role = 'owner') => createApiToken(account, role),
+    operate,
+    stop,
+  };
+}
+
+async function operateWith(env: Environment, argv: readonly string[]): Promise<string> {
+  let out = '';
+  let err = '';
+  const code = await run(argv, {
+    stdout: { write: (text) => void (out += text) },
+    stderr: { write: (text) => void (err += text) },
+    env,
+    readFile: () => '',
+    readStdin: async () => '',
+    now: Date.now,
+    onStopSignal: () => () => {},
+  });
+  if (code !== 0) throw new Error(`underpass-server ${argv.join(' ')} ended with ${code}: ${err}${out}`);
+  return out;
+}
+
+async function signInBy(origin: string, link: string): Promise<Account> {
+  const token = new URL(link).pathname.split('/').at(-1) ?? '';
+  const response = await fetch(`${origin}/auth/login`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ token }),
+  });
+  if (!response.ok) throw new Error(`sign-in answers ${response.status}: ${await response.text()}`);
+  const cookie = response.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+  const call: Account['call'] = (method, path, body) => callAs(origin, { cookie, origin }, method, path, body);
+  const { body: user } = await call<{ email: string; defaultProject: string }>('GET', '/api/user');
+  const { body: projects } = await call<readonly Project[]>('GET', '/api/projects');
+  return { email: user.email, cookie, project: user.defaultProject || (projects[0]?.id ?? ''), call };
+}
+
+async function callAs<T>(
+  server: string,
+  headers: Record<string, string>,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<Answer<T>> {
+  const content =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { ...headers, 'content-type': 'application/json' } };
+  const response = await fetch(`${server}${path}`, { method, headers, ...content });
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  return { status: response.status, body: (isJson ? await response.json() : await response.text()) as T };
+}
+
+async function createApiToken({ call, project }: Account, role: Role): Promise<string> {
+  const { status, body } = await call<{ token: string }>('POST', `/api/tokens?project=${project}`, {
+    name: `test ${role}`,
+    role,
+  });
+  if (status !== 200 && status !== 201) throw new Error(`the API token was refused: ${status} ${JSON.stringify(body)}`);
+  return body.token;
+}
+
+/** Waits until an edge serves the tunnel; a status is asked for, not slept for. */
+export async function tunnelCreated({ call, project }: Account, name: string, withinMs = 20_000): Promise<Tunnel> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const { body } = await call<Tunnel>('GET', `/api/tunnels/${name}?project=${project}`);
+    if (body.status === 'Created') return body;
+    if (performance.now() > deadline) throw new Error(`tunnel ${name} is still ${body.status}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Free a moment ago. Found together, so that they differ. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  try {
+    return await Promise.all(servers.map(openPort));
+  } finally {
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  }
+}
+
+function openPort(server: ReturnType<typeof createServer>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+}
