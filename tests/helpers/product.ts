@@ -119,19 +119,19 @@ async function createProduct(t: TestContext, running: Running, { origin, home }:
 }
 
 async function operateWith(env: Environment, argv: readonly string[]): Promise<string> {
-  let out = '';
-  let err = '';
+  const out: string[] = [];
+  const err: string[] = [];
   const code = await run(argv, {
-    stdout: { write: (text) => void (out += text) },
-    stderr: { write: (text) => void (err += text) },
+    stdout: { write: (text) => void out.push(text) },
+    stderr: { write: (text) => void err.push(text) },
     env,
     readFile: () => '',
     readStdin: async () => '',
     now: Date.now,
     onStopSignal: () => () => {},
   });
-  if (code !== 0) throw new Error(`underpass-server ${argv.join(' ')} ended with ${code}: ${err}${out}`);
-  return out;
+  if (code !== 0) throw new Error(`underpass-server ${argv.join(' ')} ended with ${code}: ${err.join('')}${out.join('')}`);
+  return out.join('');
 }
 
 async function signInBy(origin: string, link: string): Promise<Account> {
