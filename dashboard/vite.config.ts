@@ -6,6 +6,15 @@ import { defineConfig, type Plugin } from 'vite';
 const CONTROL_IN_DEVELOPMENT = 'http://localhost:8400';
 const FIRST_FONT = /overpass-latin-wght-normal.*\.woff2$/;
 
+/** What every screen needs travels as a few files: small ones compress badly. */
+const CHUNKS = [
+  { name: 'react', test: /node_modules\/(react|react-dom|scheduler|react-router)\// },
+  {
+    name: 'form',
+    test: /dashboard\/(form\/(text-field|use-form)|bot-check\/|pages\/auth-card|ui\/(button|field|input|banner|spinner)\.tsx)|lucide-react\/.*createLucideIcon/,
+  },
+];
+
 /** The first screen is text: its face is asked for together with the style sheet, not after it. */
 function preloadFont(): Plugin {
   return {
@@ -37,6 +46,7 @@ export default defineConfig({
     // light-dark() is used as it is: these are the first browsers that know it.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     manifest: true,
+    rolldownOptions: { output: { codeSplitting: { groups: CHUNKS } } },
     reportCompressedSize: true,
   },
   server: {

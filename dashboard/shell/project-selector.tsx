@@ -1,17 +1,18 @@
-// Chooses the project that the screens are about (spec 2, Project selector).
+// Chooses the project that the screens are about (spec 2, Project selector). With many projects the command palette finds one.
 import type { Project } from '@underpass/rules/entity.ts';
 import { rewriteProjectPath } from '@underpass/rules/project-path.ts';
+import { ChevronsUpDown, Plus } from 'lucide-react';
 import { useLocation, useNavigate, useRevalidator } from 'react-router';
+import { paths } from '../paths.ts';
 import { rememberProject } from '../project/selected-project.ts';
-import { Combobox } from '../ui/combobox.tsx';
+import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../ui/menu.tsx';
 
-export function ProjectSelector({
-  projects,
-  project,
-}: {
+export interface ProjectSelectorProps {
   readonly projects: readonly Project[];
   readonly project: Project | undefined;
-}) {
+}
+
+export function ProjectSelector({ projects, project }: ProjectSelectorProps) {
   const navigate = useNavigate();
   const { revalidate } = useRevalidator();
   const { pathname } = useLocation();
@@ -22,13 +23,31 @@ export function ProjectSelector({
     else navigate(next);
   };
   return (
-    <Combobox
-      label="Project"
-      items={projects.map(({ id, name }) => ({ value: id, label: name }))}
-      value={project?.id}
-      onChange={select}
-      emptyText="No such project."
-      className="max-w-56 sm:w-52"
-    />
+    <Menu align="start" trigger={<SelectorButton name={project?.name} />}>
+      <MenuChoice
+        label="Project"
+        value={project?.id ?? ''}
+        options={projects.map(({ id, name }) => ({ value: id, label: name }))}
+        onChange={select}
+      />
+      <MenuSeparator />
+      <MenuItem icon={<Plus aria-hidden="true" />} onClick={() => navigate(paths.newProject())}>
+        New project
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function SelectorButton({ name, ...rest }: { readonly name: string | undefined } & React.ComponentProps<'button'>) {
+  return (
+    <button
+      {...rest}
+      type="button"
+      aria-label={name === undefined ? 'Project' : `Project: ${name}`}
+      className="flex h-9 max-w-56 min-w-0 items-center gap-2 rounded-md px-2.5 text-sm font-semibold text-ink hover:bg-hover aria-expanded:bg-hover"
+    >
+      <span className="truncate">{name ?? 'Project'}</span>
+      <ChevronsUpDown aria-hidden="true" className="size-3.5 shrink-0 text-ink-faint" />
+    </button>
   );
 }

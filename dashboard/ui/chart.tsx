@@ -1,6 +1,7 @@
-// A line chart with its legend and the same in words. uPlot comes on demand; the place is as tall before as after.
+// A line chart with its legend and the same in words. uPlot comes when the place is in sight; the place is as tall before as after.
 import clsx from 'clsx';
 import { useEffect, useRef } from 'react';
+import { useInView } from './use-in-view.ts';
 
 export type SeriesTone = 'accent' | 'info' | 'ok';
 
@@ -22,7 +23,9 @@ const TONES: Record<SeriesTone, string> = { accent: 'text-accent-ink', info: 'te
 
 export function Chart({ chart, summary }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const seen = useInView(place);
   useEffect(() => {
+    if (!seen) return;
     const target = place.current!;
     let destroy: (() => void) | undefined;
     let stale = false;
@@ -35,7 +38,7 @@ export function Chart({ chart, summary }: ChartProps) {
       stale = true;
       destroy?.();
     };
-  }, [chart]);
+  }, [chart, seen]);
   return (
     <figure className="grid min-w-0 gap-2">
       <div className="flex flex-wrap items-baseline gap-x-4 text-sm">

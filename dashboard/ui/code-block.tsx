@@ -1,7 +1,8 @@
-// Code on a dark ground in both themes. Plain at once; coloured when the highlighter has arrived (shiki, loaded on demand).
+// Code on a dark ground in both themes. Plain at once; coloured when it has been in sight and the highlighter has arrived (shiki).
 // Tokens are React spans whose colours are set through the CSSOM, so the strict CSP stands.
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { HighlightedLine, Language } from './highlight.ts';
+import { useInView } from './use-in-view.ts';
 
 export interface CodeSection {
   readonly language: Language;
@@ -16,14 +17,16 @@ export interface CodeBlockProps {
 }
 
 export function CodeBlock({ sections, label }: CodeBlockProps) {
+  const block = useRef<HTMLElement>(null);
+  const seen = useInView(block);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls has to be reachable by keyboard (WCAG 2.1.1).
-    <section tabIndex={0} aria-label={label} className="max-h-104 overflow-auto rounded-md bg-bar scheme-dark">
+    <section ref={block} tabIndex={0} aria-label={label} className="max-h-104 overflow-auto rounded-md bg-bar scheme-dark">
       <pre className="w-max p-4 font-mono text-sm text-ink">
         <code>
           {sections.map((section, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a section has no identity but its place.
-            <Section key={index} section={section} />
+            <Section key={index} section={section} coloured={seen} />
           ))}
         </code>
       </pre>
@@ -32,8 +35,8 @@ export function CodeBlock({ sections, label }: CodeBlockProps) {
 }
 
 /** While the colours of a changed text are on their way, its old lines keep theirs where they are the same. */
-function Section({ section }: { readonly section: CodeSection }) {
-  const known = useHighlight(section);
+function Section({ section, coloured }: { readonly section: CodeSection; readonly coloured: boolean }) {
+  const known = useHighlight(section, coloured);
   return section.text.split('\n').map((line, index, all) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a line has no identity but its place.
     <span key={index}>
@@ -52,18 +55,19 @@ function renderToken(token: HighlightedLine[number], index: number) {
   );
 }
 
-function useHighlight({ text, language }: CodeSection): ReadonlyMap<string, HighlightedLine> | undefined {
+function useHighlight({ text, language }: CodeSection, wanted: boolean): ReadonlyMap<string, HighlightedLine> | undefined {
   const [lines, setLines] = useState<ReadonlyMap<string, HighlightedLine>>();
   useEffect(() => {
+    if (!wanted) return;
     let stale = false;
     import('./highlight.ts')
       .then(({ highlight }) => highlight(text, language))
-      .then((coloured) => stale || setLines(new Map(coloured.map((line) => [textOf(line), line]))))
+      .then((highlighted) => stale || setLines(new Map(highlighted.map((line) => [textOf(line), line]))))
       .catch((error: unknown) => console.error('Highlighting failed', error));
     return () => {
       stale = true;
     };
-  }, [text, language]);
+  }, [text, language, wanted]);
   return lines;
 }
 

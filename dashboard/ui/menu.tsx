@@ -17,7 +17,7 @@ export function Menu({ trigger, align = 'end', children }: MenuProps) {
       <Base.Trigger render={trigger} />
       <Base.Portal {...useOverlayContainer()}>
         <Base.Positioner align={align} sideOffset={6} className="z-50 outline-none">
-          <Base.Popup className="min-w-48 rounded-md border bg-raised p-1 text-ink shadow-overlay outline-none">
+          <Base.Popup className="max-h-(--available-height) min-w-48 max-w-80 overflow-y-auto rounded-md border bg-raised p-1 text-ink shadow-overlay outline-none">
             {children}
           </Base.Popup>
         </Base.Positioner>
@@ -67,7 +67,7 @@ export interface MenuChoiceProps<Value extends string> {
   readonly onChange: (value: Value) => void;
 }
 
-/** One of a few, kept open so that the effect is seen. */
+/** One of a few. */
 export function MenuChoice<Value extends string>({ label, value, options, onChange }: MenuChoiceProps<Value>) {
   return (
     <Base.RadioGroup value={value} onValueChange={(next) => onChange(next as Value)}>
@@ -75,7 +75,7 @@ export function MenuChoice<Value extends string>({ label, value, options, onChan
       {options.map((option) => (
         <Base.RadioItem key={option.value} value={option.value} className={clsx(ITEM, 'data-checked:font-semibold')}>
           {option.icon}
-          <span className="flex-1">{option.label}</span>
+          <span className="min-w-0 flex-1 truncate">{option.label}</span>
           <Base.RadioItemIndicator>
             <span aria-hidden="true" className="block size-1.5 rounded-full bg-accent-ink" />
           </Base.RadioItemIndicator>
