@@ -81,6 +81,7 @@ export function withDesk<T>(shell: Shell, work: (desk: OperatorDesk, settings: S
   return withState(shell, async (state, settings) => {
     const core = await openControlCore(settings, state);
     try {
+      await core.hub.load();
       return await work(core.control.operator, settings);
     } catch (error) {
       throw translate(error);

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
+import { resealCertificates } from '@underpass/control/certificate/reseal.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
 import type { ControlDeps, ControlSettings, SendMail } from '@underpass/control/deps.ts';
 import { createDns } from '@underpass/control/dns/dns.ts';
@@ -15,6 +16,7 @@ import { createFeedHub, type FeedHub } from '@underpass/control/feed/hub.ts';
 import { createMailbox } from '@underpass/control/mail/mailbox.ts';
 import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
+import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
 import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
 import { openFeedDoor } from './feed-door.ts';
 import { listen } from './listen.ts';
@@ -167,6 +169,7 @@ export async function startControl(
   prepare: (core: ControlCore) => Promise<void>,
 ): Promise<RunningControl> {
   const core = await openControlCore(settings, state);
+  await resealAll(state);
   const server = openHttp(state, core);
   const port = await listen(server, settings.listen, settings.port, 'UNDERPASS_PORT');
   await prepare(core);
@@ -186,6 +189,12 @@ export async function startControl(
       await closed;
     },
   };
+}
+
+/** What older keys sealed is sealed with the newest, so that `keys prune` may remove them. */
+async function resealAll({ store, keyRing, log }: State): Promise<void> {
+  const count = (await resealTunnelTokens(store.db, keyRing)) + (await resealCertificates(store.db, keyRing));
+  if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
 }
 
 async function startUpkeep(settings: Settings, state: State, { hub, dns, sources }: ControlCore): Promise<() => Promise<void>> {

@@ -8,13 +8,14 @@ import { type ControlCore, type RunningControl, startControl } from './control-p
 import { openEdge } from './edge-part.ts';
 import { dialFeed } from './feed-dial.ts';
 import { type FirstTunnel, makeFirstTunnel } from './first-run.ts';
+import { openMetricsDoor } from './metrics-door.ts';
 import type { Settings } from './settings.ts';
 import { openState, type State } from './state.ts';
 import { version } from './version.ts';
 import { renderSummary, renderWelcome } from './welcome.ts';
 
 export interface Running {
-  readonly ports: { readonly control?: number; readonly https?: number; readonly http?: number };
+  readonly ports: { readonly control?: number; readonly https?: number; readonly http?: number; readonly metrics?: number };
   /** What to print: the welcome of a first start, or one line. */
   readonly text: string;
   /** Lets what is open finish, for a while. */
@@ -67,16 +68,34 @@ interface First {
   readonly tunnel: FirstTunnel | undefined;
 }
 
-/** Before anybody is served: the region of this process, and on the first start its operator and a tunnel. */
-async function prepare(settings: Settings, state: State, { control }: ControlCore): Promise<First | undefined> {
+/** The region of this process, as the settings say; `httpsPort` is what the system chose where they leave it open. */
+async function ensureRegion(settings: Settings, { control }: ControlCore, httpsPort: number, httpPort: number): Promise<void> {
   const { region: name, regionDescription: description, dataPlaneHost, wildcardDomain: wildcardIngressDomain } = settings;
-  const ports = { httpsPort: settings.publicHttpsPort, httpPort: settings.edgeHttpPort || 80 };
-  const region = { name, description, dataPlaneHost, wildcardIngressDomain, tlsTermination: true, ...ports };
-  if (settings.role === 'all') await control.operator.ensureRegion(region);
-  if (!(await control.operator.ensureOperator())) return undefined;
-  const signInUrl = await control.operator.createLoginLink(settings.operatorEmail);
+  await control.operator.ensureRegion({
+    name,
+    description,
+    dataPlaneHost,
+    wildcardIngressDomain,
+    tlsTermination: true,
+    httpsPort,
+    httpPort,
+  });
+}
+
+/** Before anybody is served: the region, and on the first start the operator and on a laptop a tunnel. */
+async function prepare(settings: Settings, state: State, core: ControlCore): Promise<First | undefined> {
+  const { operator } = core.control;
+  if (settings.role === 'all') await ensureRegion(settings, core, settings.publicHttpsPort || 443, settings.edgeHttpPort || 80);
+  if (!(await operator.ensureOperator())) return undefined;
+  const signInUrl = await operator.createLoginLink(settings.operatorEmail);
   const laptop = settings.role === 'all' && !settings.production;
   return { signInUrl, tunnel: laptop ? await makeFirstTunnel(state, settings) : undefined };
+}
+
+async function startLocalEdge(settings: Settings, core: ControlCore, log: Logger): Promise<Edge> {
+  const edge = await openLocalEdge(settings, core, log);
+  if (settings.publicHttpsPort === 0) await ensureRegion(settings, core, edge.ports.https, edge.ports.http);
+  return edge;
 }
 
 async function startWithControl(settings: Settings, log: Logger): Promise<Running> {
@@ -91,10 +110,12 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
       first = await prepare(settings, state, core);
     });
     opened.push(() => control.close());
-    const edge = settings.role === 'all' ? await openLocalEdge(settings, control.core, log) : undefined;
+    const edge = settings.role === 'all' ? await startLocalEdge(settings, control.core, log) : undefined;
     if (edge !== undefined) opened.push(() => closeEdge(edge));
+    const metrics = await openMetricsDoor(settings, [control.core.control.metrics]);
+    opened.push(async () => metrics?.close());
     return {
-      ports: { control: control.port, ...edge?.ports },
+      ports: { control: control.port, ...edge?.ports, ...(metrics === undefined ? {} : { metrics: metrics.port }) },
       text: renderStart(settings, state, control, edge, first),
       close: async () => {
         control.beginStop();
@@ -116,7 +137,8 @@ function renderStart(
   edge: Edge | undefined,
   first: First | undefined,
 ): string {
-  const { origin, role, region, publicHttpsPort, dataPlaneHost } = settings;
+  const { origin, role, region, dataPlaneHost } = settings;
+  const publicHttpsPort = settings.publicHttpsPort || (edge?.ports.https ?? 443);
   const { localCa } = core.sources;
   if (first?.tunnel !== undefined && localCa !== undefined) {
     const { host, tokenPath } = first.tunnel;

@@ -48,7 +48,9 @@ export interface FeedHubDeps {
 }
 
 export interface FeedHub extends FeedPort {
-  /** Takes the first state of every region from the store; edges may connect after it. */
+  /** Reads every region from the store, once: what a command needs to tell which tunnels are served. */
+  load(): Promise<void>;
+  /** The same, and then keeps it up to date; edges may connect after it. */
   start(): Promise<void>;
   /** Takes over an edge's connection. `keyHash` is absent for an edge in this process. */
   accept(duplex: Duplex, options: { readonly region: string; readonly keyHash?: string }): void;
@@ -199,10 +201,14 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     stops.push(() => clearInterval(timer));
   };
 
-  const start = async (): Promise<void> => {
-    listen();
+  const load = async (): Promise<void> => {
     refresh.everything();
     await refresh.idle();
+  };
+
+  const start = async (): Promise<void> => {
+    listen();
+    await load();
     every(timing.reconcileMs, () => refresh.everything());
     every(timing.pingMs, beat);
     every(timing.flushMs, () => void flush(false).catch(logError('feed: the minute history was not written')));
@@ -260,6 +266,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     }));
 
   return {
+    load,
     start,
     accept,
     tunnelsChanged: (ids) => {

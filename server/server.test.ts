@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile, stat } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { ConnectedClient } from '@underpass/rules/resource.ts';
+import { requestUpgrade } from '@underpass/wire/handshake.ts';
+import { createLog } from './log.ts';
+import { type Running, startServer } from './start.ts';
+import {
+  type Browser,
+  carry,
+  dropHome,
+  eventually,
+  makeHome,
+  openServer,
+  signIn,
+  type TestClient,
+  type TestServer,
+  testSettings,
+  visit,
+} from './test-kit.ts';
+
+describe('role all', () => {
+  let home: string;
+  let server: TestServer;
+  let browser: Browser;
+  let project: string;
+  let ca: string;
+  const clients: TestClient[] = [];
+
+  before(async () => {
+    home = await makeHome();
+    server = await openServer(home);
+    browser = await signIn(server);
+    project = (await browser.read<{ defaultProject: string }>('/api/user')).defaultProject;
+    ca = await readFile(join(home, 'ca.pem'), 'utf8');
+  });
+  after(async () => {
+    for (const client of clients) client.close();
+    await server.running.close();
+    await dropHome(home);
+  });
+
+  const port = (): number => server.running.ports.https ?? 0;
+  const readTunnel = (name: string): Promise<Tunnel> => browser.read<Tunnel>(`/api/tunnels/${name}?project=${project}&metrics=1`);
+  const makeTunnel = async (name: string): Promise<Tunnel> => {
+    const body = { name, region: 'local', ingressDomains: [], proxyProtocol: '', type: 'http' };
+    const made = await browser.send('POST', `/api/tunnels?project=${project}`, body);
+    assert.ok(made.ok, await made.text());
+    return readTunnel(name);
+  };
+  const carryTunnel = async (tunnel: Pick<Tunnel, 'dataPlaneHost' | 'token'>, text: string): Promise<TestClient> => {
+    const client = await carry(port(), ca, tunnel, text);
+    clients.push(client);
+    return client;
+  };
+
+  test('the first start makes a tunnel that carries at once with the files that it names', async () => {
+    const tokenPath = join(home, 'first-tunnel.token');
+    assert.equal((await stat(tokenPath)).mode & 0o777, 0o600);
+    const host = /https:\/\/([a-z0-9-]+\.tunnels\.localhost)/.exec(server.running.text)?.[1] ?? '';
+    const token = (await readFile(tokenPath, 'utf8')).trim();
+    await carryTunnel({ dataPlaneHost: 'local.localhost', token }, 'first');
+    assert.equal(await visit(port(), ca, host), 'first');
+  });
+
+  test('a tunnel made by the API is live at the edge within a second', async () => {
+    const start = performance.now();
+    const tunnel = await makeTunnel('quick');
+    await eventually(
+      () => readTunnel('quick'),
+      (each) => each.status === 'Created',
+    );
+    assert.ok(performance.now() - start < 1_000);
+    await carryTunnel(tunnel, 'quick');
+    assert.equal(await visit(port(), ca, tunnel.ingressDomains[0]?.name ?? ''), 'quick');
+  });
+
+  test('its client is shown as connected, its bytes are counted, and the pin is that of the authority', async () => {
+    const tunnel = await makeTunnel('counted');
+    await carryTunnel(tunnel, 'x'.repeat(30_000));
+    await visit(port(), ca, tunnel.ingressDomains[0]?.name ?? '');
+    const shown = await eventually(
+      () => readTunnel('counted'),
+      (each) => each.connectedClients === 1 && (each.metrics?.tx ?? 0) > 0,
+    );
+    assert.ok((shown.metrics?.tx ?? 0) >= 30_000 / 300);
+    assert.match(shown.url, /^https:\/\/local\.localhost:\d+#ca=[0-9a-f]{64}$/);
+    const list = await browser.read<ConnectedClient[]>(`/api/tunnels/counted/clients?project=${project}`);
+    assert.equal(list.length, 1);
+  });
+
+  test('a deleted tunnel is gone from the edge within a second, its client with it', async () => {
+    const tunnel = await makeTunnel('gone');
+    const host = tunnel.ingressDomains[0]?.name ?? '';
+    const client = await carryTunnel(tunnel, 'gone');
+    assert.equal(await visit(port(), ca, host), 'gone');
+    const start = performance.now();
+    await browser.send('DELETE', `/api/tunnels/gone?project=${project}`);
+    await eventually(
+      () => visit(port(), ca, host),
+      (text) => text !== 'gone',
+    );
+    await eventually(
+      async () => client.session.closed,
+      (closed) => closed,
+    );
+    assert.ok(performance.now() - start < 1_000);
+  });
+
+  test('an allow-list that changes is obeyed within a second', async () => {
+    const tunnel = await makeTunnel('walled');
+    const host = tunnel.ingressDomains[0]?.name ?? '';
+    await carryTunnel(tunnel, 'open');
+    assert.equal(await visit(port(), ca, host), 'open');
+    const start = performance.now();
+    await browser.send('POST', `/api/security-groups?project=${project}`, { name: 'nobody', allow: ['203.0.113.1'] });
+    const patch = { ingressDomains: [host], proxyProtocol: '', securityGroup: 'nobody' };
+    const patched = await browser.send('PATCH', `/api/tunnels/walled?project=${project}`, patch);
+    assert.equal(patched.status, 200);
+    await eventually(
+      () => visit(port(), ca, host),
+      (text) => text !== 'open',
+    );
+    assert.ok(performance.now() - start < 1_000);
+  });
+
+  test("the authority's certificate can be fetched", async () => {
+    const answer = await fetch(server.url('/ca.pem'));
+    assert.equal(await answer.text(), ca);
+  });
+
+  test('health and readiness are told', async () => {
+    assert.equal((await fetch(server.url('/healthz'))).status, 200);
+    assert.equal((await fetch(server.url('/readyz'))).status, 200);
+  });
+});
+
+describe('what is kept', () => {
+  test('a restart keeps tunnels, keys and names, and prints one line', async () => {
+    const home = await makeHome();
+    const first = await openServer(home);
+    const host = /https:\/\/([a-z0-9-]+\.tunnels\.localhost)/.exec(first.running.text)?.[1] ?? '';
+    await first.running.close();
+    const second = await openServer(home, { UNDERPASS_METRICS_PORT: '0' });
+    const ca = await readFile(join(home, 'ca.pem'), 'utf8');
+    const token = (await readFile(join(home, 'first-tunnel.token'), 'utf8')).trim();
+    const port = second.running.ports.https ?? 0;
+    const client = await carry(port, ca, { dataPlaneHost: 'local.localhost', token }, 'again');
+    assert.equal(await visit(port, ca, host), 'again');
+    assert.equal(second.running.text.split('\n').length, 2);
+    const metrics = await (await fetch(`http://127.0.0.1:${second.running.ports.metrics}/metrics`)).text();
+    assert.match(metrics, /process_resident_memory_bytes/);
+    client.close();
+    await second.running.close();
+    await dropHome(home);
+  });
+});
+
+describe('control and edge apart', () => {
+  let controlHome: string;
+  let edgeHome: string;
+  let control: TestServer;
+  let edge: Running | undefined;
+  let browser: Browser;
+  let key: string;
+
+  before(async () => {
+    controlHome = await makeHome();
+    edgeHome = await makeHome();
+    control = await openServer(controlHome, { UNDERPASS_ROLE: 'control' });
+    browser = await signIn(control);
+    const region = {
+      name: 'eu',
+      description: 'Europe',
+      dataPlaneHost: 'eu.localhost',
+      tlsTermination: true,
+      wildcardIngressDomain: 'eu-tunnels.localhost',
+    };
+    assert.ok((await browser.send('POST', '/api/operator/regions', region)).ok);
+    key = ((await (await browser.send('POST', '/api/operator/regions/eu/key')).json()) as { key: string }).key;
+  });
+  after(async () => {
+    await edge?.close();
+    await control.running.close();
+    await dropHome(controlHome);
+    await dropHome(edgeHome);
+  });
+
+  const edgeEnv = (over: object = {}) => ({
+    UNDERPASS_ROLE: 'edge',
+    UNDERPASS_CONTROL_URL: control.url(''),
+    UNDERPASS_EDGE_KEY: key,
+    UNDERPASS_REGION: 'eu',
+    UNDERPASS_DATA_PLANE_HOST: 'eu.localhost',
+    ...over,
+  });
+
+  test('an edge of another process dials in with its key and carries', async () => {
+    edge = await startServer(testSettings(edgeHome, edgeEnv()), createLog('silent'));
+    const { defaultProject: project } = await browser.read<{ defaultProject: string }>('/api/user');
+    const body = { name: 'far', region: 'eu', ingressDomains: [], proxyProtocol: '', type: 'http' };
+    assert.ok((await browser.send('POST', `/api/tunnels?project=${project}`, body)).ok);
+    const path = `/api/tunnels/far?project=${project}`;
+    const tunnel = await eventually(
+      () => browser.read<Tunnel>(path),
+      (each) => each.status === 'Created',
+    );
+    const ca = await readFile(join(controlHome, 'ca.pem'), 'utf8');
+    const client = await carry(edge.ports.https ?? 0, ca, tunnel, 'far');
+    assert.equal(await visit(edge.ports.https ?? 0, ca, tunnel.ingressDomains[0]?.name ?? ''), 'far');
+    client.close();
+  });
+
+  const knock = async (headers: { token: string; region: string }): Promise<string> => {
+    const socket = connect({ host: '127.0.0.1', port: control.running.ports.control ?? 0 });
+    await once(socket, 'connect');
+    const upgrade = {
+      host: 'x',
+      path: '/feed',
+      protocol: 'underpass-feed',
+      token: headers.token,
+      headers: { 'underpass-region': headers.region },
+      timeoutMs: 2_000,
+    };
+    return requestUpgrade(socket, upgrade)
+      .then(
+        () => 'open',
+        () => 'refused',
+      )
+      .finally(() => socket.destroy());
+  };
+
+  test('the feed opens to the key of its own region only', async () => {
+    assert.equal(await knock({ token: key, region: 'eu' }), 'open');
+    assert.equal(await knock({ token: key, region: 'local' }), 'refused');
+    assert.equal(await knock({ token: `${key.slice(0, -1)}_`, region: 'eu' }), 'refused');
+    assert.equal(await knock({ token: 'x'.repeat(1_000), region: 'eu' }), 'refused');
+  });
+});
+
+describe('what stands in the way', () => {
+  test('a port in use is one clear line that names the setting', async () => {
+    const taken = createServer((socket: Socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const home = await makeHome();
+    for (const setting of ['UNDERPASS_PORT', 'UNDERPASS_EDGE_HTTPS_PORT']) {
+      await assert.rejects(openServer(home, { [setting]: String(port) }), (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'port-in-use');
+        assert.ok(error.message.includes(setting) && error.message.includes(String(port)));
+        return true;
+      });
+    }
+    taken.close();
+    await dropHome(home);
+  });
+});
