@@ -1,0 +1,68 @@
+// A real Chromium for tests that use the product as a person does. Each visit has its own storage and ends with its test.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from '@playwright/test';
+import type { Account, Product } from './product.ts';
+import { requireTool } from './tool.ts';
+
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const timeoutMs = 15_000;
+
+export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: requireTool('chromium'), args });
+
+export interface VisitOptions extends Pick<BrowserContextOptions, 'viewport' | 'colorScheme'> {
+  /** Who is signed in; without it nobody is. */
+  readonly account?: Account;
+  /** What the page may write to the console as an error; anything else fails the test. */
+  readonly expectedErrors?: RegExp;
+}
+
+/** A page in a context of its own. A script error, or an error in the console that was not expected, fails the test. */
+export async function visit(t: TestContext, browser: Browser, product: Product, options: VisitOptions = {}): Promise<Page> {
+  const { expectedErrors, account, ...context } = options;
+  const opened = await browser.newContext({ baseURL: product.origin, reducedMotion: 'reduce', ...context });
+  if (account) await opened.addCookies(cookiesOf(account, product.origin));
+  opened.setDefaultTimeout(timeoutMs);
+  const page = await opened.newPage();
+  const problems: string[] = [];
+  const note = (text: string) => expectedErrors?.test(text) || isSignedOutNote(text) || problems.push(text);
+  page.on('pageerror', (error) => note(error.message));
+  page.on('console', (message) => message.type() === 'error' && note(`${message.text()} ${message.location().url}`));
+  t.after(async () => {
+    await opened.close();
+    assert.deepEqual(problems, [], 'the page reported errors');
+  });
+  return page;
+}
+
+function cookiesOf({ cookie }: Account, url: string) {
+  return cookie.split('; ').map((pair) => {
+    const [name = '', value = ''] = pair.split('=');
+    return { name, value, url };
+  });
+}
+
+/** Chromium notes every 401; on the user call it is the plain answer that nobody is signed in (spec 7). */
+const isSignedOutNote = (text: string) => /status of 401 .*\/api\/user$/.test(text);
+
+const standards = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+/** What axe finds on the page as it stands, in one line each; none is the aim. */
+export async function findAccessibilityProblems(page: Page): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page }).withTags(standards).analyze();
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** Every screen fits its window: nothing scrolls sideways (WCAG 1.4.10). */
+export async function assertNoSidewaysScroll(page: Page): Promise<void> {
+  const [content, room] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]');
+  assert.ok(content <= room, `${page.url()} is ${content} px wide in a window of ${room} px`);
+}

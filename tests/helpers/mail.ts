@@ -1,0 +1,28 @@
+// The mails that a product under test has sent: the files of its development mailbox.
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KeptMail } from '@underpass/control/deps.ts';
+import { createMailbox } from '@underpass/control/mail/mailbox.ts';
+import type { Product } from './product.ts';
+
+const withinMs = 10_000;
+const pollMs = 50;
+
+/** The newest mail to somebody with such a subject; waits for it. */
+export async function waitForMail(product: Product, to: string, subject: RegExp): Promise<KeptMail> {
+  const mailbox = createMailbox(join(product.home, 'mailbox'), Date.now);
+  const deadline = performance.now() + withinMs;
+  while (performance.now() < deadline) {
+    const found = (await mailbox.list()).find((mail) => mail.to === to && subject.test(mail.subject));
+    if (found) return found;
+    await delay(pollMs);
+  }
+  throw new Error(`no mail to ${to} with a subject like ${subject} within ${withinMs} ms`);
+}
+
+/** The first address in a mail. */
+export function linkIn(mail: KeptMail): URL {
+  const link = /https?:\/\/\S+/.exec(mail.text)?.[0];
+  if (link === undefined) throw new Error(`no link in "${mail.text}"`);
+  return new URL(link);
+}
