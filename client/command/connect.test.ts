@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { renderConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { maskToken } from '@underpass/rules/token-mask.ts';
+import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
+import { startFakeEdge } from '../carry/fixture/edge.ts';
+import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+
+const shop: Tunnel = {
+  name: 'shop',
+  type: 'http',
+  region: 'local',
+  regionDescription: 'This machine',
+  status: 'Created',
+  ingressDomains: [
+    { name: 'a.example.com', apexName: 'example.com', verified: true, url: 'https://a.example.com' },
+    { name: 'b.example.com', apexName: 'example.com', verified: true, url: 'https://b.example.com' },
+  ],
+  connectedClients: 0,
+  dataPlaneHost: 'local.localhost',
+  proxyProtocol: '',
+  securityGroup: 'default',
+  token: 'Zq3-token-of-the-tunnel',
+  url: 'https://local.localhost:8443',
+  underpassVersion: '0.1.0',
+};
+const cluster: Tunnel = { ...shop, name: 'cluster', type: 'ingress' };
+
+async function signedIn(t: TestContext, tunnels: readonly Tunnel[]) {
+  const routes = Object.fromEntries(tunnels.map((tunnel) => [`GET /api/tunnels/${tunnel.name}`, { body: tunnel }]));
+  const api = await startFakeApi(t, { ...accountRoutes, ...routes });
+  return createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+}
+
+test('connect carries a tunnel by its name, and says its public addresses', async (t) => {
+  await using edge = await startFakeEdge();
+  await using upstream = await startUpstream((socket) => socket.end('hello'));
+  const cli = await signedIn(t, [{ ...shop, url: edge.url, token: 'secret' }]);
+  const running = cli.start(['connect', 'shop', '--upstream', `http://127.0.0.1:${upstream.port}`]);
+  const stream = visit(await edge.next());
+  stream.end();
+  assert.equal(await outcome(stream), 'hello');
+  await running.seen(/https:\/\/a\.example\.com/);
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+});
+
+for (const tab of ['kubernetes', 'systemd', 'cli'] as const) {
+  test(`--print ${tab} is the dashboard's snippet, letter by letter`, async (t) => {
+    const cli = await signedIn(t, [shop, cluster]);
+    const http = await cli.run([
+      'connect',
+      'shop',
+      '--print',
+      tab,
+      '--upstream',
+      'http://10.0.0.7:9000',
+      '--upstream',
+      'b.example.com=http://10.0.0.8',
+    ]);
+    const upstreams = [
+      { domain: 'a.example.com', upstream: 'http://10.0.0.7:9000' },
+      { domain: 'b.example.com', upstream: 'http://10.0.0.8:80' },
+    ];
+    assert.equal(
+      http.stdout,
+      renderConnectSnippet({ ...shop, token: shop.token ?? '' }, { type: 'http', upstreams }, tab).text,
+      http.stderr,
+    );
+    const ingress = await cli.run(['connect', 'cluster', '--print', tab, '--preset', 'istio', '--mask-token']);
+    const inputs = {
+      type: 'ingress',
+      upstream: '127.0.0.1',
+      service: 'istio-ingress-gateway',
+      namespace: 'istio-system',
+    } as const;
+    assert.equal(ingress.stdout, renderConnectSnippet({ ...cluster, token: maskToken(cluster.token ?? '') }, inputs, tab).text);
+  });
+}
+
+test('the printed shell lines, pasted into a shell, carry the tunnel', async (t) => {
+  await using edge = await startFakeEdge();
+  const cli = await signedIn(t, [{ ...shop, url: edge.url, token: 'secret' }]);
+  const { stdout } = await cli.run(['connect', 'shop', '--print', 'cli']);
+  const start = `underpass() { printf '%s\\n' "$@" > "$HOME/argv"; }\n${stdout}`;
+  const shell = spawnSync('dash', ['-c', start], { env: { HOME: cli.home, PATH: process.env.PATH }, encoding: 'utf8' });
+  assert.equal(shell.status, 0, shell.stderr);
+  const argv = (await readFile(join(cli.home, 'argv'), 'utf8')).trim().split('\n');
+  assert.equal(argv.join(' ').includes('secret'), false);
+  const running = cli.start(argv);
+  await edge.next();
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0, running.stderr());
+});
+
+const refused: readonly (readonly [string, Tunnel, readonly string[], number, RegExp])[] = [
+  ['a token that the role may not read', { ...shop, token: '' }, [], 5, /code: token-hidden/],
+  [
+    'a tunnel without a verified domain',
+    { ...shop, status: 'Pending', ingressDomains: shop.ingressDomains.map((domain) => ({ ...domain, verified: false })) },
+    [],
+    7,
+    /code: tunnel-waiting/,
+  ],
+  [
+    'an upstream for a foreign domain',
+    shop,
+    ['--print', 'cli', '--upstream', 'c.example.com=http://a'],
+    2,
+    /is no ingress domain of shop/,
+  ],
+  [
+    'a domain left without an upstream',
+    shop,
+    ['--print', 'cli', '--upstream', 'a.example.com=http://a'],
+    2,
+    /no upstream for b\.example\.com/,
+  ],
+  [
+    'an https upstream in a snippet, as spec 5 says',
+    shop,
+    ['--print', 'cli', '--upstream', 'https://a'],
+    2,
+    /Upstream must start with http:\/\//,
+  ],
+  [
+    'an empty service name',
+    { ...cluster, name: 'shop' },
+    ['--print', 'kubernetes', '--preset', 'custom'],
+    2,
+    /Please provide an ingress service name/,
+  ],
+  ['an unknown preset', { ...cluster, name: 'shop' }, ['--print', 'kubernetes', '--preset', 'other'], 2, /preset/],
+];
+for (const [name, tunnel, argv, code, message] of refused) {
+  test(`${name} is refused`, async (t) => {
+    const cli = await signedIn(t, [tunnel]);
+    const result = await cli.run(['connect', 'shop', ...argv]);
+    assert.match(result.stderr, message);
+    assert.equal(result.code, code);
+    assert.equal(result.stdout, '');
+  });
+}
+
+test('a tunnel that does not exist is not found', async (t) => {
+  const cli = await signedIn(t, []);
+  assert.equal((await cli.run(['connect', 'nothing'])).code, 6);
+});

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
+import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
+import { startFakeEdge } from '../carry/fixture/edge.ts';
+import { proxyHeaders } from '../doctor/upstream.ts';
+import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+
+async function findings(t: TestContext, argv: readonly string[], env: Record<string, string> = {}) {
+  const cli = await createCli(t, { UNDERPASS_TOKEN: 'secret', ...env });
+  const { code, stdout, stderr } = await cli.run(['doctor', '--json', ...argv]);
+  assert.notEqual(stdout, '', stderr);
+  const list = (JSON.parse(stdout) as { findings: { check: string; state: string; detail: string; fix?: string }[] }).findings;
+  const find = (check: string) => list.find((finding) => finding.check === check);
+  return { code, find, list };
+}
+
+async function listening(t: TestContext, server: Server | ReturnType<typeof createTcpServer>): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+test('all is well: every line is ok and the exit code 0', async (t) => {
+  await using edge = await startFakeEdge();
+  const port = await listening(
+    t,
+    createServer((_, response) => response.end('ok')),
+  );
+  const { code, list } = await findings(t, ['--url', edge.url, '--upstream', `http://127.0.0.1:${port}`]);
+  assert.deepEqual(
+    list.map(({ check, state }) => `${check} ${state}`),
+    ['region DNS ok', 'region TCP ok', 'region TLS ok', 'token ok', 'upstream ok', 'upstream PROXY protocol ok'],
+  );
+  assert.equal(code, 0);
+});
+
+test('for people each problem has its fix under it, and the exit code is 10', async (t) => {
+  const cli = await createCli(t);
+  const { code, stdout, stderr } = await cli.run(['doctor', '--url', 'https://no-such-name.invalid']);
+  assert.match(stdout, /^FAIL {2}region DNS: no-such-name\.invalid does not resolve .*\n {6}fix: /m);
+  assert.match(stdout, /^skip {2}region TCP/m);
+  assert.match(stderr, /code: doctor-found-problems/);
+  assert.equal(code, 10);
+});
+
+test('a port that takes nothing is named with firewall and proxy as fix', async (t) => {
+  const server = createTcpServer();
+  const port = await listening(t, server);
+  await new Promise((resolve) => server.close(resolve));
+  const { find } = await findings(t, ['--url', `https://edge.localhost:${port}`]);
+  assert.match(find('region TCP')?.detail ?? '', /connection refused/);
+  assert.match(find('region TCP')?.fix ?? '', /HTTPS_PROXY/);
+});
+
+test('intercepted TLS is told with the name of who issued the certificate', async (t) => {
+  const proxy = await createTestAuthority('Example Corp Inspection CA');
+  const leaf = await proxy.issue(['edge.localhost']);
+  const port = await listening(t, createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }));
+  for (const pin of ['', `#ca=${'ab'.repeat(32)}`]) {
+    const { find, code } = await findings(t, ['--url', `https://edge.localhost:${port}${pin}`]);
+    assert.equal(find('region TLS')?.state, 'problem');
+    assert.match(find('region TLS')?.detail ?? '', /issued by Example Corp Inspection CA/);
+    assert.equal(find('token'), undefined);
+    assert.equal(code, 10);
+  }
+});
+
+test('an expired certificate points at the clock', async (t) => {
+  const authority = await createTestAuthority();
+  const leaf = await authority.issue(['edge.localhost'], { from: new Date('2020-01-01'), to: new Date('2020-02-01') });
+  const port = await listening(t, createTlsServer({ key: leaf.keyPem, cert: leaf.leafPem }));
+  const { find } = await findings(t, ['--url', `https://edge.localhost:${port}`]);
+  assert.equal(find('region TLS')?.state, 'problem');
+});
+
+test('a refused token is told apart from a reachable region', async (t) => {
+  await using edge = await startFakeEdge({ token: 'another' });
+  const { find, code } = await findings(t, ['--url', edge.url]);
+  assert.equal(find('region TLS')?.state, 'ok');
+  assert.match(find('token')?.detail ?? '', /The token is refused/);
+  assert.equal(code, 10);
+});
+
+test('a proxy from the environment is named and tried, and one that is no URL is said so', async (t) => {
+  const server = createTcpServer();
+  const port = await listening(t, server);
+  await new Promise((resolve) => server.close(resolve));
+  const through = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: `http://127.0.0.1:${port}` });
+  assert.match(through.find('region proxy')?.detail ?? '', /through 127\.0\.0\.1/);
+  assert.equal(through.find('region TCP')?.state, 'problem');
+  const wrong = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: 'ftp://hunter2@x' });
+  assert.equal(wrong.find('region proxy')?.state, 'problem');
+  assert.doesNotMatch(JSON.stringify(wrong.list), /hunter2/);
+});
+
+test('the server is examined: clock, version and sign-in', async (t) => {
+  const late = new Date(Date.now() + 600_000).toUTCString();
+  const api = await startFakeApi(t, {
+    ...accountRoutes,
+    'GET /healthz': { body: 'ok', headers: { date: late } },
+    'GET /api/releases': { body: [{ version: '99.0.0', files: [] }] },
+  });
+  const { find, code } = await findings(t, [], { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  assert.match(find('clock')?.detail ?? '', /(59\d|600) s behind the server/);
+  assert.match(find('version')?.detail ?? '', /the newest is 99\.0\.0/);
+  assert.equal(find('version')?.state, 'warning');
+  assert.equal(find('sign-in')?.state, 'ok');
+  assert.equal(code, 10);
+});
+
+/** Takes a connection only behind exactly this PROXY header, as a strict receiver does. */
+function receiver(version: 'v1' | 'v2') {
+  const header = proxyHeaders[version];
+  return createTcpServer((socket) => {
+    let seen = Buffer.alloc(0);
+    socket.on('data', (chunk: Buffer) => {
+      seen = Buffer.concat([seen, chunk]);
+      if (seen.length < header.length) return;
+      if (!seen.subarray(0, header.length).equals(header)) socket.resetAndDestroy();
+      else if (seen.includes('\r\n\r\n', header.length - 1)) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    });
+  });
+}
+
+const plain = () => createServer((_, response) => response.end('ok'));
+const proxyCases = [
+  {
+    name: 'a plain upstream with PROXY protocol off',
+    server: plain,
+    setting: 'off',
+    state: 'ok',
+    detail: /answers as the tunnel will speak/,
+  },
+  { name: 'a v2 receiver with v2 on', server: () => receiver('v2'), setting: 'v2', state: 'ok', detail: /\(v2\)/ },
+  { name: 'a v1 receiver with v1 on', server: () => receiver('v1'), setting: 'v1', state: 'ok', detail: /\(v1\)/ },
+  {
+    name: 'a plain upstream with v1 on',
+    server: plain,
+    setting: 'v1',
+    state: 'problem',
+    detail: /does not understand the PROXY protocol, and the tunnel sends v1/,
+  },
+  {
+    name: 'a plain upstream with v2 on',
+    server: plain,
+    setting: 'v2',
+    state: 'problem',
+    detail: /does not understand the PROXY protocol, and the tunnel sends v2/,
+  },
+  {
+    name: 'a v2 receiver with it off',
+    server: () => receiver('v2'),
+    setting: 'off',
+    state: 'problem',
+    detail: /expects PROXY protocol v2, and the tunnel sends none/,
+  },
+  {
+    name: 'a v1 receiver with it off',
+    server: () => receiver('v1'),
+    setting: 'off',
+    state: 'problem',
+    detail: /expects PROXY protocol v1, and the tunnel sends none/,
+  },
+  {
+    name: 'a v1 receiver with v2 on',
+    server: () => receiver('v1'),
+    setting: 'v2',
+    state: 'problem',
+    detail: /expects PROXY protocol v1, and the tunnel sends v2/,
+  },
+] as const;
+for (const { name, server, setting, state, detail } of proxyCases) {
+  test(`${name} is ${state}`, async (t) => {
+    await using edge = await startFakeEdge();
+    const port = await listening(t, server());
+    const { find } = await findings(t, [
+      '--url',
+      edge.url,
+      '--upstream',
+      `http://127.0.0.1:${port}`,
+      '--proxy-protocol',
+      setting,
+    ]);
+    const found = find('upstream PROXY protocol');
+    assert.equal(found?.state, state, JSON.stringify(found));
+    assert.match(found?.detail ?? '', detail);
+  });
+}
+
+test('an ingress upstream is asked in TLS on 443 and in HTTP on 80', async (t) => {
+  await using edge = await startFakeEdge();
+  const leaf = await edge.authority.issue(['localhost']);
+  const secure = await listening(t, createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }));
+  const open = await listening(t, plain());
+  const upstreams = ['--upstream', `80=127.0.0.1:${open}`, '--upstream', `443=127.0.0.1:${secure}`];
+  const { list } = await findings(t, ['--url', edge.url, '--type', 'ingress', ...upstreams]);
+  const proxied = list.filter(({ check }) => check === 'upstream PROXY protocol');
+  assert.deepEqual(
+    proxied.map(({ state }) => state),
+    ['ok', 'ok'],
+  );
+});
+
+test('an upstream that refuses is named', async (t) => {
+  await using edge = await startFakeEdge();
+  const server = createTcpServer();
+  const port = await listening(t, server);
+  await new Promise((resolve) => server.close(resolve));
+  const { find } = await findings(t, ['--url', edge.url, '--upstream', `http://127.0.0.1:${port}`]);
+  assert.match(find('upstream')?.detail ?? '', /connection refused/);
+});

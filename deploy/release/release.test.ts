@@ -1,0 +1,226 @@
+// The release build as it is run, and what `update` makes of what it is offered. The compiled file of this machine then
+// takes the client's whole suite.
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { copyFileSync, globSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createCli } from '../../client/test-kit.ts';
+import { hostRuntime } from './runtime.ts';
+import { releaseKey, renderSums, sha256Of, signSums } from './sign.ts';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const folder = mkdtempSync(join(tmpdir(), 'underpass-release-'));
+const { platform } = hostRuntime();
+const { version } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8')) as { version: string };
+const key = generateKeyPairSync('ed25519').privateKey;
+const env = { ...process.env, UNDERPASS_RELEASE_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
+const built = join(folder, version);
+const program = join(built, `underpass-${version}-${platform}`);
+
+before(() => {
+  const build = spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', folder], {
+    env,
+    encoding: 'utf8',
+  });
+  assert.equal(build.status, 0, build.stderr);
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test('the build leaves program, sums, signature and manifest, which agree', () => {
+  assert.deepEqual(readdirSync(built).sort(), [
+    'SHA256SUMS',
+    'SHA256SUMS.sig',
+    'manifest.json',
+    `underpass-${version}-${platform}`,
+  ]);
+  const check = spawnSync('sha256sum', ['--strict', '-c', 'SHA256SUMS'], { cwd: built, encoding: 'utf8' });
+  assert.equal(check.status, 0, check.stdout);
+  const manifest = JSON.parse(readFileSync(join(built, 'manifest.json'), 'utf8'));
+  const { size } = statSync(program);
+  assert.deepEqual(manifest, {
+    version,
+    files: [{ name: `underpass-${version}-${platform}`, platform, size, sha256: sha256Of(program) }],
+  });
+});
+
+test('the same source and key give the same file again', () => {
+  const again = join(folder, 'again');
+  spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', again], { env });
+  assert.equal(sha256Of(join(again, version, `underpass-${version}-${platform}`)), sha256Of(program));
+});
+
+test('a key that is not Ed25519 is refused, and one for development is made once, private', () => {
+  const rsa = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  assert.throws(() => releaseKey({ UNDERPASS_RELEASE_KEY: rsa }), /wanted is ed25519/);
+  const home = join(folder, 'home');
+  assert.ok(releaseKey({ UNDERPASS_HOME: home }).equals(releaseKey({ UNDERPASS_HOME: home })));
+  assert.equal(statSync(join(home, 'release-key.pem')).mode & 0o777, 0o600);
+});
+
+describe('update', () => {
+  test('replaces the program by a newer one that the key signed, and it runs', async (t) => {
+    const offer = publish(t, '99.0.0', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
+    const { code, stdout, file } = await update(t, offer);
+    assert.equal(code, 0);
+    assert.match(stdout, /Updated .* to 99\.0\.0/);
+    assert.equal(sha256Of(file), sha256Of(program));
+    assert.equal(statSync(file).mode & 0o111, 0o111);
+    assert.deepEqual(
+      readdirSync(dirname(file)).filter((name) => name.endsWith('.new')),
+      [],
+    );
+  });
+
+  const wrong: readonly (readonly [string, Parameters<typeof publish>[2], Parameters<typeof publish>[3], string])[] = [
+    [
+      'sums that another key signed',
+      (name) => renderSums([{ name, sha256: sha256Of(program) }]),
+      { key: generateKeyPairSync('ed25519').privateKey },
+      'release-untrusted',
+    ],
+    [
+      'a signature that is no signature',
+      (name) => renderSums([{ name, sha256: sha256Of(program) }]),
+      { signature: 'AAAA' },
+      'release-untrusted',
+    ],
+    [
+      'sums changed after they were signed',
+      (name) => renderSums([{ name, sha256: sha256Of(program) }]),
+      { suffix: '# more\n' },
+      'release-untrusted',
+    ],
+    ['a program that is not the signed one', (name) => renderSums([{ name, sha256: '0'.repeat(64) }]), {}, 'release-untrusted'],
+    [
+      'an old program under the new version',
+      () => renderSums([{ name: `underpass-${version}-${platform}`, sha256: sha256Of(program) }]),
+      {},
+      'release-missing',
+    ],
+    [
+      'a manifest that names the old file',
+      () => renderSums([{ name: `underpass-${version}-${platform}`, sha256: sha256Of(program) }]),
+      { name: `underpass-${version}-${platform}` },
+      'release-missing',
+    ],
+    [
+      'a manifest without this platform',
+      (name) => renderSums([{ name, sha256: sha256Of(program) }]),
+      { platform: 'plan9-mips' },
+      'release-missing',
+    ],
+  ];
+  for (const [name, sums, options, error] of wrong) {
+    test(`refuses ${name}, and leaves the program as it was`, async (t) => {
+      const { code, stderr, file } = await update(t, publish(t, '99.0.0', sums, options));
+      assert.match(stderr, new RegExp(`code: ${error}`));
+      assert.notEqual(code, 0);
+      assert.equal(sha256Of(file), sha256Of(program));
+    });
+  }
+
+  test('does not go back to an older version by itself', async (t) => {
+    const offer = publish(t, '0.0.1', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
+    const { code, stdout } = await update(t, offer);
+    assert.equal(code, 0);
+    assert.match(stdout, /is the newest/);
+    assert.equal(
+      (await offer).asked.some((path) => path.includes('SHA256SUMS')),
+      false,
+    );
+  });
+
+  test('--check only says so', async (t) => {
+    const offer = publish(t, '99.0.0', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
+    const { code, stdout } = await update(t, offer, ['--check', '--json']);
+    assert.deepEqual(JSON.parse(stdout), { version, newest: '99.0.0', updated: false });
+    assert.equal(code, 0);
+  });
+
+  test('of a copy that runs from source is refused', async (t) => {
+    const { origin } = await publish(t, '99.0.0', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
+    const cli = await createCli(t, { UNDERPASS_SERVER: origin });
+    assert.match((await cli.run(['update'])).stderr, /code: update-unsupported/);
+  });
+});
+
+test('the compiled file takes the whole suite of the client', (t) => {
+  const files = globSync('client/**/*.test.ts', { cwd: root, exclude: (path) => path.includes('node_modules') }).filter((file) =>
+    readFileSync(join(root, file), 'utf8').includes('createCli('),
+  );
+  assert.ok(files.length >= 8);
+  const suite = spawnSync(process.execPath, ['--test', ...files], {
+    cwd: root,
+    env: { ...process.env, UNDERPASS_TEST_BINARY: program, NODE_TEST_CONTEXT: undefined },
+    encoding: 'utf8',
+  });
+  t.diagnostic(
+    suite.stdout
+      .split('\n')
+      .filter((line) => /^(ℹ|#) (tests|pass|fail)/.test(line))
+      .join(', '),
+  );
+  assert.equal(suite.status, 0, suite.stdout);
+});
+
+interface PublishOptions {
+  readonly key?: typeof key;
+  readonly signature?: string;
+  readonly suffix?: string;
+  readonly name?: string;
+  readonly platform?: string;
+}
+
+/** A server that offers one release, whose program is the built one. */
+async function publish(t: TestContext, offered: string, sums: (name: string) => string, options: PublishOptions = {}) {
+  const name = options.name ?? `underpass-${offered}-${platform}`;
+  const text = sums(name);
+  const asked: string[] = [];
+  const bytes = readFileSync(program);
+  const file = {
+    name,
+    platform: options.platform ?? platform,
+    size: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    url: '',
+  };
+  const answers: Record<string, string | Buffer> = {
+    '/api/releases': JSON.stringify([{ version: offered, files: [file] }]),
+    [`/releases/${offered}/SHA256SUMS`]: text + (options.suffix ?? ''),
+    [`/releases/${offered}/SHA256SUMS.sig`]: options.signature ?? signSums(text, options.key ?? key),
+    [`/releases/${offered}/${name}`]: bytes,
+  };
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    const answer = answers[request.url ?? ''];
+    response.writeHead(answer === undefined ? 404 : 200).end(answer);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+async function update(t: TestContext, offer: ReturnType<typeof publish>, argv: readonly string[] = []) {
+  const { origin } = await offer;
+  const home = mkdtempSync(join(folder, 'update-'));
+  const file = join(home, 'underpass');
+  copyFileSync(program, `${file}.copy`);
+  renameSync(`${file}.copy`, file);
+  const env = { HOME: home, UNDERPASS_SERVER: origin };
+  const child = await new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
+    execFile(file, ['update', ...argv], { env }, (error, stdout, stderr) =>
+      done({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    );
+  });
+  t.diagnostic(child.stderr.split('\n')[0] ?? '');
+  return { ...child, file };
+}
