@@ -30,7 +30,6 @@ import { createReleases } from './release/releases.ts';
 import { tokenCalls } from './token/calls.ts';
 import { tunnelCalls } from './tunnel/calls.ts';
 import { createEventStreams, type EventStreams } from './tunnel/events.ts';
-import { listMoved } from './tunnel/tunnels.ts';
 
 export interface Control {
   fetch(request: Request, connection?: Connection): Promise<Response>;
@@ -72,12 +71,12 @@ const createParts = (deps: ControlDeps): Parts => ({
   botCheck: deps.botCheck ?? createBotCheck(deps),
   cookies: cookieNames(deps.settings.origin),
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
-  limiter: createLimiter(deps.store),
+  limiter: deps.limiter ?? createLimiter(deps.store),
 });
 
 export const createControl = (deps: ControlDeps): Control => {
   const parts = createParts(deps);
-  const events = createEventStreams((context, ids) => listMoved(context.deps, context.access, ids));
+  const events = createEventStreams();
   const metrics = createControlMetrics(deps.store);
   let isStopping = false;
   let sweeper: NodeJS.Timeout | undefined;

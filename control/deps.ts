@@ -7,6 +7,7 @@ import type { Bus } from './bus/bus.ts';
 import type { CertificatePort } from './certificate/port.ts';
 import type { DnsPort } from './dns/port.ts';
 import type { FeedPort } from './feed/port.ts';
+import type { Limiter } from './limit/limiter.ts';
 import type { KeyRing } from './secret/key-ring.ts';
 import type { Store } from './store/store.ts';
 
@@ -57,6 +58,8 @@ export interface ControlDeps {
   readonly certificates: CertificatePort;
   /** Left out, the settings choose; tests pass a cheap one. */
   readonly botCheck?: BotCheckPort;
+  /** Left out, the numbers of rules/limits.ts hold. */
+  readonly limiter?: Limiter;
 }
 
 export interface KeptMail extends Mail {

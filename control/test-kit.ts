@@ -176,6 +176,8 @@ export interface TestControlOptions {
   readonly settings?: Partial<ControlSettings>;
   readonly botCheck?: BotCheckPort;
   readonly sendMail?: (mail: Mail) => Promise<void>;
+  /** The real rate limits; without it a test may call as often as it likes. */
+  readonly limited?: boolean;
   readonly mailbox?: { list(): Promise<readonly never[]> };
 }
 
@@ -239,6 +241,7 @@ export const createTestControl = async (options: TestControlOptions = {}): Promi
     dns,
     certificates: { clientPin: () => 'ab'.repeat(32) },
     botCheck: options.botCheck ?? easyBotCheck,
+    ...(options.limited ? {} : { limiter: { take: async () => {} } }),
   });
   await control.operator.ensureRegion(localRegion);
 

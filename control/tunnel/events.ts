@@ -6,11 +6,9 @@ import type { CallContext, Handlers } from '../api/call.ts';
 import { Refusal } from '../api/refusal.ts';
 import { findCaller } from '../auth/caller.ts';
 import { findAccess } from '../project/access.ts';
+import { openLiveStream } from './live-stream.ts';
+import { listMoved } from './tunnels.ts';
 
-// Moves within this are one event: a screen needs no more.
-const gatherMs = 500;
-// Comments keep proxies from closing a quiet stream; with each, the session and the role are looked at again.
-const beatMs = 20_000;
 // A browser has a handful of tabs; a script has no use for more.
 const streamsPerUser = 20;
 
@@ -21,7 +19,7 @@ const toEvent = ({ name, status, connectedClients = 0, metrics }: Tunnel): Tunne
   ...(metrics === undefined ? {} : { metrics }),
 });
 
-const renderEvent = (event: TunnelEvent): string => `event: tunnel\ndata: ${JSON.stringify(event)}\n\n`;
+const renderEvent = (tunnel: Tunnel): string => `event: tunnel\ndata: ${JSON.stringify(toEvent(tunnel))}\n\n`;
 
 type Context = CallContext<'streamEvents'>;
 
@@ -36,71 +34,37 @@ export interface EventStreams {
   close(): void;
 }
 
-type ReadMoved = (context: Context, ids: readonly string[]) => Promise<readonly Tunnel[]>;
+const tooMany = 'Too many live views are open.';
 
-export const createEventStreams = (readMoved: ReadMoved): EventStreams => {
-  const endings = new Set<() => void>();
-  const countByUser = new Map<string, number>();
-
-  const count = (userId: string, change: 1 | -1): number => {
-    const next = (countByUser.get(userId) ?? 0) + change;
-    if (next <= 0) countByUser.delete(userId);
-    else countByUser.set(userId, next);
-    return next;
-  };
-
-  const open = (context: Context): ReadableStream<Uint8Array> => {
-    const { deps, caller } = context;
-    const encoder = new TextEncoder();
-    const moved = new Set<string>();
-    let end = () => {};
-    return new ReadableStream({
-      start: (controller) => {
-        const write = (text: string) => controller.enqueue(encoder.encode(text));
-        const flush = async () => {
-          const ids = [...moved];
-          moved.clear();
-          const tunnels = ids.length === 0 ? [] : await readMoved(context, ids);
-          if (endings.has(end)) for (const tunnel of tunnels) write(renderEvent(toEvent(tunnel)));
-        };
-        const beat = async () => {
-          if (!(await isStillPermitted(context))) return end();
-          // A reader that has stopped reading is let go of rather than kept in memory.
-          if ((controller.desiredSize ?? 0) < -64) return end();
-          if (endings.has(end)) write(': still here\n\n');
-        };
-        const orEnd = (work: () => Promise<void>) => () => void work().catch(() => end());
-        const timers = [setInterval(orEnd(flush), gatherMs), setInterval(orEnd(beat), beatMs)];
-        const stopListening = deps.feed.onMoved((ids) => {
-          for (const id of ids) moved.add(id);
-        });
-        end = () => {
-          if (!endings.delete(end)) return;
-          for (const timer of timers) clearInterval(timer);
-          stopListening();
-          count(caller.userId, -1);
-          controller.close();
-        };
-        endings.add(end);
-        write(': live\n\n');
-      },
-      cancel: () => end(),
-    });
+export const createEventStreams = (): EventStreams => {
+  /** How to end each open stream, by user. */
+  const open = new Map<string, Set<() => void>>();
+  const forget = (userId: string, end: () => void): void => {
+    const own = open.get(userId);
+    own?.delete(end);
+    if (own?.size === 0) open.delete(userId);
   };
 
   const streamEvents = async (context: Context): Promise<Response> => {
-    if (count(context.caller.userId, 1) > streamsPerUser) {
-      count(context.caller.userId, -1);
-      throw new Refusal('tooMany', 'Too many live views are open.', 60);
-    }
+    const { deps, caller, access } = context;
+    const own = open.get(caller.userId) ?? new Set();
+    if (own.size >= streamsPerUser) throw new Refusal('tooMany', tooMany, 60);
+    const end = (): void => stream.end();
+    const stream = openLiveStream({
+      listen: deps.feed.onMoved,
+      render: async (ids) => (await listMoved(deps, access, ids)).map(renderEvent).join(''),
+      isStillPermitted: () => isStillPermitted(context),
+      onEnd: () => forget(caller.userId, end),
+    });
+    open.set(caller.userId, own.add(end));
     const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
-    return new Response(open(context), { headers });
+    return new Response(stream.body, { headers });
   };
 
   return {
     calls: { streamEvents },
     close: () => {
-      for (const end of [...endings]) end();
+      for (const end of [...open.values()].flatMap((own) => [...own])) end();
     },
   };
 };

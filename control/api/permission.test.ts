@@ -1,0 +1,182 @@
+// Who may make which call, cell by cell: every call of the table for every kind of caller.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
+import type { Role } from '@underpass/rules/entity.ts';
+import { type Action, may, permissions, roles } from '@underpass/rules/permission.ts';
+import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
+import { prepareCall, sendCall, type World } from './test-kit-calls.ts';
+
+const names = Object.keys(calls) as CallName[];
+const rowOf = (name: CallName): Call => calls[name];
+const isAction = (who: Call['who']): who is Action => Object.hasOwn(permissions, who);
+
+let test: TestControl;
+let operator: SignedUp;
+let count = 0;
+
+before(async () => {
+  test = await createTestControl();
+  operator = await test.signUp('operator@example.com', { operator: true });
+});
+after(() => test.close());
+
+const nextEmail = (): string => `person-${++count}@example.com`;
+
+/** A new project for every cell, so that no cell sees what another left. */
+const createWorld = async (): Promise<World> => {
+  // The limits of the whole test are not those of a minute.
+  test.time.now += 60_000;
+  return { test, owner: await test.signUp(nextEmail()), operator };
+};
+
+const memberWith = async ({ owner }: World, role: Role): Promise<SignedUp> => {
+  const member = await test.signUp(nextEmail());
+  await test.addMember(owner.projectId, member.userId, role);
+  return member;
+};
+
+const tokenWith = async (world: World, role: Role): Promise<TestClient> => {
+  const body = { name: 'ci', role };
+  const { token } = await world.owner.call<{ token: string }>('POST', `/api/tokens?project=${world.owner.projectId}`, body);
+  return test.client(token);
+};
+
+const statusFor = async (world: World, caller: TestClient, name: CallName): Promise<number> => {
+  const prepared = await prepareCall[name](world, caller);
+  const response = await sendCall(caller, name, prepared, world.owner.projectId);
+  await response.body?.cancel();
+  return response.status;
+};
+
+// Two calls are for everyone in the project by the table, and decided again by what is asked (decideMembershipChange).
+const decidedInside: Partial<Record<CallName, (role: Role) => boolean>> = {
+  changeMember: (role) => may(role, 'member.change'),
+  removeMember: (role) => may(role, 'member.remove'),
+  // Somebody else's token: by who may remove that somebody.
+  deleteApiToken: (role) => may(role, 'member.remove'),
+};
+
+const roleMay = (role: Role, name: CallName): boolean =>
+  may(role, rowOf(name).who as Action) && (decidedInside[name]?.(role) ?? true);
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+describe('calls of a project', () => {
+  for (const name of names.filter((each) => isAction(rowOf(each).who))) {
+    for (const role of roles) {
+      const allowed = roleMay(role, name);
+      it(`${name}: a ${role} ${allowed ? 'may' : 'may not'}`, async () => {
+        const world = await createWorld();
+        const status = await statusFor(world, await memberWith(world, role), name);
+        if (allowed) assert.ok(isSuccess(status), `status ${status}`);
+        else assert.equal(status, 403);
+      });
+    }
+
+    it(`${name}: a stranger gets 404, as for a project that does not exist`, async () => {
+      const world = await createWorld();
+      const stranger = await test.signUp(nextEmail());
+      const prepared = await prepareCall[name](world, stranger);
+      const real = await sendCall(stranger, name, prepared, world.owner.projectId);
+      const made = { ...prepared, ...(name === 'renameProject' ? { segments: { id: 'nothing-here' } } : {}) };
+      const unreal = await sendCall(stranger, name, made, 'nothing-here');
+      assert.equal(real.status, 404);
+      assert.deepEqual([unreal.status, await unreal.text()], [404, await real.text()]);
+    });
+
+    it(`${name}: an operator who is not a member gets 404`, async () => {
+      const world = await createWorld();
+      assert.equal(await statusFor(world, operator, name), 404);
+    });
+
+    it(`${name}: an API token does what its role may`, async () => {
+      const world = await createWorld();
+      for (const role of ['owner', 'viewer'] as const) {
+        const status = await statusFor(world, await tokenWith(world, role), name);
+        const allowed = roleMay(role, name) && rowOf(name).session !== true;
+        assert.equal(isSuccess(status), allowed, `${role}: status ${status}`);
+        if (!allowed) assert.equal(status, 403);
+      }
+    });
+
+    it(`${name}: an API token of another project gets 404`, async () => {
+      const [world, other] = [await createWorld(), await createWorld()];
+      const status = await statusFor(world, await tokenWith(other, 'owner'), name);
+      assert.equal(status, rowOf(name).session ? 403 : 404);
+    });
+
+    if ((rowOf(name).query as readonly string[]).includes('project')) {
+      it(`${name}: 400 without a project, and with two`, async () => {
+        const world = await createWorld();
+        const prepared = await prepareCall[name](world, world.owner);
+        assert.equal((await sendCall(world.owner, name, prepared, null)).status, 400);
+        const { method } = rowOf(name);
+        const path = rowOf(name).path.replace(/:([A-Za-z]+)/g, (_, key: string) => prepared.segments?.[key] ?? '');
+        const twice = `${path}?${new URLSearchParams([...Object.entries(prepared.query ?? {}), ['project', world.owner.projectId], ['project', world.owner.projectId]])}`;
+        assert.equal((await world.owner.send(method, twice, prepared.body, prepared.headers)).status, 400);
+      });
+    }
+  }
+});
+
+describe('calls of a suspended project', () => {
+  for (const name of names.filter((each) => isAction(rowOf(each).who))) {
+    const changes = rowOf(name).method !== 'GET';
+    it(`${name}: the owner ${changes ? 'gets 403' : 'may still read'}`, async () => {
+      const world = await createWorld();
+      const prepared = await prepareCall[name](world, world.owner);
+      await test.control.operator.changeProject(world.owner.projectId, { suspended: true });
+      const response = await sendCall(world.owner, name, prepared, world.owner.projectId);
+      await response.body?.cancel();
+      if (changes) assert.equal(response.status, 403);
+      else assert.ok(isSuccess(response.status), `status ${response.status}`);
+    });
+  }
+});
+
+describe('calls of operators', () => {
+  for (const name of names.filter((each) => rowOf(each).who === 'operator')) {
+    it(`${name}: an operator may`, async () => {
+      const status = await statusFor(await createWorld(), operator, name);
+      assert.ok(isSuccess(status), `status ${status}`);
+    });
+
+    it(`${name}: a user gets 403, an operator's API token too`, async () => {
+      const world = await createWorld();
+      assert.equal(await statusFor(world, world.owner, name), 403);
+      const body = { name: 'ci', role: 'owner' };
+      const { token } = await operator.call<{ token: string }>('POST', `/api/tokens?project=${operator.projectId}`, body);
+      assert.equal(await statusFor(world, test.client(token), name), 403);
+    });
+  }
+});
+
+describe('calls without a sign-in', () => {
+  for (const name of names) {
+    const open = rowOf(name).who === 'anyone';
+    it(`${name}: ${open ? 'anybody may' : '401'}`, async () => {
+      const world = await createWorld();
+      const status = await statusFor(world, test.client(undefined, `192.0.2.${count % 250}`), name);
+      if (open) assert.ok(isSuccess(status), `status ${status}`);
+      else assert.equal(status, 401);
+    });
+  }
+});
+
+describe('calls of a person', () => {
+  for (const name of names.filter((each) => rowOf(each).who === 'user')) {
+    it(`${name}: a user may; an API token ${rowOf(name).session ? 'gets 403' : 'may'}`, async () => {
+      const world = await createWorld();
+      // Whoever owns the project is in it already.
+      const person = name === 'acceptInvitation' ? await test.signUp(nextEmail()) : world.owner;
+      const user = await statusFor(world, person, name);
+      assert.ok(isSuccess(user), `status ${user}`);
+      // Ending the session above would leave nobody to make the token.
+      const next = await createWorld();
+      const status = await statusFor(next, await tokenWith(next, 'owner'), name);
+      assert.equal(isSuccess(status), rowOf(name).session !== true, `token: status ${status}`);
+    });
+  }
+});

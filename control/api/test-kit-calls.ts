@@ -1,0 +1,257 @@
+// For tests: one request for every call of the table that succeeds for whoever may make it, with what it needs made first.
+
+import { randomBytes } from 'node:crypto';
+import { type CallName, calls } from '@underpass/rules/calls.ts';
+import { addJob } from '../job/queue.ts';
+import { hashToken } from '../secret/token.ts';
+import { linkToken, loginForm, rightAnswer, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
+
+export interface World {
+  readonly test: TestControl;
+  readonly owner: SignedUp;
+  readonly operator: SignedUp;
+}
+
+export interface PreparedCall {
+  readonly segments?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object | URLSearchParams | FormData | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const unique = (prefix: string): string => `${prefix}-${randomBytes(5).toString('hex')}`;
+const uniqueApex = (): string => `${unique('d')}.com`;
+
+const withProject = ({ owner }: World) => `?project=${owner.projectId}`;
+
+export const makeTunnel = async (world: World): Promise<string> => {
+  const name = unique('tunnel');
+  await world.owner.call('POST', `/api/tunnels${withProject(world)}`, { name, region: 'local', ingressDomains: [] });
+  return name;
+};
+
+const makeDomain = async (world: World): Promise<string> => {
+  const name = uniqueApex();
+  await world.owner.call('POST', `/api/domains${withProject(world)}`, { name });
+  return name;
+};
+
+const makeGroup = async (world: World): Promise<string> => {
+  const name = unique('group');
+  await world.owner.call('POST', `/api/security-groups${withProject(world)}`, { name, allow: ['192.0.2.0/24'] });
+  return name;
+};
+
+const makeMember = async ({ test, owner }: World): Promise<string> => {
+  const member = await test.signUp(`${unique('member')}@example.com`);
+  await test.addMember(owner.projectId, member.userId, 'viewer');
+  return member.userId;
+};
+
+const makeInvitation = async (world: World, email = `${unique('guest')}@example.com`): Promise<string> => {
+  const body = { email, role: 'viewer' };
+  const { id } = await world.owner.call<{ id: string }>('POST', `/api/invitations${withProject(world)}`, body);
+  return id;
+};
+
+const makeToken = async (world: World): Promise<string> => {
+  const body = { name: 'ci', role: 'viewer' };
+  const { id } = await world.owner.call<{ id: string }>('POST', `/api/tokens${withProject(world)}`, body);
+  return id;
+};
+
+const makeLink = async ({ test, owner }: World, browser: TestClient): Promise<string> => {
+  await browser.call('POST', '/auth/magiclink', loginForm(owner.email));
+  await test.control.settle();
+  return linkToken(test.mails, owner.email);
+};
+
+const startDevice = ({ test }: World) =>
+  test.client().call<{ deviceCode: string; userCode: string }>('POST', '/auth/device', { name: 'laptop' });
+
+const approvedDevice = async (world: World): Promise<string> => {
+  const { deviceCode, userCode } = await startDevice(world);
+  const decision = { approve: true, project: world.owner.projectId, role: 'viewer' };
+  await world.owner.call('POST', `/api/device/${userCode}`, decision);
+  return deviceCode;
+};
+
+export const makeRegistration = async ({ test }: World): Promise<string> => {
+  const email = `${unique('new')}@example.com`;
+  const registration = { email, firstName: 'New', lastName: 'Person', company: '', github: '', x: '' };
+  await addJob(test.store.db, test.time.now, 'registration', registration);
+  await test.control.settle();
+  const row = await test.store.db.selectFrom('registrations').select('id').where('email', '=', email).executeTakeFirstOrThrow();
+  return row.id;
+};
+
+const registrationForm = (): FormData => {
+  const form = new FormData();
+  const fields = { 'first-name': 'Ann', 'last-name': 'Lee', email: `${unique('r')}@example.com`, 'accept-terms': 'on' };
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set('bot-check', rightAnswer);
+  return form;
+};
+
+const makeRegion = async ({ operator }: World): Promise<string> => {
+  const name = unique('r');
+  const body = { name, description: 'There', dataPlaneHost: `${name}.example.net`, tlsTermination: true };
+  await operator.call('POST', '/api/operator/regions', body);
+  return name;
+};
+
+const makeReport = async ({ test, operator }: World): Promise<string> => {
+  const body = { host: `${unique('bad')}.example.com`, email: 'a@example.com', text: 'Phishing', 'bot-check': rightAnswer };
+  await test.client(undefined, `2001:db8:${randomBytes(2).toString('hex')}::1`).call('POST', '/api/abuse-reports', body);
+  const [report] = await operator.call<{ id: string }[]>('GET', '/api/operator/abuse-reports?state=open');
+  return report!.id;
+};
+
+/** An invitation whose token the test knows, for the person who will call. */
+const invitationToken = async (world: World, email: string): Promise<string> => {
+  const id = await makeInvitation(world, email);
+  await world.test.control.settle();
+  const token = randomBytes(32).toString('base64url');
+  await world.test.store.db
+    .updateTable('invitations')
+    .set({ token_hash: hashToken(token) })
+    .where('id', '=', id)
+    .execute();
+  return token;
+};
+
+const rowId = async ({ test }: World, table: 'tunnels' | 'projects', name: string): Promise<string> => {
+  const query = test.store.db.selectFrom(table).select('id').where('name', '=', name);
+  return (await query.executeTakeFirstOrThrow()).id;
+};
+
+type Prepare = (world: World, caller: TestClient & { email?: string }) => Promise<PreparedCall>;
+const nothing: Prepare = async () => ({});
+const onceThereIs =
+  (make: (world: World) => Promise<string>): Prepare =>
+  async (world) => {
+    await make(world);
+    return {};
+  };
+const tunnelSegment: Prepare = async (world) => ({ segments: { name: await makeTunnel(world) } });
+const report = { host: 'bad.example.com', email: 'a@example.com', text: 'Phishing', 'bot-check': rightAnswer };
+
+export const prepareCall: { readonly [Name in CallName]: Prepare } = {
+  getUser: nothing,
+  listProjects: nothing,
+  redeemLoginLink: async (world, caller) => ({ body: new URLSearchParams({ token: await makeLink(world, caller) }) }),
+  logOut: async () => ({ headers: { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' } }),
+  requestLoginLink: async (world) => ({ body: loginForm(world.owner.email) }),
+  register: async () => ({ body: registrationForm() }),
+  listDomains: nothing,
+  getDomain: async (world) => ({ segments: { apexName: await makeDomain(world) } }),
+  createDomain: async () => ({ body: { name: uniqueApex() } }),
+  deleteDomain: async (world) => ({ segments: { apexName: await makeDomain(world) } }),
+  verifyDomain: async (world) => ({ segments: { apexName: await makeDomain(world) } }),
+  listTunnels: onceThereIs(makeTunnel),
+  getTunnel: async (world) => ({ segments: { name: await makeTunnel(world) }, query: { metrics: '1' } }),
+  createTunnel: async () => ({
+    body: { name: unique('t'), region: 'local', ingressDomains: [], proxyProtocol: '', type: 'http' },
+  }),
+  updateTunnel: async (world) => ({
+    segments: { name: await makeTunnel(world) },
+    body: { ingressDomains: [], proxyProtocol: 'v2', securityGroup: 'default' },
+  }),
+  deleteTunnel: tunnelSegment,
+  lookUpDns: async () => ({ query: { host: 'local.localhost' } }),
+  listRegions: nothing,
+  listSecurityGroups: nothing,
+  getSecurityGroup: async (world) => ({ segments: { name: await makeGroup(world) } }),
+  createSecurityGroup: async () => ({ body: { name: unique('g'), allow: ['2001:db8::/32'] } }),
+  updateSecurityGroup: async (world) => ({ segments: { name: await makeGroup(world) }, body: { allow: ['192.0.2.1'] } }),
+  deleteSecurityGroup: async (world) => ({ segments: { name: await makeGroup(world) } }),
+  checkLoginLink: async (world, caller) => ({ body: new URLSearchParams({ token: await makeLink(world, caller) }) }),
+  logOutByPost: nothing,
+  getMeta: nothing,
+  getBotCheck: nothing,
+  getBotChallenge: nothing,
+  createProject: async () => ({ body: { name: 'Another' } }),
+  renameProject: async ({ owner }) => ({ segments: { id: owner.projectId }, body: { name: 'Renamed' } }),
+  listMembers: nothing,
+  changeMember: async (world) => ({ segments: { id: await makeMember(world) }, body: { role: 'viewer' } }),
+  removeMember: async (world) => ({ segments: { id: await makeMember(world) } }),
+  listInvitations: onceThereIs(makeInvitation),
+  createInvitation: async () => ({ body: { email: `${unique('i')}@example.com`, role: 'viewer' } }),
+  deleteInvitation: async (world) => ({ segments: { id: await makeInvitation(world) } }),
+  acceptInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
+  listSessions: nothing,
+  deleteSession: async (_, caller) => {
+    const sessions = await caller.send('GET', '/api/sessions');
+    const list = sessions.ok ? ((await sessions.json()) as { id: string }[]) : [];
+    return { segments: { id: list[0]?.id ?? 'none' } };
+  },
+  listApiTokens: onceThereIs(makeToken),
+  createApiToken: async () => ({ body: { name: 'ci', role: 'viewer', expiresInDays: 30 } }),
+  deleteApiToken: async (world) => ({ segments: { id: await makeToken(world) } }),
+  listAudit: nothing,
+  exportAudit: nothing,
+  rotateToken: tunnelSegment,
+  listClients: tunnelSegment,
+  getHistory: async (world) => ({ segments: { name: await makeTunnel(world) }, query: { range: 'hour' } }),
+  streamEvents: nothing,
+  startDevice: async () => ({ body: { name: 'laptop' } }),
+  pollDevice: async (world) => ({ body: { deviceCode: await approvedDevice(world) } }),
+  getDevice: async (world) => ({ segments: { userCode: (await startDevice(world)).userCode } }),
+  decideDevice: async (world) => ({
+    segments: { userCode: (await startDevice(world)).userCode },
+    body: { approve: false, project: world.owner.projectId, role: 'viewer' },
+  }),
+  listReleases: nothing,
+  reportAbuse: async () => ({ body: report }),
+  listRegistrations: nothing,
+  approveRegistration: async (world) => ({ segments: { id: await makeRegistration(world) } }),
+  rejectRegistration: async (world) => ({ segments: { id: await makeRegistration(world) } }),
+  listSubscriptions: nothing,
+  createSubscription: async () => ({ body: { email: `${unique('s')}@example.com`, expiresAt: '2030-01-01' } }),
+  deleteSubscription: async ({ operator }) => {
+    const body = { email: `${unique('s')}@example.com` };
+    const { id } = await operator.call<{ id: string }>('POST', '/api/operator/subscriptions', body);
+    return { segments: { id } };
+  },
+  importSubscriptions: async () => ({ body: `email\n${unique('s')}@example.com\n` }),
+  listUsers: nothing,
+  changeUser: async (world) => ({ segments: { id: await makeMember(world) }, body: { suspended: true } }),
+  listAllProjects: nothing,
+  changeProject: async ({ test }) => {
+    const { projectId } = await test.signUp(`${unique('p')}@example.com`);
+    return { segments: { id: projectId }, body: { suspended: true, limits: { tunnels: 5 } } };
+  },
+  listAllTunnels: nothing,
+  changeTunnel: async (world) => ({
+    segments: { id: await rowId(world, 'tunnels', await makeTunnel(world)) },
+    body: { suspended: true },
+  }),
+  listOperatorRegions: nothing,
+  createRegion: async () => {
+    const name = unique('r');
+    return { body: { name, description: 'There', dataPlaneHost: `${name}.example.net`, tlsTermination: false } };
+  },
+  changeRegion: async (world) => ({ segments: { name: await makeRegion(world) }, body: { available: false } }),
+  deleteRegion: async (world) => ({ segments: { name: await makeRegion(world) } }),
+  createRegionKey: async (world) => ({ segments: { name: await makeRegion(world) } }),
+  listEdges: nothing,
+  listAbuseReports: onceThereIs(makeReport),
+  changeAbuseReport: async (world) => ({ segments: { id: await makeReport(world) }, body: { state: 'closed' } }),
+};
+
+/** The path of a call with its query; the project is the owner's unless the caller of the test says otherwise. */
+export const pathOf = (name: CallName, { segments = {}, query = {} }: PreparedCall, projectId: string | null): string => {
+  const call = calls[name];
+  const path = call.path.replace(/:([A-Za-z]+)/g, (_, key: string) => encodeURIComponent(segments[key]!));
+  const search = new URLSearchParams(query);
+  const asksProject = (call.query as readonly string[]).some((key) => key === 'project' || key === 'project?');
+  if (asksProject && projectId !== null) search.set('project', projectId);
+  return search.size === 0 ? path : `${path}?${search}`;
+};
+
+export const sendCall = (
+  caller: TestClient,
+  name: CallName,
+  prepared: PreparedCall,
+  projectId: string | null,
+): Promise<Response> => caller.send(calls[name].method, pathOf(name, prepared, projectId), prepared.body, prepared.headers);

@@ -1,0 +1,71 @@
+// One stream of server-sent events: gathers what moved, tells it in batches, and ends when nobody may or does read.
+
+// Moves within this are one event: a screen needs no more.
+const gatherMs = 500;
+// Comments keep proxies from closing a quiet stream; with each, the right to it is looked at again.
+const beatMs = 20_000;
+// Chunks that may wait for a slow reader before it is let go.
+const waitingChunksMost = 64;
+
+export interface LiveSource {
+  /** Answers how to stop listening. */
+  readonly listen: (onMoved: (ids: readonly string[]) => void) => () => void;
+  /** The events to write for what moved. */
+  readonly render: (ids: readonly string[]) => Promise<string>;
+  readonly isStillPermitted: () => Promise<boolean>;
+  readonly onEnd: () => void;
+}
+
+export interface LiveStream {
+  readonly body: ReadableStream<Uint8Array>;
+  end(): void;
+}
+
+export const openLiveStream = (source: LiveSource): LiveStream => {
+  const encoder = new TextEncoder();
+  const moved = new Set<string>();
+  const stops: (() => void)[] = [];
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+
+  /** Once; answers what is left to close. */
+  const stop = (): ReadableStreamDefaultController<Uint8Array> | undefined => {
+    const open = controller;
+    controller = undefined;
+    for (const each of stops.splice(0)) each();
+    if (open) source.onEnd();
+    return open;
+  };
+  const end = (): void => stop()?.close();
+  const write = (text: string): void => {
+    if (!controller || text === '') return;
+    if ((controller.desiredSize ?? 0) < -waitingChunksMost) end();
+    else controller.enqueue(encoder.encode(text));
+  };
+  const flush = async (): Promise<void> => {
+    const ids = [...moved];
+    moved.clear();
+    if (ids.length > 0) write(await source.render(ids));
+  };
+  const beat = async (): Promise<void> => ((await source.isStillPermitted()) ? write(': still here\n\n') : end());
+  const every = (ms: number, work: () => Promise<void>): void => {
+    const timer = setInterval(() => work().catch(end), ms);
+    stops.push(() => clearInterval(timer));
+  };
+
+  const body = new ReadableStream<Uint8Array>({
+    start: (opened) => {
+      controller = opened;
+      every(gatherMs, flush);
+      every(beatMs, beat);
+      stops.push(
+        source.listen((ids) => {
+          for (const id of ids) moved.add(id);
+        }),
+      );
+      write(': live\n\n');
+    },
+    // Closed by its reader: there is nothing left to close.
+    cancel: () => void stop(),
+  });
+  return { body, end };
+};
