@@ -11,7 +11,7 @@ import { CommandLine } from '../../ui/command-line.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { guessSystem, type System, systems } from './platform.ts';
+import { fileOf, guessSystem, type System, systems } from './platform.ts';
 import { FileTable, NoReleases } from './release-files.tsx';
 
 export async function loader({ request }: LoaderFunctionArgs) {
@@ -77,8 +77,8 @@ function Steps({ system, origin }: { readonly system: System; readonly origin: s
 }
 
 function ByHand({ release, system }: { readonly release: Release | undefined; readonly system: System }) {
-  const file = release?.files.find(({ platform }) => system.isOf(platform));
   if (!release) return <NoReleases />;
+  const file = fileOf(system, release.files);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <FileTable release={release} />

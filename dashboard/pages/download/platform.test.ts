@@ -1,9 +1,9 @@
 // The commands and names of the download page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { filesOf, formatSize, guessSystem, platformLabel, systems } from './platform.ts';
+import { fileOf, formatSize, guessSystem, inOrder, platformLabel, systems } from './platform.ts';
 
-const fileOf = (platform: string) => ({ name: `underpass-${platform}`, platform, size: 1, sha256: '', url: '' });
+const releaseFile = (platform: string) => ({ name: `underpass-${platform}`, platform, size: 1, sha256: '', url: '' });
 const BUILT = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64'];
 
 test('every platform that is built belongs to exactly one system and has a name that people know', () => {
@@ -17,13 +17,26 @@ test('a platform without a name is shown as it is', () => {
   assert.equal(platformLabel('freebsd-x64'), 'freebsd-x64');
 });
 
-test('Windows is not taken for a Mac because darwin ends in win', () => {
-  const files = BUILT.map(fileOf);
-  const windows = systems.find(({ name }) => name === 'windows')!;
+test('the commonest machines come first, whatever order a release has', () => {
+  const files = inOrder([...BUILT, 'freebsd-x64'].sort().map(releaseFile));
   assert.deepEqual(
-    filesOf(windows, files).map(({ platform }) => platform),
-    ['win-x64'],
+    files.map(({ platform }) => platform),
+    [...BUILT, 'freebsd-x64'],
   );
+});
+
+test('each system gets the file that most of its users want', () => {
+  const files = BUILT.toSorted().map(releaseFile);
+  const wanted = systems.map((system) => fileOf(system, files)?.platform);
+  assert.deepEqual(
+    wanted,
+    ['linux-x64', 'darwin-arm64', 'win-x64'],
+    'and darwin is not taken for Windows because it ends in win',
+  );
+});
+
+test('a system without a file has none', () => {
+  assert.equal(fileOf(systems[0]!, [releaseFile('win-x64')]), undefined);
 });
 
 test('the installer comes first and from the deployment itself, then the CLI with it', () => {

@@ -76,6 +76,13 @@ const MEGABYTE = 1_000_000;
 
 export const formatSize = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** Files of a system, the commonest machine first: releases list them so. */
-export const filesOf = (system: System, files: readonly ReleaseFile[]): readonly ReleaseFile[] =>
-  files.filter(({ platform }) => system.isOf(platform));
+/** The commonest machines first; what has no name comes last. */
+export function inOrder(files: readonly ReleaseFile[]): readonly ReleaseFile[] {
+  const order = Object.keys(PLATFORM_LABELS);
+  const place = ({ platform }: ReleaseFile) => (order.includes(platform) ? order.indexOf(platform) : order.length);
+  return files.toSorted((a, b) => place(a) - place(b));
+}
+
+/** The file that most people with the system want. */
+export const fileOf = (system: System, files: readonly ReleaseFile[]): ReleaseFile | undefined =>
+  inOrder(files).find(({ platform }) => system.isOf(platform));

@@ -6,10 +6,17 @@ import { buttonClass } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { formatSize, platformLabel } from './platform.ts';
+import { formatSize, inOrder, platformLabel } from './platform.ts';
 
 export function FileTable({ release }: { readonly release: Release }) {
-  return <DataTable label={`Files of ${release.version}`} columns={COLUMNS} rows={release.files} rowKey={({ name }) => name} />;
+  return (
+    <DataTable
+      label={`Files of ${release.version}`}
+      columns={COLUMNS}
+      rows={inOrder(release.files)}
+      rowKey={({ name }) => name}
+    />
+  );
 }
 
 export function NoReleases() {
