@@ -1,32 +1,62 @@
-// One process of an edge, whole: doors, gate, routes, feed. An edge with several workers has one of these in each.
+// One process of an edge, whole: doors, gate, routes, hops, feed. An edge with several workers has one of these in each.
 
 import { once } from 'node:events';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { Logger } from 'pino';
-import { Dialer, type HopSource } from './dialer.ts';
+import type { VisitorError } from './core/visitor-error.ts';
+import { Dialer } from './dialer.ts';
 import { FeedLink } from './feed-link.ts';
 import { Gate } from './gate.ts';
+import { HopGate } from './hop-gate.ts';
+import { HopSession } from './hop-session.ts';
+import { createHopServer, dialHop, hopKey } from './hop-tls.ts';
+import { Hops } from './hops.ts';
 import { defaultTimeouts, House, type Timeouts } from './house.ts';
 import { HttpDoor } from './http-door.ts';
 import { Http1Visitor } from './http1-visitor.ts';
 import { Http2Door } from './http2-door.ts';
 import { HttpsDoor } from './https-door.ts';
-import { Reporter } from './reporter.ts';
+import { Reporter, renderReport } from './reporter.ts';
 import { RouteTable } from './route-table.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
+import type { EdgeStats } from './stats.ts';
 import { Sweeper } from './sweeper.ts';
 
 export interface Listen {
   /** All addresses of both families where it is missing. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   readonly port: number;
+}
+
+export interface EdgePorts {
+  readonly https: number;
+  readonly http: number;
+  /** Null where other edges cannot dial in. */
+  readonly hop: number | null;
+}
+
+/** How edges of one region reach each other. */
+export interface HopOptions {
+  readonly listen: Listen;
+  /** host:port that the other edges dial. */
+  readonly address: string;
+  /** What every edge of the region has and nobody else. */
+  readonly secret: string;
+}
+
+/** How workers of one edge reach each other: unix sockets in a folder of the edge's own user. */
+export interface CrewOptions {
+  readonly socketPath: string;
+  readonly siblingPaths: () => readonly string[];
 }
 
 export interface EdgeProcessOptions {
   readonly region: string;
   readonly edgeId: string;
+  /** The name on the feed; the edge's id where it is missing. */
+  readonly reportAs?: string;
   /** Name and version, `underpass/0.1.0`. */
   readonly software: string;
   /** Hosts on which clients dial in. */
@@ -36,16 +66,14 @@ export interface EdgeProcessOptions {
   readonly publicHttpsPort: number;
   /** Addresses and ranges of load balancers that put a PROXY header in front. */
   readonly balancers: readonly string[];
+  readonly timeouts?: Partial<Timeouts> | undefined;
+  readonly hop?: HopOptions | undefined;
+  readonly crew?: CrewOptions | undefined;
   /** 48 bytes; equal in all workers, so that a session begun at one is resumed at another. */
   readonly ticketKeys: Buffer;
-  readonly timeouts?: Partial<Timeouts>;
-  /** Several processes listen on the same ports. */
-  readonly reusePort: boolean;
   /** Dials control; called again, with back-off, whenever the feed is lost. */
   readonly feed: () => Promise<Duplex>;
   readonly snapshot: SnapshotFile | null;
-  readonly hopAddress: () => string | undefined;
-  readonly hops: HopSource | null;
   readonly log: Logger;
 }
 
@@ -54,147 +82,239 @@ const backlog = 4_096;
 const tokenSweepMs = 1_000;
 
 export class EdgeProcess {
-  readonly table: RouteTable;
-  readonly house: House;
-  readonly httpsPort: number;
-  readonly httpPort: number;
   readonly #options: EdgeProcessOptions;
-  readonly #parts: Parts;
-  readonly #feedLink: FeedLink;
-  readonly #tokenSweep: NodeJS.Timeout;
+  readonly #table: RouteTable;
+  readonly #house: House;
+  readonly #gate: Gate;
+  readonly #httpsDoor: HttpsDoor;
+  readonly #httpDoor: HttpDoor;
+  readonly #siblingGate: HopGate;
+  readonly #peerGate: HopGate;
+  readonly #hopServers: Server[] = [];
+  readonly #hopSessions = new Map<string, HopSession>();
+  readonly #hopKey: Buffer | null;
+  readonly #sockets = new Set<Socket>();
+  #feedLink: FeedLink | null = null;
+  #tokenSweep: NodeJS.Timeout | undefined;
+  #hopPort: number | null = null;
 
-  private constructor(options: EdgeProcessOptions, parts: Parts, feedLink: FeedLink) {
+  private constructor(options: EdgeProcessOptions) {
+    const { log, software } = options;
     this.#options = options;
-    this.#parts = parts;
-    this.#feedLink = feedLink;
-    this.table = parts.table;
-    this.house = parts.house;
-    this.httpsPort = portOf(parts.httpsDoor.server);
-    this.httpPort = portOf(parts.httpDoor.server);
-    this.#tokenSweep = setInterval(() => this.table.expireTokens(Date.now()), tokenSweepMs);
-    this.#tokenSweep.unref();
+    this.#hopKey = options.hop === undefined ? null : hopKey(options.hop.secret);
+    const table = new RouteTable(log);
+    this.#table = table;
+    const everywhere = new Dialer(new Hops(() => [...this.#siblings(), ...this.#peers()]));
+    const timeouts = { ...defaultTimeouts, ...options.timeouts };
+    this.#house = new House({ table, sweeper: new Sweeper(), dialer: everywhere, timeouts, log });
+    this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });
+    this.#peerGate = new HopGate({ table, dialer: new Dialer(new Hops(() => this.#siblings())), software });
+    this.#gate = this.#createGate();
+    [this.#httpsDoor, this.#httpDoor] = this.#createDoors();
+    this.#track(this.#httpsDoor.server, this.#httpDoor.server);
   }
 
   static async start(options: EdgeProcessOptions): Promise<EdgeProcess> {
-    let presence = (): void => {};
-    const parts = createParts(options, () => presence());
-    const held = await options.snapshot?.load();
-    if (held) parts.table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
-    await listen(parts.httpsDoor.server, options.https, options.reusePort);
-    await listen(parts.httpDoor.server, options.http, options.reusePort);
-    const feedLink = createFeedLink(options, parts.table, held?.position ?? null);
-    presence = () => feedLink.presenceChanged();
-    return new EdgeProcess(options, parts, feedLink);
+    const edge = new EdgeProcess(options);
+    try {
+      await edge.#open();
+    } catch (error) {
+      await edge.close();
+      throw error;
+    }
+    return edge;
+  }
+
+  async #open(): Promise<void> {
+    const { snapshot, https, http, crew, hop } = this.#options;
+    const held = await snapshot?.load();
+    if (held) this.#table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
+    if (crew !== undefined)
+      await this.#openHop(
+        createServer({ allowHalfOpen: true }, (socket) => this.#siblingGate.receive(socket)),
+        { path: crew.socketPath },
+      );
+    if (hop !== undefined && this.#hopKey !== null) {
+      const server = createHopServer(this.#hopKey, (socket) => this.#peerGate.receive(socket));
+      await this.#openHop(server, this.#shared(hop.listen));
+      this.#hopPort = portOf(server);
+    }
+    await listen(this.#httpsDoor.server, this.#shared(https));
+    await listen(this.#httpDoor.server, this.#shared(http));
+    this.#feedLink = this.#createFeedLink(held?.position ?? null);
+    this.#tokenSweep = setInterval(() => this.#table.expireTokens(Date.now()), tokenSweepMs);
+    this.#tokenSweep.unref();
+  }
+
+  /** Workers listen on the same ports side by side: the kernel spreads connections over them. */
+  #shared({ host, port }: Listen): object {
+    return { port, backlog, reusePort: this.#options.crew !== undefined, ...(host === undefined ? {} : { host }) };
+  }
+
+  async #openHop(server: Server, where: object): Promise<void> {
+    this.#hopServers.push(server);
+    this.#track(server);
+    await listen(server, where);
+  }
+
+  #createGate(): Gate {
+    const { edgeId, region, software, publicHttpsPort, log } = this.#options;
+    const port = publicHttpsPort === 443 ? '' : `:${publicHttpsPort}`;
+    const onPresence = (): void => {
+      this.#feedLink?.presenceChanged();
+      this.#siblingGate.presenceChanged();
+      this.#peerGate.presenceChanged();
+    };
+    return new Gate({ table: this.#table, edgeId, region, software, urlOf: (host) => `https://${host}${port}`, log, onPresence });
+  }
+
+  #createDoors(): [HttpsDoor, HttpDoor] {
+    const house = this.#house;
+    const { balancers, regionHosts, ticketKeys, publicHttpsPort } = this.#options;
+    const hosts = new Set(regionHosts);
+    const shared = { house, isBalancer: compileAllowList(balancers), isRegionHost: (host: string) => hosts.has(host) };
+    const http2 = new Http2Door(house);
+    const httpsDoor = new HttpsDoor({
+      ...shared,
+      ticketKeys,
+      onClient: (socket, ends) => void this.#gate.receive(socket, ends.sourceAddress),
+      onHttp1: (socket, { ends, host, tunnel }) => new Http1Visitor(house, socket, ends, host, tunnel),
+      onHttp2: (socket, { ends, host, tunnel }) => http2.receive(socket, ends, host, tunnel),
+    });
+    return [httpsDoor, new HttpDoor({ ...shared, publicHttpsPort })];
+  }
+
+  #createFeedLink(position: FeedLink['position']): FeedLink {
+    const { feed, edgeId, reportAs, region, software, hop, snapshot, crew, log } = this.#options;
+    const reporter = new Reporter(() => this.#table.tunnels.values().map(renderReport));
+    return new FeedLink({
+      dial: feed,
+      edgeId: reportAs ?? edgeId,
+      region,
+      software,
+      ...(hop === undefined ? {} : { hopAddress: hop.address }),
+      startedAtMs: Date.now(),
+      position,
+      pace: crew === undefined ? 'control' : 'primary',
+      apply: (change, at) => {
+        if (change.type === 'snapshot') this.#table.applySnapshot(change);
+        else this.#table.applyDelta(change);
+        snapshot?.save(() => ({ position: at, state: this.#table.state() }));
+      },
+      report: (all) => reporter.report(all),
+      log,
+      random: Math.random,
+    });
+  }
+
+  // Places beyond this process.
+
+  #siblings(): HopSession[] {
+    return (this.#options.crew?.siblingPaths() ?? []).map((path) => this.#hopSession(path, () => dialUnix(path)));
+  }
+
+  #peers(): HopSession[] {
+    const key = this.#hopKey;
+    if (key === null) return [];
+    const others = this.#table.peers.filter(({ edgeId }) => edgeId !== this.#options.edgeId);
+    return others.map(({ address }) => this.#hopSession(address, () => dialHop(key, address)));
+  }
+
+  #hopSession(name: string, dial: () => Promise<Duplex>): HopSession {
+    const known = this.#hopSessions.get(name);
+    if (known !== undefined) return known;
+    const made = new HopSession(name, dial, this.#options.software, this.#options.log);
+    this.#hopSessions.set(name, made);
+    return made;
+  }
+
+  // What others may know and do.
+
+  get ports(): EdgePorts {
+    return { https: portOf(this.#httpsDoor.server), http: portOf(this.#httpDoor.server), hop: this.#hopPort };
+  }
+
+  get ready(): boolean {
+    return this.#table.loaded;
   }
 
   get feedConnected(): boolean {
-    return this.#feedLink.connected;
+    return this.#feedLink?.connected ?? false;
   }
 
-  /** Sockets of visitors and clients, and connections whose time is watched. */
-  gauges(): { readonly sockets: number; readonly deadlines: number } {
-    return { sockets: this.#parts.sockets.size, deadlines: this.house.sweeper.watched };
+  stats(): EdgeStats {
+    const { sweeper, unrouted, responses, errors } = this.#house;
+    const tunnels = [...this.#table.tunnels.values()];
+    const clients = tunnels.flatMap((tunnel) => tunnel.clients);
+    const sum = (key: 'rxBytes' | 'txBytes' | 'connections' | 'requests'): number =>
+      tunnels.reduce((total, tunnel) => total + tunnel[key], this.#table.retired[key]);
+    return {
+      sockets: this.#sockets.size,
+      deadlines: sweeper.watched,
+      clients: clients.length,
+      streams: clients.reduce((total, { session }) => total + session.openStreams, 0),
+      rxBytes: sum('rxBytes'),
+      txBytes: sum('txBytes'),
+      connections: sum('connections'),
+      requests: sum('requests'),
+      unrouted,
+      responses: [...responses],
+      errors: Object.fromEntries(errors) as Partial<Record<VisitorError, number>>,
+    };
   }
 
   setTicketKeys(keys: Buffer): void {
-    this.#parts.httpsDoor.ticketKeys = keys;
+    this.#httpsDoor.ticketKeys = keys;
   }
 
   /** Takes nothing new and lets what is open finish; gives up after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
-    const { httpsDoor, httpDoor, house, gate, sockets } = this.#parts;
-    house.draining = true;
-    httpsDoor.server.close();
-    httpDoor.server.close();
-    gate.drain();
-    const deadline = performance.now() + graceMs;
-    while (sockets.size > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
+    this.#house.draining = true;
+    this.#httpsDoor.server.close();
+    this.#httpDoor.server.close();
+    this.#gate.drain();
+    const endsAtMs = performance.now() + graceMs;
+    while (this.#sockets.size > 0 && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
   async close(): Promise<void> {
-    const { httpsDoor, httpDoor, gate, house, sockets } = this.#parts;
     clearInterval(this.#tokenSweep);
-    this.#feedLink.close();
-    httpsDoor.close();
-    httpDoor.close();
-    gate.close();
-    for (const socket of sockets) socket.destroy();
-    house.sweeper.close();
+    this.#feedLink?.close();
+    this.#httpsDoor.close();
+    this.#httpDoor.close();
+    this.#gate.close();
+    this.#siblingGate.close();
+    this.#peerGate.close();
+    for (const server of this.#hopServers) server.close();
+    for (const session of this.#hopSessions.values()) session.close();
+    for (const socket of this.#sockets) socket.destroy();
+    this.#house.sweeper.close();
     await this.#options.snapshot?.flush();
   }
-}
 
-interface Parts {
-  readonly table: RouteTable;
-  readonly house: House;
-  readonly gate: Gate;
-  readonly httpsDoor: HttpsDoor;
-  readonly httpDoor: HttpDoor;
-  readonly sockets: Set<Socket>;
-}
-
-function createParts(options: EdgeProcessOptions, onPresence: () => void): Parts {
-  const { log, edgeId, region, software, publicHttpsPort } = options;
-  const table = new RouteTable(log);
-  const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  const house = new House({ table, sweeper: new Sweeper(), dialer: new Dialer(options.hops), timeouts, log });
-  const urlOf = (host: string): string => (publicHttpsPort === 443 ? `https://${host}` : `https://${host}:${publicHttpsPort}`);
-  const gate = new Gate({ table, edgeId, region, software, urlOf, log, onPresence });
-  const regionHosts = new Set(options.regionHosts);
-  const shared = {
-    house,
-    isBalancer: compileAllowList(options.balancers),
-    isRegionHost: (host: string) => regionHosts.has(host),
-  };
-  const http2 = new Http2Door(house);
-  const httpsDoor = new HttpsDoor({
-    ...shared,
-    ticketKeys: options.ticketKeys,
-    onClient: (socket, ends) => void gate.receive(socket, ends.sourceAddress),
-    onHttp1: (socket, { ends, host, tunnel }) => new Http1Visitor(house, socket, ends, host, tunnel),
-    onHttp2: (socket, { ends, host, tunnel }) => http2.receive(socket, ends, host, tunnel),
-  });
-  const httpDoor = new HttpDoor({ ...shared, publicHttpsPort });
-  return { table, house, gate, httpsDoor, httpDoor, sockets: trackSockets(httpsDoor.server, httpDoor.server) };
-}
-
-function trackSockets(...servers: readonly Server[]): Set<Socket> {
-  const sockets = new Set<Socket>();
-  for (const server of servers) {
-    server.on('connection', (socket) => {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
-    });
+  #track(...servers: readonly Server[]): void {
+    for (const server of servers) {
+      server.on('connection', (socket) => {
+        this.#sockets.add(socket);
+        socket.once('close', () => this.#sockets.delete(socket));
+      });
+    }
   }
-  return sockets;
 }
 
-function createFeedLink(options: EdgeProcessOptions, table: RouteTable, position: FeedLink['position']): FeedLink {
-  const reporter = new Reporter(table);
-  return new FeedLink({
-    dial: options.feed,
-    edgeId: options.edgeId,
-    region: options.region,
-    software: options.software,
-    hopAddress: options.hopAddress,
-    startedAtMs: Date.now(),
-    position,
-    apply: (change, at) => {
-      if (change.type === 'snapshot') table.applySnapshot(change);
-      else table.applyDelta(change);
-      options.snapshot?.save(() => ({ position: at, state: table.state() }));
-    },
-    report: (all) => reporter.report(all),
-    log: options.log,
-    random: Math.random,
-  });
-}
-
-async function listen(server: Server, { host, port }: Listen, reusePort: boolean): Promise<void> {
-  server.listen({ port, backlog, reusePort, ...(host === undefined ? {} : { host }) });
+async function listen(server: Server, where: object): Promise<void> {
+  server.listen(where);
   await once(server, 'listening');
 }
 
 function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
+}
+
+function dialUnix(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path, allowHalfOpen: true });
+    socket.once('connect', () => resolve(socket));
+    socket.once('error', reject);
+  });
 }

@@ -1,58 +1,91 @@
 // An edge of one region: what the server starts. One process, or several on one machine.
 
 import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { EdgeProcess, type Listen } from './edge-process.ts';
+import { Crew } from './crew.ts';
+import { type EdgePorts, EdgeProcess, type HopOptions, type Listen } from './edge-process.ts';
 import type { Timeouts } from './house.ts';
+import { createMetricsServer } from './metrics-server.ts';
 import { SnapshotFile } from './snapshot-file.ts';
+import type { EdgeStats } from './stats.ts';
 
 export interface EdgeOptions {
   readonly region: string;
   /** Unique in the region and stable over restarts. */
   readonly edgeId: string;
+  /** Name and version, `underpass/0.1.0`. */
   readonly software: string;
+  /** Hosts on which clients dial in. */
   readonly regionHosts: readonly string[];
   readonly https: Listen;
   readonly http: Listen;
+  /** Prometheus and /healthz; nowhere if missing. */
+  readonly metrics?: Listen;
+  /** The port of https as visitors see it. */
   readonly publicHttpsPort: number;
+  /** Addresses and ranges of load balancers that put a PROXY header in front. */
   readonly balancers?: readonly string[];
   /** Where the last copy of the routes is kept; nowhere if missing. */
   readonly home?: string;
+  /** Processes that share the ports. 1, the default, stays in this one; more need Linux. */
+  readonly workers?: number;
+  /** How the edges of the region reach each other; not at all if missing. */
+  readonly hop?: HopOptions;
+  /** Dials control; called again, with back-off, whenever the feed is lost. */
   readonly feed: () => Promise<Duplex>;
   readonly timeouts?: Partial<Timeouts>;
   readonly log: Logger;
 }
 
 export interface Edge {
-  readonly ports: { readonly https: number; readonly http: number };
-  /** What is held at the moment; comes back to where it was when visitors have gone. */
-  gauges(): { readonly sockets: number; readonly deadlines: number };
+  readonly ports: EdgePorts & { readonly metrics: number | null };
+  /** What is held at the moment and was counted so far. */
+  stats(): EdgeStats;
   /** Takes nothing new, lets what is open finish, gives up after graceMs. */
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
+/** As OpenSSL wants it: name, HMAC key and AES key of 16 bytes each. */
+const ticketKeyBytes = 48;
+
 export async function createEdge(options: EdgeOptions): Promise<Edge> {
-  const { home, log } = options;
-  const snapshot =
-    home === undefined
-      ? null
-      : new SnapshotFile(join(home, 'edge', 'routes.json'), (error) => log.error({ error: error.message }, 'copy of the routes'));
-  const edge = await EdgeProcess.start({
-    ...options,
-    balancers: options.balancers ?? [],
-    ticketKeys: randomBytes(48),
-    reusePort: false,
-    snapshot,
-    hopAddress: () => undefined,
-    hops: null,
-  });
+  const { home, log, metrics, workers = 1 } = options;
+  const onError = (error: Error): void => log.error({ error: error.message }, 'the copy of the routes is not kept');
+  const snapshot = home === undefined ? null : new SnapshotFile(join(home, 'edge', 'routes.json'), onError);
+  const parts = { ...options, balancers: options.balancers ?? [], snapshot };
+  const body =
+    workers > 1
+      ? await Crew.start(parts, workers)
+      : await EdgeProcess.start({ ...parts, ticketKeys: randomBytes(ticketKeyBytes) });
+  const metricsServer = metrics === undefined ? null : await openMetrics(body, metrics);
   return {
-    ports: { https: edge.httpsPort, http: edge.httpPort },
-    gauges: () => edge.gauges(),
-    drain: (graceMs) => edge.drain(graceMs),
-    close: () => edge.close(),
+    ports: { ...body.ports, metrics: metricsServer === null ? null : (metricsServer.address() as AddressInfo).port },
+    stats: () => body.stats(),
+    drain: (graceMs) => body.drain(graceMs),
+    async close() {
+      metricsServer?.close();
+      await body.close();
+    },
   };
+}
+
+type Body = Pick<Crew, 'ports' | 'ready' | 'feedConnected' | 'stats' | 'drain' | 'close'>;
+
+async function openMetrics(body: Body, listen: Listen): Promise<Server> {
+  try {
+    return await createMetricsServer({
+      listen,
+      stats: () => body.stats(),
+      feedConnected: () => body.feedConnected,
+      ready: () => body.ready,
+    });
+  } catch (error) {
+    await body.close();
+    throw error;
+  }
 }

@@ -17,7 +17,7 @@ export interface FeedLinkOptions {
   readonly edgeId: string;
   readonly region: string;
   readonly software: string;
-  readonly hopAddress: () => string | undefined;
+  readonly hopAddress?: string;
   readonly startedAtMs: number;
   /** Where the copy on disk stands, if there is one. */
   readonly position: FeedPosition | null;
@@ -25,14 +25,18 @@ export interface FeedLinkOptions {
   readonly apply: (change: Change, position: FeedPosition) => void | Promise<void>;
   /** Counters and clients; `all` at the first report of a connection, else only what moved. */
   readonly report: (all: boolean) => readonly FeedTunnelReport[];
+  /** Workers report often to their primary, which reports to control at control's pace. */
+  readonly pace: keyof typeof paces;
   readonly log: Logger;
   /** 0 to 1; for the jitter of coming back. */
   readonly random: () => number;
 }
 
-const reportEveryMs = 5_000;
-/** Presence changes within this time go out together. */
-const coalesceMs = 250;
+/** Presence changes within coalesceMs go out together; both paces in a row stay below a quarter of a second. */
+const paces = {
+  control: { reportEveryMs: 5_000, coalesceMs: 200 },
+  primary: { reportEveryMs: 1_000, coalesceMs: 40 },
+} as const;
 const firstBackoffMs = 250;
 const maxBackoffMs = 15_000;
 const dialMs = 10_000;
@@ -55,7 +59,7 @@ export class FeedLink {
   constructor(options: FeedLinkOptions) {
     this.#options = options;
     this.position = options.position;
-    this.#ticks = setInterval(() => this.#report(false), reportEveryMs);
+    this.#ticks = setInterval(() => this.#report(false), paces[options.pace].reportEveryMs);
     this.#ticks.unref();
     void this.#connect();
   }
@@ -66,7 +70,7 @@ export class FeedLink {
     this.#soon = setTimeout(() => {
       this.#soon = undefined;
       this.#report(false);
-    }, coalesceMs);
+    }, paces[this.#options.pace].coalesceMs);
   }
 
   close(): void {
@@ -92,7 +96,6 @@ export class FeedLink {
     this.#feed = feed;
     feed.onMessage = (message) => this.#receive(feed, message);
     feed.onClose = (error) => this.#lost(error);
-    const hop = hopAddress();
     feed.send({
       type: 'hello',
       version: feedVersion,
@@ -100,7 +103,7 @@ export class FeedLink {
       region,
       software,
       startedAtMs,
-      ...(hop === undefined ? {} : { hopAddress: hop }),
+      ...(hopAddress === undefined ? {} : { hopAddress }),
       ...this.position,
     });
     this.#heard();

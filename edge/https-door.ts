@@ -156,6 +156,8 @@ export class HttpsDoor {
       socket.destroy();
       return;
     }
+    // A half-closed socket under TLS outlives it otherwise, with its descriptor.
+    socket.once('close', () => parent?.destroy());
     if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2') this.#options.onClient(socket, peeked.ends);
     else if (socket.alpnProtocol === 'h2') this.#options.onHttp2(socket, peeked);
     else this.#options.onHttp1(socket, peeked);

@@ -19,7 +19,7 @@ export interface LinkOwner {
 
 /** What is kept for another try while no client has the upstream yet; one read of a socket and a head. */
 const replayBytes = 96 * 1024;
-/** Clients tried for one stream. */
+/** Clients of this process tried for one stream; of other places there are as many as there are places. */
 const maxTries = 4;
 
 /** Endings that say that no byte reached an upstream. */
@@ -33,6 +33,12 @@ const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
   'upstream-unreachable',
 ]);
 
+/** Where bytes are counted: the tunnel at the visitor's edge, nowhere on a hop. */
+export interface Tally {
+  rxBytes: number;
+  txBytes: number;
+}
+
 export class Link {
   readonly tunnel: TunnelState;
   readonly request: OpenRequest;
@@ -44,6 +50,8 @@ export class Link {
   remoteEnded = false;
   #owner: LinkOwner;
   readonly #dialer: Dialer;
+  readonly #tally: Tally;
+  #tries = 0;
   readonly #tried = new Set<Session>();
   #stream: Stream | null = null;
   /** Written and not known to have arrived; null once it is too much or no longer needed. */
@@ -55,8 +63,9 @@ export class Link {
   /** The first failure: what the visitor is told when every other client fails too. */
   #firstFailure: ResetCode | null = null;
 
-  constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner) {
+  constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, tally: Tally = tunnel) {
     this.#dialer = dialer;
+    this.#tally = tally;
     this.tunnel = tunnel;
     this.request = request;
     this.#owner = owner;
@@ -68,7 +77,7 @@ export class Link {
   }
 
   #try(): void {
-    const route = this.#tried.size < maxTries ? this.#dialer.next(this.tunnel, this.request, this.#tried) : null;
+    const route = this.#tries < maxTries ? this.#dialer.next(this.tunnel, this.request, this.#tried) : null;
     if (!(route instanceof Promise)) {
       this.#take(route);
       return;
@@ -84,6 +93,7 @@ export class Link {
     // Answered in a later turn, so that a constructor never calls its owner back.
     if (route === null) return void queueMicrotask(() => this.#fail(this.#firstFailure ?? 'no-client'));
     this.#tried.add(route.session);
+    if (!route.hop) this.#tries++;
     if (route.session.canOpen) this.#open(route);
     else this.#try();
   }
@@ -115,7 +125,7 @@ export class Link {
 
   #receive(chunk: Buffer): void {
     this.#replay = null;
-    this.tunnel.txBytes += chunk.length;
+    this.#tally.txBytes += chunk.length;
     this.#owner.onLinkData(chunk);
   }
 
@@ -147,7 +157,7 @@ export class Link {
   /** False asks to wait for onLinkDrain. */
   write(chunk: Uint8Array): boolean {
     if (this.over) return true;
-    this.tunnel.rxBytes += chunk.length;
+    this.#tally.rxBytes += chunk.length;
     if (this.#replay !== null) this.#keep(chunk);
     const room = this.#stream === null ? this.#replayed < replayBytes : this.#stream.write(chunk);
     if (!room) this.#owesDrain = true;

@@ -1,71 +1,59 @@
-// What this process tells control about its tunnels: counters since it started, and the clients that are connected.
+// What control is told about tunnels: counters since the start, and who is connected. Only what is news, unless all is asked.
 
 import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
-import type { RouteTable } from './route-table.ts';
 import type { TunnelClient } from './tunnel-client.ts';
 import type { TunnelState } from './tunnel-state.ts';
 
-/** Reports are compared by what moved; the sum of the counters moves with any of them. */
+/** The sum of the counters moves with any of them, because none ever falls. */
 interface LastReport {
   readonly moved: number;
   readonly hadClients: boolean;
 }
 
 export class Reporter {
-  readonly #table: RouteTable;
-  readonly #last = new Map<string, LastReport>();
+  readonly #current: () => Iterable<FeedTunnelReport>;
+  #last = new Map<string, LastReport>();
 
-  constructor(table: RouteTable) {
-    this.#table = table;
+  constructor(current: () => Iterable<FeedTunnelReport>) {
+    this.#current = current;
   }
 
   /** `all` gives every tunnel with anything to say; else those with clients, or whose counters or clients changed. */
   report(all: boolean): FeedTunnelReport[] {
-    if (all) this.#last.clear();
-    const reports: FeedTunnelReport[] = [];
-    for (const tunnel of this.#table.tunnels.values()) {
-      if (this.#hasNews(tunnel)) reports.push(renderReport(tunnel));
+    const last = all ? new Map<string, LastReport>() : this.#last;
+    const next = new Map<string, LastReport>();
+    const news: FeedTunnelReport[] = [];
+    for (const report of this.#current()) {
+      const moved = report.rxBytes + report.txBytes + report.connections + report.requests;
+      const hadClients = report.clients.length > 0;
+      const before = last.get(report.tunnelId);
+      next.set(report.tunnelId, { moved, hadClients });
+      if (hadClients || before?.hadClients === true || moved !== (before?.moved ?? 0)) news.push(report);
     }
-    this.#forgetGone();
-    return reports;
-  }
-
-  #hasNews(tunnel: TunnelState): boolean {
-    const { id } = tunnel.feed;
-    const last = this.#last.get(id);
-    const moved = tunnel.rxBytes + tunnel.txBytes + tunnel.connections + tunnel.requests;
-    const hadClients = tunnel.clients.length > 0;
-    this.#last.set(id, { moved, hadClients });
-    return hadClients || last?.hadClients === true || moved !== (last?.moved ?? 0);
-  }
-
-  #forgetGone(): void {
-    for (const id of this.#last.keys()) {
-      if (!this.#table.tunnels.has(id)) this.#last.delete(id);
-    }
+    this.#last = next;
+    return news;
   }
 }
 
-function renderReport(tunnel: TunnelState): FeedTunnelReport {
+export function renderReport(tunnel: TunnelState): FeedTunnelReport {
   return {
     tunnelId: tunnel.feed.id,
     rxBytes: tunnel.rxBytes,
     txBytes: tunnel.txBytes,
     connections: tunnel.connections,
     requests: tunnel.requests,
-    clients: renderClients(tunnel.clients),
+    clients: bestOfEach(tunnel.clients.map(renderClient)),
   };
 }
 
-/** Carriers of one client are one client: the best proven one speaks for it. */
-function renderClients(carriers: readonly TunnelClient[]): FeedClient[] {
-  const best = new Map<string, TunnelClient>();
+/** Carriers of one client are one client: the one proven last speaks for it. */
+export function bestOfEach(carriers: readonly FeedClient[]): FeedClient[] {
+  const best = new Map<string, FeedClient>();
   for (const carrier of carriers) {
-    const other = best.get(carrier.clientId);
-    if (other === undefined || (carrier.session.provenAtMs ?? 0) >= (other.session.provenAtMs ?? 0))
-      best.set(carrier.clientId, carrier);
+    const other = best.get(carrier.id);
+    if (other === undefined || (carrier.provenAtMs ?? 0) >= (other.provenAtMs ?? 0)) best.set(carrier.id, carrier);
   }
-  return [...best.values()].map(renderClient);
+  return [...best.values()];
 }
 
 function renderClient(carrier: TunnelClient): FeedClient {

@@ -15,6 +15,8 @@ export class RouteTable {
   /** False until the first snapshot, from disk or from control. */
   loaded = false;
   readonly tunnels: Map<string, TunnelState> = new Map();
+  /** Counters of tunnels that are gone, so that totals never fall. */
+  readonly retired = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
   readonly certificates: Certificates;
   readonly #feedCertificates = new Map<string, FeedState['certificates'][number]>();
   readonly #challenges = new Map<string, FeedChallenge>();
@@ -126,6 +128,10 @@ export class RouteTable {
     this.tunnels.delete(id);
     this.#unindex(tunnel);
     tunnel.remove();
+    this.retired.rxBytes += tunnel.rxBytes;
+    this.retired.txBytes += tunnel.txBytes;
+    this.retired.connections += tunnel.connections;
+    this.retired.requests += tunnel.requests;
   }
 
   #putTunnel(feed: FeedTunnel): void {

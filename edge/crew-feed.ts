@@ -1,0 +1,142 @@
+// The primary's part towards its workers: hands on what the feed says, waits until all have it, adds up what they report.
+
+import type { Duplex } from 'node:stream';
+import { type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
+import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+import { bestOfEach } from './reporter.ts';
+import type { RouteTable } from './route-table.ts';
+
+type Change = Extract<ToEdge, { type: 'snapshot' | 'delta' }>;
+
+interface Member {
+  readonly feed: FeedStream<ToEdge, FromEdge>;
+  readonly name: string;
+  ackedSeq: number;
+}
+
+/** A worker that has not applied a change by then does not hold up the others' acknowledgement. */
+const ackMs = 3_000;
+
+export class CrewFeed {
+  readonly #table: RouteTable;
+  readonly #onReport: () => void;
+  readonly #members = new Set<Member>();
+  /** The latest report of each worker, by tunnel. */
+  readonly #reports = new Map<string, Map<string, FeedTunnelReport>>();
+  /** Counters of workers that have ended. */
+  readonly #past = new Map<string, FeedTunnelReport>();
+  #seq = 0;
+  #waiters: (() => void)[] = [];
+
+  /** The table mirrors what control said; it has no visitors of its own. */
+  constructor(table: RouteTable, onReport: () => void) {
+    this.#table = table;
+    this.#onReport = onReport;
+  }
+
+  accept(carrier: Duplex): void {
+    const feed = createControlFeed(carrier);
+    let member: Member | null = null;
+    feed.onMessage = (message) => {
+      if (message.type === 'hello') member = this.#join(feed, message.edgeId, message.region);
+      else if (member !== null) this.#receive(member, message);
+    };
+    feed.onClose = () => {
+      if (member !== null) this.#leave(member);
+    };
+  }
+
+  #join(feed: Member['feed'], name: string, region: string): Member {
+    const member = { feed, name, ackedSeq: -1 };
+    this.#members.add(member);
+    feed.send({ type: 'welcome', version: feedVersion, epoch: 'crew', region });
+    if (this.#table.loaded) feed.send({ type: 'snapshot', seq: this.#seq, state: this.#table.state() });
+    return member;
+  }
+
+  #leave(member: Member): void {
+    this.#members.delete(member);
+    const reports = this.#reports.get(member.name);
+    for (const [id, report] of reports ?? []) reports?.set(id, { ...report, clients: [] });
+    this.#wake();
+    this.#onReport();
+  }
+
+  #receive(member: Member, message: FromEdge): void {
+    if (message.type === 'ack') {
+      member.ackedSeq = message.seq;
+      this.#wake();
+    } else if (message.type === 'report') this.#keep(member.name, message.tunnels);
+  }
+
+  #keep(name: string, tunnels: readonly FeedTunnelReport[]): void {
+    const reports = this.#reports.get(name) ?? new Map<string, FeedTunnelReport>();
+    this.#reports.set(name, reports);
+    const before = clientIds(reports.values());
+    for (const report of tunnels) reports.set(report.tunnelId, report);
+    if (clientIds(reports.values()) !== before) this.#onReport();
+  }
+
+  /** A worker has ended: its counters stay counted, its clients are gone. */
+  retire(name: string): void {
+    for (const report of this.#reports.get(name)?.values() ?? []) {
+      const past = this.#past.get(report.tunnelId);
+      this.#past.set(report.tunnelId, addReports(past, { ...report, clients: [] }));
+    }
+    this.#reports.delete(name);
+    this.#onReport();
+  }
+
+  /** Hands a change on; resolves when every worker has it. The mirror has it already. */
+  async broadcast(change: Change): Promise<void> {
+    const seq = ++this.#seq;
+    for (const { feed } of this.#members) feed.send({ ...change, seq });
+    const late = performance.now() + ackMs;
+    while ([...this.#members].some(({ ackedSeq }) => ackedSeq < seq) && performance.now() < late) await this.#nextAck(late);
+  }
+
+  #nextAck(lateMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, lateMs - performance.now());
+      this.#waiters.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #wake(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /** Each tunnel once, all workers together. */
+  *reports(): Iterable<FeedTunnelReport> {
+    const sums = new Map<string, FeedTunnelReport>(this.#past);
+    for (const reports of this.#reports.values()) {
+      for (const [id, report] of reports) sums.set(id, addReports(sums.get(id), report));
+    }
+    for (const [id, report] of sums) if (this.#table.tunnels.has(id)) yield report;
+  }
+
+  close(): void {
+    for (const { feed } of this.#members) feed.destroy();
+  }
+}
+
+function clientIds(reports: Iterable<FeedTunnelReport>): string {
+  return [...reports].flatMap(({ tunnelId, clients }) => clients.map(({ id, healthy }) => `${tunnelId} ${id} ${healthy}`)).join();
+}
+
+function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedTunnelReport {
+  if (a === undefined) return b;
+  return {
+    tunnelId: b.tunnelId,
+    rxBytes: a.rxBytes + b.rxBytes,
+    txBytes: a.txBytes + b.txBytes,
+    connections: a.connections + b.connections,
+    requests: a.requests + b.requests,
+    clients: bestOfEach([...a.clients, ...b.clients]),
+  };
+}
