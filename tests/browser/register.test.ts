@@ -1,0 +1,148 @@
+// From the registration to the first sign-in: the person, the operator, and the mails between them (spec 2 and 5, Register).
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import { type Browser, expect, type Page } from '@playwright/test';
+import { launchChromium, visit } from '../helpers/browser.ts';
+import { linkIn, waitForMail } from '../helpers/mail.ts';
+import { type Product, startProduct } from '../helpers/product.ts';
+
+let browser: Browser;
+before(async () => {
+  browser = await launchChromium();
+});
+after(() => browser.close());
+
+const verify = async (page: Page): Promise<void> => {
+  await page.getByRole('checkbox', { name: 'I am human' }).click();
+  await expect(page.getByRole('checkbox', { name: 'Verified' })).toBeChecked();
+};
+
+const acceptTerms = (page: Page) => page.getByRole('checkbox', { name: /terms of service/ });
+
+interface Person {
+  readonly first: string;
+  readonly last: string;
+  readonly email: string;
+}
+
+async function register(page: Page, { first, last, email }: Person): Promise<void> {
+  await page.goto('/register');
+  await page.getByLabel('First name').fill(first);
+  await page.getByLabel('Last name').fill(last);
+  await page.getByLabel('Email').fill(email);
+  await acceptTerms(page).check();
+  await verify(page);
+  await page.getByRole('button', { name: 'Register' }).click();
+  await expect(page.getByRole('heading', { name: 'Registration successful.' })).toBeFocused();
+}
+
+async function signIn(t: TestContext, product: Product, email: string): Promise<Page> {
+  const page = await visit(t, browser, product);
+  await page.goto('/login');
+  await page.getByLabel('Email').fill(email);
+  await verify(page);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.goto(linkIn(await waitForMail(product, email, /login link/)).pathname);
+  await page.waitForURL(/\/dashboard$/);
+  return page;
+}
+
+test('registering', async (t) => {
+  const product = await startProduct(t);
+  const operator = await product.signIn();
+
+  await t.test('an empty form names every field that is required, and leaves the optional ones alone', async (t) => {
+    const page = await visit(t, browser, product);
+    await page.goto('/register');
+    await page.getByRole('button', { name: 'Register' }).click();
+    for (const label of ['First name', 'Last name', 'Email']) {
+      await expect(page.getByLabel(label)).toHaveAccessibleDescription('Required.');
+    }
+    await expect(acceptTerms(page)).toHaveAccessibleDescription('Please accept terms of service.');
+    await expect(page.getByText('Please verify you are a human.')).toBeVisible();
+    await expect(page.getByLabel('First name')).toBeFocused();
+    for (const label of ['Company', 'GitHub account', 'X account']) {
+      await expect(page.getByLabel(label)).toHaveAccessibleDescription('');
+    }
+  });
+
+  await t.test('an e-mail that is none is refused', async (t) => {
+    const page = await visit(t, browser, product);
+    await page.goto('/register');
+    await page.getByLabel('Email').fill('ada@@example.com');
+    await page.getByRole('button', { name: 'Register' }).click();
+    await expect(page.getByLabel('Email')).toHaveAccessibleDescription('Not a valid email address.');
+  });
+
+  await t.test('terms and privacy policy can be read in place, by keyboard too', async (t) => {
+    const page = await visit(t, browser, product);
+    await page.goto('/register');
+    const texts = page.getByRole('region', { name: 'Terms of service and privacy policy' });
+    await expect(texts.getByRole('heading', { name: 'Terms of service', exact: true })).toBeVisible();
+    await texts.focus();
+    await page.keyboard.press('End');
+    await expect(texts.getByRole('heading', { name: /Contact$/ })).toBeInViewport();
+  });
+
+  await t.test('after approval the person signs in and owns a project', async (t) => {
+    const email = 'ada@example.com';
+    await register(await visit(t, browser, product), { first: 'Ada', last: 'Lovelace', email });
+    const desk = await visit(t, browser, product, { account: operator });
+    await desk.goto('/operator');
+    await desk.waitForURL('/operator/registrations');
+    const row = desk.getByRole('row').filter({ hasText: email });
+    await expect(row).toContainText('Ada Lovelace');
+    await expect(row).toContainText('None found');
+    await row.getByRole('button', { name: `Approve ${email}` }).click();
+    await expect(desk.getByText(`${email} was approved.`).first()).toBeVisible();
+    await expect(row).toBeHidden();
+    await waitForMail(product, email, /Welcome/);
+    const page = await signIn(t, product, email);
+    await expect(page.getByRole('heading', { name: 'Welcome Ada' })).toBeVisible();
+    await expect(page.getByText('Owner').first()).toBeVisible();
+  });
+
+  await t.test('a rejection is asked for twice, mailed, and lets nobody in', async (t) => {
+    const email = 'mallory@example.com';
+    await register(await visit(t, browser, product), { first: 'Mallory', last: 'M', email });
+    const desk = await visit(t, browser, product, { account: operator });
+    await desk.goto('/operator/registrations');
+    await desk.getByRole('button', { name: `Reject ${email}` }).click();
+    const dialog = desk.getByRole('dialog', { name: 'Reject Registration' });
+    await expect(dialog).toContainText(email);
+    await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
+    await dialog.getByRole('button', { name: 'Reject' }).click();
+    await expect(dialog).toBeHidden();
+    await desk.getByRole('button', { name: 'Rejected' }).click();
+    await expect(desk.getByRole('row').filter({ hasText: email })).toBeVisible();
+    const mail = await waitForMail(product, email, /registration$/);
+    assert.match(mail.text, /received|cannot approve/);
+  });
+
+  await t.test('a refused registration leaves the form as it was and shows why', async (t) => {
+    const page = await visit(t, browser, product, { expectedErrors: /status of 429|Registration failed/ });
+    await page.goto('/register');
+    await page.getByLabel('First name').fill('Grace');
+    await page.getByLabel('Last name').fill('Hopper');
+    await page.getByLabel('Email').fill('grace@example.com');
+    await page.getByLabel('Company').fill('Navy');
+    await acceptTerms(page).check();
+    await spendRegistrations(product);
+    await verify(page);
+    await page.getByRole('button', { name: 'Register' }).click();
+    await expect(page.getByRole('alert')).toContainText('Too many registrations.');
+    await expect(page.getByLabel('Company')).toHaveValue('Navy');
+    await expect(acceptTerms(page)).toBeChecked();
+    await expect(page.getByRole('checkbox', { name: 'I am human' })).not.toBeChecked();
+  });
+});
+
+/** The limit per address counts before the bot check is looked at, so answers that are wrong spend it too. */
+async function spendRegistrations({ origin }: Product): Promise<void> {
+  for (let count = 0; count < 10; count += 1) {
+    const body = new FormData();
+    const fields = { 'first-name': 'A', 'last-name': 'B', email: 'a@example.com', 'accept-terms': 'true', 'bot-check': 'wrong' };
+    for (const [name, value] of Object.entries(fields)) body.set(name, value);
+    await fetch(`${origin}/auth/register`, { method: 'POST', headers: { origin }, body });
+  }
+}

@@ -1,0 +1,175 @@
+// Signing in by link, as a person and as a mail scanner do it (spec 2, Login page and Token sign-in page; spec 5, Login).
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import { type Browser, expect, type Page } from '@playwright/test';
+import { launchChromium, visit } from '../helpers/browser.ts';
+import { linkIn, waitForMail } from '../helpers/mail.ts';
+import { type Product, startProduct } from '../helpers/product.ts';
+
+const operator = 'operator@underpass.localhost';
+const loginMail = /login link/;
+
+let browser: Browser;
+before(async () => {
+  browser = await launchChromium();
+});
+after(() => browser.close());
+
+const fillIn = async (page: Page, email: string): Promise<void> => {
+  await page.getByLabel('Email').fill(email);
+  await page.getByRole('checkbox', { name: 'I am human' }).click();
+  await expect(page.getByRole('checkbox', { name: 'Verified' })).toBeChecked();
+};
+
+const askForLink = async (page: Page, email: string): Promise<void> => {
+  await page.goto('/login');
+  await fillIn(page, email);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+};
+
+/** A fresh link of the operator, made by the command as for a lost mail: no browser has asked for it. */
+const freshLink = async (product: Product): Promise<string> =>
+  (JSON.parse(await product.operate('login-link', '--json')) as { url: string }).url;
+
+const assertSignedIn = async (page: Page): Promise<void> => {
+  await page.waitForURL(/\/projects\/[^/]+\/dashboard$/);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+};
+
+test('signing in', async (t) => {
+  const product = await startProduct(t);
+  const open = (t: TestContext, expectedErrors?: RegExp) => visit(t, browser, product, expectedErrors ? { expectedErrors } : {});
+
+  await t.test('an empty form says what is required, and the focus goes to the first field that has to change', async (t) => {
+    const page = await open(t);
+    await page.goto('/login');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect(page.getByText('Required.')).toBeVisible();
+    await expect(page.getByText('Please verify you are a human.')).toBeVisible();
+    await expect(page.getByLabel('Email')).toBeFocused();
+    await expect(page.getByLabel('Email')).toHaveAccessibleDescription('Required.');
+  });
+
+  const invalid: readonly (readonly [string, string])[] = [
+    ['ada', 'no domain'],
+    [`${'a'.repeat(65)}@example.com`, 'a local part of 65 characters'],
+    [`ada@${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}.com`, 'more than 254 characters'],
+  ];
+  for (const [email, reason] of invalid) {
+    await t.test(`an e-mail with ${reason} is refused and stays in its field`, async (t) => {
+      const page = await open(t);
+      await page.goto('/login');
+      await page.getByLabel('Email').fill(email);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await expect(page.getByText('Not a valid email address.')).toBeVisible();
+      await expect(page.getByLabel('Email')).toHaveValue(email);
+    });
+  }
+
+  await t.test('an error goes as soon as the field is right', async (t) => {
+    const page = await open(t);
+    await page.goto('/login');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Email').fill('ada@example.com');
+    await expect(page.getByText('Required.')).toBeHidden();
+  });
+
+  await t.test('the link in the mail signs in by itself in the browser that asked for it, once', async (t) => {
+    const page = await open(t, /status of 401 .*\/auth\/login$/);
+    await askForLink(page, operator);
+    const sent = page.getByRole('heading', { name: `We have sent an email with a login link to ${operator}` });
+    await expect(sent).toBeFocused();
+    const link = linkIn(await waitForMail(product, operator, loginMail));
+    assert.match(link.pathname, /^\/(magiclink|login)\/[\w-]{43}$/);
+    await page.goto(link.pathname);
+    await assertSignedIn(page);
+    await page.context().clearCookies();
+    await page.goto(link.pathname);
+    await page.getByRole('button', { name: 'Sign in here' }).click();
+    await expect(page.getByRole('heading', { name: 'Login failed' })).toBeVisible();
+  });
+
+  await t.test('any other browser shows one button and posts nothing by itself; the button signs in', async (t) => {
+    const page = await open(t);
+    const posts: string[] = [];
+    page.on('request', (request) => request.method() === 'POST' && posts.push(new URL(request.url()).pathname));
+    await page.goto(await freshLink(product));
+    await expect(page.getByRole('button')).toHaveCount(1);
+    assert.deepEqual(posts, ['/auth/link'], 'the question whose link it is consumes nothing');
+    await page.getByRole('button', { name: 'Sign in here' }).click();
+    await assertSignedIn(page);
+  });
+
+  await t.test('a link that never was shows the failure and leads back to sign in', async (t) => {
+    const page = await open(t, /status of 401 .*\/auth\/login$/);
+    await page.goto('/magiclink/no-such-token');
+    await page.getByRole('button', { name: 'Sign in here' }).click();
+    await expect(page.getByRole('heading', { name: 'Login failed' })).toBeFocused();
+    await expect(page.getByText('Login link is invalid or has expired. Sign in to get a new link.')).toBeVisible();
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.waitForURL('/login');
+  });
+
+  await t.test('login/:token is the same page as magiclink/:token', async (t) => {
+    const page = await open(t);
+    await page.goto((await freshLink(product)).replace('/magiclink/', '/login/'));
+    await page.getByRole('button', { name: 'Sign in here' }).click();
+    await assertSignedIn(page);
+  });
+
+  await t.test('without a token the page goes to /login', async (t) => {
+    const page = await open(t);
+    await page.goto('/magiclink');
+    await page.waitForURL('/login');
+  });
+
+  await t.test('who is signed in is led to / from login and from a link, and the link stays unused', async (t) => {
+    const page = await visit(t, browser, product, { account: await product.signIn() });
+    await page.goto('/login');
+    await assertSignedIn(page);
+    const link = await freshLink(product);
+    await page.goto(link);
+    await assertSignedIn(page);
+    const other = await open(t);
+    await other.goto(link);
+    await other.getByRole('button', { name: 'Sign in here' }).click();
+    await assertSignedIn(other);
+  });
+
+  await t.test('logging out goes to / and so to login; a page behind the sign-in leads there too', async (t) => {
+    const page = await visit(t, browser, product, { account: await product.signIn() });
+    await page.goto('/');
+    await page.getByRole('button', { name: 'Account' }).click();
+    await expect(page.getByText('Signed in as')).toContainText(operator);
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await page.waitForURL('/login');
+    await page.goto('/sessions');
+    await page.waitForURL('/login');
+  });
+
+  await t.test('a request that is refused leaves the form as it was, logs, and offers a fresh bot check', async (t) => {
+    const page = await open(t, /status of 429|Login failed try again/);
+    const logged: string[] = [];
+    page.on('console', (message) => logged.push(message.text()));
+    await page.goto('/login');
+    await spendLinksOf('often@example.com', product);
+    await fillIn(page, 'often@example.com');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect(page.getByRole('alert')).toContainText('Too many login links were requested.');
+    assert.ok(logged.some((line) => line.startsWith('Login failed try again')));
+    await expect(page.getByLabel('Email')).toHaveValue('often@example.com');
+    await expect(page.getByRole('checkbox', { name: 'I am human' })).not.toBeChecked();
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await expect(page.getByRole('alert')).toBeHidden();
+  });
+});
+
+/** The limit counts before the bot check is looked at, so answers that are wrong spend it too. */
+async function spendLinksOf(email: string, { origin }: Product): Promise<void> {
+  for (let count = 0; count < 5; count += 1) {
+    const body = new FormData();
+    body.set('email', email);
+    body.set('bot-check', 'wrong');
+    await fetch(`${origin}/auth/magiclink`, { method: 'POST', headers: { origin }, body });
+  }
+}
