@@ -20,6 +20,10 @@ export const systemTools = {
   zsh: { package: 'zsh', why: 'shell completion' },
   curl: { package: 'curl', why: 'commands of the docs' },
   openssl: { package: 'openssl', why: 'TLS peers in tests' },
+  jq: { package: 'jq', why: 'commands of the docs' },
+  python3: { package: 'python3', why: 'commands of the docs' },
+  ssh: { package: 'openssh-client', why: 'SSH through an ingress tunnel' },
+  sshd: { package: 'openssh-server', why: 'SSH through an ingress tunnel' },
   git: { package: 'git', why: 'lint by what git tracks' },
   // Debian has no package of it; Go builds it where there is Go.
   helm: { package: 'helm', module: 'helm.sh/helm/v3/cmd/helm@v3.16.4', why: 'the chart', folders: goFolders },

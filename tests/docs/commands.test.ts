@@ -1,0 +1,96 @@
+// Every command of the docs, run as written against a product that the test starts.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import { kubernetesComplaints, parseManifests } from '../helpers/kubernetes.ts';
+import { skipWithout } from '../helpers/tool.ts';
+import { type Block, markProblem, place, readBlocks } from './page.ts';
+import { openStage, type Stage } from './stage.ts';
+
+const tools = ['curl', 'openssl', 'nginx', 'haproxy', 'caddy', 'jq', 'python3', 'ssh', 'sshd'] as const;
+const folder = fileURLToPath(new URL('../../docs/', import.meta.url));
+const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));
+const blocksOf = (page: string): Block[] => readBlocks(page, readFileSync(`${folder}${page}`, 'utf8'));
+const isStaged = ({ words, values }: Block): boolean => words.has('run') || values.file !== undefined;
+
+test('every block of the docs has a language, and every command is run or says why not', () => {
+  const problems = pages.flatMap(blocksOf).flatMap((block) => {
+    const problem = markProblem(block);
+    return problem === '' ? [] : [`${place(block)} ${problem}`];
+  });
+  assert.deepEqual(problems, []);
+});
+
+describe('commands of the docs', () => {
+  for (const page of pages.filter((name) => blocksOf(name).some((block) => block.words.has('run')))) {
+    test(`${page} works as written`, { skip: skipWithout(...tools) }, async (t) => {
+      const stage = await openStage(t);
+      for (const block of blocksOf(page).filter(isStaged)) await play(stage, block);
+    });
+  }
+});
+
+async function play(stage: Stage, block: Block): Promise<void> {
+  try {
+    if (block.values.file === undefined) await playCommand(stage, block);
+    else await stage.writeFile(block.values.file, block.text);
+  } catch (error) {
+    throw new Error(`${place(block)}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+async function playCommand(stage: Stage, { words, values, text }: Block): Promise<void> {
+  const script = words.has('printed') ? printedLine(stage, text) : text;
+  if (words.has('background')) return stage.runInBackground(script, values.ready ?? '');
+  const attempt = () => runAndExpect(stage, script, values.expect ?? '');
+  return words.has('eventually') ? eventually(attempt) : attempt();
+}
+
+async function runAndExpect(stage: Stage, script: string, expect: string): Promise<void> {
+  const output = await stage.run(script);
+  const expected = stage.localise(expect);
+  if (!output.includes(expected)) throw new Error(`does not say "${expected}":\n${output}`);
+}
+
+/** What the server printed at its first start, from the words that the page shows of it. */
+function printedLine({ product }: Stage, text: string): string {
+  const [shown = ''] = text.trim().split('…');
+  const line = product.text.split('\n').find((printed) => printed.trim().startsWith(shown.trim()));
+  if (line === undefined) throw new Error(`the server does not print "${shown}":\n${product.text}`);
+  return line.trim();
+}
+
+/** A change reaches the edge within a second, a certificate within a few. */
+async function eventually(attempt: () => Promise<void>): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+  }
+}
+
+test('every manifest in the docs is what Kubernetes takes', async () => {
+  const blocks = pages.flatMap(blocksOf).filter(({ words }) => words.has('kubernetes'));
+  for (const block of blocks) {
+    assert.deepEqual(await kubernetesComplaints(parseManifests(block.text)), [], place(block));
+  }
+});
+
+test('every other YAML and JSON block in the docs parses', () => {
+  const blocks = pages
+    .flatMap(blocksOf)
+    .filter(({ language, words }) => ['yaml', 'json'].includes(language) && !words.has('kubernetes'));
+  for (const block of blocks) {
+    const errors = parseAllDocuments(block.text, { uniqueKeys: true }).flatMap((document) =>
+      'errors' in document ? document.errors : [],
+    );
+    assert.deepEqual(errors, [], place(block));
+  }
+});

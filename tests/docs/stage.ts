@@ -1,0 +1,151 @@
+// Where the commands of a page run: a product with its own DNS, a folder, and an environment in which `underpass` is
+// on PATH and curl finds every public name at the edge. What a reader has by DNS and a public authority, a test has
+// by these stand-ins; the commands stay as they are written.
+
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Domain } from '@underpass/rules/entity.ts';
+import { startNameServer } from '../helpers/dns.ts';
+import { type Account, freePorts, type Product, startProduct } from '../helpers/product.ts';
+
+const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
+
+/** Ports of upstreams in the docs; each gets a free one, so that pages can run side by side. */
+const upstreamPorts = [3000, 8080, 8081, 8082, 9080, 9443, 9444, 2222] as const;
+/** A command of the docs, a first npx included. */
+const commandTimeoutMs = 60_000;
+const readyTimeoutMs = 30_000;
+
+export interface Stage {
+  readonly product: Product;
+  readonly account: Account;
+  readonly folder: string;
+  /** The text with the ports of this run. */
+  localise(text: string): string;
+  writeFile(name: string, text: string): Promise<void>;
+  /** Ends with exit code 0, or throws with what it said. Answers its output. */
+  run(script: string): Promise<string>;
+  /** Goes on until the stage closes; resolves when its output holds the text. */
+  runInBackground(script: string, ready: string): Promise<void>;
+}
+
+export async function openStage(t: TestContext): Promise<Stage> {
+  const dns = await startNameServer(t);
+  const product = await startProduct(t, { env: { UNDERPASS_DNS_SERVERS: dns.address } });
+  const account = await product.signIn();
+  const folder = await mkdtemp(join(tmpdir(), 'underpass-docs-'));
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  await symlink(modules, join(folder, 'node_modules'));
+  const env = await environment(product, await product.createApiToken(account), folder);
+  const localise = await createLocalise(product);
+  const prepare = () => publishRecords(dns, account);
+  return {
+    ...{ product, account, folder, localise },
+    writeFile: (name, text) => writeFile(join(folder, name), localise(text)),
+    run: async (script) => {
+      await prepare();
+      return runScript(localise(script), folder, env);
+    },
+    runInBackground: (script, ready) => startScript(t, localise(script), localise(ready), folder, env),
+  };
+}
+
+/** What the reader does at a DNS provider: the TXT record of every domain, and addresses for names under example.com. */
+async function publishRecords(dns: Awaited<ReturnType<typeof startNameServer>>, { call, project }: Account): Promise<void> {
+  const { body: domains } = await call<readonly Domain[]>('GET', `/api/domains?project=${project}`);
+  for (const { apexName, challenge } of domains) dns.set('TXT', apexName, `underpass-domain-verify=${challenge}`);
+  for (const name of ['example.com', 'shop.example.com', 'git.example.com', 'ssh.example.com', 'app.example.com'])
+    dns.set('A', name, '127.0.0.1');
+}
+
+async function environment(product: Product, apiToken: string, folder: string): Promise<NodeJS.ProcessEnv> {
+  const { https, http } = product.ports;
+  const home = join(folder, '.home');
+  await mkdir(home);
+  const curl = `silent\nshow-error\ncacert = "${product.caPath}"\nconnect-to = ":443:127.0.0.1:${https}"\nconnect-to = ":80:127.0.0.1:${http}"\n`;
+  await writeFile(join(home, '.curlrc'), curl);
+  return {
+    HOME: home,
+    PATH: [join(modules, '.bin'), process.env.PATH, '/usr/local/sbin', '/usr/sbin', '/sbin'].join(delimiter),
+    LANG: 'C.UTF-8',
+    PYTHONUNBUFFERED: '1',
+    npm_config_offline: 'true',
+    npm_config_update_notifier: 'false',
+    ...product.env,
+    UNDERPASS_SERVER: product.origin,
+    UNDERPASS_API_TOKEN: apiToken,
+  };
+}
+
+async function createLocalise({ ports }: Product): Promise<(text: string) => string> {
+  const free = await freePorts(upstreamPorts.length);
+  const table = new Map<string, string>([
+    ...upstreamPorts.map((port, index) => [String(port), String(free[index])] as const),
+    ['8400', String(ports.control)],
+    ['8443', String(ports.https)],
+    ['8480', String(ports.http)],
+  ]);
+  const pattern = new RegExp(`(?<![\\d.])(${[...table.keys()].join('|')})(?![\\d])`, 'g');
+  return (text) => text.replaceAll(pattern, (port) => table.get(port) ?? port).replaceAll('%h:443', `127.0.0.1:${ports.https}`);
+}
+
+function spawnScript(script: string, cwd: string, env: NodeJS.ProcessEnv) {
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const seen: string[] = [];
+  const listeners = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      seen.push(text);
+      for (const listener of listeners) listener();
+    });
+  }
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? -1));
+  });
+  return { child, ended, output: () => seen.join(''), onOutput: (listener: () => void) => listeners.add(listener) };
+}
+
+/** The whole group: a shell's children too. */
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+async function runScript(script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const { child, ended, output } = spawnScript(script, cwd, env);
+  const timer = setTimeout(() => killGroup(child.pid, 'SIGKILL'), commandTimeoutMs);
+  const code = await ended;
+  clearTimeout(timer);
+  if (code !== 0) throw new Error(`ended with ${code}\n${script}\n${output()}`);
+  return output();
+}
+
+async function startScript(t: TestContext, script: string, ready: string, cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const { child, ended, output, onOutput } = spawnScript(script, cwd, env);
+  t.after(async () => {
+    killGroup(child.pid, 'SIGTERM');
+    const timer = setTimeout(() => killGroup(child.pid, 'SIGKILL'), 5_000);
+    await ended;
+    clearTimeout(timer);
+  });
+  const isReady = new Promise<void>((resolve, reject) => {
+    const look = () => output().includes(ready) && resolve();
+    onOutput(look);
+    ended.then((code) => reject(new Error(`ended with ${code} before "${ready}"\n${script}\n${output()}`)), reject);
+    setTimeout(() => reject(new Error(`no "${ready}" in\n${script}\n${output()}`)), readyTimeoutMs).unref();
+  });
+  await isReady;
+}
