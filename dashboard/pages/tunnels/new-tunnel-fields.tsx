@@ -13,7 +13,8 @@ import { ProxyProtocolField } from './proxy-protocol-field.tsx';
 
 export interface NewTunnelFieldsProps {
   readonly form: NewTunnelForm;
-  readonly onChange: (form: NewTunnelForm) => void;
+  /** Takes the change, not its result: one act may change two fields. */
+  readonly onChange: (change: (form: NewTunnelForm) => NewTunnelForm) => void;
   readonly regions: readonly Region[];
   readonly errors: Readonly<Partial<Record<NewTunnelField, string>>>;
 }
@@ -31,7 +32,7 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
             autoCapitalize="none"
             spellCheck={false}
             value={form.name}
-            onChange={(event) => onChange(setName(form, event.target.value))}
+            onChange={(event) => onChange((old) => setName(old, event.target.value))}
           />
         )}
       </Field>
@@ -41,7 +42,7 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
             {...control}
             value={form.region}
             options={regions.map(regionOption)}
-            onChange={(name) => onChange(setRegion(form, regions.find((other) => other.name === name) ?? region))}
+            onChange={(name) => onChange((old) => setRegion(old, regions.find((other) => other.name === name) ?? region))}
           />
         )}
       </Field>
@@ -49,10 +50,10 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
         label="Type"
         value={form.type}
         options={tunnelTypesOf(region).map(typeOption)}
-        onChange={(type) => onChange(setType(form, type, region))}
+        onChange={(type) => onChange((old) => setType(old, type, region))}
       />
       <DomainFields form={form} onChange={onChange} region={region} error={errors.domains} />
-      <ProxyProtocolField value={form.proxyProtocol} onChange={(proxyProtocol) => onChange({ ...form, proxyProtocol })} />
+      <ProxyProtocolField value={form.proxyProtocol} onChange={(proxyProtocol) => onChange((old) => ({ ...old, proxyProtocol }))} />
     </>
   );
 }
@@ -86,16 +87,16 @@ function DomainFields({ form, onChange, region, error }: DomainFieldsProps) {
             </>
           }
           checked={form.generate}
-          onChange={(generate) => onChange(setGenerate(form, generate))}
+          onChange={(generate) => onChange((old) => setGenerate(old, generate))}
         />
       )}
       {!form.generate && (
         <ListEditor
           label="Ingress domains"
           items={form.domains}
-          onChange={(domains) => onChange({ ...form, domains })}
+          onChange={(domains) => onChange((old) => ({ ...old, domains }))}
           pending={form.pendingDomain}
-          onPendingChange={(pendingDomain) => onChange({ ...form, pendingDomain })}
+          onPendingChange={(pendingDomain) => onChange((old) => ({ ...old, pendingDomain }))}
           add={addIngressDomain}
           error={error}
           placeholder="app.example.com"

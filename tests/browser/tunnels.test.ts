@@ -1,0 +1,170 @@
+// spec 2, Tunnels list and New Tunnel panel; spec 5, Tunnel name to Region and type; spec 8, Create tunnel failure.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
+
+const panel = (page: Page) => page.getByRole('dialog', { name: 'New Tunnel' });
+const field = (page: Page, name: string) => panel(page).getByLabel(name, { exact: true });
+const create = (page: Page) => panel(page).getByRole('button', { name: 'Create' }).click();
+
+async function openPanel(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Add Tunnel' }).first().click();
+  await expect(field(page, 'Name')).toBeFocused();
+}
+
+test('tunnels', async (t) => {
+  const stage = await openStage(t);
+  const { account } = stage;
+
+  await t.test('an empty project says so and offers the first tunnel', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await expect(page.getByRole('heading', { level: 1, name: 'Tunnels' })).toBeVisible();
+    await expect(page.getByText('Tunnels connect your applications to the Internet.')).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'No Tunnels' })).toBeVisible();
+    await expect(page.getByText('Get started by creating a tunnel.')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Add Tunnel' })).toHaveCount(2);
+    await page.getByRole('button', { name: 'Add Tunnel' }).last().click();
+    await expect(panel(page)).toBeVisible();
+  });
+
+  await t.test('the panel has its texts and closes by its button, by Cancel and by Escape, giving the focus back', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    for (const close of [
+      () => page.getByRole('button', { name: 'Close panel' }).click(),
+      () => panel(page).getByRole('button', { name: 'Cancel' }).click(),
+      () => page.keyboard.press('Escape'),
+    ]) {
+      await openPanel(page);
+      await expect(panel(page)).toHaveAccessibleDescription(
+        'Get started by filling in the information below to create a new tunnel.',
+      );
+      await close();
+      await expect(panel(page)).toBeHidden();
+      await expect(page.getByRole('button', { name: 'Add Tunnel' }).first()).toBeFocused();
+    }
+  });
+
+  await t.test('what is missing is said at its field, and the first one has the focus', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await openPanel(page);
+    await create(page);
+    await expect(panel(page).getByText('A name that can be used as a DNS subdomain is required')).toBeVisible();
+    await expect(panel(page).getByText('Provide at least one ingress domain')).toBeVisible();
+    await expect(field(page, 'Name')).toBeFocused();
+    await expect(field(page, 'Name')).toHaveAccessibleDescription(/A name that can be used as a DNS subdomain is required/);
+  });
+
+  await t.test('the name is lowercased as it is typed', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await openPanel(page);
+    await field(page, 'Name').pressSequentially('My-Shop');
+    await expect(field(page, 'Name')).toHaveValue('my-shop');
+  });
+
+  await t.test('Enter adds a domain, a duplicate changes nothing, what is no domain is refused', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await openPanel(page);
+    const domains = field(page, 'Ingress domains').and(page.getByRole('textbox'));
+    const list = panel(page).getByRole('list', { name: 'Ingress domains' });
+    await domains.fill('shop.example.com');
+    await domains.press('Enter');
+    await domains.fill('Shop.Example.com');
+    await domains.press('Enter');
+    await expect(list.getByRole('listitem')).toHaveCount(1);
+    await domains.fill('no_domain');
+    await domains.press('Enter');
+    await expect(panel(page).getByText('Please enter a valid domain name.')).toBeVisible();
+    await expect(domains).toHaveValue('no_domain');
+    await panel(page).getByRole('button', { name: 'Remove shop.example.com' }).click();
+    await expect(panel(page).getByText('No ingress domains')).toBeVisible();
+  });
+
+  await t.test('the generator is offered for http alone and clears the domains', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await openPanel(page);
+    const generate = panel(page).getByRole('switch', { name: 'Generate domain' });
+    const domains = field(page, 'Ingress domains').and(page.getByRole('textbox'));
+    await domains.fill('shop.example.com');
+    await domains.press('Enter');
+    await generate.click();
+    await expect(domains).toBeHidden();
+    await generate.click();
+    await expect(panel(page).getByText('No ingress domains')).toBeVisible();
+    await panel(page).getByRole('radio', { name: 'Ingress' }).check();
+    await expect(generate).toBeHidden();
+    await expect(panel(page).getByRole('radio', { name: 'HTTP endpoint' })).not.toBeChecked();
+  });
+
+  await t.test('proxy protocol is Disabled, v1 or v2', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await openPanel(page);
+    await field(page, 'Proxy protocol').click();
+    assert.deepEqual(await page.getByRole('option').allInnerTexts(), ['Disabled', 'v1', 'v2']);
+  });
+
+  await t.test('a tunnel with a generated name is created and opened', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await openPanel(page);
+    await field(page, 'Name').fill('generated');
+    await panel(page).getByRole('switch', { name: 'Generate domain' }).click();
+    await create(page);
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels/generated'));
+    await expect(page.getByRole('heading', { level: 1, name: 'generated' })).toBeVisible();
+    await expect(page.getByText('Tunnel generated created.').first()).toBeVisible();
+    await expect(page.getByRole('link', { name: /\.tunnels\.localhost$/ })).toBeVisible();
+  });
+
+  await t.test('a refusal is shown with a capital letter, can be dismissed, and keeps what was typed', async (t) => {
+    const page = await stage.open(t, 'tunnels', { expectedErrors: /409/ });
+    await openPanel(page);
+    await field(page, 'Name').fill('generated');
+    await panel(page).getByRole('switch', { name: 'Generate domain' }).click();
+    await create(page);
+    const alert = panel(page).getByRole('alert');
+    await expect(alert).toContainText(/^The tunnel was not created\.[A-Z]/);
+    await expect(field(page, 'Name')).toHaveValue('generated');
+    await alert.getByRole('button', { name: 'Dismiss' }).click();
+    await expect(alert).toBeHidden();
+  });
+
+  await t.test('the list has its columns, finds by every word and sorts', async (t) => {
+    for (const name of ['alpha', 'beta-10', 'beta-9'])
+      await makeTunnel(account, name, { type: 'ingress', ingressDomains: [`${name}.example.org`] });
+    for (let i = 0; i < 5; i++)
+      await makeTunnel(account, `filler-${i}`, { type: 'ingress', ingressDomains: [`f${i}.example.org`] });
+    const page = await stage.open(t, 'tunnels');
+    await expect(page.getByRole('columnheader')).toHaveText(['Name', 'Type', 'Region', 'Domains', 'Status', 'Details']);
+    const names = page.getByRole('table').getByRole('link');
+    await page.getByRole('searchbox', { name: 'Search tunnels' }).fill('beta ingress');
+    await expect(names).toHaveText(['beta-9', 'beta-10']);
+    await page.getByRole('button', { name: 'Name' }).click();
+    await expect(names).toHaveText(['beta-10', 'beta-9']);
+    await expect(page.getByRole('columnheader', { name: 'Name' })).toHaveAttribute('aria-sort', 'descending');
+    await page.getByRole('searchbox').fill('nothing like it');
+    await expect(page.getByText('Nothing matches “nothing like it”.')).toBeVisible();
+    await page.getByRole('searchbox').fill('beta-9');
+    await page
+      .getByRole('row', { name: /beta-9/ })
+      .getByRole('cell')
+      .nth(4)
+      .click();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels/beta-9'));
+  });
+
+  await t.test('without a network the list says what is wrong, and trying again brings it back', async (t) => {
+    const page = await stage.open(t, 'dashboard', { expectedErrors: /ERR_INTERNET_DISCONNECTED/ });
+    await page.getByRole('link', { name: 'Domains', exact: true }).click();
+    await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible();
+    await page.goto(projectUrl(account, 'tunnels'));
+    await page.getByRole('link', { name: 'Dashboard' }).click();
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Tunnels', exact: true }).click();
+    await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
+    await expect(page.getByText('You are offline.').first()).toBeVisible();
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await expect(page.getByRole('table', { name: 'Tunnels' })).toBeVisible();
+  });
+});

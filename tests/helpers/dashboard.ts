@@ -1,0 +1,89 @@
+// The whole product and a Chromium for the browser tests of one file, and what several of them do.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from '@playwright/test';
+import { createCli, type RunningCli } from '@underpass/client/test-kit.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { launchChromium, type VisitOptions, visit } from './browser.ts';
+import { type NameServer, startNameServer } from './dns.ts';
+import { type Account, type Product, startProduct, tunnelCreated } from './product.ts';
+
+/** What `npm run build` made, or the folder that UNDERPASS_DASHBOARD names. */
+const builtDashboard = process.env.UNDERPASS_DASHBOARD ?? fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
+
+export interface Stage {
+  readonly product: Product;
+  readonly browser: Browser;
+  /** The first operator, owner of an empty project. */
+  readonly account: Account;
+  readonly names: NameServer;
+  /** A page at a path of the account's project; `path` begins behind the project's id. */
+  open(t: TestContext, path: string, options?: VisitOptions): Promise<Page>;
+}
+
+export async function openStage(t: TestContext): Promise<Stage> {
+  if (!existsSync(join(builtDashboard, 'index.html'))) throw new Error(`${builtDashboard} has no dashboard: npm run build`);
+  const names = await startNameServer(t);
+  const product = await startProduct(t, { dashboard: builtDashboard, env: { UNDERPASS_DNS_SERVERS: names.address } });
+  const browser = await launchChromium();
+  t.after(() => browser.close());
+  const account = await product.signIn();
+  await clearProject(account);
+  return {
+    product,
+    browser,
+    account,
+    names,
+    open: async (test, path, options = {}) => {
+      const page = await visit(test, browser, product, { account, ...options });
+      await page.goto(projectUrl(account, path));
+      return page;
+    },
+  };
+}
+
+export const projectUrl = ({ project }: Pick<Account, 'project'>, path: string): string => `/projects/${project}/${path}`;
+
+/** The first start made a tunnel; tests begin with none. */
+async function clearProject(account: Account): Promise<void> {
+  const { body: tunnels } = await account.call<readonly Tunnel[]>('GET', `/api/tunnels?project=${account.project}`);
+  for (const { name } of tunnels) await account.call('DELETE', `/api/tunnels/${name}?project=${account.project}`);
+}
+
+export interface TunnelWish {
+  readonly type?: 'http' | 'ingress';
+  readonly ingressDomains?: readonly string[];
+  readonly proxyProtocol?: '' | 'v1' | 'v2';
+}
+
+/** Made by the API; an http tunnel without domains gets a generated name and is awaited until an edge serves it. */
+export async function makeTunnel(account: Account, name: string, wish: TunnelWish = {}): Promise<Tunnel> {
+  const { type = 'http', ingressDomains = [], proxyProtocol = '' } = wish;
+  const tunnel = { name, region: 'local', type, ingressDomains, proxyProtocol };
+  const { status, body } = await account.call<Tunnel>('POST', `/api/tunnels?project=${account.project}`, tunnel);
+  if (status >= 300) throw new Error(`the tunnel was refused: ${status} ${JSON.stringify(body)}`);
+  return body.status === 'Pending' ? body : tunnelCreated(account, name);
+}
+
+/** A domain that the project owns: registered, its record set, verified. */
+export async function makeVerifiedDomain({ account, names }: Stage, apexName: string): Promise<void> {
+  const query = `?project=${account.project}`;
+  const { body } = await account.call<{ challenge: string }>('POST', `/api/domains${query}`, { name: apexName });
+  names.set('TXT', apexName, `underpass-domain-verify=${body.challenge}`);
+  const { body: domain } = await account.call<{ verified: boolean }>('POST', `/api/domains/${apexName}/verify${query}`);
+  if (!domain.verified) throw new Error(`${apexName} was not verified`);
+}
+
+/** The product's own client, connected; it ends with the test. */
+export async function connectClient(t: TestContext, tunnel: Tunnel, upstream: string): Promise<RunningCli> {
+  const cli = await createCli(t, { UNDERPASS_TOKEN: tunnel.token ?? '' });
+  const running = cli.start([tunnel.type, '--url', tunnel.url, '--upstream', upstream]);
+  t.after(async () => {
+    running.signal('SIGTERM');
+    await running.ended;
+  });
+  await running.seen(/connected/);
+  return running;
+}
