@@ -1,0 +1,69 @@
+# Installs the underpass command for this user:  irm @ORIGIN@/install.ps1 | iex
+# Needs no administrator. Checks the SHA-256 of what it fetched. Again is an update, or does nothing.
+#   $env:UNDERPASS_VERSION      this version instead of the newest
+#   $env:UNDERPASS_INSTALL_DIR  this folder instead of %LOCALAPPDATA%\Programs\underpass
+
+& {
+  Set-StrictMode -Version 2.0
+  $ErrorActionPreference = 'Stop'
+  # The bar of Windows PowerShell makes a download ten times slower.
+  $ProgressPreference = 'SilentlyContinue'
+
+  # Quoted so that nothing in the address is ever run.
+  $origin = @'
+@ORIGIN@
+'@
+  if ($origin -notmatch '^https?://') { throw 'This script has to come from an Underpass server.' }
+  if (-not [Environment]::Is64BitOperatingSystem) { throw 'There is a release for 64-bit Windows only.' }
+  # Windows PowerShell 5.1 does not offer TLS 1.2 by itself on older systems.
+  [Net.ServicePointManager]::SecurityProtocol = [Net.ServicePointManager]::SecurityProtocol -bor [Net.SecurityProtocolType]::Tls12
+
+  $version = $env:UNDERPASS_VERSION
+  if (-not $version) {
+    $releases = @(Invoke-RestMethod -UseBasicParsing -Uri "$origin/api/releases" | ForEach-Object { $_ })
+    if ($releases.Count -eq 0) { throw "$origin offers no release." }
+    $version = [string]$releases[0].version
+  }
+  if ($version -notmatch '^[0-9A-Za-z.-]+$') { throw "'$version' is not a version." }
+
+  $name = "underpass-$version-win-x64.exe"
+  $folder = $env:UNDERPASS_INSTALL_DIR
+  if (-not $folder) { $folder = Join-Path $env:LOCALAPPDATA 'Programs\underpass' }
+  $program = Join-Path $folder 'underpass.exe'
+
+  $sums = [Text.Encoding]::UTF8.GetString((Invoke-WebRequest -UseBasicParsing -Uri "$origin/releases/$version/SHA256SUMS").RawContentStream.ToArray())
+  $line = [regex]::Match($sums, '(?m)^([0-9a-f]{64})  ' + [regex]::Escape($name) + '\r?$')
+  if (-not $line.Success) { throw "Version $version is not there for Windows." }
+  $wanted = $line.Groups[1].Value
+
+  if ((Test-Path -LiteralPath $program) -and ((Get-FileHash -Algorithm SHA256 -LiteralPath $program).Hash -eq $wanted)) {
+    Write-Host "underpass $version is already in $folder"
+  } else {
+    New-Item -ItemType Directory -Force -Path $folder | Out-Null
+    # In the same folder first, so that the program is replaced in one step.
+    $draft = Join-Path $folder ".underpass.$PID.exe"
+    try {
+      Write-Host "fetching $name from $origin"
+      Invoke-WebRequest -UseBasicParsing -Uri "$origin/releases/$version/$name" -OutFile $draft
+      $actual = (Get-FileHash -Algorithm SHA256 -LiteralPath $draft).Hash.ToLowerInvariant()
+      if ($actual -ne $wanted) { throw "$name has SHA-256 $actual, expected was $wanted; nothing was installed." }
+      if (Test-Path -LiteralPath $program) {
+        # A running program cannot be written over, but renamed it can be.
+        Remove-Item -LiteralPath "$program.old" -Force -ErrorAction SilentlyContinue
+        Move-Item -LiteralPath $program -Destination "$program.old" -Force
+      }
+      Move-Item -LiteralPath $draft -Destination $program -Force
+    } finally {
+      Remove-Item -LiteralPath $draft -Force -ErrorAction SilentlyContinue
+    }
+    Write-Host "underpass $version is in $folder"
+  }
+
+  $userPath = [string][Environment]::GetEnvironmentVariable('Path', 'User')
+  if (($userPath -split ';') -notcontains $folder) {
+    $newPath = (@($userPath -split ';' | Where-Object { $_ }) + $folder) -join ';'
+    [Environment]::SetEnvironmentVariable('Path', $newPath, 'User')
+    Write-Host "$folder was added to the PATH of new windows"
+  }
+  Write-Host "next: & '$program' login --server $origin"
+}

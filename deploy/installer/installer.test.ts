@@ -1,0 +1,236 @@
+// install.sh as people run it: by two shells, two fetchers, without root, against a server that offers right and wrong files.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const script = readFileSync(join(here, 'install.sh'), 'utf8');
+const windowsScript = readFileSync(join(here, 'install.ps1'), 'utf8');
+const platform = `linux-${process.arch}`;
+const program = '#!/bin/sh\necho "underpass for tests"\n';
+const sum = (text: string) => createHash('sha256').update(text).digest('hex');
+/** nobody: the tests may run as root, the installer must not need it. */
+const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+interface Offer {
+  readonly version?: string;
+  readonly sums?: string;
+  readonly releases?: string;
+}
+
+async function startServer(t: TestContext, { version = '1.2.3', sums, releases }: Offer = {}) {
+  const name = `underpass-${version}-${platform}`;
+  const asked: string[] = [];
+  const answers: Record<string, string> = {
+    '/api/releases':
+      releases ??
+      JSON.stringify([
+        { version, files: [{ name }] },
+        { version: '1.0.0', files: [] },
+      ]),
+    [`/releases/${version}/SHA256SUMS`]: sums ?? `${sum('other')}  underpass-${version}-plan9-mips\n${sum(program)}  ${name}\n`,
+    [`/releases/${version}/${name}`]: program,
+  };
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    const answer = answers[request.url ?? ''];
+    response.writeHead(answer === undefined ? 404 : 200).end(answer);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+interface RunOptions {
+  readonly shell?: string;
+  readonly tools?: readonly string[];
+  readonly env?: Record<string, string>;
+  readonly text?: string;
+}
+
+function home(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'underpass-install-'));
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const basics = ['uname', 'mktemp', 'rm', 'sed', 'tr', 'cat', 'cut', 'mkdir', 'cp', 'chmod', 'mv'];
+
+/** A PATH with these programs alone. */
+function toolsFolder(t: TestContext, names: readonly string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'underpass-tools-'));
+  chmodSync(folder, 0o755);
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of [...basics, ...names]) {
+    const { stdout } = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' });
+    if (stdout.trim() !== '') symlinkSync(stdout.trim(), join(folder, name));
+  }
+  return folder;
+}
+
+function install(t: TestContext, folder: string, origin: string, options: RunOptions = {}) {
+  const path = options.tools ? toolsFolder(t, options.tools) : process.env.PATH;
+  const env = { HOME: folder, PATH: path, ...options.env };
+  const text = options.text ?? script.replaceAll('@ORIGIN@', origin);
+  const { stdout: found } = spawnSync('sh', ['-c', `command -v ${options.shell ?? 'dash'}`], { encoding: 'utf8' });
+  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
+    const child = spawn(found.trim(), [], { env, cwd: folder, ...user });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
+      stdout += chunk;
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk) => {
+      stderr += chunk;
+    });
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+    child.stdin.on('error', () => {}).end(text);
+  });
+}
+
+const installed = (folder: string) => join(folder, '.local/bin/underpass');
+
+for (const shell of ['dash', 'bash']) {
+  for (const fetcher of ['curl', 'wget']) {
+    for (const summer of ['sha256sum', 'shasum', 'openssl']) {
+      const needed = [fetcher, summer, ...(summer === 'shasum' ? ['perl'] : [])];
+      const missing = needed.find((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
+      test(`piped into ${shell}, with ${fetcher} and ${summer}, it installs without root`, {
+        skip: missing && `needs ${missing}`,
+      }, async (t) => {
+        const { origin } = await startServer(t);
+        const folder = home(t);
+        const { code, stdout, stderr } = await install(t, folder, origin, { shell, tools: needed });
+        assert.equal(code, 0, stderr);
+        assert.equal(readFileSync(installed(folder), 'utf8'), program);
+        assert.equal(statSync(installed(folder)).mode & 0o777, 0o755);
+        assert.deepEqual(readdirSync(dirname(installed(folder))), ['underpass']);
+        assert.match(stdout, /export PATH="[^"]*\.local\/bin:\$PATH"/);
+        assert.match(stdout, new RegExp(`login --server ${origin}`));
+      });
+    }
+  }
+}
+
+test('a second run fetches nothing, a changed program is replaced', async (t) => {
+  const { origin, asked } = await startServer(t);
+  const folder = home(t);
+  await install(t, folder, origin);
+  asked.length = 0;
+  const again = await install(t, folder, origin);
+  assert.match(again.stdout, /is already in/);
+  assert.equal(
+    asked.some((path) => path.endsWith(platform)),
+    false,
+  );
+  rmSync(installed(folder));
+  writeFileSync(installed(folder), 'older');
+  if (user.uid !== undefined) chownSync(installed(folder), user.uid, user.gid);
+  await install(t, folder, origin);
+  assert.equal(readFileSync(installed(folder), 'utf8'), program);
+});
+
+test('a folder on the PATH needs no line, and another folder may be named', async (t) => {
+  const { origin } = await startServer(t);
+  const folder = home(t);
+  const bin = join(folder, 'my bin');
+  const env = { UNDERPASS_INSTALL_DIR: bin, PATH: `${bin}:${process.env.PATH}`, UNDERPASS_VERSION: '1.2.3' };
+  const { stdout, code } = await install(t, folder, origin, { env });
+  assert.equal(code, 0);
+  assert.doesNotMatch(stdout, /export PATH/);
+  assert.equal(readFileSync(join(bin, 'underpass'), 'utf8'), program);
+});
+
+const wrong: readonly (readonly [string, Offer, Record<string, string>, RegExp])[] = [
+  [
+    'a program that does not match its sum',
+    { sums: `${sum('other')}  underpass-1.2.3-${platform}\n` },
+    {},
+    /expected was .*nothing was installed/,
+  ],
+  ['sums without this platform', { sums: `${sum(program)}  underpass-1.2.3-plan9-mips\n` }, {}, /is not there for linux/],
+  [
+    'sums that only end in the name',
+    { sums: `${sum(program)}  evil-underpass-1.2.3-${platform}\n` },
+    {},
+    /is not there for linux/,
+  ],
+  ['a server without releases', { releases: '[]' }, {}, /offers no release/],
+  ['a version that is a command', { releases: '[{"version":"1.2.3; touch /tmp/underpass-owned"}]' }, {}, /offers no release/],
+  ['a version that climbs out', {}, { UNDERPASS_VERSION: '../../etc' }, /offers no release/],
+  ['a version that is not there', {}, { UNDERPASS_VERSION: '9.9.9' }, /has no version 9\.9\.9/],
+  ['a folder that cannot be written', {}, { UNDERPASS_INSTALL_DIR: '/proc/underpass' }, /UNDERPASS_INSTALL_DIR/],
+];
+for (const [name, offer, env, message] of wrong) {
+  test(`${name} is refused, and nothing is left behind`, async (t) => {
+    const { origin } = await startServer(t, offer);
+    const folder = home(t);
+    const { code, stderr } = await install(t, folder, origin, { env });
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+    assert.equal(existsSync(installed(folder)), false);
+  });
+}
+
+test('a script that was cut off in the middle does nothing', async (t) => {
+  const { origin, asked } = await startServer(t);
+  const folder = home(t);
+  const whole = script.replaceAll('@ORIGIN@', origin);
+  const lines = whole.split('\n');
+  for (let count = 1; count < lines.length - 2; count += 7) {
+    await install(t, folder, origin, { text: lines.slice(0, count).join('\n') });
+  }
+  assert.deepEqual(asked, []);
+  assert.equal(existsSync(join(folder, '.local')), false);
+});
+
+test('an address full of shell is never run', async (t) => {
+  const folder = home(t);
+  const { code, stderr } = await install(t, folder, `https://x.invalid/'$(touch ${folder}/owned)\`touch ${folder}/owned\``);
+  assert.equal(code, 1);
+  assert.equal(existsSync(join(folder, 'owned')), false, stderr);
+});
+
+test('both scripts take their address from the server alone, and pass the syntax check of two shells', () => {
+  for (const text of [script, windowsScript]) {
+    assert.ok(text.includes('@ORIGIN@'));
+    assert.doesNotMatch(text.replaceAll('@ORIGIN@', ''), /https?:\/\/[a-z]/);
+  }
+  for (const shell of ['dash', 'bash']) assert.equal(spawnSync(shell, ['-n', join(here, 'install.sh')]).status, 0);
+});
+
+test('install.ps1 is balanced, stops at the first error, and compares the sum before it moves the file', () => {
+  const code = windowsScript
+    .replace(/@'\n[\s\S]*?\n'@/g, "''")
+    .replace(/^\s*#.*$/gm, '')
+    .replace(/'(?:[^']|'')*'|"(?:[^"`]|`.)*"/g, '0');
+  const open: string[] = [];
+  for (const bracket of code.match(/[(){}[\]]/g) ?? []) {
+    if ('({['.includes(bracket)) open.push(bracket);
+    else assert.equal(`${open.pop()}${bracket}`.replace(/\(\)|\{\}|\[\]/, ''), '');
+  }
+  assert.deepEqual(open, []);
+  assert.match(windowsScript, /\$ErrorActionPreference = 'Stop'/);
+  assert.ok(windowsScript.indexOf('-ne $wanted') < windowsScript.indexOf('Move-Item -LiteralPath $draft'));
+});
