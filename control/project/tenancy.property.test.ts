@@ -1,0 +1,114 @@
+// Two users in two projects make random calls, right and wrong ones: nobody ever sees what is the other's.
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+
+interface Side {
+  readonly user: SignedUp;
+  /** A word in every name that this side makes: if the other side reads it, something leaked. */
+  readonly mark: string;
+}
+
+type Step = { readonly side: 0 | 1; readonly foreign: boolean; readonly call: number; readonly object: 0 | 1 | 2 };
+
+const nameOf = (side: Side, object: number): string => `${side.mark}-${object}`;
+const apexOf = (side: Side, object: number): string => `${side.mark}-${object}.com`;
+
+/** Every kind of call; `of` is whose objects are named. */
+const calls: readonly ((by: Side, of: Side, object: number, project: string) => Promise<Response>)[] = [
+  (by) => by.user.send('GET', '/api/projects'),
+  (by) => by.user.send('GET', '/api/user'),
+  (by) => by.user.send('GET', '/api/sessions'),
+  (by, _, __, p) => by.user.send('GET', `/api/tunnels?project=${p}`),
+  (by, _, __, p) => by.user.send('GET', `/api/domains?project=${p}`),
+  (by, _, __, p) => by.user.send('GET', `/api/security-groups?project=${p}`),
+  (by, _, __, p) => by.user.send('GET', `/api/members?project=${p}`),
+  (by, _, __, p) => by.user.send('GET', `/api/invitations?project=${p}`),
+  (by, _, __, p) => by.user.send('GET', `/api/tokens?project=${p}`),
+  (by, _, __, p) => by.user.send('GET', `/api/audit?project=${p}`),
+  (by, _, __, p) => by.user.send('GET', `/api/audit/export?project=${p}`),
+  (by, of, o, p) => by.user.send('GET', `/api/tunnels/${nameOf(of, o)}?project=${p}&metrics=1`),
+  (by, of, o, p) => by.user.send('GET', `/api/tunnels/${nameOf(of, o)}/clients?project=${p}`),
+  (by, of, o, p) => by.user.send('GET', `/api/tunnels/${nameOf(of, o)}/history?project=${p}&range=hour`),
+  (by, of, o, p) => by.user.send('GET', `/api/domains/${apexOf(of, o)}?project=${p}`),
+  (by, of, o, p) => by.user.send('GET', `/api/security-groups/${nameOf(of, o)}?project=${p}`),
+  (by, of, o) => by.user.send('GET', `/api/dns/lookup?host=www.${apexOf(of, o)}`),
+  (by, of, o, p) => by.user.send('POST', `/api/domains?project=${p}`, { name: apexOf(of, o) }),
+  (by, of, o, p) => by.user.send('POST', `/api/domains/${apexOf(of, o)}/verify?project=${p}`),
+  (by, of, o, p) => by.user.send('DELETE', `/api/domains/${apexOf(of, o)}?project=${p}`),
+  (by, of, o, p) => by.user.send('POST', `/api/security-groups?project=${p}`, { name: nameOf(of, o), allow: ['192.0.2.1'] }),
+  (by, of, o) => by.user.send('PATCH', `/api/security-groups/${nameOf(of, o)}`, { allow: ['192.0.2.2'] }),
+  (by, of, o) => by.user.send('DELETE', `/api/security-groups/${nameOf(of, o)}`),
+  (by, of, o, p) =>
+    by.user.send('POST', `/api/tunnels?project=${p}`, {
+      name: nameOf(of, o),
+      region: 'local',
+      ingressDomains: [`www.${apexOf(of, o)}`],
+    }),
+  (by, of, o, p) => by.user.send('PATCH', `/api/tunnels/${nameOf(of, o)}?project=${p}`, { securityGroup: nameOf(of, o) }),
+  (by, of, o, p) => by.user.send('POST', `/api/tunnels/${nameOf(of, o)}/token/rotate?project=${p}`),
+  (by, of, o, p) => by.user.send('DELETE', `/api/tunnels/${nameOf(of, o)}?project=${p}`),
+  (by, of, o, p) =>
+    by.user.send('POST', `/api/invitations?project=${p}`, { email: `${nameOf(of, o)}@example.com`, role: 'viewer' }),
+  (by, of, __, p) => by.user.send('PATCH', `/api/members/${of.user.userId}?project=${p}`, { role: 'viewer' }),
+  (by, of, __, p) => by.user.send('DELETE', `/api/members/${of.user.userId}?project=${p}`),
+  (by, _, o, p) => by.user.send('PATCH', `/api/projects/${p}`, { name: nameOf(by, o) }),
+  (by, _, o, p) => by.user.send('POST', `/api/tokens?project=${p}`, { name: nameOf(by, o), role: 'viewer' }),
+];
+
+const step: fc.Arbitrary<Step> = fc.record({
+  side: fc.constantFrom<0 | 1>(0, 1),
+  foreign: fc.boolean(),
+  call: fc.nat({ max: calls.length - 1 }),
+  object: fc.constantFrom<0 | 1 | 2>(0, 1, 2),
+});
+
+/** What a side may name without having seen it is struck out of the answer first: refusals repeat what was asked. */
+const assertNothingOf = (other: Side, answer: string, asked: string): void => {
+  const rest = asked === '' ? answer : answer.replaceAll(asked, '');
+  for (const secret of [other.mark, other.user.projectId, other.user.userId, other.user.email]) {
+    assert.ok(!rest.includes(secret), `${secret} leaked: ${answer}`);
+  }
+};
+
+const runStep = async (sides: readonly [Side, Side], { side, foreign, call, object }: Step): Promise<void> => {
+  const [by, other] = side === 0 ? [sides[0], sides[1]] : [sides[1], sides[0]];
+  // Own project with own objects, or the other's project, names and all.
+  const of = foreign ? other : by;
+  const response = await calls[call]!(by, of, object, of.user.projectId);
+  const answer = await response.text();
+  if (!foreign) return assertNothingOf(other, answer, '');
+  assertNothingOf(other, answer, nameOf(other, object));
+  // The calls of no project see nothing of the other's either; those of a project do not exist for a stranger.
+  if (call >= 3 && call !== 16) assert.ok([400, 404].includes(response.status), `${call}: ${response.status} ${answer}`);
+  if (call === 16) assert.equal(response.status, 403);
+};
+
+const snapshot = async (test: TestControl, projectId: string): Promise<unknown> => {
+  const tables = ['tunnels', 'domains', 'security_groups', 'members', 'invitations', 'api_tokens'] as const;
+  const rows = tables.map((table) => test.store.db.selectFrom(table).selectAll().where('project_id', '=', projectId).execute());
+  return JSON.parse(JSON.stringify(await Promise.all(rows)));
+};
+
+it('two projects never see or change each other’s objects, whatever is called', async () => {
+  const test = await createTestControl();
+  test.dns.checkChallenge = async () => 'found';
+  let run = 0;
+  const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
+    run++;
+    const sides = [
+      { user: await test.signUp(`left-${run}@example.com`), mark: `lefty${run}x` },
+      { user: await test.signUp(`right-${run}@example.com`), mark: `right${run}x` },
+    ] as const;
+    for (const each of steps) {
+      const [own, other] = each.side === 0 ? sides : [sides[1], sides[0]];
+      const before = await snapshot(test, other.user.projectId);
+      await runStep(sides, each);
+      assert.deepEqual(await snapshot(test, other.user.projectId), before, `${own.mark} changed ${other.mark}`);
+    }
+  });
+  await fc.assert(property, { numRuns: 40 });
+  await test.close();
+});
