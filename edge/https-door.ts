@@ -135,7 +135,7 @@ export class HttpsDoor {
       },
       (socket) => this.#secured(socket),
     );
-    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
     return server;
   }
 
@@ -145,12 +145,12 @@ export class HttpsDoor {
       { ALPNProtocols: ['acme-tls/1'], handshakeTimeout: handshakeMs, SNICallback: (host, done) => done(null, context(host)) },
       (socket) => socket.end(),
     );
-    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
     return server;
   }
 
   #secured(socket: TLSSocket): void {
-    const parent = (socket as TLSSocket & { readonly _parent?: Socket })._parent;
+    const parent = parentOf(socket);
     const peeked = parent === undefined ? undefined : this.#peeked.get(parent);
     if (peeked === undefined) {
       socket.destroy();
@@ -168,4 +168,13 @@ export class HttpsDoor {
     this.#tls.close();
     this.#challenges.close();
   }
+}
+
+/** The connection that was handed to TLS. */
+const parentOf = (socket: TLSSocket): Socket | undefined => (socket as TLSSocket & { readonly _parent?: Socket })._parent;
+
+/** A handshake that was broken off leaves the half-closed connection under it open, with its descriptor. */
+function destroyWhole(socket: TLSSocket): void {
+  socket.destroy();
+  parentOf(socket)?.destroy();
 }
