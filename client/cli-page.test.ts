@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Command } from 'commander';
+import { renewPage } from './cli-page.ts';
+import { parseConfig } from './config-file.ts';
+import { createProcessIo } from './process-io.ts';
+import { createProgram } from './run.ts';
+
+test('docs/cli.md shows the help of every command, every exit code and every error as they are', () => {
+  const page = readFileSync(new URL('../docs/cli.md', import.meta.url), 'utf8');
+  assert.equal(page, renewPage(page), 'run "node client/cli-page.ts"');
+});
+
+test('the configuration file of the page is right', () => {
+  const page = readFileSync(new URL('../docs/cli.md', import.meta.url), 'utf8');
+  const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  const result = parseConfig(text, '/etc/underpass');
+  assert.ok(result.ok);
+  assert.equal(result.config.plans.length, 2);
+});
+
+/** Commands that do something, not groups of them. */
+function leaves(command: Command): readonly Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+}
+
+function helpText(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp();
+  return text;
+}
+
+test('every command has a sentence, --json and an example, and every example is a command line that it takes', async () => {
+  const program = createProgram({ io: createProcessIo(), exitCode: 0 });
+  for (const command of leaves(program).filter((item) => item.name() !== 'complete')) {
+    const help = helpText(command);
+    assert.match(command.description(), /\.$/, command.name());
+    assert.match(help, /--json/, command.name());
+    assert.match(help, /^Examples?:$/m, command.name());
+    const examples = [...help.matchAll(/^ {2}\$ (underpass .*)$/gm)].map((match) => match[1] ?? '');
+    for (const example of examples) await parses(example);
+  }
+});
+
+/** Parses with every action replaced by nothing. */
+async function parses(example: string): Promise<void> {
+  const words = example.replace(/ [|<>] .*$/, '').match(/"[^"]*"|\S+/g) ?? [];
+  const program = createProgram({ io: createProcessIo(), exitCode: 0 });
+  for (const command of leaves(program)) command.action(() => {});
+  await program.parseAsync(
+    words.slice(1).map((word) => word.replaceAll('"', '')),
+    { from: 'user' },
+  );
+}
