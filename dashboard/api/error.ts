@@ -21,8 +21,8 @@ export const isApiError = (error: unknown): error is ApiError => error instanceo
 /** True where the person asked for something else meanwhile; nothing has to be said then. */
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
-/** Statuses that stay the same however often one asks. */
-const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 410]);
+/** Statuses that stay the same however often one asks. What is not there (404) may be made meanwhile; spec 8 wants the retry. */
+const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 410]);
 
 /** True where asking again may help. */
 export const mayRetry = (error: unknown): boolean => !(isApiError(error) && FINAL_STATUSES.has(error.status));

@@ -56,7 +56,7 @@ export function Button({
       onClick={busy ? (event) => event.preventDefault() : onClick}
       className={buttonClass(variant, size, className)}
     >
-      <span className={clsx('inline-flex items-center gap-[inherit]', busy && 'invisible')}>
+      <span className={clsx('inline-flex items-center gap-[inherit]', busy && 'opacity-0')}>
         {icon}
         {children}
       </span>

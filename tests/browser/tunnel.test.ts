@@ -1,0 +1,339 @@
+// spec 2, Tunnel detail; spec 4, statuses and checklist; spec 5, Connect snippets; against a real edge and client.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+
+const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()');
+const snippet = (page: Page) => page.getByRole('region', { name: /snippet$/ });
+const tab = (page: Page, name: string) => page.getByRole('tab', { name }).click();
+const metric = (page: Page, label: string) =>
+  page
+    .getByRole('region', { name: 'Metrics' })
+    .locator('div', { has: page.getByText(label, { exact: true }) })
+    .last()
+    .getByRole('definition');
+
+async function act(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Tunnel actions' }).click();
+  await page.getByRole('menuitem', { name }).click();
+}
+
+async function startUpstream(t: TestContext): Promise<string> {
+  const server = createServer((_request, response) => response.end('hello from the other side'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('tunnel', async (t) => {
+  const stage = await openStage(t);
+  await t.test('header', (t) => headerTests(t, stage));
+  await t.test('domains and checklist', (t) => domainTests(t, stage));
+  await t.test('connect', (t) => connectTests(t, stage));
+  await t.test('update', (t) => updateTests(t, stage));
+  await t.test('delete', (t) => deleteTests(t, stage));
+  await t.test('live', (t) => liveTests(t, stage));
+});
+
+async function headerTests(t: TestContext, stage: Stage): Promise<void> {
+  const { account } = stage;
+  await makeTunnel(account, 'plain');
+  await makeTunnel(account, 'passed', { type: 'ingress', ingressDomains: ['passed.example.org'], proxyProtocol: 'v2' });
+
+  await t.test('an http tunnel shows name, status, region and what its type means', async (t) => {
+    const page = await stage.open(t, 'tunnels/plain');
+    await expect(page.getByRole('heading', { level: 1, name: 'plain' })).toBeVisible();
+    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+    await expect(page.getByText('This machine')).toBeVisible();
+    await expect(page.getByText('HTTP endpoint: TLS is terminated by the service.')).toBeVisible();
+    await expect(page.getByText(/^Proxy protocol/)).toBeHidden();
+    await page.getByRole('link', { name: 'Back' }).click();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
+  });
+
+  await t.test(
+    'a pending ingress tunnel shows its proxy protocol, zeros, what it waits for, and no connect section',
+    async (t) => {
+      const page = await stage.open(t, 'tunnels/passed');
+      await expect(page.getByText('Pending', { exact: true })).toBeVisible();
+      await expect(page.getByText('Proxy protocol v2')).toBeVisible();
+      await expect(page.getByText('Ingress: Ports 80 and 443 are passed through.')).toBeVisible();
+      await expect(page.getByText('Waiting for domain verification.')).toBeVisible();
+      for (const label of ['Connected Clients', 'RX (5m)', 'TX (5m)', 'TCP conn rate (5m)'])
+        await expect(metric(page, label)).toHaveText('0');
+      await expect(page.getByRole('heading', { name: 'Connect', exact: true })).toBeHidden();
+    },
+  );
+
+  await t.test('a tunnel that is not there shows the error panel, and trying again asks again', async (t) => {
+    const page = await stage.open(t, 'tunnels/missing', { expectedErrors: /404/ });
+    await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
+    await makeTunnel(account, 'missing');
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+  });
+}
+
+async function domainTests(t: TestContext, stage: Stage): Promise<void> {
+  const { account, names } = stage;
+  await makeVerifiedDomain(stage, 'example.com');
+  await makeTunnel(account, 'mixed', { ingressDomains: ['here.example.com', 'there.example.com'] });
+  await makeTunnel(account, 'unproven', { ingressDomains: ['unproven.example.net'] });
+  await makeTunnel(account, 'generated');
+  names.set('A', 'here.example.com', '127.0.0.1');
+
+  await t.test('a badge tells what a domain lacks, and there is none where DNS is right', async (t) => {
+    const page = await stage.open(t, 'tunnels/mixed');
+    const rows = page.getByRole('list', { name: 'Ingress domains' }).getByRole('listitem');
+    await expect(rows.filter({ hasText: 'there.example.com' }).getByText('No DNS')).toBeVisible();
+    await expect(
+      rows
+        .filter({ hasText: 'here.example.com' })
+        .first()
+        .getByText(/No DNS|Unverified|Loading/),
+    ).toBeHidden();
+    await expect(page.getByText('All domains are verified.')).toBeVisible();
+    await expect(page.getByText('Configure DNS for 1/2 tunnel domains.')).toBeVisible();
+    await expect(page.getByText('Connect a tunnel client.')).toBeVisible();
+    names.set('A', 'there.example.com', '127.0.0.1');
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await expect(page.getByText('DNS has been configured.')).toBeVisible();
+  });
+
+  await t.test('an unverified domain is Unverified and counted', async (t) => {
+    const page = await stage.open(t, 'tunnels/unproven');
+    await expect(page.getByRole('list', { name: 'Ingress domains' }).getByText('Unverified')).toBeVisible();
+    await expect(page.getByText('Configure DNS to verify ownership of 1/1 domains.')).toBeVisible();
+  });
+
+  await t.test('a generated name needs no DNS: no badge, no Configure DNS', async (t) => {
+    const page = await stage.open(t, 'tunnels/generated');
+    const row = page.getByRole('list', { name: 'Ingress domains' }).getByRole('listitem');
+    await expect(row.getByRole('link', { name: /tunnels\.localhost/ })).toBeVisible();
+    await expect(row.getByText(/No DNS|Unverified|Loading|Configure DNS/)).toBeHidden();
+  });
+
+  await t.test('a domain links to its https address and copies it, with a confirmation of 1500 ms', async (t) => {
+    const page = await stage.open(t, 'tunnels/mixed');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const link = page.getByRole('link', { name: 'there.example.com', exact: true });
+    assert.match((await link.getAttribute('href')) ?? '', /^https:\/\/there\.example\.com(:\d+)?$/);
+    const started = performance.now();
+    await page.getByRole('button', { name: 'Copy address of there.example.com' }).click();
+    await expect(page.getByTestId('copied')).toBeVisible();
+    assert.equal(await clipboard(page), await link.getAttribute('href'));
+    await expect(page.getByTestId('copied')).toBeHidden();
+    const shownMs = performance.now() - started;
+    assert.ok(shownMs >= 1400 && shownMs < 4000, `the confirmation was there for ${shownMs} ms`);
+  });
+
+  await t.test('Configure DNS opens the domain through the tunnel, and Back returns', async (t) => {
+    const page = await stage.open(t, 'tunnels/mixed');
+    await page.getByRole('link', { name: 'Configure DNS of there.example.com' }).click();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels/mixed/domains/there.example.com'));
+    await page.getByRole('link', { name: 'Back' }).click();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels/mixed'));
+  });
+}
+
+async function connectTests(t: TestContext, stage: Stage): Promise<void> {
+  const { account } = stage;
+  const { token = '' } = await makeTunnel(account, 'snippets', { ingressDomains: ['one.example.com', 'two.example.com'] });
+  await makeVerifiedDomain(stage, 'example.edu');
+  await makeTunnel(account, 'through', { type: 'ingress', ingressDomains: ['example.edu'] });
+
+  await t.test('three tabs; the token is masked until the eye reveals it; Copy takes the whole one', async (t) => {
+    const page = await stage.open(t, 'tunnels/snippets');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await expect(page.getByRole('tab')).toHaveText(['Kubernetes YAML', 'CLI', 'systemd']);
+    for (const name of ['Kubernetes YAML', 'CLI', 'systemd']) {
+      await tab(page, name);
+      await expect(snippet(page)).toContainText(`********${token.slice(8)}`);
+      await expect(snippet(page)).not.toContainText(token);
+      await page.getByRole('button', { name: 'Show token' }).click();
+      await expect(snippet(page)).toContainText(token);
+      await page.getByRole('button', { name: 'Hide token' }).click();
+      await page.getByRole('button', { name: 'Copy', exact: true }).click();
+      assert.ok((await clipboard(page)).includes(token), `${name} copies the token`);
+    }
+  });
+
+  await t.test('the snippet is coloured by the highlighter without breaking the policy of the page', async (t) => {
+    const page = await stage.open(t, 'tunnels/snippets');
+    await snippet(page).scrollIntoViewIfNeeded();
+    const colours = "new Set([...document.querySelectorAll('pre span')].map((span) => getComputedStyle(span).color)).size";
+    await expect.poll(() => page.evaluate<number>(colours)).toBeGreaterThan(2);
+  });
+
+  await t.test('each domain has its upstream; a wrong one says so and blocks Copy', async (t) => {
+    const page = await stage.open(t, 'tunnels/snippets');
+    const upstream = page.getByLabel('Upstream of two.example.com');
+    await upstream.fill('http://10.0.0.7:3000');
+    await expect(snippet(page)).toContainText('two.example.com=http://10.0.0.7:3000');
+    await expect(snippet(page)).toContainText('one.example.com=http://127.0.0.1:8080');
+    await upstream.fill('10.0.0.7:3000');
+    await expect(page.getByText('Upstream must start with http://')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Copy', exact: true })).toBeDisabled();
+    await upstream.fill('');
+    await expect(page.getByText('Please provide an upstream')).toBeVisible();
+    await tab(page, 'systemd');
+    await expect(page.getByLabel('Upstream of two.example.com')).toHaveValue('');
+  });
+
+  await t.test('an ingress tunnel knows the controllers, and needs a service name', async (t) => {
+    const page = await stage.open(t, 'tunnels/through');
+    const service = page.getByLabel('Ingress service name');
+    const namespace = page.getByLabel('Namespace');
+    const presets = [
+      ['ingress-nginx', 'ingress-nginx-controller', 'default'],
+      ['istio', 'istio-ingress-gateway', 'istio-system'],
+      ['traefik', 'traefik', 'kube-system'],
+      ['custom', '', ''],
+    ] as const;
+    for (const [name, serviceName, namespaceName] of presets) {
+      await page.getByRole('combobox', { name: 'Preset' }).click();
+      await page.getByRole('option', { name, exact: true }).click();
+      await expect(service).toHaveValue(serviceName);
+      await expect(namespace).toHaveValue(namespaceName);
+    }
+    await expect(page.getByText('Please provide an ingress service name')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Copy', exact: true })).toBeDisabled();
+    await tab(page, 'CLI');
+    await page.getByLabel('Upstream').fill('');
+    await expect(page.getByText('Please provide an upstream')).toBeVisible();
+  });
+
+  await t.test('a new token is given after asking, and the old one is said to live on for a while', async (t) => {
+    const page = await stage.open(t, 'tunnels/snippets');
+    await act(page, 'Rotate token');
+    const dialog = page.getByRole('dialog', { name: 'Rotate Token' });
+    await expect(dialog).toContainText('The old one goes on working for 24 hours');
+    await expect(dialog).toContainText('snippets');
+    await dialog.getByRole('button', { name: 'Rotate' }).click();
+    await expect(dialog).toBeHidden();
+    await expect(snippet(page)).not.toContainText(token.slice(8));
+  });
+}
+
+async function updateTests(t: TestContext, stage: Stage): Promise<void> {
+  const { account } = stage;
+  await makeTunnel(account, 'edited', { ingressDomains: ['edited.example.com'] });
+  await makeTunnel(account, 'wordy');
+  await account.call('POST', `/api/security-groups?project=${account.project}`, { name: 'Office', allow: ['203.0.113.0/24'] });
+  const panel = (page: Page) => page.getByRole('dialog', { name: 'Update Tunnel' });
+
+  await t.test('turning proxy protocol on warns; saving changes domains, protocol and group', async (t) => {
+    const page = await stage.open(t, 'tunnels/edited');
+    await act(page, 'Edit');
+    await panel(page).getByRole('combobox', { name: 'Proxy protocol' }).click();
+    await page.getByRole('option', { name: 'v1' }).click();
+    await expect(panel(page).getByRole('alert')).toHaveText(
+      'Switching proxy protocol on for upstreams which do not support it will render the whole service inaccessible.',
+    );
+    await panel(page).getByRole('combobox', { name: 'Security group' }).click();
+    await page.getByRole('option', { name: 'Office' }).click();
+    await panel(page).getByRole('textbox', { name: 'Ingress domains' }).fill('second.example.com');
+    await panel(page).getByRole('button', { name: 'Save' }).click();
+    await expect(panel(page)).toBeHidden();
+    await expect(page.getByText('Proxy protocol v1')).toBeVisible();
+    await expect(page.getByRole('link', { name: 'second.example.com', exact: true })).toBeVisible();
+    const { body } = await account.call<{ securityGroup: string }>('GET', `/api/tunnels/edited?project=${account.project}`);
+    assert.equal(body.securityGroup, 'Office');
+  });
+
+  await t.test('a refused change is said in the panel, which keeps what was typed', async (t) => {
+    const page = await stage.open(t, 'tunnels/edited', { expectedErrors: /409|400|Tunnel update failed/ });
+    await act(page, 'Edit');
+    const domains = panel(page).getByRole('textbox', { name: 'Ingress domains' });
+    await domains.fill('one.example.com');
+    await domains.press('Enter');
+    await panel(page).getByRole('button', { name: 'Save' }).click();
+    await expect(panel(page).getByRole('alert')).toContainText('The tunnel was not saved.');
+    await expect(panel(page).getByRole('list', { name: 'Ingress domains' })).toContainText('one.example.com');
+  });
+
+  await t.test('the last domain cannot be taken away', async (t) => {
+    const page = await stage.open(t, 'tunnels/edited');
+    await act(page, 'Edit');
+    for (const name of ['edited.example.com', 'second.example.com'])
+      await panel(page)
+        .getByRole('button', { name: `Remove ${name}` })
+        .click();
+    await panel(page).getByRole('button', { name: 'Save' }).click();
+    await expect(panel(page).getByText('Provide at least one ingress domain')).toBeVisible();
+  });
+
+  await t.test('generated names are not edited', async (t) => {
+    const page = await stage.open(t, 'tunnels/wordy');
+    await act(page, 'Edit');
+    await expect(panel(page).getByRole('combobox', { name: 'Proxy protocol' })).toBeVisible();
+    await expect(panel(page).getByRole('textbox', { name: 'Ingress domains' })).toBeHidden();
+  });
+}
+
+async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
+  await makeTunnel(stage.account, 'doomed');
+  await t.test('deleting names the tunnel, warns, and goes back to the list', async (t) => {
+    const page = await stage.open(t, 'tunnels/doomed');
+    await act(page, 'Delete');
+    const dialog = page.getByRole('dialog', { name: 'Delete Tunnel' });
+    await expect(dialog).toHaveAccessibleDescription(
+      'Warning! Deleting this tunnel will disconnect all clients and interrupt all network traffic. This operation is permanent.',
+    );
+    await expect(dialog.getByText('doomed')).toBeVisible();
+    await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await expect(page).toHaveURL(projectUrl(stage.account, 'tunnels'));
+    await expect(page.getByText('Tunnel doomed deleted.').first()).toBeVisible();
+    await expect(page.getByRole('link', { name: 'doomed' })).toBeHidden();
+  });
+
+  await t.test('a failed delete closes the dialog and says so', async (t) => {
+    const tunnel = await makeTunnel(stage.account, 'survivor');
+    const page = await stage.open(t, 'tunnels/survivor', { expectedErrors: /ERR_INTERNET_DISCONNECTED|Tunnel delete failed/ });
+    await act(page, 'Delete');
+    await page.context().setOffline(true);
+    await page.getByRole('dialog', { name: 'Delete Tunnel' }).getByRole('button', { name: 'Delete' }).click();
+    await expect(page.getByRole('dialog', { name: 'Delete Tunnel' })).toBeHidden();
+    await expect(page.getByText(`Tunnel ${tunnel.name} was not deleted.`).first()).toBeVisible();
+    await page.context().setOffline(false);
+  });
+}
+
+async function liveTests(t: TestContext, stage: Stage): Promise<void> {
+  await t.test('a client that comes and goes changes badge, checklist, figures and client list without a reload', async (t) => {
+    const tunnel = await makeTunnel(stage.account, 'alive');
+    const page = await stage.open(t, 'tunnels/alive');
+    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+    await expect(page.getByText('No client is connected.')).toBeVisible();
+    const client = await connectClient(t, tunnel, await startUpstream(t));
+    await expect(page.getByText('Connected', { exact: true }).first()).toBeVisible();
+    await expect(metric(page, 'Connected Clients')).toHaveText('1');
+    const row = page.getByRole('table', { name: 'Connected clients' }).getByRole('row').nth(1);
+    await expect(row).toContainText('127.0.0.1');
+    await expect(row).toContainText(tunnel.underpassVersion);
+    await expect(row).toContainText('Healthy');
+    await expect(page.getByRole('heading', { name: 'Setup' })).toBeHidden();
+    client.signal('SIGTERM');
+    await client.ended;
+    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible({ timeout: 20_000 });
+  });
+
+  await t.test('the charts show an hour, a day and a week, and say the same in words', async (t) => {
+    const page = await stage.open(t, 'tunnels/alive');
+    for (const [range, words] of [
+      ['Day', 'day'],
+      ['Week', 'week'],
+      ['Hour', 'hour'],
+    ] as const) {
+      await page.getByRole('button', { name: range }).click();
+      await expect(page.getByRole('button', { name: range })).toHaveAttribute('aria-pressed', 'true');
+      await expect(page.getByText(new RegExp(`(Peak of|No traffic in) the last ${words}`)).first()).toBeVisible();
+    }
+    await page.getByRole('heading', { name: 'Traffic' }).scrollIntoViewIfNeeded();
+    await expect(page.locator('canvas')).toHaveCount(2);
+  });
+}
