@@ -1,0 +1,236 @@
+// Domains and DNS look-ups by their calls, grouped by status (spec 7; domain cases). What DNS answers is tested in dns/.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { apexDomainMessage } from '@underpass/rules/apex-domain.ts';
+import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
+import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+
+let test: TestControl;
+let ann: SignedUp;
+let bob: SignedUp;
+let count = 0;
+
+before(async () => {
+  test = await createTestControl({ settings: { origin: 'http://localhost:8400' } });
+  ann = await test.signUp('ann@example.com');
+  bob = await test.signUp('bob@example.com');
+});
+after(() => test.close());
+
+const uniqueApex = (): string => `apex-${++count}.com`;
+const listOf = (who: SignedUp): string => `/api/domains?project=${who.projectId}`;
+const pathOf = (who: SignedUp, apex: string, rest = ''): string => `/api/domains/${apex}${rest}?project=${who.projectId}`;
+const add = (who: SignedUp, name: string): Promise<Domain> => who.call('POST', listOf(who), { name });
+const verify = (who: SignedUp, apex: string): Promise<Response> => who.send('POST', pathOf(who, apex, '/verify'));
+const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
+
+describe('200', () => {
+  it('adds a domain with a challenge of its own, and lists and shows it', async () => {
+    const apex = uniqueApex();
+    const domain = await add(ann, apex);
+    assert.deepEqual({ ...domain, challenge: '' }, { apexName: apex, verified: false, challenge: '' });
+    assert.match(domain.challenge, /^[0-9a-f]{32}$/);
+    assert.deepEqual(await ann.call('GET', pathOf(ann, apex)), domain);
+    assert.ok((await ann.call<Domain[]>('GET', listOf(ann))).some((each) => each.apexName === apex));
+    assert.notEqual((await add(bob, apex)).challenge, domain.challenge, 'another project has another challenge');
+  });
+
+  for (const [typed, canonical, why] of [
+    ['UPPER-case.COM', 'upper-case.com', 'upper case'],
+    ['trailing-dot.com.', 'trailing-dot.com', 'a trailing dot'],
+    [' spaces.com ', 'spaces.com', 'spaces around'],
+    ['bücher-laden.de', 'xn--bcher-laden-thb.de', 'letters beyond ASCII'],
+    ['shop.co.uk', 'shop.co.uk', 'a suffix of two labels'],
+    ['somebody.github.io', 'somebody.github.io', 'a private suffix'],
+  ] as const) {
+    it(`keeps one name for ${why}`, async () => {
+      assert.equal((await add(ann, typed)).apexName, canonical);
+    });
+  }
+
+  it('becomes verified when its record is found, and stays unverified otherwise', async () => {
+    const apex = uniqueApex();
+    await add(ann, apex);
+    for (const answer of ['missing', 'unknown'] as const) {
+      test.dns.proofs.set(apex, answer);
+      assert.equal(((await (await verify(ann, apex)).json()) as Domain).verified, false);
+    }
+    test.dns.proofs.set(apex, 'found');
+    assert.equal(((await (await verify(ann, apex)).json()) as Domain).verified, true);
+    test.dns.proofs.set(apex, 'missing');
+    assert.equal(((await (await verify(ann, apex)).json()) as Domain).verified, true, 'a later miss is the re-check’s to judge');
+  });
+
+  it('lets the next project have an apex once its owner deleted it', async () => {
+    const apex = uniqueApex();
+    await Promise.all([add(ann, apex), add(bob, apex)]);
+    test.dns.proofs.set(apex, 'found');
+    assert.equal((await verify(ann, apex)).status, 200);
+    assert.equal((await verify(bob, apex)).status, 409);
+    await ann.call('DELETE', pathOf(ann, apex));
+    assert.equal(((await (await verify(bob, apex)).json()) as Domain).verified, true);
+  });
+
+  it('lets the next project have an apex once its owner lost it, and takes the hosts of the loser down', async () => {
+    const apex = uniqueApex();
+    const body = { name: 'loser', region: 'local', ingressDomains: [`www.${apex}`], type: 'ingress' };
+    await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, body);
+    await add(bob, apex);
+    test.dns.proofs.set(apex, 'found');
+    await verify(ann, apex);
+    const row = await test.store.db.selectFrom('domains').select('id').where('owned_apex', '=', apex).executeTakeFirstOrThrow();
+    test.feed.changed.length = 0;
+    const afterwards = await test.store.write(async (trx) => {
+      await trx.updateTable('domains').set({ verified_at: null, owned_apex: null }).where('id', '=', row.id).execute();
+      return test.control.onDomainLost(trx, { id: row.id, projectId: ann.projectId, apexName: apex });
+    });
+    afterwards();
+    assert.equal(test.feed.changed.length, 1);
+    assert.equal((await ann.call<Tunnel>('GET', `/api/tunnels/loser?project=${ann.projectId}`)).status, 'Pending');
+    assert.equal(((await (await verify(bob, apex)).json()) as Domain).verified, true);
+    await test.control.settle();
+    assert.match(test.mails.at(-1)!.subject, new RegExp(`^${apex} is no longer verified$`));
+    assert.equal(test.mails.at(-1)!.to, 'ann@example.com');
+  });
+});
+
+describe('400', () => {
+  for (const [name, why] of [
+    ['com', 'a public suffix of one label'],
+    ['co.uk', 'a public suffix of two'],
+    ['github.io', 'a private suffix'],
+    ['www.example.com', 'a subdomain'],
+    ['example.notatld', 'an unknown TLD'],
+    ['localhost', 'localhost'],
+    ['app.localhost', 'a name under localhost'],
+    ['tunnels.localhost', 'our own wildcard domain'],
+    ['192.0.2.1', 'an IPv4 literal'],
+    ['[2001:db8::1]', 'an IPv6 literal'],
+    ['under_score.com', 'an underscore'],
+    ['-lead.com', 'a leading hyphen'],
+    ['trail-.com', 'a trailing hyphen'],
+    [`${'a'.repeat(64)}.com`, 'a label of 64'],
+    ['example.com/path', 'a path'],
+    ['user@example.com', 'an address'],
+    ['exa mple.com', 'a space inside'],
+    ['example..com', 'an empty label'],
+    ['*.example.com', 'a wildcard'],
+    ['', 'nothing'],
+  ] as const) {
+    it(`refuses ${why} with the text for the Name field`, async () => {
+      assert.deepEqual(await refusal(await ann.send('POST', listOf(ann), { name })), [400, apexDomainMessage]);
+    });
+  }
+
+  it('takes a label of 63', async () => {
+    assert.equal((await add(ann, `${'a'.repeat(63)}.com`)).apexName, `${'a'.repeat(63)}.com`);
+  });
+
+  it('refuses the dashboard’s own domain and what contains it', async () => {
+    const own = await createTestControl({ settings: { origin: 'https://cloud.underpass-service.com' } });
+    const carol = await own.signUp('carol@example.com');
+    for (const name of ['underpass-service.com', 'cloud.underpass-service.com']) {
+      assert.equal((await carol.send('POST', listOf(carol), { name })).status, 400, name);
+    }
+    const tunnel = { name: 't', region: 'local', ingressDomains: ['www.underpass-service.com'], type: 'ingress' };
+    assert.equal((await carol.send('POST', `/api/tunnels?project=${carol.projectId}`, tunnel)).status, 400);
+    await own.close();
+    await test.control.operator.createRegion({
+      name: 'own',
+      description: 'x',
+      dataPlaneHost: 'eu.our-region.com',
+      tlsTermination: true,
+    });
+    assert.deepEqual(await refusal(await ann.send('POST', listOf(ann), { name: 'our-region.com' })), [400, apexDomainMessage]);
+  });
+});
+
+describe('404', () => {
+  it('answers for a domain that is not the project’s', async () => {
+    const apex = uniqueApex();
+    await add(bob, apex);
+    for (const [method, rest] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['POST', '/verify'],
+    ] as const) {
+      assert.deepEqual(await refusal(await ann.send(method, pathOf(ann, apex, rest))), [404, 'Domain not found']);
+    }
+  });
+});
+
+describe('409', () => {
+  it('refuses a domain that the project has', async () => {
+    const apex = uniqueApex();
+    await add(ann, apex);
+    assert.deepEqual(await refusal(await ann.send('POST', listOf(ann), { name: apex })), [
+      409,
+      `Domain '${apex}' is already in this project`,
+    ]);
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async () => (await ann.send('POST', listOf(ann), { name: 'fifty-at-once.com' })).status),
+    );
+    assert.equal(statuses.filter((status) => status === 200).length, 1);
+  });
+
+  it('refuses to verify what another project owns, and says so', async () => {
+    const apex = uniqueApex();
+    await Promise.all([add(ann, apex), add(bob, apex)]);
+    test.dns.proofs.set(apex, 'found');
+    await verify(ann, apex);
+    assert.deepEqual(await refusal(await verify(bob, apex)), [409, `Domain '${apex}' belongs to another project`]);
+  });
+
+  it('refuses to delete a domain in use, naming its tunnels', async () => {
+    const apex = uniqueApex();
+    for (const name of ['uses-a', 'uses-b']) {
+      const body = { name, region: 'local', ingressDomains: [`${name}.${apex}`], type: 'ingress' };
+      await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, body);
+    }
+    const text = `Domain '${apex}' is in use by tunnels 'uses-a', 'uses-b'`;
+    assert.deepEqual(await refusal(await ann.send('DELETE', pathOf(ann, apex))), [409, text]);
+  });
+
+  it('holds the quota of domains, also those that a tunnel brings', async () => {
+    const carol = await test.signUp('carol@example.com');
+    await test.control.operator.changeProject(carol.projectId, { limits: { domains: 1 } });
+    await add(carol, uniqueApex());
+    const text = 'This project may have at most 1 domains.';
+    assert.deepEqual(await refusal(await carol.send('POST', listOf(carol), { name: uniqueApex() })), [409, text]);
+    const body = { name: 't', region: 'local', ingressDomains: [uniqueApex()], type: 'ingress' };
+    assert.deepEqual(await refusal(await carol.send('POST', `/api/tunnels?project=${carol.projectId}`, body)), [409, text]);
+  });
+});
+
+describe('dns look-up', () => {
+  const lookUp = (who: SignedUp, host: string): Promise<Response> =>
+    who.send('GET', `/api/dns/lookup?host=${encodeURIComponent(host)}`);
+
+  it('answers for a data-plane host, an ingress domain, and names of one’s own domains', async () => {
+    const apex = uniqueApex();
+    await add(ann, apex);
+    const { ingressDomains } = await ann.call<Tunnel>('POST', `/api/tunnels?project=${ann.projectId}`, {
+      name: 'looked',
+      region: 'local',
+    });
+    for (const host of ['local.localhost', ingressDomains[0]!.name, apex, `www.${apex}`]) {
+      test.dns.addresses.set(host, ['192.0.2.80']);
+      assert.deepEqual(await (await lookUp(ann, host)).json(), { host, ips: ['192.0.2.80'] });
+    }
+    assert.deepEqual(await (await lookUp(ann, `WWW.${apex}.`)).json(), { host: `www.${apex}`, ips: ['192.0.2.80'] });
+  });
+
+  it('asks nothing of DNS for a stranger’s host, an inside name or an address', async () => {
+    const apex = uniqueApex();
+    await add(bob, apex);
+    const asked = test.dns.looked.length;
+    for (const host of [apex, `www.${apex}`, 'example.org', 'metadata.internal', 'localhost', `${apex}.evil.com`]) {
+      assert.equal((await lookUp(ann, host)).status, 403, host);
+    }
+    for (const host of ['127.0.0.1', '169.254.169.254', '[::1]', 'a b', 'http://example.org']) {
+      assert.equal((await lookUp(ann, host)).status, 400, host);
+    }
+    assert.equal(test.dns.looked.length, asked);
+  });
+});

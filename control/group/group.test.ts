@@ -1,0 +1,193 @@
+// Security groups by their calls, grouped by status (spec 7; spec 5, Source address; design 9).
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+
+let test: TestControl;
+let ann: SignedUp;
+let count = 0;
+
+before(async () => {
+  test = await createTestControl();
+  ann = await test.signUp('ann@example.com');
+});
+after(() => test.close());
+
+const unique = (): string => `group-${++count}`;
+const listOf = (who: SignedUp): string => `/api/security-groups?project=${who.projectId}`;
+const pathOf = (who: SignedUp, name: string): string =>
+  `/api/security-groups/${encodeURIComponent(name)}?project=${who.projectId}`;
+const create = (who: SignedUp, name: string, allow: string[] = ['192.0.2.0/24']): Promise<SecurityGroup> =>
+  who.call('POST', listOf(who), { name, allow });
+const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
+
+describe('200', () => {
+  it('a new project has the group default, open to everybody, and it comes first', async () => {
+    await create(ann, 'aaa');
+    const [first] = await ann.call<SecurityGroup[]>('GET', listOf(ann));
+    assert.deepEqual(first, {
+      name: 'default',
+      updatedAt: '2026-11-20T10:00:00.000Z',
+      assignmentCount: 0,
+      allowList: ['0.0.0.0/0', '::/0'],
+    });
+  });
+
+  it('keeps rules in canonical form, each once', async () => {
+    const name = unique();
+    const typed = [' 192.0.2.77/24 ', '192.0.2.0/24', '2001:DB8:0::1', '2001:db8::1', '::ffff:198.51.100.1'];
+    const group = await create(ann, name, typed);
+    assert.deepEqual(group.allowList, ['192.0.2.0/24', '2001:db8::1', '198.51.100.1']);
+    assert.deepEqual(await ann.call('GET', pathOf(ann, name)), group);
+  });
+
+  it('updates the rules, its date, and tells the edges of every tunnel that has it', async () => {
+    const name = unique();
+    await create(ann, name);
+    for (const tunnel of ['one', 'two', 'three'])
+      await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, { name: tunnel, region: 'local' });
+    for (const tunnel of ['one', 'two'])
+      await ann.call('PATCH', `/api/tunnels/${tunnel}?project=${ann.projectId}`, { securityGroup: name });
+    test.feed.changed.length = 0;
+    test.time.now += 5000;
+    const group = await ann.call<SecurityGroup>('PATCH', pathOf(ann, name), { allow: ['198.51.100.7'] });
+    assert.deepEqual(group, {
+      name,
+      updatedAt: new Date(test.time.now).toISOString(),
+      assignmentCount: 2,
+      allowList: ['198.51.100.7'],
+    });
+    assert.equal(test.feed.changed.length, 2);
+  });
+
+  it('finds the project by itself where exactly one of the caller’s has the group', async () => {
+    const name = unique();
+    await create(ann, name);
+    const group = await ann.call<SecurityGroup>('PATCH', `/api/security-groups/${name}`, { allow: ['203.0.113.9'] });
+    assert.deepEqual(group.allowList, ['203.0.113.9']);
+    assert.equal((await ann.send('DELETE', `/api/security-groups/${name}`)).status, 204);
+  });
+
+  it('may have a name with spaces, which travels encoded', async () => {
+    await create(ann, 'Head office 2');
+    assert.equal((await ann.call<SecurityGroup>('GET', pathOf(ann, 'Head office 2'))).name, 'Head office 2');
+  });
+});
+
+describe('400', () => {
+  for (const [body, text] of [
+    [{ name: '', allow: ['192.0.2.1'] }, 'Name is required.'],
+    [{ name: '   ', allow: ['192.0.2.1'] }, 'Name is required.'],
+    [{ name: 'x', allow: [] }, 'Provide at least one rule.'],
+    [{ name: 'x', allow: ['192.0.2.256'] }, 'Please enter a valid IP/CIDR.'],
+    [{ name: 'x', allow: ['192.0.2.0/33'] }, 'Please enter a valid IP/CIDR.'],
+    [{ name: 'x', allow: ['192.0.2.0/024'] }, 'Please enter a valid IP/CIDR.'],
+    [{ name: 'x', allow: ['2001:db8::/129'] }, 'Please enter a valid IP/CIDR.'],
+    [{ name: 'x', allow: ['fe80::1%eth0'] }, 'Please enter a valid IP/CIDR.'],
+    [{ name: 'x', allow: ['1.2.3'] }, 'Please enter a valid IP/CIDR.'],
+    [{ name: 'x', allow: [null] }, "Field 'allow' must be a list of strings."],
+    [{ name: 'x', allow: '192.0.2.1' }, "Field 'allow' must be a list of strings."],
+    [{ name: 'x' }, "Field 'allow' is missing."],
+  ] as const) {
+    it(`refuses ${JSON.stringify(body)}`, async () => {
+      assert.deepEqual(await refusal(await ann.send('POST', listOf(ann), body)), [400, text]);
+    });
+  }
+
+  for (const name of ['..', '.', '../default', 'a/b', 'a'.repeat(64), 'dеfault', 'x\u202ey', 'a\nb']) {
+    it(`refuses the name ${JSON.stringify(name).slice(0, 20)}`, async () => {
+      assert.equal((await ann.send('POST', listOf(ann), { name, allow: ['192.0.2.1'] })).status, 400);
+    });
+  }
+
+  it('wants the project named where the caller has such a group in two, or in none', async () => {
+    const text = "Query parameter 'project' is missing.";
+    const name = unique();
+    const second = await ann.call<{ id: string }>('POST', '/api/projects', { name: 'Second' });
+    await create(ann, name);
+    await ann.call('POST', `/api/security-groups?project=${second.id}`, { name, allow: ['192.0.2.1'] });
+    assert.deepEqual(await refusal(await ann.send('PATCH', `/api/security-groups/${name}`, { allow: ['192.0.2.9'] })), [
+      400,
+      text,
+    ]);
+    assert.deepEqual(await refusal(await ann.send('DELETE', `/api/security-groups/${name}`)), [400, text]);
+    assert.deepEqual(await refusal(await ann.send('DELETE', '/api/security-groups/nothing')), [400, text]);
+  });
+});
+
+describe('403', () => {
+  it('without a project, the role in the one that is found still counts', async () => {
+    const name = unique();
+    await create(ann, name);
+    const viewer = await test.signUp('viewer@example.com');
+    await test.addMember(ann.projectId, viewer.userId, 'viewer');
+    assert.equal((await viewer.send('PATCH', `/api/security-groups/${name}`, { allow: ['192.0.2.9'] })).status, 403);
+    assert.equal((await viewer.send('DELETE', `/api/security-groups/${name}`)).status, 403);
+  });
+});
+
+describe('404', () => {
+  it('answers for a group that is not there', async () => {
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
+      const response = await ann.send(method, pathOf(ann, 'nothing'), method === 'PATCH' ? { allow: ['192.0.2.1'] } : undefined);
+      assert.deepEqual(await refusal(response), [404, 'Security group not found']);
+    }
+  });
+});
+
+describe('409', () => {
+  it('never deletes default: not by an owner, an operator, an API token, in capitals, or without a project', async () => {
+    const bob = await test.signUp('bob@example.com', { operator: true });
+    const { token } = await bob.call<{ token: string }>('POST', `/api/tokens?project=${bob.projectId}`, {
+      name: 'ci',
+      role: 'owner',
+    });
+    const text = "Security group 'default' cannot be deleted";
+    for (const who of [bob, { ...bob, ...test.client(token) }]) {
+      assert.deepEqual(await refusal(await who.send('DELETE', pathOf(bob, 'default'))), [409, text]);
+      assert.deepEqual(await refusal(await who.send('DELETE', '/api/security-groups/default')), [409, text]);
+      assert.deepEqual(await refusal(await who.send('DELETE', `/api/security-groups/%64efault?project=${bob.projectId}`)), [
+        409,
+        text,
+      ]);
+      assert.equal((await who.send('DELETE', pathOf(bob, 'DEFAULT'))).status, 404);
+    }
+  });
+
+  it('refuses a name that the project has, and makes one of fifty at once', async () => {
+    const name = unique();
+    await create(ann, name);
+    const body = { name, allow: ['192.0.2.1'] };
+    assert.deepEqual(await refusal(await ann.send('POST', listOf(ann), body)), [409, `Security group '${name}' already exists`]);
+    const fifty = { name: unique(), allow: ['192.0.2.1'] };
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async () => (await ann.send('POST', listOf(ann), fifty)).status),
+    );
+    assert.equal(statuses.filter((status) => status === 200).length, 1);
+  });
+
+  it('refuses to delete a group in use, naming the tunnels', async () => {
+    const name = unique();
+    await create(ann, name);
+    await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, { name: 'guarded', region: 'local' });
+    await ann.call('PATCH', `/api/tunnels/guarded?project=${ann.projectId}`, { securityGroup: name });
+    const text = `Security group '${name}' is in use by tunnel 'guarded'`;
+    assert.deepEqual(await refusal(await ann.send('DELETE', pathOf(ann, name))), [409, text]);
+  });
+
+  it('holds the quotas of groups and of rules', async () => {
+    const bob = await test.signUp('bob-quota@example.com');
+    await test.control.operator.changeProject(bob.projectId, { limits: { securityGroups: 2, rulesPerGroup: 2 } });
+    await create(bob, 'second');
+    const third = { name: 'third', allow: ['192.0.2.1'] };
+    assert.deepEqual(await refusal(await bob.send('POST', listOf(bob), third)), [
+      409,
+      'This project may have at most 2 security groups.',
+    ]);
+    const rules = { allow: ['192.0.2.1', '192.0.2.2', '192.0.2.3'] };
+    const text = 'This project may have at most 2 rules in a security group.';
+    assert.deepEqual(await refusal(await bob.send('PATCH', pathOf(bob, 'second'), rules)), [409, text]);
+  });
+});

@@ -1,0 +1,219 @@
+// Projects, members and invitations by their calls (spec 6; design 4).
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Project, Role } from '@underpass/rules/entity.ts';
+import { forbiddenMessage, lastOwnerMessage } from '@underpass/rules/permission.ts';
+import type { Invitation, Member } from '@underpass/rules/resource.ts';
+import { createTestControl, linkIn, linkToken, type SignedUp, type TestControl } from '../test-kit.ts';
+
+let test: TestControl;
+let count = 0;
+
+before(async () => {
+  test = await createTestControl();
+});
+after(() => test.close());
+
+const person = (): Promise<SignedUp> => test.signUp(`person-${++count}@example.com`);
+const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
+
+const join = async (owner: SignedUp, role: Role): Promise<SignedUp> => {
+  const member = await person();
+  await test.addMember(owner.projectId, member.userId, role);
+  return member;
+};
+const changeRole = (who: SignedUp, owner: SignedUp, member: SignedUp, role: string): Promise<Response> =>
+  who.send('PATCH', `/api/members/${member.userId}?project=${owner.projectId}`, { role });
+const remove = (who: SignedUp, owner: SignedUp, member: SignedUp): Promise<Response> =>
+  who.send('DELETE', `/api/members/${member.userId}?project=${owner.projectId}`);
+const rolesIn = async (owner: SignedUp): Promise<Record<string, Role>> => {
+  const rows = await test.store.db.selectFrom('members').selectAll().where('project_id', '=', owner.projectId).execute();
+  return Object.fromEntries(rows.map((row) => [row.user_id, row.role]));
+};
+
+describe('projects', () => {
+  it('are made with an owner and a default group, listed, and renamed by owners alone', async () => {
+    const ann = await person();
+    const made = await ann.call<Project>('POST', '/api/projects', { name: ' Second ' });
+    assert.deepEqual(made, { id: made.id, name: 'Second', role: 'owner' });
+    assert.deepEqual(
+      (await ann.call<Project[]>('GET', '/api/projects')).map((each) => each.name),
+      ['default', 'Second'],
+    );
+    assert.equal((await ann.call<unknown[]>('GET', `/api/security-groups?project=${made.id}`)).length, 1);
+    const admin = await join(ann, 'admin');
+    assert.equal((await admin.send('PATCH', `/api/projects/${ann.projectId}`, { name: 'Mine' })).status, 403);
+    assert.equal((await ann.call<Project>('PATCH', `/api/projects/${ann.projectId}`, { name: 'Renamed' })).name, 'Renamed');
+  });
+
+  it('are refused without a name, with an invisible one, and beyond 20 of one’s own', async () => {
+    const ann = await person();
+    for (const name of ['', '  ', 'a\nb', 'x\u202ey', 'a'.repeat(64)]) {
+      assert.equal((await ann.send('POST', '/api/projects', { name })).status, 400, JSON.stringify(name));
+    }
+    const statuses = await Promise.all(
+      Array.from({ length: 25 }, async () => (await ann.send('POST', '/api/projects', { name: 'p' })).status),
+    );
+    assert.equal(statuses.filter((status) => status === 200).length, 19);
+  });
+});
+
+describe('members', () => {
+  it('are listed to everyone in the project, each marked who is oneself', async () => {
+    const ann = await person();
+    const viewer = await join(ann, 'viewer');
+    const members = await viewer.call<Member[]>('GET', `/api/members?project=${ann.projectId}`);
+    assert.deepEqual(
+      members.map(({ email, role, isSelf }) => [email, role, isSelf]),
+      [
+        [ann.email, 'owner', false],
+        [viewer.email, 'viewer', true],
+      ],
+    );
+  });
+
+  it('change role at once for every call', async () => {
+    const ann = await person();
+    const member = await join(ann, 'member');
+    assert.equal((await changeRole(ann, ann, member, 'viewer')).status, 200);
+    const body = { name: 'no', region: 'local' };
+    assert.equal((await member.send('POST', `/api/tunnels?project=${ann.projectId}`, body)).status, 403);
+  });
+
+  for (const [actor, from, to, allowed] of [
+    ['owner', 'viewer', 'owner', true],
+    ['owner', 'owner', 'viewer', true],
+    ['admin', 'viewer', 'admin', true],
+    ['admin', 'member', 'viewer', true],
+    ['admin', 'viewer', 'owner', false],
+    ['admin', 'owner', 'viewer', false],
+    ['member', 'viewer', 'member', false],
+    ['viewer', 'viewer', 'member', false],
+  ] as const) {
+    it(`${actor}: ${from} to ${to} ${allowed ? 'is' : 'is not'} allowed`, async () => {
+      const ann = await person();
+      const [who, whom] = [await join(ann, actor), await join(ann, from)];
+      const response = await changeRole(who, ann, whom, to);
+      if (!allowed) assert.deepEqual(await refusal(response), [403, forbiddenMessage]);
+      assert.equal((await rolesIn(ann))[whom.userId], allowed ? to : from);
+    });
+  }
+
+  it('may leave, or step down, but not above their own role', async () => {
+    const ann = await person();
+    const [viewer, admin] = [await join(ann, 'viewer'), await join(ann, 'admin')];
+    assert.equal((await changeRole(viewer, ann, viewer, 'owner')).status, 403);
+    assert.equal((await changeRole(admin, ann, admin, 'member')).status, 200);
+    assert.equal((await remove(viewer, ann, viewer)).status, 204);
+    assert.equal((await viewer.send('GET', `/api/tunnels?project=${ann.projectId}`)).status, 404);
+  });
+
+  it('keep the last owner: neither leaving, nor stepping down, nor both of two at the same moment', async () => {
+    const ann = await person();
+    assert.deepEqual(await refusal(await remove(ann, ann, ann)), [409, lastOwnerMessage]);
+    assert.deepEqual(await refusal(await changeRole(ann, ann, ann, 'admin')), [409, lastOwnerMessage]);
+    const second = await join(ann, 'owner');
+    const answers = await Promise.all([
+      remove(ann, ann, second),
+      remove(second, ann, ann),
+      changeRole(ann, ann, ann, 'viewer'),
+      remove(second, ann, second),
+    ]);
+    assert.ok(answers.some((each) => each.ok));
+    assert.ok(Object.values(await rolesIn(ann)).includes('owner'));
+  });
+
+  it('take their API tokens with them', async () => {
+    const ann = await person();
+    const member = await join(ann, 'member');
+    const { token } = await member.call<{ token: string }>('POST', `/api/tokens?project=${ann.projectId}`, {
+      name: 'ci',
+      role: 'member',
+    });
+    const program = test.client(token);
+    assert.equal((await program.send('GET', `/api/tunnels?project=${ann.projectId}`)).status, 200);
+    await remove(ann, ann, member);
+    assert.equal((await program.send('GET', `/api/tunnels?project=${ann.projectId}`)).status, 401);
+  });
+
+  it('are not found by an id that is not theirs, nor by a wrong role', async () => {
+    const ann = await person();
+    const stranger = await person();
+    assert.deepEqual(await refusal(await changeRole(ann, ann, stranger, 'viewer')), [404, 'Member not found']);
+    assert.equal((await changeRole(ann, ann, ann, 'god')).status, 400);
+  });
+});
+
+describe('invitations', () => {
+  const invite = (who: SignedUp, owner: SignedUp, email: string, role: Role = 'member'): Promise<Response> =>
+    who.send('POST', `/api/invitations?project=${owner.projectId}`, { email, role });
+  const listOf = (owner: SignedUp): Promise<Invitation[]> => owner.call('GET', `/api/invitations?project=${owner.projectId}`);
+  const accept = (who: SignedUp, token: string): Promise<Response> => who.send('POST', '/api/invitations/accept', { token });
+  const mailedToken = async (email: string): Promise<string> => {
+    await test.control.settle();
+    return linkToken(test.mails, email);
+  };
+
+  it('are mailed with a link of the configured origin, and accepted once by whom they name', async () => {
+    const [ann, bob] = [await person(), await person()];
+    assert.equal((await invite(ann, ann, bob.email.toUpperCase())).status, 200);
+    const token = await mailedToken(bob.email);
+    assert.equal(linkIn(test.mails, bob.email).origin, 'http://localhost:8400');
+    const project = (await (await accept(bob, token)).json()) as Project;
+    assert.deepEqual(project, { id: ann.projectId, name: 'default', role: 'member' });
+    assert.equal((await accept(bob, token)).status, 400);
+    assert.deepEqual(await listOf(ann), []);
+  });
+
+  it('are of no use to anybody else, after 7 days, or once withdrawn', async () => {
+    const [ann, bob, mallory] = [await person(), await person(), await person()];
+    await invite(ann, ann, bob.email);
+    const token = await mailedToken(bob.email);
+    assert.equal((await accept(mallory, token)).status, 400);
+    assert.equal((await accept(bob, token.slice(1))).status, 400);
+    const [invitation] = await listOf(ann);
+    await ann.call('DELETE', `/api/invitations/${invitation!.id}?project=${ann.projectId}`);
+    assert.equal((await accept(bob, token)).status, 400);
+    await invite(ann, ann, bob.email);
+    const late = await mailedToken(bob.email);
+    test.time.now += 7 * 24 * 3600_000;
+    assert.deepEqual(await listOf(ann), []);
+    assert.equal((await accept(bob, late)).status, 400);
+  });
+
+  it('give no role above one’s own', async () => {
+    const ann = await person();
+    const admin = await join(ann, 'admin');
+    assert.deepEqual(await refusal(await invite(admin, ann, 'x@example.com', 'owner')), [403, forbiddenMessage]);
+    assert.equal((await invite(admin, ann, 'x@example.com', 'admin')).status, 200);
+  });
+
+  it('take the place of an earlier one, never lower a member, and are refused for a member', async () => {
+    const [ann, bob] = [await person(), await person()];
+    await invite(ann, ann, bob.email, 'viewer');
+    const first = await mailedToken(bob.email);
+    await invite(ann, ann, bob.email, 'admin');
+    assert.equal((await listOf(ann)).length, 1);
+    assert.equal((await accept(bob, first)).status, 400);
+    assert.equal(((await (await accept(bob, await mailedToken(bob.email))).json()) as Project).role, 'admin');
+    assert.deepEqual(await refusal(await invite(ann, ann, bob.email)), [409, `${bob.email} is already a member`]);
+  });
+
+  it('keep no token in the store, and tell nothing of who has an account', async () => {
+    const [ann, bob] = [await person(), await person()];
+    const answers = await Promise.all([invite(ann, ann, bob.email), invite(ann, ann, 'nobody-at-all@example.com')]);
+    const shapes = await Promise.all(answers.map(async (each) => Object.keys((await each.json()) as object)));
+    assert.deepEqual(shapes[0], shapes[1]);
+    const token = await mailedToken(bob.email);
+    const rows = JSON.stringify(await test.store.db.selectFrom('invitations').selectAll().execute());
+    assert.ok(!rows.includes(token));
+  });
+
+  it('cannot inject anything into their mail', async () => {
+    const ann = await person();
+    for (const email of ['x@example.com\r\nBcc: evil@example.com', 'x@example.com,evil@example.com', '<script>@example.com']) {
+      assert.equal((await invite(ann, ann, email)).status, 400);
+    }
+  });
+});
