@@ -35,7 +35,7 @@ const folderOf = (setting: string | undefined, ...fallback: readonly string[]): 
 function controlSettings(settings: Settings): ControlSettings {
   const dashboard = folderOf(settings.dashboard, '..', 'dashboard', 'dist');
   const releases = folderOf(settings.releases, '..', 'client', 'dist', 'releases');
-  const installers = folderOf(undefined, '..', 'deploy', 'install');
+  const installers = folderOf(undefined, '..', 'deploy', 'installer');
   const {
     turnstileSiteKey: siteKey,
     turnstileSecret: secret,
