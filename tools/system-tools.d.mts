@@ -13,6 +13,10 @@ export declare const systemTools: Record<
   | 'zsh'
   | 'curl'
   | 'openssl'
+  | 'jq'
+  | 'python3'
+  | 'ssh'
+  | 'sshd'
   | 'git'
   | 'helm',
   { package: string; module?: string; why: string; folders?: () => string[] }

@@ -28,7 +28,12 @@ describe('commands of the docs', () => {
   for (const page of pages.filter((name) => blocksOf(name).some((block) => block.words.has('run')))) {
     test(`${page} works as written`, { skip: skipWithout(...tools) }, async (t) => {
       const stage = await openStage(t);
-      for (const block of blocksOf(page).filter(isStaged)) await play(stage, block);
+      let section = 0;
+      for (const block of blocksOf(page).filter(isStaged)) {
+        if (block.section !== section) await stage.endSection();
+        section = block.section;
+        await play(stage, block);
+      }
     });
   }
 });
@@ -44,7 +49,7 @@ async function play(stage: Stage, block: Block): Promise<void> {
 
 async function playCommand(stage: Stage, { words, values, text }: Block): Promise<void> {
   const script = words.has('printed') ? printedLine(stage, text) : text;
-  if (words.has('background')) return stage.runInBackground(script, values.ready ?? '');
+  if (words.has('background')) return stage.runInBackground(script, values.ready ?? '', words.has('section'));
   const attempt = () => runAndExpect(stage, script, values.expect ?? '');
   return words.has('eventually') ? eventually(attempt) : attempt();
 }

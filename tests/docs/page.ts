@@ -4,6 +4,7 @@
 //   ```sh run eventually expect="..."  is tried again for a while: what it shows takes a moment
 //   ```sh run printed                  runs the line of the server's welcome that begins as the block does up to "…"
 //   ```sh run background ready="text"  goes on until the page ends; its output must come to hold that text
+//   with `section` besides             until the next heading only
 //   ```sh no-run reason="why"          cannot be run by a test, and why
 //   ```nginx file=nginx.conf           is written to that file of the page's folder (any language)
 //   ```yaml kubernetes                 is judged by Kubernetes' schemas; other yaml and json must at least parse
@@ -12,6 +13,8 @@
 export interface Block {
   readonly page: string;
   readonly line: number;
+  /** How many headings stand above it. */
+  readonly section: number;
   readonly language: string;
   readonly words: ReadonlySet<string>;
   readonly values: Readonly<Record<string, string>>;
@@ -21,12 +24,14 @@ export interface Block {
 export function readBlocks(page: string, markdown: string): Block[] {
   const blocks: Block[] = [];
   let open: { readonly line: number; readonly info: string; readonly lines: string[] } | undefined;
+  let section = 0;
   for (const [index, line] of markdown.split('\n').entries()) {
     const fence = /^\s*```(.*)$/.exec(line);
-    if (fence === null) open?.lines.push(line);
+    if (fence === null && open === undefined && line.startsWith('#')) section += 1;
+    else if (fence === null) open?.lines.push(line);
     else if (open === undefined) open = { line: index + 1, info: fence[1] ?? '', lines: [] };
     else {
-      blocks.push({ page, line: open.line, ...readInfo(open.info), text: `${dedent(open.lines).join('\n')}\n` });
+      blocks.push({ page, line: open.line, section, ...readInfo(open.info), text: `${dedent(open.lines).join('\n')}\n` });
       open = undefined;
     }
   }

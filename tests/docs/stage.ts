@@ -16,6 +16,8 @@ const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** Ports of upstreams in the docs; each gets a free one, so that pages can run side by side. */
 const upstreamPorts = [3000, 8080, 8081, 8082, 9080, 9443, 9444, 2222] as const;
+/** Where visits come from: an address that is not the client's, so that a page can show whose it sees. */
+const visitorAddress = '127.0.0.9';
 /** A command of the docs, a first npx included. */
 const commandTimeoutMs = 60_000;
 const readyTimeoutMs = 30_000;
@@ -29,8 +31,9 @@ export interface Stage {
   writeFile(name: string, text: string): Promise<void>;
   /** Ends with exit code 0, or throws with what it said. Answers its output. */
   run(script: string): Promise<string>;
-  /** Goes on until the stage closes; resolves when its output holds the text. */
-  runInBackground(script: string, ready: string): Promise<void>;
+  /** Goes on until the stage closes, or the section ends; resolves when its output holds the text. */
+  runInBackground(script: string, ready: string, forSection: boolean): Promise<void>;
+  endSection(): Promise<void>;
 }
 
 export async function openStage(t: TestContext): Promise<Stage> {
@@ -43,6 +46,7 @@ export async function openStage(t: TestContext): Promise<Stage> {
   const env = await environment(product, await product.createApiToken(account), folder);
   const localise = await createLocalise(product);
   const prepare = () => publishRecords(dns, account);
+  const ofSection: (() => Promise<void>)[] = [];
   return {
     ...{ product, account, folder, localise },
     writeFile: (name, text) => writeFile(join(folder, name), localise(text)),
@@ -50,7 +54,13 @@ export async function openStage(t: TestContext): Promise<Stage> {
       await prepare();
       return runScript(localise(script), folder, env);
     },
-    runInBackground: (script, ready) => startScript(t, localise(script), localise(ready), folder, env),
+    runInBackground: async (script, ready, forSection) => {
+      const stop = await startScript(t, localise(script), localise(ready), folder, env);
+      if (forSection) ofSection.push(stop);
+    },
+    endSection: async () => {
+      for (const stop of ofSection.splice(0).reverse()) await stop();
+    },
   };
 }
 
@@ -58,15 +68,14 @@ export async function openStage(t: TestContext): Promise<Stage> {
 async function publishRecords(dns: Awaited<ReturnType<typeof startNameServer>>, { call, project }: Account): Promise<void> {
   const { body: domains } = await call<readonly Domain[]>('GET', `/api/domains?project=${project}`);
   for (const { apexName, challenge } of domains) dns.set('TXT', apexName, `underpass-domain-verify=${challenge}`);
-  for (const name of ['example.com', 'shop.example.com', 'git.example.com', 'ssh.example.com', 'app.example.com'])
-    dns.set('A', name, '127.0.0.1');
+  for (const name of ['shop.example.com', 'app.example.com', 'ssh.example.com']) dns.set('A', name, '127.0.0.1');
 }
 
 async function environment(product: Product, apiToken: string, folder: string): Promise<NodeJS.ProcessEnv> {
   const { https, http } = product.ports;
   const home = join(folder, '.home');
   await mkdir(home);
-  const curl = `silent\nshow-error\ncacert = "${product.caPath}"\nconnect-to = ":443:127.0.0.1:${https}"\nconnect-to = ":80:127.0.0.1:${http}"\n`;
+  const curl = `silent\nshow-error\ninterface = "${visitorAddress}"\ncacert = "${product.caPath}"\nconnect-to = ":443:127.0.0.1:${https}"\nconnect-to = ":80:127.0.0.1:${http}"\n`;
   await writeFile(join(home, '.curlrc'), curl);
   return {
     HOME: home,
@@ -133,19 +142,26 @@ async function runScript(script: string, cwd: string, env: NodeJS.ProcessEnv): P
   return output();
 }
 
-async function startScript(t: TestContext, script: string, ready: string, cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function startScript(
+  t: TestContext,
+  script: string,
+  ready: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<() => Promise<void>> {
   const { child, ended, output, onOutput } = spawnScript(script, cwd, env);
-  t.after(async () => {
+  const stop = async (): Promise<void> => {
     killGroup(child.pid, 'SIGTERM');
     const timer = setTimeout(() => killGroup(child.pid, 'SIGKILL'), 5_000);
     await ended;
     clearTimeout(timer);
-  });
-  const isReady = new Promise<void>((resolve, reject) => {
+  };
+  t.after(stop);
+  await new Promise<void>((resolve, reject) => {
     const look = () => output().includes(ready) && resolve();
     onOutput(look);
     ended.then((code) => reject(new Error(`ended with ${code} before "${ready}"\n${script}\n${output()}`)), reject);
     setTimeout(() => reject(new Error(`no "${ready}" in\n${script}\n${output()}`)), readyTimeoutMs).unref();
   });
-  await isReady;
+  return stop;
 }
