@@ -192,9 +192,42 @@ const opensFrom = (first: number, payload: Uint8Array): Buffer =>
   Buffer.concat(Array.from({ length: 1_000 }, (_, index) => frame(open, first + 2 * index, payload)));
 
 const heapAfterCollection = (): number => {
+  // The second one waits for the sweeper of the first to have freed the buffers.
+  collectGarbage();
   collectGarbage();
   return process.memoryUsage().heapUsed + process.memoryUsage().external;
 };
+
+describe('a carrier that is full', () => {
+  it('is shared by the streams that wait, one frame each in turn', async () => {
+    const victim = await createEdgeWithStream();
+    victim.attacker.pause();
+    const streams = [victim.stream, victim.session.open(testRequest), victim.session.open(testRequest)];
+    victim.attack(...streams.map(({ id }) => frame(credit, id, u32(10_000_000))));
+    await turn();
+    await turn();
+    for (const stream of streams) stream.write(Buffer.alloc(1_500_000));
+    victim.attacker.resume();
+    while (victim.sent().reduce((sum, { payload }) => sum + payload.length, 0) < 4_500_000) await turn();
+    const order = victim
+      .sent()
+      .filter(({ type }) => type === data)
+      .map(({ stream }) => stream);
+    const crowded = order.slice(order.indexOf(streams[2]!.id), order.lastIndexOf(streams[0]!.id));
+    assert.ok(crowded.length > 15);
+    for (const [index, stream] of crowded.slice(3).entries()) assert.equal(stream, crowded[index]);
+  });
+
+  it('does not make small pieces that wait hold on to the buffers they were cut from', async () => {
+    const victim = await createEdgeWithStream();
+    victim.stream.write(Buffer.alloc(65_536));
+    const before = heapAfterCollection();
+    for (let count = 0; count < 500; count++) victim.stream.write(Buffer.alloc(65_536).subarray(0, 10));
+    await turn();
+    assert.ok(heapAfterCollection() - before < 5_000_000);
+    assert.equal(victim.stream.sentBytes, 65_536);
+  });
+});
 
 describe('memory stays flat and comes back', () => {
   it('under a million opens: what is beyond the limit is refused, and a peer that reads no answers is cut', async () => {

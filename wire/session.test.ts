@@ -238,14 +238,24 @@ describe('credit', () => {
   it('shrinks the first window of new streams when the budget of the session is half spent', async () => {
     await using pair = await createSessionPair('pipe', {}, { limits: { sessionWindowBytes: 1_048_576 } });
     const windows: number[] = [];
-    pair.client.onStream = (stream) => {
+    const measure = (stream: Stream): void => {
       let sent = 0;
       while (stream.write(Buffer.alloc(16_384))) sent += 16_384;
       windows.push(sent);
       stream.accept();
     };
+    pair.client.onStream = measure;
     const streams = fill(pair.edge, 3);
     await happens<void>((resolve) => (streams.at(-1)!.onOpened = resolve));
     assert.deepEqual(windows, [262_144, 262_144, 65_536]);
+    for (const stream of streams) stream.reset('cancelled');
+    fill(pair.edge, 1);
+    await happens<void>((resolve) => {
+      pair.client.onStream = (stream) => {
+        measure(stream);
+        resolve();
+      };
+    });
+    assert.equal(windows[3], 262_144, 'the windows of streams that are over are given back');
   });
 });
