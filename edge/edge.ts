@@ -6,10 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { Crew } from './crew.ts';
 import { type EdgePorts, EdgeProcess, type HopOptions, type Listen } from './edge-process.ts';
 import type { Timeouts } from './house.ts';
-import { createMetricsServer } from './metrics-server.ts';
+import { createEdgeRegistry, createMetricsServer } from './metrics-server.ts';
 import { SnapshotFile } from './snapshot-file.ts';
 import type { EdgeStats } from './stats.ts';
 
@@ -45,6 +46,8 @@ export interface Edge {
   readonly ports: EdgePorts & { readonly metrics: number | null };
   /** What is held at the moment and was counted so far. */
   stats(): EdgeStats;
+  /** The same for Prometheus, without the figures of the process: for a server that has a port of its own for them. */
+  readonly registry: Registry;
   /** Takes nothing new, lets what is open finish, gives up after graceMs. */
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
@@ -66,6 +69,7 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   return {
     ports: { ...body.ports, metrics: metricsServer === null ? null : (metricsServer.address() as AddressInfo).port },
     stats: () => body.stats(),
+    registry: createEdgeRegistry(figuresOf(body)),
     drain: (graceMs) => body.drain(graceMs),
     async close() {
       metricsServer?.close();
@@ -76,14 +80,15 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
 
 type Body = Pick<Crew, 'ports' | 'ready' | 'feedConnected' | 'stats' | 'drain' | 'close'>;
 
+const figuresOf = (body: Body) => ({
+  stats: () => body.stats(),
+  feedConnected: () => body.feedConnected,
+  ready: () => body.ready,
+});
+
 async function openMetrics(body: Body, listen: Listen): Promise<Server> {
   try {
-    return await createMetricsServer({
-      listen,
-      stats: () => body.stats(),
-      feedConnected: () => body.feedConnected,
-      ready: () => body.ready,
-    });
+    return await createMetricsServer({ listen, ...figuresOf(body) });
   } catch (error) {
     await body.close();
     throw error;

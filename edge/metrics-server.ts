@@ -15,7 +15,8 @@ export interface MetricsOptions {
 }
 
 export async function createMetricsServer(options: MetricsOptions): Promise<Server> {
-  const registry = createRegistry(options);
+  const registry = createEdgeRegistry(options);
+  collectDefaultMetrics({ register: registry });
   const server = createServer(async (request, response) => {
     if (request.url === '/metrics') {
       response.setHeader('content-type', registry.contentType);
@@ -48,10 +49,10 @@ const gauges = {
   underpass_edge_streams: ['Open streams on carriers', 'streams'],
 } as const;
 
-function createRegistry({ stats, feedConnected, ready }: MetricsOptions): Registry {
+/** The edge's own figures; those of the process are added where this port is the process's only one. */
+export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<MetricsOptions, 'listen'>): Registry {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
   for (const [name, [help, key]] of Object.entries(counters)) {
     new Counter({ name, help, registers, collect: setCounter(() => stats()[key]) });
   }

@@ -1,34 +1,48 @@
 // The edge of this process: in role all it is fed in memory, in role edge it dials control.
 
+import { availableParallelism } from 'node:os';
 import type { Duplex } from 'node:stream';
-import { createEdge, type Edge } from '@underpass/edge/edge.ts';
+import { createEdge, type Edge, type EdgeOptions } from '@underpass/edge/edge.ts';
 import type { Logger } from 'pino';
 import { keepEdgeId, openHome } from './home.ts';
 import { portError } from './listen.ts';
 import type { Settings } from './settings.ts';
 import { software } from './version.ts';
 
-/** The dial of an edge in its own process group. */
-export type FeedSource = () => Promise<Duplex>;
+/** Several processes share a port on Linux alone. */
+const workersOf = ({ edgeWorkers }: Settings): number => {
+  if (process.platform !== 'linux') return 1;
+  return edgeWorkers === 0 ? availableParallelism() : edgeWorkers;
+};
 
-export async function openEdge(settings: Settings, feed: FeedSource, log: Logger): Promise<Edge> {
+function hopOf({ hopPort: port, hopAddress: address, hopSecret, edgeKey, listen: host }: Settings): Pick<EdgeOptions, 'hop'> {
+  const secret = hopSecret ?? edgeKey;
+  if (port === undefined || address === undefined || secret === undefined) return {};
+  return { hop: { listen: { host, port }, address, secret } };
+}
+
+/** In role edge the metrics port is the edge's; in role all control's holds both (metrics-door.ts). */
+function metricsOf({ role, metricsPort: port, metricsListen: host }: Settings): Pick<EdgeOptions, 'metrics'> {
+  return role === 'edge' && port !== undefined ? { metrics: { host, port } } : {};
+}
+
+const ports = 'UNDERPASS_EDGE_HTTPS_PORT, UNDERPASS_EDGE_HTTP_PORT, UNDERPASS_HOP_PORT or UNDERPASS_METRICS_PORT';
+
+export async function openEdge(settings: Settings, feed: () => Promise<Duplex>, log: Logger): Promise<Edge> {
   const home = await openHome(settings.home);
-  const { region, listen: host, edgeHttpsPort, edgeHttpPort, publicHttpsPort, trustedBalancers } = settings;
+  const { region, listen: host, edgeHttpsPort, edgeHttpPort, publicHttpsPort, trustedBalancers: balancers } = settings;
   try {
     return await createEdge({
-      region,
+      ...{ region, software, publicHttpsPort, balancers, home, feed, log },
+      ...hopOf(settings),
+      ...metricsOf(settings),
       edgeId: settings.edgeId ?? (await keepEdgeId(home)),
-      software,
       regionHosts: [settings.dataPlaneHost],
       https: { host, port: edgeHttpsPort },
       http: { host, port: edgeHttpPort },
-      publicHttpsPort,
-      balancers: trustedBalancers,
-      home,
-      feed,
-      log,
+      workers: workersOf(settings),
     });
   } catch (error) {
-    throw portError(error, 'UNDERPASS_EDGE_HTTPS_PORT or UNDERPASS_EDGE_HTTP_PORT');
+    throw portError(error, ports);
   }
 }

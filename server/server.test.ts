@@ -153,7 +153,8 @@ describe('what is kept', () => {
     assert.equal(await visit(port, ca, host), 'again');
     assert.equal(second.running.text.split('\n').length, 2);
     const metrics = await (await fetch(`http://127.0.0.1:${second.running.ports.metrics}/metrics`)).text();
-    assert.match(metrics, /process_resident_memory_bytes/);
+    assert.match(metrics, /^process_resident_memory_bytes /m);
+    assert.match(metrics, /^underpass_edge_requests_total 1$/m);
     client.close();
     await second.running.close();
     await dropHome(home);

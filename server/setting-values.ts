@@ -71,10 +71,13 @@ export const parseList =
     return good(values);
   };
 
+/** node:net accepts a zone after the address; none means anything in a setting. */
+const familyOf = (text: string): number => (text.includes('%') ? 0 : isIP(text));
+
 /** An address or a CIDR range, for lists of machines that we trust. */
 export const parseRange: ParseValue<string> = (text) => {
   const [address = '', prefix] = text.split('/');
-  const family = isIP(address);
+  const family = familyOf(address);
   if (family === 0 || text.split('/').length > 2) return bad(`must list IP addresses or CIDR ranges, has "${text}"`);
   const most = family === 4 ? 32 : 128;
   const fits = prefix === undefined || (/^(0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= most);
@@ -93,7 +96,8 @@ export const parseAddress =
     const match = /^\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?$/.exec(text) ?? /^(\d[\d.]*)(?::(\d{1,5}))?$/.exec(text);
     const address = match?.[1] ?? text;
     const port = Number(match?.[2] ?? defaultPort);
-    if (isIP(address) === 0 || port < 1 || port > 65535) return bad(`must be an IP address with an optional port, is "${text}"`);
+    if (familyOf(address) === 0 || port < 1 || port > 65535)
+      return bad(`must be an IP address with an optional port, is "${text}"`);
     return good({ address, port });
   };
 

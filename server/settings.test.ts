@@ -167,9 +167,14 @@ describe('production', () => {
     const edge = { NODE_ENV: 'production', UNDERPASS_ROLE: 'edge' };
     assert.deepEqual(
       problemsFrom(edge).map((problem) => problem.split(' ')[0]),
-      ['UNDERPASS_CONTROL_URL', 'UNDERPASS_EDGE_KEY'],
+      ['UNDERPASS_CONTROL_URL', 'UNDERPASS_EDGE_KEY', 'UNDERPASS_DATA_PLANE_HOST'],
     );
-    const complete = { ...edge, UNDERPASS_CONTROL_URL: 'https://control.example.com', UNDERPASS_EDGE_KEY: 'k'.repeat(32) };
+    const complete = {
+      ...edge,
+      UNDERPASS_DATA_PLANE_HOST: 'eu.example.com',
+      UNDERPASS_CONTROL_URL: 'https://control.example.com',
+      UNDERPASS_EDGE_KEY: 'k'.repeat(32),
+    };
     assert.deepEqual(problemsFrom(complete), []);
   });
 });

@@ -372,6 +372,15 @@ export const settingTable = {
     about: 'host:port at which the other edges reach that port.',
     parse: parseHostPort,
   }),
+  hopSecret: secret(
+    'UNDERPASS_HOP_SECRET',
+    {
+      group: 'Region and edge',
+      about: 'What every edge of the region knows and nobody else; they prove it to each other.',
+      parse: parseSecret(16),
+    },
+    'UNDERPASS_EDGE_KEY',
+  ),
 
   certificates: optional('UNDERPASS_CERTIFICATES', {
     group: 'Certificates',
@@ -533,6 +542,10 @@ const requirements: readonly Requirement[] = [
   {
     problem: 'UNDERPASS_TURNSTILE_SITE_KEY and UNDERPASS_TURNSTILE_SECRET must be set together',
     broken: (s) => countSet(s, ['turnstileSiteKey', 'turnstileSecret']) === 1,
+  },
+  {
+    problem: 'UNDERPASS_HOP_SECRET is needed with UNDERPASS_HOP_PORT where there is no UNDERPASS_EDGE_KEY',
+    broken: (s) => s.hopPort !== undefined && s.hopSecret === undefined && s.edgeKey === undefined,
   },
   {
     problem: 'UNDERPASS_HOP_PORT and UNDERPASS_HOP_ADDRESS must be set together',

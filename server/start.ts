@@ -1,6 +1,6 @@
 // The server in one of its roles: everything, control alone, or the edge of one region.
 
-import { duplexPair } from 'node:stream';
+import { type Duplex, duplexPair } from 'node:stream';
 import type { Edge } from '@underpass/edge/edge.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
@@ -33,7 +33,7 @@ async function startEdge(settings: Settings, log: Logger): Promise<Running> {
   const { controlUrl = '', edgeKey: key = '', region } = settings;
   const edge = await openEdge(settings, () => dialFeed({ controlUrl, region, key }), log);
   return {
-    ports: edge.ports,
+    ports: portsOf(edge),
     text: renderSummary({
       role: 'edge',
       version,
@@ -46,22 +46,30 @@ async function startEdge(settings: Settings, log: Logger): Promise<Running> {
   };
 }
 
+function portsOf({ ports: { https, http, metrics } }: Edge): { https: number; http: number; metrics?: number } {
+  return { https, http, ...(metrics === null ? {} : { metrics }) };
+}
+
 async function closeEdge(edge: Edge): Promise<void> {
   await edge.drain(drainMs);
   await edge.close();
 }
 
-/** The edge of this process, fed in memory. */
-const openLocalEdge = (settings: Settings, { hub }: ControlCore, log: Logger): Promise<Edge> =>
-  openEdge(
-    settings,
-    async () => {
-      const [ours, theirs] = duplexPair();
-      hub.accept(theirs, { region: settings.region });
-      return ours;
-    },
-    log,
-  );
+/** The edge of this process, fed in memory; ready when it holds its routes. */
+async function openLocalEdge(settings: Settings, { hub }: ControlCore, log: Logger): Promise<Edge> {
+  const { region } = settings;
+  const dialled = Promise.withResolvers<void>();
+  const dial = async (): Promise<Duplex> => {
+    const [ours, theirs] = duplexPair();
+    hub.accept(theirs, { region });
+    dialled.resolve();
+    return ours;
+  };
+  const edge = await openEdge(settings, dial, log);
+  await dialled.promise;
+  await hub.delivered(region);
+  return edge;
+}
 
 interface First {
   readonly signInUrl: string;
@@ -112,10 +120,17 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
     opened.push(() => control.close());
     const edge = settings.role === 'all' ? await startLocalEdge(settings, control.core, log) : undefined;
     if (edge !== undefined) opened.push(() => closeEdge(edge));
-    const metrics = await openMetricsDoor(settings, [control.core.control.metrics]);
+    const metrics = await openMetricsDoor(settings, [
+      control.core.control.metrics,
+      ...(edge === undefined ? [] : [edge.registry]),
+    ]);
     opened.push(async () => metrics?.close());
     return {
-      ports: { control: control.port, ...edge?.ports, ...(metrics === undefined ? {} : { metrics: metrics.port }) },
+      ports: {
+        control: control.port,
+        ...(edge === undefined ? {} : portsOf(edge)),
+        ...(metrics === undefined ? {} : { metrics: metrics.port }),
+      },
       text: renderStart(settings, state, control, edge, first),
       close: async () => {
         control.beginStop();

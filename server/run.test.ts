@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { exitCodes } from './error.ts';
+import type { Io } from './io.ts';
+import { run } from './run.ts';
+import type { Environment } from './settings.ts';
+import { dropHome, makeHome, openServer } from './test-kit.ts';
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+let home: string;
+before(async () => {
+  home = await makeHome();
+  const server = await openServer(home);
+  await server.running.close();
+});
+after(() => dropHome(home));
+
+interface Given {
+  readonly env?: Environment;
+  readonly stdin?: string;
+  readonly files?: Readonly<Record<string, string>>;
+  /** Called with what stops the server, once it has printed something. */
+  readonly onOutput?: (stop: () => void) => void;
+}
+
+async function command(line: string, given: Given = {}): Promise<Ended> {
+  let out = '';
+  let err = '';
+  let stop = (): void => {};
+  const ports = { UNDERPASS_PORT: '0', UNDERPASS_EDGE_HTTPS_PORT: '0', UNDERPASS_EDGE_HTTP_PORT: '0' };
+  const io: Io = {
+    stdout: {
+      write: (text) => {
+        out += text;
+        given.onOutput?.(() => stop());
+      },
+    },
+    stderr: {
+      write: (text) => {
+        err += text;
+      },
+    },
+    env: { UNDERPASS_HOME: home, UNDERPASS_LOG: 'silent', ...ports, ...given.env },
+    readFile: (path) => given.files?.[path] ?? assert.fail(`no file ${path}`),
+    readStdin: async () => given.stdin ?? '',
+    now: Date.now,
+    onStopSignal: (listener) => {
+      stop = listener;
+      return () => {};
+    },
+  };
+  const code = await run(
+    line.split(' ').filter((word) => word !== ''),
+    io,
+  );
+  return { code, out, err };
+}
+
+async function json<T>(line: string, given: Given = {}): Promise<T> {
+  const { code, out, err } = await command(`${line} --json`, given);
+  assert.equal(code, exitCodes.ok, err);
+  return JSON.parse(out) as T;
+}
+
+describe('start', () => {
+  test('runs until it is told to stop, and ends well', async () => {
+    const { code, out } = await command('start', { onOutput: (stop) => stop() });
+    assert.equal(code, exitCodes.ok);
+    assert.match(
+      out,
+      /^underpass \d+\.\d+\.\d+ \(all\), dashboard http:\/\/localhost:0, region local, ports \d+, \d+, \d+, database sqlite\n$/,
+    );
+  });
+
+  test('no command at all starts it too', async () => {
+    assert.equal((await command('', { onOutput: (stop) => stop() })).code, exitCodes.ok);
+  });
+
+  test('a second signal does not wait', async () => {
+    const { code } = await command('start', {
+      onOutput: (stop) => {
+        stop();
+        stop();
+      },
+    });
+    assert.ok(code === exitCodes.forced || code === exitCodes.ok);
+  });
+
+  test('refused settings are all named, and nothing is started', async () => {
+    const { code, err } = await command('start', { env: { UNDERPASS_PORT: 'x', UNDERPASS_ROLE: 'y' } });
+    assert.equal(code, exitCodes.settings);
+    assert.match(err, /UNDERPASS_PORT must/);
+    assert.match(err, /UNDERPASS_ROLE must/);
+  });
+
+  test('a home that cannot be written is one clear line', async () => {
+    await writeFile(join(home, 'file'), '');
+    const { code, err } = await command('start', { env: { UNDERPASS_HOME: join(home, 'file', 'home') } });
+    assert.equal(code, exitCodes.local);
+    assert.match(err, /^error home-unusable: The home folder cannot be used: /);
+  });
+
+  test('a database that cannot be reached is one clear line without its password', async () => {
+    const { code, err } = await command('users', { env: { DATABASE_URL: 'postgres://ann:hunter2@127.0.0.1:1/x' } });
+    assert.equal(code, exitCodes.local);
+    assert.match(err, /^error database-unreachable: /);
+    assert.doesNotMatch(err, /hunter2/);
+  });
+});
+
+describe('config', () => {
+  test('shows every setting, and as JSON', async () => {
+    const { out } = await command('config');
+    assert.match(out, /^UNDERPASS_PORT +0$/m);
+    const { settings } = await json<{ settings: { name: string }[] }>('config');
+    assert.ok(settings.some((each) => each.name === 'UNDERPASS_HOME'));
+  });
+
+  test('tells problems and fails', async () => {
+    const { code, out } = await command('config', { env: { UNDERPASS_PORT: 'x' } });
+    assert.equal(code, exitCodes.settings);
+    assert.match(out, /UNDERPASS_PORT must be a whole number/);
+  });
+});
+
+describe("the operator's commands", () => {
+  test('every one has help, and every list has JSON', async () => {
+    for (const name of [
+      'registrations list',
+      'subscriptions list',
+      'users',
+      'projects',
+      'tunnels',
+      'regions list',
+      'regions edges',
+      'certificates list',
+      'feed status',
+    ]) {
+      assert.match((await command(`${name} --help`)).out, /^Usage: underpass-server /);
+      assert.ok(Array.isArray(await json<unknown[]>(name)), name);
+    }
+  });
+
+  test('a mistyped command is a usage error', async () => {
+    const { code, err } = await command('usres');
+    assert.equal(code, exitCodes.usage);
+    assert.match(err, /usres/);
+  });
+
+  test('the first operator is a user; a login link is made for a known user only', async () => {
+    const users = await json<{ email: string; operator: boolean }[]>('users operator');
+    assert.deepEqual(
+      users.map((user) => [user.email, user.operator]),
+      [['operator@underpass.localhost', true]],
+    );
+    assert.match((await command('login-link')).out, /^http:\/\/localhost:0\/magiclink\/[\w-]{43}\n$/);
+    const unknown = await command('login-link nobody@example.com');
+    assert.equal(unknown.code, exitCodes.notFound);
+  });
+
+  test('a tunnel, a project and a user are suspended and resumed', async () => {
+    const [tunnel] = await json<{ id: string; project: { id: string } }[]>('tunnels first');
+    assert.ok(tunnel);
+    for (const target of [`tunnel ${tunnel.id}`, `project ${tunnel.project.id}`]) {
+      assert.match((await command(`suspend ${target}`)).out, /is suspended/);
+      assert.match((await command(`resume ${target}`)).out, /is resumed/);
+    }
+    const last = await command('suspend user operator@underpass.localhost');
+    assert.equal(last.code, exitCodes.refused);
+    assert.match(last.err, /last operator/);
+    assert.equal((await command('suspend tunnel nonsense')).code, exitCodes.notFound);
+  });
+
+  test('limits are set by name', async () => {
+    const [project] = await json<{ id: string; limits: Record<string, number> }[]>('projects');
+    const changed = await json<{ limits: Record<string, number> }>(`limits ${project?.id} tunnels=7`);
+    assert.equal(changed.limits.tunnels, 7);
+    assert.equal((await command(`limits ${project?.id} tunnels`)).code, exitCodes.usage);
+    assert.equal((await command(`limits ${project?.id} wings=7`)).code, exitCodes.refused);
+  });
+
+  test('subscriptions are read from a file and from standard input', async () => {
+    await command('subscriptions import list.csv', { files: { 'list.csv': 'email\nann@example.com\n' } });
+    await command('subscriptions import -', { stdin: 'email\nbob@example.com\n' });
+    const list = await json<{ email: string }[]>('subscriptions list');
+    assert.deepEqual(list.map((each) => each.email).sort(), ['ann@example.com', 'bob@example.com']);
+  });
+
+  test('a region is made with a key for its edges', async () => {
+    const made = await command('regions add eu --host eu.example.com --wildcard eu.example.net --description Europe');
+    assert.equal(made.code, exitCodes.ok, made.err);
+    assert.match((await command('regions key eu')).out, /^[\w-]{43}\n$/);
+    assert.equal((await command('regions key moon')).code, exitCodes.notFound);
+    assert.equal((await command('regions add eu --host eu.example.com')).code, exitCodes.refused);
+  });
+
+  test('the edges of the last run are remembered', async () => {
+    const edges = await json<{ region: string }[]>('regions edges');
+    assert.deepEqual(
+      edges.map((edge) => edge.region),
+      ['local'],
+    );
+  });
+
+  test('tunnels show what the edges have acknowledged, although no server runs', async () => {
+    const [tunnel] = await json<{ status: string }[]>('tunnels first');
+    assert.equal(tunnel?.status, 'Created');
+  });
+});
+
+describe('what is kept', () => {
+  test('a backup restores into an empty home, and nowhere else', async () => {
+    const file = join(home, 'backup.jsonl');
+    assert.equal((await command(`backup ${file}`)).code, exitCodes.ok);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    assert.equal((await command(`backup ${file}`)).code, exitCodes.local, 'it never overwrites');
+    const empty = await makeHome();
+    const env = { UNDERPASS_HOME: empty };
+    assert.equal((await command(`restore ${file}`, { env })).code, exitCodes.ok);
+    assert.deepEqual(await json('users', { env }), await json('users'));
+    assert.equal((await command(`restore ${file}`)).code, exitCodes.local);
+    await dropHome(empty);
+  });
+
+  test('keys are rotated: nothing is pruned before the server has sealed everything anew', async () => {
+    const keysOf = async (): Promise<string[]> => (await readFile(join(home, 'keys'), 'utf8')).trim().split('\n');
+    const [old] = await keysOf();
+    assert.equal((await command('keys rotate')).code, exitCodes.ok);
+    assert.deepEqual((await keysOf()).slice(1), [old]);
+    const early = await command('keys prune');
+    assert.equal(early.code, exitCodes.refused);
+    assert.match(early.err, /still sealed with an older key/);
+    assert.equal((await command('start', { onOutput: (stop) => stop() })).code, exitCodes.ok);
+    assert.equal((await command('keys prune')).code, exitCodes.ok);
+    assert.equal((await keysOf()).length, 1);
+    assert.notEqual((await keysOf())[0], old);
+    assert.equal((await command('start', { onOutput: (stop) => stop() })).code, exitCodes.ok);
+  });
+
+  test('migrate says what it did', async () => {
+    assert.match((await command('migrate')).out, /the sqlite database is up to date/);
+  });
+});
