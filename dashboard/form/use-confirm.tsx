@@ -1,6 +1,6 @@
 // Asks before something is undone for good, does it, and says so. The question stays open where the deed failed.
 import { type ReactNode, useState } from 'react';
-import { useRevalidator } from 'react-router';
+import { useNavigate, useRevalidator } from 'react-router';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
 import { Banner } from '../ui/banner.tsx';
@@ -15,6 +15,8 @@ export interface Question {
   readonly work: () => Promise<unknown>;
   /** What the toast says afterwards. */
   readonly done: string;
+  /** Where this page has nothing to show any more. */
+  readonly leadsTo?: string;
 }
 
 export interface Confirm {
@@ -27,12 +29,14 @@ export function useConfirm(): Confirm {
   const [question, setQuestion] = useState<Question>();
   const [open, setOpen] = useState(false);
   const { revalidate } = useRevalidator();
+  const navigate = useNavigate();
   const task = useTask(async () => {
     await question?.work();
     setOpen(false);
     toast.done(question?.done ?? '');
-    await revalidate();
-    focusHeadingIfLost();
+    keepFocusInPage();
+    if (question?.leadsTo === undefined) await revalidate();
+    else await navigate(question.leadsTo);
   });
   const ask = (next: Question) => {
     task.dismiss();
@@ -55,9 +59,14 @@ export function useConfirm(): Confirm {
   return { ask, dialog };
 }
 
-/** What had the focus went with the row it stood in. */
-function focusHeadingIfLost(): void {
-  requestAnimationFrame(() => {
+/** Longer than any list takes to come anew. */
+const WATCHED_MS = 5000;
+
+/** The button that opened the dialog may go with its row; whenever that happens the focus goes to the page's heading. */
+function keepFocusInPage(): void {
+  const observer = new MutationObserver(() => {
     if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus();
   });
+  observer.observe(document.body, { childList: true, subtree: true });
+  setTimeout(() => observer.disconnect(), WATCHED_MS);
 }

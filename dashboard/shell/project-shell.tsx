@@ -2,7 +2,15 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { Menu as MenuIcon, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { Link, type LoaderFunctionArgs, Outlet, useLoaderData, useLocation, useNavigation } from 'react-router';
+import {
+  Link,
+  type LoaderFunctionArgs,
+  Outlet,
+  type ShouldRevalidateFunctionArgs,
+  useLoaderData,
+  useLocation,
+  useNavigation,
+} from 'react-router';
 import { NoEntryIllustration } from '../brand/illustrations/no-entry.tsx';
 import { Logo } from '../brand/logo.tsx';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
@@ -32,6 +40,10 @@ export async function loader({ params }: LoaderFunctionArgs): Promise<LoaderData
   const unknownProject = params.projectID !== undefined && !project;
   return { ...session, project: project ?? projectOfScreen(session, undefined), unknownProject };
 }
+
+/** Another project in the address is another screen; the router itself looks at the path of this route alone, which is empty. */
+export const shouldRevalidate = ({ currentParams, nextParams, defaultShouldRevalidate }: ShouldRevalidateFunctionArgs): boolean =>
+  currentParams.projectID !== nextParams.projectID || defaultShouldRevalidate;
 
 export function Component() {
   const { user, projects, project, unknownProject } = useLoaderData<typeof loader>();

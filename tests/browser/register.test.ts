@@ -1,16 +1,11 @@
 // From the registration to the first sign-in: the person, the operator, and the mails between them (spec 2 and 5, Register).
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type Browser, expect, type Page } from '@playwright/test';
-import { launchChromium, visit } from '../helpers/browser.ts';
+import { visit } from '../helpers/browser.ts';
+import { openStage } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
-import { type Product, startProduct } from '../helpers/product.ts';
-
-let browser: Browser;
-before(async () => {
-  browser = await launchChromium();
-});
-after(() => browser.close());
+import type { Product } from '../helpers/product.ts';
 
 const verify = async (page: Page): Promise<void> => {
   await page.getByRole('checkbox', { name: 'I am human' }).click();
@@ -36,7 +31,7 @@ async function register(page: Page, { first, last, email }: Person): Promise<voi
   await expect(page.getByRole('heading', { name: 'Registration successful.' })).toBeFocused();
 }
 
-async function signIn(t: TestContext, product: Product, email: string): Promise<Page> {
+async function signIn(t: TestContext, browser: Browser, product: Product, email: string): Promise<Page> {
   const page = await visit(t, browser, product);
   await page.goto('/login');
   await page.getByLabel('Email').fill(email);
@@ -48,8 +43,7 @@ async function signIn(t: TestContext, product: Product, email: string): Promise<
 }
 
 test('registering', async (t) => {
-  const product = await startProduct(t);
-  const operator = await product.signIn();
+  const { product, browser, account: operator } = await openStage(t);
 
   await t.test('an empty form names every field that is required, and leaves the optional ones alone', async (t) => {
     const page = await visit(t, browser, product);
@@ -97,7 +91,7 @@ test('registering', async (t) => {
     await expect(desk.getByText(`${email} was approved.`).first()).toBeVisible();
     await expect(row).toBeHidden();
     await waitForMail(product, email, /Welcome/);
-    const page = await signIn(t, product, email);
+    const page = await signIn(t, browser, product, email);
     await expect(page.getByRole('heading', { name: 'Welcome Ada' })).toBeVisible();
     await expect(page.getByText('Owner').first()).toBeVisible();
   });

@@ -1,19 +1,14 @@
 // Signing in by link, as a person and as a mail scanner do it (spec 2, Login page and Token sign-in page; spec 5, Login).
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
-import { type Browser, expect, type Page } from '@playwright/test';
-import { launchChromium, visit } from '../helpers/browser.ts';
+import { type TestContext, test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import { visit } from '../helpers/browser.ts';
+import { openStage } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
-import { type Product, startProduct } from '../helpers/product.ts';
+import type { Product } from '../helpers/product.ts';
 
 const operator = 'operator@underpass.localhost';
 const loginMail = /login link/;
-
-let browser: Browser;
-before(async () => {
-  browser = await launchChromium();
-});
-after(() => browser.close());
 
 const fillIn = async (page: Page, email: string): Promise<void> => {
   await page.getByLabel('Email').fill(email);
@@ -37,7 +32,7 @@ const assertSignedIn = async (page: Page): Promise<void> => {
 };
 
 test('signing in', async (t) => {
-  const product = await startProduct(t);
+  const { product, browser } = await openStage(t);
   const open = (t: TestContext, expectedErrors?: RegExp) => visit(t, browser, product, expectedErrors ? { expectedErrors } : {});
 
   await t.test('an empty form says what is required, and the focus goes to the first field that has to change', async (t) => {

@@ -8,6 +8,7 @@ import { messageOf } from '../../api/error.ts';
 import { changeMember, removeMember } from '../../api/projects.ts';
 import { useTask } from '../../api/use-task.ts';
 import type { Confirm } from '../../form/use-confirm.tsx';
+import { paths } from '../../paths.ts';
 import { forgetSession } from '../../session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -134,7 +135,12 @@ function RemoveButton({ member, context }: { readonly member: Member; readonly c
     if (isSelf) forgetSession();
   };
   const question = isSelf
-    ? { title: 'Leave Project', warning: `You lose access to ${project.name} and everything in it.`, confirmLabel: 'Leave' }
+    ? {
+        title: 'Leave Project',
+        warning: `You lose access to ${project.name} and everything in it.`,
+        confirmLabel: 'Leave',
+        leadsTo: paths.home(),
+      }
     : {
         title: 'Remove Member',
         warning: `${nameOf(member)} (${member.email}) loses access to ${project.name}. API tokens that they made stop working.`,

@@ -1,0 +1,227 @@
+// The pages about a project and the people and programs that work in it: members, invitations, tokens, audit log, settings.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import { visit } from '../helpers/browser.ts';
+import { openStage, projectUrl } from '../helpers/dashboard.ts';
+import { linkIn, waitForMail } from '../helpers/mail.ts';
+import { createPerson } from '../helpers/people.ts';
+
+const confirm = async (page: Page, title: string, button: string): Promise<void> => {
+  const dialog = page.getByRole('dialog', { name: title });
+  await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  await dialog.getByRole('button', { name: button }).click();
+  await expect(dialog).toBeHidden();
+};
+
+test('a project and its people', async (t) => {
+  const { product, browser, account: owner } = await openStage(t);
+  const project = (page: string) => projectUrl(owner, page);
+  const open = (t: TestContext, expectedErrors?: RegExp) =>
+    visit(t, browser, product, { account: owner, ...(expectedErrors ? { expectedErrors } : {}) });
+
+  await t.test('somebody who is invited joins by the link in the mail, with the role that was chosen', async (t) => {
+    const email = 'grace@example.com';
+    const guest = await createPerson(product, email);
+    const page = await open(t);
+    await page.goto(project('members'));
+    await page.getByRole('button', { name: 'Invite' }).click();
+    const panel = page.getByRole('dialog', { name: 'Invite to project' });
+    await panel.getByRole('button', { name: 'Send invitation' }).click();
+    await expect(panel.getByLabel('Email')).toHaveAccessibleDescription('Required.');
+    await panel.getByLabel('Email').fill(email);
+    await panel.getByRole('radio', { name: 'Viewer' }).check();
+    await panel.getByRole('button', { name: 'Send invitation' }).click();
+    await expect(panel).toBeHidden();
+    await expect(page.getByRole('table', { name: 'Pending invitations' })).toContainText(email);
+
+    const link = linkIn(await waitForMail(product, email, /Join a project/));
+    const theirs = await visit(t, browser, product, { account: guest, expectedErrors: /status of 403 .*\/api\/tokens/ });
+    await theirs.goto(link.pathname);
+    await theirs.getByRole('button', { name: 'Join project' }).click();
+    await theirs.waitForURL(project('dashboard'));
+    await expect(theirs.getByText('Viewer').first()).toBeVisible();
+    await theirs.goto(project('tokens'));
+    await expect(theirs.getByText('Your role in this project does not allow this.')).toBeVisible();
+    await expect(theirs.getByRole('button', { name: 'Try Again' })).toBeHidden();
+    await page.reload();
+    await expect(page.getByRole('table', { name: 'Members' })).toContainText(email);
+    await expect(page.getByRole('table', { name: 'Pending invitations' })).toBeHidden();
+  });
+
+  await t.test('an invitation opened without a session leads through the sign-in and back to it', async (t) => {
+    const email = 'linus@example.com';
+    await createPerson(product, email);
+    const page = await open(t);
+    await page.goto(project('members'));
+    await page.getByRole('button', { name: 'Invite' }).click();
+    const panel = page.getByRole('dialog', { name: 'Invite to project' });
+    await panel.getByLabel('Email').fill(email);
+    await panel.getByRole('button', { name: 'Send invitation' }).click();
+    const link = linkIn(await waitForMail(product, email, /Join a project/));
+    const theirs = await visit(t, browser, product);
+    await theirs.goto(link.pathname);
+    await theirs.waitForURL('/login');
+    const { url } = JSON.parse(await product.operate('login-link', email, '--json')) as { url: string };
+    await theirs.goto(url);
+    await theirs.getByRole('button', { name: 'Sign in here' }).click();
+    await theirs.waitForURL(link.pathname);
+    await theirs.getByRole('button', { name: 'Join project' }).click();
+    await theirs.waitForURL(project('dashboard'));
+  });
+
+  await t.test('an invitation can be withdrawn, after a question that names it; the link then refuses', async (t) => {
+    const email = 'alan@example.com';
+    const guest = await createPerson(product, email);
+    await owner.call('POST', `/api/invitations?project=${owner.project}`, { email, role: 'member' });
+    const link = linkIn(await waitForMail(product, email, /Join a project/));
+    const page = await open(t);
+    await page.goto(project('members'));
+    await page.getByRole('button', { name: `Withdraw the invitation of ${email}` }).click();
+    await expect(page.getByRole('dialog')).toContainText(email);
+    await confirm(page, 'Withdraw Invitation', 'Withdraw');
+    await expect(page.getByText(`The invitation of ${email} was withdrawn.`).first()).toBeVisible();
+    const theirs = await visit(t, browser, product, { account: guest, expectedErrors: /status of 400/ });
+    await theirs.goto(link.pathname);
+    await theirs.getByRole('button', { name: 'Join project' }).click();
+    await expect(theirs.getByRole('alert')).toBeVisible();
+  });
+
+  await t.test('a role is changed in place, a member removed after a question, and the last owner can do neither', async (t) => {
+    const page = await open(t);
+    await page.goto(project('members'));
+    const row = page.getByRole('row').filter({ hasText: 'grace@example.com' });
+    await row.getByRole('combobox', { name: /Role of/ }).click();
+    await page.getByRole('option', { name: 'Admin' }).click();
+    await expect(page.getByText(/is now admin\./).first()).toBeVisible();
+    await expect(row.getByRole('combobox')).toContainText('Admin');
+    const own = page.getByRole('row').filter({ hasText: 'You' });
+    await expect(own.getByRole('combobox')).toBeHidden();
+    await expect(own.getByRole('button')).toBeHidden();
+    await row.getByRole('button', { name: /^Remove/ }).click();
+    await confirm(page, 'Remove Member', 'Remove');
+    await expect(row).toBeHidden();
+    await expect(page.getByRole('heading', { level: 1 })).toBeFocused();
+  });
+
+  await t.test('an API token is shown once, works, and stops when it is revoked', async (t) => {
+    const page = await open(t);
+    await page.goto(project('tokens'));
+    await expect(page.getByRole('heading', { name: 'No API Tokens' })).toBeVisible();
+    await page.getByRole('button', { name: 'Create token' }).first().click();
+    const panel = page.getByRole('dialog', { name: 'Create API token' });
+    await panel.getByRole('button', { name: 'Create' }).click();
+    await expect(panel.getByLabel('Name')).toHaveAccessibleDescription(/^Required\./);
+    await panel.getByLabel('Name').fill('deploy pipeline');
+    await panel.getByRole('radio', { name: 'Viewer' }).check();
+    await panel.getByRole('button', { name: 'Create' }).click();
+    const shown = page.getByRole('dialog', { name: 'Your new API token' });
+    const token = (await shown.getByLabel('API token', { exact: true }).textContent()) ?? '';
+    const answer = () =>
+      fetch(`${product.origin}/api/tunnels?project=${owner.project}`, { headers: { authorization: `Bearer ${token}` } });
+    assert.equal((await answer()).status, 200);
+    await shown.getByRole('button', { name: 'Done' }).click();
+    await expect(page.getByText(token)).toBeHidden();
+    await expect(page.getByRole('table', { name: 'API tokens' })).toContainText('deploy pipeline');
+    await page.getByRole('button', { name: 'Revoke deploy pipeline' }).click();
+    await confirm(page, 'Revoke API Token', 'Revoke');
+    await expect(page.getByRole('heading', { name: 'No API Tokens' })).toBeVisible();
+    assert.equal((await answer()).status, 401);
+  });
+
+  await t.test('the audit log shows who did what, filters by address, and exports', async (t) => {
+    const page = await open(t);
+    await page.goto(project('audit'));
+    const log = page.getByRole('table', { name: 'Audit log' });
+    await expect(log).toContainText('operator@underpass.localhost');
+    await page.getByLabel('Action').fill('no.such');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await expect(page.getByRole('heading', { name: 'Nothing Found' })).toBeVisible();
+    await expect(page).toHaveURL(/action=no\.such/);
+    await page.getByRole('link', { name: 'Clear' }).click();
+    await expect(log).toBeVisible();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export CSV' }).click();
+    assert.match((await downloading).suggestedFilename(), /\.csv$/);
+  });
+
+  await t.test('a project is renamed by its owner; the selector follows', async (t) => {
+    const page = await open(t);
+    await page.goto(project('settings'));
+    await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Home lab');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByRole('button', { name: 'Project: Home lab' })).toBeVisible();
+    await page.getByRole('textbox', { name: 'Name' }).fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByRole('textbox', { name: 'Name' })).toHaveAccessibleDescription('Required.');
+  });
+
+  await t.test('a new project opens on its dashboard, with its maker as owner', async (t) => {
+    const page = await open(t);
+    await page.goto(project('settings'));
+    await page.getByRole('link', { name: 'New project' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Second');
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.waitForURL((url) => /\/dashboard$/.test(url.pathname) && !url.pathname.includes(owner.project));
+    await expect(page.getByText('Project: Second')).toBeVisible();
+  });
+
+  await t.test('sessions are listed, and another one is revoked after a question', async (t) => {
+    const other = await product.signIn();
+    const page = await open(t);
+    await page.goto('/sessions');
+    const table = page.getByRole('table', { name: 'Sessions' });
+    await expect(table.getByText('This session')).toHaveCount(1);
+    await table
+      .getByRole('button', { name: /^Revoke/ })
+      .first()
+      .click();
+    await confirm(page, 'Revoke Session', 'Revoke');
+    await expect(page.getByText('Session revoked.').first()).toBeVisible();
+    assert.equal(
+      (await other.call('GET', '/api/user')).status,
+      401,
+      'the newest of the other sessions was the first in the list',
+    );
+  });
+
+  await t.test('a command line client is let in by its code, and another one refused', async (t) => {
+    const start = async () => {
+      const answer = await fetch(`${product.origin}/auth/device`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'ada@workstation' }),
+      });
+      return (await answer.json()) as { deviceCode: string; userCode: string; verificationUrl: string };
+    };
+    const poll = (deviceCode: string) =>
+      fetch(`${product.origin}/auth/device/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ deviceCode }),
+      });
+    const page = await open(t, /status of 404/);
+    const wanted = await start();
+    await page.goto('/activate');
+    await page.getByLabel('Code').fill('nonsense');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await expect(page.getByText('Enter the code that the terminal shows')).toBeVisible();
+    await page.getByLabel('Code').fill('BCDF-GHJK');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await expect(page.getByText('No client waits with the code BCDF-GHJK.')).toBeVisible();
+    await page.getByRole('button', { name: 'Enter another code' }).click();
+    await page.getByLabel('Code').fill(wanted.userCode.toLowerCase());
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await expect(page.getByRole('heading', { name: 'Let ada@workstation in?' })).toBeVisible();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await expect(page.getByText('The client is signed in.')).toBeVisible();
+    assert.equal((await poll(wanted.deviceCode)).status, 200);
+
+    const strange = await start();
+    await page.goto(new URL(strange.verificationUrl).pathname + new URL(strange.verificationUrl).search);
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await expect(page.getByText('The client was refused.')).toBeVisible();
+    assert.equal((await poll(strange.deviceCode)).status, 410);
+  });
+});
