@@ -125,13 +125,13 @@ export async function visit(port: number, ca: string, host: string): Promise<str
   }
 }
 
-/** Asks again until the claim holds: for what another process tells in its own time. Fails after 10 s. */
-export async function eventually<T>(ask: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const end = performance.now() + 10_000;
+/** Asks again until the claim holds: for what another process tells in its own time. */
+export async function eventually<T>(ask: () => Promise<T>, holds: (value: T) => boolean, withinMs = 10_000): Promise<T> {
+  const end = performance.now() + withinMs;
   for (;;) {
     const value = await ask();
     if (holds(value)) return value;
-    assert.ok(performance.now() < end, `still ${JSON.stringify(value)} after 10 s`);
+    assert.ok(performance.now() < end, `still ${JSON.stringify(value)} after ${withinMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
