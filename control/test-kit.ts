@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import type { BotCheckPort } from './auth/bot-check.ts';
 import { createMemoryBus } from './bus/memory.ts';
 import { type Control, createControl } from './control.ts';
-import type { ControlSettings, Mail } from './deps.ts';
+import type { ControlSettings, KeptMail, Mail } from './deps.ts';
 import type { ChallengeAnswer, DnsPort } from './dns/port.ts';
 import type { FeedPort } from './feed/port.ts';
 import { insertMember } from './project/projects.ts';
@@ -178,7 +178,7 @@ export interface TestControlOptions {
   readonly sendMail?: (mail: Mail) => Promise<void>;
   /** The real rate limits; without it a test may call as often as it likes. */
   readonly limited?: boolean;
-  readonly mailbox?: { list(): Promise<readonly never[]> };
+  readonly mailbox?: { list(): Promise<readonly KeptMail[]> };
 }
 
 const baseSettings: ControlSettings = {

@@ -10,16 +10,24 @@ const renderCell = (text: string): string => {
 
 export const renderCsvRow = (cells: readonly string[]): string => `${cells.map(renderCell).join(',')}\r\n`;
 
-const cellPattern = /(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/gy;
+const quotedCell = /^\s*"((?:[^"]|"")*)"\s*(?=,|$)/;
+const plainCell = /^([^",]*)(?=,|$)/;
+
+// An address, a time and a flag, with room.
+const lineMaxChars = 1_000;
 
 const parseLine = (line: string): string[] | undefined => {
+  if (line.length > lineMaxChars) return undefined;
   const cells: string[] = [];
-  let end = 0;
-  for (const match of line.matchAll(cellPattern)) {
-    cells.push((match[1]?.replaceAll('""', '"') ?? match[2] ?? '').trim());
-    end = match.index + match[0].length;
+  for (let rest = `,${line}`; rest !== ''; ) {
+    rest = rest.slice(1);
+    const quoted = quotedCell.exec(rest);
+    const match = quoted ?? plainCell.exec(rest);
+    if (!match) return undefined;
+    cells.push(quoted ? match[1]!.replaceAll('""', '"') : match[1]!.trim());
+    rest = rest.slice(match[0].length);
   }
-  return end === line.length ? cells : undefined;
+  return cells;
 };
 
 /** One list of cells a line; undefined for a line that is not CSV. Cells hold no line breaks here. */

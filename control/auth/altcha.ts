@@ -11,7 +11,7 @@ export interface AltchaDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly secret: string;
-  /** Rounds of PBKDF2 per try. 5,000 with up to 10,000 tries costs a browser about half a second. */
+  /** Rounds of PBKDF2 per try. 5,000 with 100 to 1,000 tries cost a browser about half a second. */
   readonly cost: number;
 }
 

@@ -9,16 +9,15 @@ export interface TurnstileDeps {
   readonly url: string;
   readonly origin: string;
   readonly log: Logger;
+  readonly timeoutMs?: number;
 }
-
-const timeoutMs = 5_000;
 
 interface Verdict {
   readonly success?: boolean;
   readonly hostname?: string;
 }
 
-export const createTurnstile = ({ siteKey, secret, url, origin, log }: TurnstileDeps): BotCheckPort => {
+export const createTurnstile = ({ siteKey, secret, url, origin, log, timeoutMs = 5_000 }: TurnstileDeps): BotCheckPort => {
   const ask = async (answer: string, address: string): Promise<Verdict> => {
     const response = await fetch(url, {
       method: 'POST',

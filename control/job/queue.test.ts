@@ -1,0 +1,146 @@
+// The queue of jobs: done once, tried again with pauses, given up when worthless, shared by several workers.
+
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { pino } from 'pino';
+import { openSqliteStore } from '../store/sqlite.ts';
+import type { Store } from '../store/store.ts';
+import { addJob, createJobQueue, type JobHandlers, nextPauseMs } from './queue.ts';
+
+let store: Store;
+const time = { now: 0 };
+
+beforeEach(async () => {
+  store = await openSqliteStore(':memory:');
+  time.now = 1_000_000;
+});
+afterEach(() => store.close());
+
+const unexpected = async (): Promise<void> => assert.fail('not this kind');
+const handlersWith = (
+  operatorMail: JobHandlers['operator-mail'],
+  loginLink: JobHandlers['login-link'] = unexpected,
+): JobHandlers => ({
+  'login-link': loginLink,
+  registration: unexpected,
+  'registration-mail': unexpected,
+  'operator-mail': operatorMail,
+  invitation: unexpected,
+  'domain-lost': unexpected,
+});
+const createQueue = (handlers: JobHandlers) =>
+  createJobQueue({ store, clock: () => time.now, log: pino({ level: 'silent' }), handlers });
+const addMail = (subject: string): Promise<void> => addJob(store.db, time.now, 'operator-mail', { subject, text: '' });
+const left = async (): Promise<number> => (await store.db.selectFrom('jobs').select('id').execute()).length;
+
+describe('the queue', () => {
+  it('does each job once, in order, and forgets it', async () => {
+    const done: string[] = [];
+    const queue = createQueue(handlersWith(async ({ subject }) => void done.push(subject)));
+    for (let i = 0; i < 45; i++) await addMail(`${i}`);
+    await queue.drain();
+    await queue.drain();
+    assert.deepEqual(
+      done,
+      Array.from({ length: 45 }, (_, i) => `${i}`),
+    );
+    assert.equal(await left(), 0);
+  });
+
+  it('shares jobs between workers: none is done twice', async () => {
+    const done: string[] = [];
+    const make = () => createQueue(handlersWith(async ({ subject }) => void done.push(subject)));
+    for (let i = 0; i < 30; i++) await addMail(`${i}`);
+    await Promise.all([make(), make(), make()].map((queue) => queue.drain()));
+    assert.equal(done.length, 30);
+    assert.equal(new Set(done).size, 30);
+  });
+
+  it('tries again after growing pauses, half an hour at most', async () => {
+    let attempts = 0;
+    const queue = createQueue(
+      handlersWith(async () => {
+        attempts++;
+        if (attempts < 4) throw new Error('the server is busy');
+      }),
+    );
+    await addMail('x');
+    for (const pauseMs of [5_000, 15_000, 45_000]) {
+      await queue.drain();
+      const before = attempts;
+      time.now += pauseMs - 1;
+      await queue.drain();
+      assert.equal(attempts, before, 'not too early');
+      time.now += 1;
+    }
+    await queue.drain();
+    assert.deepEqual([attempts, await left()], [4, 0]);
+    assert.equal(nextPauseMs(50), 30 * 60_000);
+  });
+
+  it('goes on with the others while one fails', async () => {
+    const done: string[] = [];
+    const queue = createQueue(
+      handlersWith(async ({ subject }) => {
+        if (subject === 'bad') throw new Error('no');
+        done.push(subject);
+      }),
+    );
+    for (const subject of ['a', 'bad', 'b']) await addMail(subject);
+    await queue.drain();
+    assert.deepEqual([done, await left()], [['a', 'b'], 1]);
+  });
+
+  it('gives a login link up after its 15 minutes, tried or not', async () => {
+    let attempts = 0;
+    const failing = async (): Promise<void> => {
+      attempts++;
+      throw new Error('down');
+    };
+    const queue = createQueue(handlersWith(unexpected, failing));
+    const add = () => addJob(store.db, time.now, 'login-link', { email: 'a@example.com', browserHash: null });
+    await add();
+    for (let minute = 0; minute < 20; minute++) {
+      await queue.drain();
+      time.now += 60_000;
+    }
+    assert.equal(await left(), 0);
+    assert.ok(attempts > 2 && attempts < 10, `${attempts} attempts`);
+    await add();
+    time.now += 15 * 60_000;
+    const before = attempts;
+    await queue.drain();
+    assert.deepEqual([attempts, await left()], [before, 0]);
+  });
+
+  it('takes up what a worker that died had taken', async () => {
+    const done: string[] = [];
+    await addMail('x');
+    await store.db
+      .updateTable('jobs')
+      .set({ due_at: time.now + 60_000, attempts: 1 })
+      .execute();
+    const queue = createQueue(handlersWith(async ({ subject }) => void done.push(subject)));
+    await queue.drain();
+    assert.deepEqual(done, []);
+    time.now += 60_000;
+    await queue.drain();
+    assert.deepEqual(done, ['x']);
+  });
+
+  it('takes a job that is added while it drains', async () => {
+    const done: string[] = [];
+    const queue = createQueue(
+      handlersWith(async ({ subject }) => {
+        done.push(subject);
+        if (subject === 'first') {
+          await addMail('second');
+          void queue.drain();
+        }
+      }),
+    );
+    await addMail('first');
+    await queue.drain();
+    assert.deepEqual(done, ['first', 'second']);
+  });
+});

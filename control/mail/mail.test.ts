@@ -1,0 +1,137 @@
+// Mail over real SMTP to a server of the test, the development mailbox, and the words of every mail.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import type { KeptMail } from '../deps.ts';
+import { createTestControl, linkToken, loginForm } from '../test-kit.ts';
+import { createMailbox } from './mailbox.ts';
+import { createSmtpMail } from './smtp.ts';
+
+const closers: (() => unknown)[] = [];
+after(async () => {
+  for (const close of closers) await close();
+});
+
+interface Received {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly mail: Email;
+  readonly raw: string;
+}
+
+const openSmtp = async (options: SMTPServerOptions = {}) => {
+  const received: Received[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: async (stream, session, done) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      const raw = Buffer.concat(chunks).toString();
+      const { mailFrom, rcptTo } = session.envelope;
+      const from = mailFrom === false ? '' : mailFrom.address;
+      received.push({ from, to: rcptTo.map((each) => each.address), mail: await PostalMime.parse(raw), raw });
+      done();
+    },
+    ...options,
+  });
+  const listener = server.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  closers.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  const url = `smtp://127.0.0.1:${(listener.address() as AddressInfo).port}`;
+  const smtp = createSmtpMail(url, 'Underpass <no-reply@underpass.example>');
+  closers.unshift(() => smtp.close());
+  return { received, smtp, url };
+};
+
+describe('SMTP', () => {
+  it('brings a login link from the form to the mailbox, and the link works', async () => {
+    const { received, smtp } = await openSmtp();
+    const test = await createTestControl({ sendMail: smtp.send });
+    await test.signUp('ann@example.com');
+    const browser = test.client();
+    await browser.call('POST', '/auth/magiclink', loginForm('ann@example.com'));
+    await test.control.settle();
+    const [{ from, to, mail }] = received as [Received];
+    assert.deepEqual([from, to], ['no-reply@underpass.example', ['ann@example.com']]);
+    assert.equal(mail.subject, 'Your Underpass login link');
+    assert.equal(mail.headers.find((each) => each.key === 'auto-submitted')?.value, 'auto-generated');
+    const token = linkToken([{ to: 'ann@example.com', subject: '', text: mail.text ?? '' }], 'ann@example.com');
+    assert.equal((await browser.send('POST', '/auth/login', new URLSearchParams({ token }))).status, 204);
+    await test.close();
+  });
+
+  it('lets no field become a header or a recipient', async () => {
+    const { received, smtp } = await openSmtp();
+    await smtp.send({
+      to: 'ann@example.com',
+      subject: 'Hello\r\nBcc: evil@example.com\r\n\r\nBody',
+      text: 'a\r\n.\r\nMAIL FROM:<evil@example.com>\r\n',
+    });
+    assert.deepEqual(
+      received.map((each) => each.to),
+      [['ann@example.com']],
+    );
+    const { mail } = received[0]!;
+    assert.equal(mail.bcc?.length ?? 0, 0);
+    assert.match(mail.text ?? '', /^a\n\.\nMAIL FROM:<evil@example\.com>/);
+    await smtp.send({ to: 'ann@example.com, evil@example.com', subject: 's', text: 't' }).catch(() => {});
+    assert.ok(received.every((each) => !each.to.includes('evil@example.com')));
+  });
+
+  it('fails when the server refuses, so that the queue tries again', async () => {
+    const { smtp } = await openSmtp({ onRcptTo: (_, __, done) => done(Object.assign(new Error('busy'), { responseCode: 451 })) });
+    await assert.rejects(smtp.send({ to: 'ann@example.com', subject: 's', text: 't' }), /451/);
+  });
+});
+
+describe('the development mailbox', () => {
+  const openFolder = () => {
+    const folder = mkdtempSync(join(tmpdir(), 'underpass-mailbox-'));
+    closers.push(() => rmSync(folder, { recursive: true, force: true }));
+    return join(folder, 'mailbox');
+  };
+
+  it('keeps mails for their owner alone, newest first, and the newest 200', async () => {
+    const folder = openFolder();
+    let now = 1_000;
+    const mailbox = createMailbox(folder, () => now++);
+    for (let i = 0; i < 205; i++) await mailbox.send({ to: 'a@example.com', subject: `${i}`, text: 't' });
+    const mails = await mailbox.list();
+    assert.deepEqual([mails.length, mails[0]?.subject, mails.at(-1)?.subject], [200, '204', '5']);
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+  });
+
+  it('is empty where no mail was sent', async () => {
+    assert.deepEqual(await createMailbox(openFolder(), Date.now).list(), []);
+  });
+
+  const kept: KeptMail = { id: '1', at: '2026-11-20T10:00:00.000Z', to: 'a@example.com', subject: '<script>', text: 'hello' };
+
+  it('is read by operators as plain text, and by nobody else', async () => {
+    const test = await createTestControl({ mailbox: { list: async () => [kept] } });
+    const operator = await test.signUp('operator@example.com', { operator: true });
+    const ann = await test.signUp('ann@example.com');
+    const response = await operator.send('GET', '/dev/mailbox');
+    assert.match(response.headers.get('content-type') ?? '', /^text\/plain/);
+    assert.match(await response.text(), /To: a@example\.com\nSubject: <script>\n\nhello/);
+    assert.equal((await ann.send('GET', '/dev/mailbox')).status, 403);
+    assert.equal((await test.client().send('GET', '/dev/mailbox')).status, 403);
+    await test.close();
+  });
+
+  it('is not there in production', async () => {
+    const test = await createTestControl({ mailbox: { list: async () => [kept] }, settings: { production: true } });
+    const operator = await test.signUp('operator@example.com', { operator: true });
+    assert.doesNotMatch(await (await operator.send('GET', '/dev/mailbox')).text(), /hello/);
+    await test.close();
+  });
+});

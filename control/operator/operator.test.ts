@@ -1,0 +1,520 @@
+// The operator's work by its calls: registrations, subscriptions, users, projects, tunnels, regions, abuse reports.
+
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import type { Project, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
+import type {
+  AbuseReport,
+  OperatorRegion,
+  OperatorRegistration,
+  OperatorTunnel,
+  OperatorUser,
+  Subscription,
+} from '@underpass/rules/resource.ts';
+import { hashEdgeKey, keyOpensRegion } from '../region/regions.ts';
+import {
+  createTestControl,
+  linkToken,
+  loginForm,
+  rightAnswer,
+  type SignedUp,
+  type TestControl,
+  type TestControlOptions,
+} from '../test-kit.ts';
+
+let test: TestControl;
+let operator: SignedUp;
+const opened: (() => Promise<unknown>)[] = [];
+
+beforeEach(async () => {
+  test = await createTestControl();
+  operator = await test.signUp('operator@example.com', { operator: true });
+});
+afterEach(() => test.close());
+after(async () => {
+  for (const close of opened) await close();
+});
+
+const openWith = async (options: TestControlOptions): Promise<TestControl> => {
+  const made = await createTestControl(options);
+  opened.push(() => made.close());
+  return made;
+};
+const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
+
+const registrationForm = (email: string, over: Record<string, string> = {}): FormData => {
+  const form = new FormData();
+  const fields = {
+    'first-name': 'Grace',
+    'last-name': 'Hopper',
+    email,
+    company: 'Navy',
+    'github-link': 'https://github.com/grace',
+    'twitter-link': '@grace',
+    'accept-terms': 'on',
+    'bot-check': rightAnswer,
+    ...over,
+  };
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  return form;
+};
+const register = async (on: TestControl, email: string, over?: Record<string, string>): Promise<Response> => {
+  const response = await on.client().send('POST', '/auth/register', registrationForm(email, over));
+  await on.control.settle();
+  return response;
+};
+const waiting = (): Promise<OperatorRegistration[]> => operator.call('GET', '/api/operator/registrations?state=waiting');
+
+describe('a registration', () => {
+  it('waits with all its fields, and both sides get a mail', async () => {
+    assert.equal((await register(test, 'Grace@Example.com')).status, 204);
+    const [registration] = await waiting();
+    assert.deepEqual(
+      { ...registration, id: '', createdAt: '' },
+      {
+        ...{ id: '', createdAt: '', email: 'grace@example.com', firstName: 'Grace', lastName: 'Hopper', company: 'Navy' },
+        ...{
+          github: 'https://github.com/grace',
+          x: '@grace',
+          state: 'waiting',
+          isSubscribed: false,
+          decidedAt: null,
+          decidedBy: null,
+        },
+      },
+    );
+    assert.deepEqual(test.mails.map((mail) => mail.to).sort(), ['grace@example.com', 'operator@example.com']);
+  });
+
+  it('once approved makes the user, a project that they own and its default group; they are mailed and can sign in', async () => {
+    await register(test, 'grace@example.com');
+    const [registration] = await waiting();
+    const decided = await operator.call<OperatorRegistration>('POST', `/api/operator/registrations/${registration!.id}/approve`);
+    assert.deepEqual([decided.state, decided.decidedBy], ['approved', 'operator@example.com']);
+    await test.control.settle();
+    assert.match(test.mails.at(-1)!.subject, /^Welcome to Underpass$/);
+    const grace = test.client();
+    await grace.call('POST', '/auth/magiclink', loginForm('grace@example.com'));
+    await test.control.settle();
+    await grace.call('POST', '/auth/login', new URLSearchParams({ token: linkToken(test.mails, 'grace@example.com') }));
+    const [project] = await grace.call<Project[]>('GET', '/api/projects');
+    assert.deepEqual([project?.name, project?.role], ['Navy', 'owner']);
+    const [group] = await grace.call<SecurityGroup[]>('GET', `/api/security-groups?project=${project!.id}`);
+    assert.deepEqual([group?.name, group?.allowList], ['default', ['0.0.0.0/0', '::/0']]);
+  });
+
+  it('once rejected makes nobody, is mailed, and may register again', async () => {
+    await register(test, 'grace@example.com');
+    const [registration] = await waiting();
+    await operator.call('POST', `/api/operator/registrations/${registration!.id}/reject`);
+    await test.control.settle();
+    assert.match(test.mails.at(-1)!.text, /cannot approve/);
+    assert.equal((await operator.call<OperatorUser[]>('GET', '/api/operator/users?q=grace')).length, 0);
+    await register(test, 'grace@example.com', { company: 'Army' });
+    assert.deepEqual(
+      (await waiting()).map((each) => each.company),
+      ['Army'],
+    );
+  });
+
+  it('is decided once', async () => {
+    await register(test, 'grace@example.com');
+    const [registration] = await waiting();
+    const path = `/api/operator/registrations/${registration!.id}`;
+    const answers = await Promise.all([
+      operator.send('POST', `${path}/approve`),
+      operator.send('POST', `${path}/reject`),
+      operator.send('POST', `${path}/approve`),
+    ]);
+    assert.deepEqual(answers.map((each) => each.status).sort(), [200, 409, 409]);
+    assert.deepEqual(await refusal(await operator.send('POST', '/api/operator/registrations/nothing/approve')), [
+      404,
+      'Registration not found',
+    ]);
+  });
+
+  it('tells nobody who is registered: the same answer and database work for new, waiting, approved and signed up', async () => {
+    await test.signUp('known@example.com');
+    await register(test, 'waiting@example.com');
+    const answers = [];
+    for (const email of ['new@example.com', 'waiting@example.com', 'known@example.com', 'operator@example.com']) {
+      const response = await test.client().send('POST', '/auth/register', registrationForm(email));
+      const jobs = await test.store.db.selectFrom('jobs').select('id').execute();
+      const headers = [...response.headers.keys()].filter((name) => name !== 'x-request-id');
+      answers.push([response.status, await response.text(), headers, jobs.length]);
+      await test.control.settle();
+    }
+    for (const answer of answers) assert.deepEqual(answer, answers[0]);
+  });
+
+  it('of somebody else’s e-mail changes nothing of theirs', async () => {
+    await register(test, 'grace@example.com');
+    await register(test, 'grace@example.com', { 'first-name': 'Mallory', company: 'Evil' });
+    assert.deepEqual(
+      (await waiting()).map((each) => [each.firstName, each.company]),
+      [['Grace', 'Navy']],
+    );
+  });
+
+  for (const [over, field] of [
+    [{ 'first-name': '' }, 'first-name: Required.'],
+    [{ 'last-name': ' ' }, 'last-name: Required.'],
+    [{ email: 'nope' }, 'email: Not a valid email address.'],
+    [{ 'accept-terms': '' }, 'accept-terms: Please accept terms of service.'],
+    [{ 'bot-check': '' }, 'bot-check: Please verify you are a human.'],
+    [{ 'bot-check': 'wrong' }, 'Please verify you are a human.'],
+    [{ 'first-name': 'A\r\nBcc: evil@example.com' }, 'first-name: Must be one line of visible characters.'],
+    [{ company: 'x'.repeat(300) }, 'company: Must be at most 200 characters; this has 300.'],
+  ] as const) {
+    it(`is refused: ${field}`, async () => {
+      assert.deepEqual(await refusal(await register(test, 'grace@example.com', over)), [400, field]);
+      assert.deepEqual(await waiting(), []);
+    });
+  }
+});
+
+describe('subscriptions', () => {
+  it('match a registration by import, operator, webhook or look-up', async () => {
+    await operator.call('POST', '/api/operator/subscriptions', { email: 'one@example.com' });
+    await operator.call(
+      'POST',
+      '/api/operator/subscriptions/import',
+      'email,expires_at\ntwo@example.com,2030-01-01\nthree@example.com,2001-01-01\n',
+    );
+    for (const name of ['one', 'two', 'three', 'four']) await register(test, `${name}@example.com`);
+    const found = (await waiting()).map((each) => [each.email.split('@')[0], each.isSubscribed]);
+    assert.deepEqual(Object.fromEntries(found), { one: true, two: true, three: false, four: false });
+  });
+
+  it('import reads headers in any order, quotes, BOM and CRLF, and tells the lines it could not read', async () => {
+    const csv = '\uFEFFactive,email\r\nno,"ended@example.com"\r\n,good@example.com\r\n,not-an-email\r\nx"y,z\r\n\r\n';
+    const answer = await operator.call('POST', '/api/operator/subscriptions/import', csv);
+    assert.deepEqual(answer, { imported: 2, problems: ['line 4: Not a valid email address.', 'line 5: not CSV'] });
+    const list = await operator.call<Subscription[]>('GET', '/api/operator/subscriptions');
+    assert.deepEqual(
+      list.map((each) => [each.email, each.active, each.source]),
+      [
+        ['ended@example.com', false, 'import'],
+        ['good@example.com', true, 'import'],
+      ],
+    );
+  });
+
+  it('are deleted, and import of the same address replaces it', async () => {
+    const made = await operator.call<Subscription>('POST', '/api/operator/subscriptions', {
+      email: 'one@example.com',
+      expiresAt: '2030-01-01',
+    });
+    assert.equal(made.expiresAt, '2030-01-01T00:00:00.000Z');
+    await operator.call('POST', '/api/operator/subscriptions/import', 'one@example.com');
+    const [row] = await operator.call<Subscription[]>('GET', '/api/operator/subscriptions');
+    assert.deepEqual([row?.id, row?.source, row?.expiresAt], [made.id, 'import', null]);
+    await operator.call('DELETE', `/api/operator/subscriptions/${made.id}`);
+    assert.equal((await operator.send('DELETE', `/api/operator/subscriptions/${made.id}`)).status, 404);
+    assert.equal(
+      (await operator.send('POST', '/api/operator/subscriptions', { email: 'one@example.com', expiresAt: 'never' })).status,
+      400,
+    );
+  });
+
+  const secret = 'a-secret-of-the-provider';
+  const sign = (body: string, seconds: number, key = secret): string =>
+    `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')}`;
+  const hook = (on: TestControl, body: string, signature: string): Promise<Response> => {
+    const headers = { 'underpass-signature': signature, 'content-type': 'application/json' };
+    return on.control.fetch(new Request('http://localhost:8400/hooks/subscriptions', { method: 'POST', body, headers }), {
+      remoteAddress: '192.0.2.1',
+    });
+  };
+
+  it('webhook takes what is signed, and refuses what is forged, old, changed or unsigned', async () => {
+    const on = await openWith({ settings: { subscriptionWebhookSecret: secret } });
+    const body = JSON.stringify({ email: 'Hook@example.com', active: true });
+    const now = Math.floor(on.time.now / 1000);
+    assert.equal((await hook(on, body, sign(body, now))).status, 204);
+    for (const [text, signature] of [
+      [body, sign(body, now, 'another')],
+      [body, sign(body, now - 301)],
+      [body, sign(body, now + 301)],
+      [body.replace('true', 'false'), sign(body, now)],
+      [body, ''],
+      [body, 't=1,v1=zz'],
+    ] as const) {
+      assert.equal((await hook(on, text, signature)).status, 401);
+    }
+    const off = JSON.stringify({ email: 'hook@example.com', active: false });
+    assert.equal((await hook(on, off, sign(off, now))).status, 204);
+    const [row] = await on.control.operator.listSubscriptions();
+    assert.deepEqual([row?.email, row?.active, row?.source], ['hook@example.com', false, 'webhook']);
+    for (const bad of ['[]', 'null', '{"email":"x","active":true}', '{"email":"a@example.com"}', '{']) {
+      assert.equal((await hook(on, bad, sign(bad, now))).status, 400, bad);
+    }
+    const large = 'x'.repeat(70_000);
+    assert.equal((await hook(on, large, sign(large, now))).status, 413);
+  });
+
+  it('webhook is closed without a secret', async () => {
+    assert.equal((await hook(test, '{}', '')).status, 404);
+  });
+
+  const serve = async (
+    answer: (email: string | null) => { status: number; body: string } | undefined,
+  ): Promise<{ url: string; asked: string[] }> => {
+    const asked: string[] = [];
+    const server: Server = createServer((request, response) => {
+      const email = new URL(request.url!, 'http://x').searchParams.get('email');
+      asked.push(`${request.headers.authorization} ${email}`);
+      const made = answer(email);
+      if (made) response.writeHead(made.status).end(made.body);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    opened.push(async () => server.closeAllConnections());
+    opened.push(async () => server.close());
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/lookup`, asked };
+  };
+
+  for (const [status, body, subscribed] of [
+    [200, '{"active":true}', true],
+    [200, '{"active":false}', false],
+    [200, '{"active":"yes"}', false],
+    [404, '', false],
+    [500, '', false],
+    [200, 'not json', false],
+  ] as const) {
+    it(`look-up that answers ${status} ${body} ${subscribed ? 'matches' : 'does not match'}`, async () => {
+      const { url, asked } = await serve(() => ({ status, body }));
+      const on = await openWith({ settings: { subscriptionLookup: { url, token: 'sesame' } } });
+      await register(on, 'a+b@example.com');
+      assert.deepEqual(asked, ['Bearer sesame a+b@example.com']);
+      const [registration] = await on.control.operator.listRegistrations();
+      assert.equal(registration?.isSubscribed, subscribed);
+    });
+  }
+
+  it('look-up that never answers is given up, and the registration waits all the same', async (t) => {
+    const { url } = await serve(() => undefined);
+    const on = await openWith({ settings: { subscriptionLookup: { url } } });
+    const started = performance.now();
+    await register(on, 'slow@example.com');
+    assert.ok(performance.now() - started < 9_000, 'bounded');
+    const [registration] = await on.control.operator.listRegistrations();
+    assert.deepEqual([registration?.email, registration?.isSubscribed], ['slow@example.com', false]);
+    t.diagnostic(`${Math.round(performance.now() - started)} ms`);
+  });
+});
+
+describe('users', () => {
+  it('are found by e-mail and name; a percent sign is a percent sign', async () => {
+    await test.signUp('ann@example.com');
+    const find = async (q: string) =>
+      (await operator.call<OperatorUser[]>('GET', `/api/operator/users?q=${encodeURIComponent(q)}`)).map((each) => each.email);
+    assert.deepEqual(await find('ANN@'), ['ann@example.com']);
+    assert.equal((await find('lee')).length, 2);
+    assert.deepEqual(await find('%'), []);
+    assert.deepEqual(await find('_'), []);
+  });
+
+  it('once suspended lose their sessions, and the edges look at their tunnels again', async () => {
+    const ann = await test.signUp('ann@example.com');
+    await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, { name: 'shop', region: 'local' });
+    test.feed.changed.length = 0;
+    const user = await operator.call<OperatorUser>('PATCH', `/api/operator/users/${ann.userId}`, { suspended: true });
+    assert.equal(user.suspended, true);
+    assert.equal(test.feed.changed.length, 1);
+    assert.equal((await ann.send('GET', '/api/user')).status, 401);
+  });
+
+  it('keep the last operator, also when two dismiss each other at once', async () => {
+    assert.deepEqual(await refusal(await operator.send('PATCH', `/api/operator/users/${operator.userId}`, { operator: false })), [
+      409,
+      'The last operator cannot be suspended or dismissed.',
+    ]);
+    const second = await test.signUp('second@example.com', { operator: true });
+    const answers = await Promise.all([
+      operator.send('PATCH', `/api/operator/users/${second.userId}`, { operator: false }),
+      second.send('PATCH', `/api/operator/users/${operator.userId}`, { operator: false }),
+    ]);
+    assert.ok(answers.some((each) => !each.ok));
+    assert.equal((await operator.send('PATCH', '/api/operator/users/nobody', { suspended: true })).status, 404);
+    assert.equal((await operator.send('PATCH', `/api/operator/users/${second.userId}`, {})).status, 400);
+  });
+});
+
+describe('projects and tunnels', () => {
+  it('are found by name, owner and host, and suspended one by one', async () => {
+    const ann = await test.signUp('ann@example.com');
+    const tunnel = await ann.call<Tunnel>('POST', `/api/tunnels?project=${ann.projectId}`, { name: 'shop', region: 'local' });
+    const host = tunnel.ingressDomains[0]!.name;
+    const [found] = await operator.call<OperatorTunnel[]>('GET', `/api/operator/tunnels?q=${host}`);
+    assert.deepEqual(
+      [found?.name, found?.project.id, found?.ingressDomains, found?.suspended],
+      ['shop', ann.projectId, [host], false],
+    );
+    const suspended = await operator.call<OperatorTunnel>('PATCH', `/api/operator/tunnels/${found!.id}`, { suspended: true });
+    assert.equal(suspended.suspended, true);
+    assert.equal(test.feed.changed.at(-1), found!.id);
+    const projects = await operator.call<{ id: string; tunnels: number; owners: string[] }[]>(
+      'GET',
+      '/api/operator/projects?q=ann@',
+    );
+    assert.deepEqual(
+      projects.map(({ id, tunnels, owners }) => [id, tunnels, owners]),
+      [[ann.projectId, 1, ['ann@example.com']]],
+    );
+  });
+
+  it('take limits that exist and are possible, and no others', async () => {
+    const path = `/api/operator/projects/${operator.projectId}`;
+    for (const limits of [
+      { tunnels: -1 },
+      { rulesPerGroup: 1001 },
+      { nothing: 1 },
+      { tunnels: 1.5 },
+      { tunnels: '5' },
+      { __proto__: 1, constructor: 2 },
+    ]) {
+      assert.equal((await operator.send('PATCH', path, { limits })).status, 400, JSON.stringify(limits));
+    }
+    const changed = await operator.call<{ limits: object }>('PATCH', path, { limits: { tunnels: 5 } });
+    assert.deepEqual(
+      { ...changed.limits },
+      {
+        tunnels: 5,
+        domains: 100,
+        securityGroups: 100,
+        rulesPerGroup: 500,
+        ingressDomainsPerTunnel: 50,
+        members: 100,
+        apiTokens: 50,
+      },
+    );
+    await operator.call('PATCH', path, { limits: { domains: 7 } });
+    const [kept] = await operator.call<{ limits: { tunnels: number; domains: number } }[]>(
+      'GET',
+      `/api/operator/projects?q=${operator.projectId}`,
+    );
+    assert.deepEqual([kept?.limits.tunnels, kept?.limits.domains], [5, 7]);
+  });
+});
+
+describe('regions', () => {
+  const region = {
+    name: 'eu-1',
+    description: 'Europe',
+    dataPlaneHost: 'EU1.example.net',
+    tlsTermination: true,
+    wildcardIngressDomain: '*.eu1-tunnels.net',
+  };
+
+  it('are made, shown to users, closed, and deleted once empty', async () => {
+    const made = await operator.call<OperatorRegion>('POST', '/api/operator/regions', region);
+    assert.deepEqual(
+      [made.dataPlaneHost, made.wildcardIngressDomain, made.httpsPort, made.httpPort],
+      ['eu1.example.net', 'eu1-tunnels.net', 443, 80],
+    );
+    assert.equal((await operator.send('POST', '/api/operator/regions', region)).status, 409);
+    const tunnel = await operator.call<Tunnel>('POST', `/api/tunnels?project=${operator.projectId}`, {
+      name: 'eu',
+      region: 'eu-1',
+    });
+    assert.equal(tunnel.url, `https://eu1.example.net#ca=${'ab'.repeat(32)}`);
+    await operator.call('PATCH', '/api/operator/regions/eu-1', { available: false, description: 'Closed' });
+    const shown = await operator.call<{ name: string; available: boolean }[]>('GET', '/api/regions');
+    assert.equal(shown.find((each) => each.name === 'eu-1')?.available, false);
+    assert.deepEqual(await refusal(await operator.send('DELETE', '/api/operator/regions/eu-1')), [
+      409,
+      "Region 'eu-1' has 1 tunnels",
+    ]);
+    await operator.call('DELETE', `/api/tunnels/eu?project=${operator.projectId}`);
+    await operator.call('DELETE', '/api/operator/regions/eu-1');
+  });
+
+  it('are refused with a name, host or port that cannot be', async () => {
+    for (const over of [
+      { name: 'EU' },
+      { name: '' },
+      { dataPlaneHost: 'single' },
+      { wildcardIngressDomain: 'a b' },
+      { httpsPort: 0 },
+      { httpsPort: 70_000 },
+      { description: '' },
+    ]) {
+      assert.equal(
+        (await operator.send('POST', '/api/operator/regions', { ...region, ...over })).status,
+        400,
+        JSON.stringify(over),
+      );
+    }
+  });
+
+  it('give an edge key once; a new one overlaps with the old for a day', async () => {
+    const opens = async (key: string, name = 'local') =>
+      keyOpensRegion(test.store.db, name, hashEdgeKey(key) ?? '', test.time.now);
+    const { key: first } = await operator.call<{ key: string }>('POST', '/api/operator/regions/local/key');
+    assert.equal(await opens(first), true);
+    assert.equal(await opens(first, 'other'), false);
+    assert.equal(await opens('wrong'), false);
+    const { key: second } = await operator.call<{ key: string }>('POST', '/api/operator/regions/local/key');
+    assert.deepEqual([await opens(first), await opens(second)], [true, true]);
+    test.time.now += 24 * 3600_000;
+    assert.deepEqual([await opens(first), await opens(second)], [false, true]);
+    const rows = JSON.stringify(await test.store.db.selectFrom('edge_keys').selectAll().execute());
+    assert.ok(!rows.includes(first) && !rows.includes(second));
+  });
+});
+
+describe('abuse reports', () => {
+  const report = {
+    host: 'https://bad.example.com/login?x=1',
+    email: 'victim@example.com',
+    text: 'Phishing',
+    'bot-check': rightAnswer,
+  };
+
+  it('are taken from anybody, mailed to the operator, and closed', async () => {
+    assert.equal((await test.client().send('POST', '/api/abuse-reports', report)).status, 204);
+    const [open] = await operator.call<AbuseReport[]>('GET', '/api/operator/abuse-reports?state=open');
+    assert.deepEqual([open?.host, open?.email, open?.text], ['bad.example.com', 'victim@example.com', 'Phishing']);
+    await test.control.settle();
+    assert.equal(test.mails.at(-1)?.subject, 'Abuse report about bad.example.com');
+    await operator.call('PATCH', `/api/operator/abuse-reports/${open!.id}`, { state: 'closed' });
+    assert.deepEqual(await operator.call('GET', '/api/operator/abuse-reports?state=open'), []);
+    assert.equal((await operator.send('PATCH', `/api/operator/abuse-reports/${open!.id}`, { state: 'gone' })).status, 400);
+  });
+
+  it('are refused with a host, e-mail or text that is none, and without the bot check', async () => {
+    for (const over of [
+      { host: '' },
+      { host: 'a b' },
+      { email: 'x' },
+      { text: '  ' },
+      { text: 'x'.repeat(5001) },
+      { 'bot-check': 'wrong' },
+    ]) {
+      assert.equal(
+        (await test.client().send('POST', '/api/abuse-reports', { ...report, ...over })).status,
+        400,
+        JSON.stringify(over).slice(0, 40),
+      );
+    }
+  });
+});
+
+describe('the first start', () => {
+  it('makes one operator, with a project and a link that signs in; the second start makes none', async () => {
+    const fresh = await openWith({});
+    assert.equal(await fresh.control.operator.ensureOperator(), true);
+    assert.equal(await fresh.control.operator.ensureOperator(), false);
+    const url = new URL(await fresh.control.operator.createLoginLink('operator@example.com'));
+    assert.equal(url.origin, 'http://localhost:8400');
+    const client = fresh.client();
+    await client.call('POST', '/auth/login', new URLSearchParams({ token: url.pathname.split('/').at(-1)! }));
+    assert.equal((await client.call<{ operator: boolean }>('GET', '/api/user')).operator, true);
+    assert.equal((await client.call<Project[]>('GET', '/api/projects')).length, 1);
+  });
+});

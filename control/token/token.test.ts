@@ -1,0 +1,290 @@
+// API tokens, sign-in from a terminal, and the audit log by their calls (issue points: automation, audit).
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { ApiToken, AuditPage, DeviceStart, DeviceToken, NewApiToken } from '@underpass/rules/resource.ts';
+import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+
+let test: TestControl;
+let ann: SignedUp;
+let count = 0;
+
+before(async () => {
+  test = await createTestControl();
+  ann = await test.signUp('ann@example.com');
+});
+after(() => test.close());
+
+const person = (): Promise<SignedUp> => test.signUp(`person-${++count}@example.com`);
+const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
+const tokensOf = (owner: SignedUp): string => `/api/tokens?project=${owner.projectId}`;
+const createToken = (who: SignedUp, owner: SignedUp, body: object): Promise<NewApiToken> =>
+  who.call('POST', tokensOf(owner), { name: 'ci', ...body });
+const tunnelsStatus = async (token: string, owner: SignedUp): Promise<number> =>
+  (await test.client(token).send('GET', `/api/tunnels?project=${owner.projectId}`)).status;
+
+describe('API tokens', () => {
+  it('are shown once, kept as a hash, listed with their last use, and revoked', async () => {
+    const made = await createToken(ann, ann, { role: 'member', expiresInDays: 30 });
+    assert.match(made.token, /^upt_[A-Za-z0-9_-]{43}$/);
+    const rows = JSON.stringify(await test.store.db.selectFrom('api_tokens').selectAll().execute());
+    assert.ok(!rows.includes(made.token));
+    const { token: _, ...shown } = made;
+    assert.deepEqual(await ann.call('GET', tokensOf(ann)), [shown]);
+    assert.equal(shown.usedAt, null);
+    assert.equal(await tunnelsStatus(made.token, ann), 200);
+    const [used] = await ann.call<ApiToken[]>('GET', tokensOf(ann));
+    assert.equal(used?.usedAt, new Date(test.time.now).toISOString());
+    await ann.call('DELETE', `/api/tokens/${made.id}?project=${ann.projectId}`);
+    assert.equal(await tunnelsStatus(made.token, ann), 401);
+  });
+
+  it('end when they said, and within a year at the latest', async () => {
+    const bob = await person();
+    const [month, year] = [
+      await createToken(bob, bob, { role: 'viewer', expiresInDays: 30 }),
+      await createToken(bob, bob, { role: 'viewer' }),
+    ];
+    test.time.now += 30 * 24 * 3600_000;
+    assert.deepEqual([await tunnelsStatus(month.token, bob), await tunnelsStatus(year.token, bob)], [401, 200]);
+    test.time.now += 335 * 24 * 3600_000;
+    assert.equal(await tunnelsStatus(year.token, bob), 401);
+    ann = await test.signUp(`ann-${++count}@example.com`);
+  });
+
+  it('never do more than their maker may do at that moment', async () => {
+    const admin = await person();
+    await test.addMember(ann.projectId, admin.userId, 'admin');
+    const { token } = await createToken(admin, ann, { role: 'admin' });
+    const program = test.client(token);
+    const make = (name: string) => program.send('POST', `/api/tunnels?project=${ann.projectId}`, { name, region: 'local' });
+    assert.equal((await make('by-token-1')).status, 200);
+    await ann.call('PATCH', `/api/members/${admin.userId}?project=${ann.projectId}`, { role: 'viewer' });
+    assert.equal((await make('by-token-2')).status, 403);
+    const [project] = await program.call<{ role: string }[]>('GET', '/api/projects');
+    assert.equal(project?.role, 'viewer');
+  });
+
+  it('see their own project alone, and are of no use where their maker has others', async () => {
+    const bob = await person();
+    const second = await bob.call<{ id: string }>('POST', '/api/projects', { name: 'Second' });
+    const { token } = await createToken(bob, bob, { role: 'owner' });
+    const program = test.client(token);
+    assert.deepEqual(
+      (await program.call<{ id: string }[]>('GET', '/api/projects')).map((each) => each.id),
+      [bob.projectId],
+    );
+    assert.equal((await program.send('GET', `/api/tunnels?project=${second.id}`)).status, 404);
+  });
+
+  it('are refused when wrong, cut, of another scheme, or beside a session that would be allowed', async () => {
+    const { token } = await createToken(ann, ann, { role: 'viewer' });
+    for (const authorization of [
+      `Bearer ${token.slice(0, -1)}`,
+      `Bearer ${token}A`,
+      `Basic ${token}`,
+      token,
+      'Bearer',
+      `Bearer ${'x'.repeat(9000)}`,
+    ]) {
+      assert.equal((await ann.send('GET', '/api/user', undefined, { authorization })).status, 401, authorization.slice(0, 30));
+    }
+    assert.equal((await test.client().send('GET', `/api/user?token=${token}`)).status, 401, 'not in the query');
+  });
+
+  it('die with the suspension of their maker', async () => {
+    const bob = await person();
+    const { token } = await createToken(bob, bob, { role: 'owner' });
+    await test.control.operator.ensureOperator();
+    await test.control.operator.changeUser(bob.userId, { suspended: true });
+    assert.equal(await tunnelsStatus(token, bob), 401);
+  });
+
+  it('are refused above the maker’s role, without a name, for a wrong time, and beyond the quota', async () => {
+    const member = await person();
+    await test.addMember(ann.projectId, member.userId, 'member');
+    assert.equal((await member.send('POST', tokensOf(ann), { name: 'x', role: 'admin' })).status, 403);
+    for (const body of [
+      { name: '', role: 'viewer' },
+      { name: 'x', role: 'god' },
+      { name: 'x', role: 'viewer', expiresInDays: 0 },
+      { name: 'x', role: 'viewer', expiresInDays: 366 },
+      { name: 'x', role: 'viewer', expiresInDays: 1.5 },
+    ]) {
+      assert.equal((await ann.send('POST', tokensOf(ann), body)).status, 400, JSON.stringify(body));
+    }
+    const bob = await person();
+    await test.control.operator.changeProject(bob.projectId, { limits: { apiTokens: 1 } });
+    await createToken(bob, bob, { role: 'viewer' });
+    assert.deepEqual(await refusal(await bob.send('POST', tokensOf(bob), { name: 'x', role: 'viewer' })), [
+      409,
+      'This project may have at most 1 API tokens.',
+    ]);
+  });
+
+  it('of one’s own may be deleted by a member; somebody else’s by a manager', async () => {
+    const [member, other] = [await person(), await person()];
+    for (const each of [member, other]) await test.addMember(ann.projectId, each.userId, 'member');
+    const mine = await createToken(member, ann, { role: 'member' });
+    const path = `/api/tokens/${mine.id}?project=${ann.projectId}`;
+    assert.equal((await other.send('DELETE', path)).status, 403);
+    assert.equal((await member.send('DELETE', path)).status, 204);
+    assert.equal((await ann.send('DELETE', path)).status, 404);
+  });
+});
+
+describe('sign-in from a terminal', () => {
+  const start = (): Promise<DeviceStart> => test.client().call('POST', '/auth/device', { name: 'laptop' });
+  const poll = (deviceCode: string): Promise<Response> => test.client().send('POST', '/auth/device/token', { deviceCode });
+  const decide = (who: SignedUp, userCode: string, body: object = {}): Promise<Response> =>
+    who.send('POST', `/api/device/${userCode}`, { approve: true, project: who.projectId, role: 'member', ...body });
+
+  it('gives the CLI a token once a person has approved the code it shows', async () => {
+    const { deviceCode, userCode, verificationUrl, expiresIn, interval } = await start();
+    assert.equal(verificationUrl, `http://localhost:8400/activate?code=${userCode}`);
+    assert.deepEqual([expiresIn, interval], [600, 5]);
+    assert.equal((await poll(deviceCode)).status, 428);
+    const device = await ann.call<{ name: string }>('GET', `/api/device/${userCode.toLowerCase().replace('-', '')}`);
+    assert.equal(device.name, 'laptop');
+    assert.equal((await decide(ann, userCode)).status, 204);
+    const { token, email, projects } = (await (await poll(deviceCode)).json()) as DeviceToken;
+    assert.deepEqual([email, projects], [ann.email, [{ id: ann.projectId, name: 'default', role: 'member' }]]);
+    assert.equal(await tunnelsStatus(token, ann), 200);
+    assert.equal((await poll(deviceCode)).status, 410, 'once');
+  });
+
+  it('is denied, expires, and is decided once', async () => {
+    const denied = await start();
+    await decide(ann, denied.userCode, { approve: false });
+    assert.equal((await poll(denied.deviceCode)).status, 410);
+    assert.equal((await decide(ann, denied.userCode)).status, 404);
+    const late = await start();
+    await decide(ann, late.userCode);
+    test.time.now += 10 * 60_000;
+    assert.equal((await poll(late.deviceCode)).status, 410);
+    assert.equal((await poll('nonsense')).status, 410);
+  });
+
+  it('gives no role above the approver’s, no foreign project, and nothing to a bare API token', async () => {
+    const [viewer, stranger] = [await person(), await person()];
+    await test.addMember(ann.projectId, viewer.userId, 'viewer');
+    const { userCode } = await start();
+    assert.equal((await decide(viewer, userCode, { project: ann.projectId, role: 'member' })).status, 403);
+    assert.equal((await decide(stranger, userCode, { project: ann.projectId })).status, 404);
+    const { token } = await createToken(ann, ann, { role: 'owner' });
+    assert.equal(
+      (await test.client(token).send('POST', `/api/device/${userCode}`, { approve: true, project: ann.projectId, role: 'owner' }))
+        .status,
+      403,
+    );
+  });
+
+  it('gives what the approver still is when the CLI fetches it', async () => {
+    const member = await person();
+    await test.addMember(ann.projectId, member.userId, 'member');
+    const { deviceCode, userCode } = await start();
+    await decide(member, userCode, { project: ann.projectId });
+    await ann.call('PATCH', `/api/members/${member.userId}?project=${ann.projectId}`, { role: 'viewer' });
+    const { projects } = (await (await poll(deviceCode)).json()) as DeviceToken;
+    assert.equal(projects[0]?.role, 'viewer');
+    const gone = await start();
+    await decide(member, gone.userCode, { project: ann.projectId, role: 'viewer' });
+    await ann.call('DELETE', `/api/members/${member.userId}?project=${ann.projectId}`);
+    assert.equal((await poll(gone.deviceCode)).status, 410);
+  });
+
+  it('stops a person who tries codes', async () => {
+    const limited = await createTestControl({ limited: true });
+    const bob = await limited.signUp('bob@example.com');
+    let last = 0;
+    for (let i = 0; i < 21; i++) last = (await bob.send('GET', '/api/device/BBBB-BBBB')).status;
+    assert.equal(last, 429);
+    await limited.close();
+  });
+});
+
+describe('the audit log', () => {
+  const pageOf = (who: SignedUp, query = ''): Promise<AuditPage> =>
+    who.call('GET', `/api/audit?project=${who.projectId}${query}`);
+
+  it('has a row for every change: who, what, when, from where', async () => {
+    const bob = await person();
+    const p = `?project=${bob.projectId}`;
+    await bob.call('POST', `/api/tunnels${p}`, { name: 'shop', region: 'local' });
+    await bob.call('PATCH', `/api/tunnels/shop${p}`, { proxyProtocol: 'v1' });
+    await bob.call('POST', `/api/tunnels/shop/token/rotate${p}`);
+    await bob.call('DELETE', `/api/tunnels/shop${p}`);
+    await bob.call('POST', `/api/domains${p}`, { name: `audited-${count}.com` });
+    await bob.call('DELETE', `/api/domains/audited-${count}.com${p}`);
+    await bob.call('POST', `/api/security-groups${p}`, { name: 'office', allow: ['192.0.2.1'] });
+    await bob.call('PATCH', `/api/security-groups/office${p}`, { allow: ['192.0.2.2'] });
+    await bob.call('DELETE', `/api/security-groups/office${p}`);
+    await bob.call('POST', `/api/invitations${p}`, { email: 'x@example.com', role: 'viewer' });
+    const { token } = await createToken(bob, bob, { role: 'member' });
+    await test.client(token, '203.0.113.77').call('POST', `/api/tunnels${p}`, { name: 'by-token', region: 'local' });
+    const { entries, next } = await pageOf(bob);
+    assert.equal(next, null);
+    assert.deepEqual(entries.map((each) => each.action).reverse(), [
+      ...['tunnel.create', 'tunnel.update', 'tunnel.rotate-token', 'tunnel.delete', 'domain.create', 'domain.delete'],
+      ...['security-group.create', 'security-group.update', 'security-group.delete', 'invitation.create', 'api-token.create'],
+      'tunnel.create',
+    ]);
+    const [latest] = entries;
+    assert.deepEqual(
+      [latest?.actor, latest?.target, latest?.address, latest?.detail.by],
+      [bob.email, 'by-token', '203.0.113.77', 'api-token'],
+    );
+    assert.ok(!JSON.stringify(entries).includes(token));
+  });
+
+  it('has no row for what was refused', async () => {
+    const bob = await person();
+    await bob.send('POST', `/api/tunnels?project=${bob.projectId}`, { name: 'bad', region: 'local', ingressDomains: ['co.uk'] });
+    assert.deepEqual((await pageOf(bob)).entries, []);
+  });
+
+  it('is read in pages of 50, each entry once, also when more arrive', async () => {
+    const bob = await person();
+    const make = (i: number) =>
+      bob.call('POST', `/api/security-groups?project=${bob.projectId}`, { name: `g${i}`, allow: ['192.0.2.1'] });
+    for (let i = 0; i < 60; i++) await make(i);
+    const first = await pageOf(bob);
+    await make(60);
+    const second = await pageOf(bob, `&before=${first.next}`);
+    assert.deepEqual([first.entries.length, second.entries.length, second.next], [50, 10, null]);
+    assert.deepEqual(
+      [...first.entries, ...second.entries].map((each) => each.target),
+      Array.from({ length: 60 }, (_, i) => `g${59 - i}`),
+    );
+  });
+
+  it('is filtered by noun, action, actor and time', async () => {
+    const bob = await person();
+    const p = `?project=${bob.projectId}`;
+    await bob.call('POST', `/api/tunnels${p}`, { name: 'a', region: 'local' });
+    test.time.now += 60_000;
+    const middle = new Date(test.time.now).toISOString();
+    await bob.call('DELETE', `/api/tunnels/a${p}`);
+    await bob.call('POST', `/api/security-groups${p}`, { name: 'g', allow: ['192.0.2.1'] });
+    const count = async (query: string) => (await pageOf(bob, query)).entries.length;
+    assert.equal(await count('&action=tunnel'), 2);
+    assert.equal(await count('&action=tunnel.delete'), 1);
+    assert.equal(await count('&action=%25'), 0, 'a pattern is no wildcard');
+    assert.equal(await count(`&actor=${bob.email}`), 3);
+    assert.equal(await count('&actor=ann@example.com'), 0);
+    assert.equal(await count(`&from=${middle}`), 2);
+    assert.equal(await count(`&to=${middle}`), 1);
+    assert.equal((await bob.send('GET', `/api/audit${p}&from=yesterday`)).status, 400);
+  });
+
+  it('is exported as CSV that no spreadsheet runs', async () => {
+    const bob = await person();
+    const evil = '=cmd|" /C calc"!A0';
+    await bob.call('POST', `/api/tokens?project=${bob.projectId}`, { name: evil, role: 'viewer' });
+    const response = await bob.send('GET', `/api/audit/export?project=${bob.projectId}`);
+    assert.match(response.headers.get('content-disposition') ?? '', /attachment; filename="audit\.csv"/);
+    const [header, row] = (await response.text()).split('\r\n');
+    assert.equal(header, 'at,actor,action,target,address,detail');
+    assert.ok(row?.includes(`"'=cmd|"" /C calc""!A0"`), row ?? 'no row');
+  });
+});
