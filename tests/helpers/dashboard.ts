@@ -68,7 +68,7 @@ export async function makeTunnel(account: Account, name: string, wish: TunnelWis
 }
 
 /** A domain that the project owns: registered, its record set, verified. */
-export async function makeVerifiedDomain({ account, names }: Stage, apexName: string): Promise<void> {
+export async function makeVerifiedDomain({ account, names }: Pick<Stage, 'account' | 'names'>, apexName: string): Promise<void> {
   const query = `?project=${account.project}`;
   const { body } = await account.call<{ challenge: string }>('POST', `/api/domains${query}`, { name: apexName });
   names.set('TXT', apexName, `underpass-domain-verify=${body.challenge}`);

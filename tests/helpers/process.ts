@@ -1,0 +1,101 @@
+// The product as processes of their own, started as a user starts them: for tests that weigh or kill one of them.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { freePorts } from './product.ts';
+
+const root = join(import.meta.dirname, '../..');
+const startTimeoutMs = 60_000;
+
+export interface ProcessOf {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  /** Everything that it printed so far. */
+  readonly text: () => string;
+  /** Resolves with the match once it has printed that. */
+  seen(words: RegExp): Promise<RegExpExecArray>;
+  /** Ends it and waits. */
+  end(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export function startProcess(t: TestContext, args: readonly string[], env: Record<string, string> = {}): ProcessOf {
+  const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  const onMore = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data: Buffer) => {
+      printed += data.toString();
+      for (const more of onMore) more();
+    });
+  }
+  const exited = once(child, 'exit');
+  const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await exited;
+  };
+  t.after(() => end('SIGKILL'));
+  const seen = (words: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`no ${words} within ${startTimeoutMs} ms in:\n${printed}`)),
+        startTimeoutMs,
+      );
+      const look = (): void => {
+        const match = words.exec(printed);
+        if (match === null) return;
+        clearTimeout(timer);
+        onMore.delete(look);
+        resolve(match);
+      };
+      onMore.add(look);
+      look();
+    });
+  return { pid: child.pid ?? -1, child, text: () => printed, seen, end };
+}
+
+export interface StartedServer {
+  readonly server: ProcessOf;
+  readonly home: string;
+  readonly env: Record<string, string>;
+  readonly ports: { readonly control: number; readonly https: number; readonly http: number };
+  /** Of the tunnel that the first start makes. */
+  readonly tunnel: { readonly url: string; readonly tokenFile: string; readonly publicUrl: string };
+  readonly caPem: string;
+}
+
+/** `npm start` without npm. */
+export async function startServerProcess(t: TestContext): Promise<StartedServer> {
+  const home = await mkdtemp(join(tmpdir(), 'underpass-process-'));
+  t.after(() => rm(home, { recursive: true, force: true, maxRetries: 3 }));
+  const [control = 0, https = 0, http = 0] = await freePorts(3);
+  const env = {
+    UNDERPASS_HOME: home,
+    UNDERPASS_PORT: String(control),
+    UNDERPASS_EDGE_HTTPS_PORT: String(https),
+    UNDERPASS_EDGE_HTTP_PORT: String(http),
+  };
+  const server = startProcess(t, ['server/main.ts', 'start'], env);
+  const [, url = '', tokenFile = ''] = await server.seen(/underpass http --url '([^']+)' --token-file (\S+)/);
+  const [, publicUrl = ''] = await server.seen(/curl --cacert \S+ (\S+)/);
+  const caPem = await readFile(join(home, 'ca.pem'), 'utf8');
+  return { server, home, env, ports: { control, https, http }, tunnel: { url, tokenFile, publicUrl }, caPem };
+}
+
+/** `underpass http`, connected. */
+export async function startClientProcess(t: TestContext, { tunnel }: StartedServer, upstream: string): Promise<ProcessOf> {
+  const flags = ['--url', tunnel.url, '--token-file', tunnel.tokenFile, '--upstream', upstream];
+  const client = startProcess(t, ['client/main.ts', 'http', ...flags]);
+  await client.seen(/ connected /);
+  return client;
+}
+
+/** Begins a new peak of the resident size (proc(5), clear_refs). */
+export const resetPeak = (pid: number): Promise<void> => writeFile(`/proc/${pid}/clear_refs`, '5');
+
+export async function peakBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024;
+}
