@@ -20,7 +20,10 @@ export function relaySocket(stream: Stream, socket: Duplex, brokenCode: ResetCod
   });
   socket.on('end', () => stream.end());
   socket.on('error', () => stream.reset(brokenCode));
-  socket.on('close', () => stream.reset(brokenCode));
+  // After two proper ends what waits in the stream for credit still has to arrive.
+  socket.on('close', () => {
+    if (!socket.readableEnded || !socket.writableFinished) stream.reset(brokenCode);
+  });
 }
 
 /** A hop: what arrives on one stream leaves on the other. The opened side's acceptance is passed back. */

@@ -21,7 +21,9 @@ import {
 } from './core/hello.ts';
 import { encodeOffers, type Offer, parseOffers } from './core/offer.ts';
 import { encodeOpen, type OpenRequest, parseOpen } from './core/open.ts';
+import { StrayAllowance } from './core/stray.ts';
 import { Output } from './output.ts';
+import { Pulse } from './pulse.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
 
 export interface SessionLimits extends WindowLimits {
@@ -69,11 +71,6 @@ export const realClock: SessionClock = {
   },
 };
 
-const pingEveryMs = 5_000;
-/** Ticks of pingEveryMs without a single byte: 15 s, the time in which "connected" must have been proven. */
-const silentTicks = 3;
-/** A HELLO is due within two ticks. */
-const helloTicks = 2;
 /** After a GOAWAY the peer has this long to take it before the carrier is destroyed. */
 const lingerMs = 2_000;
 const maxStreamId = 0xffff_fffe;
@@ -92,8 +89,6 @@ class MuxSession implements Session, StreamHost, FrameSink {
   peerInfo: Info = {};
   peerOffers: readonly Offer[] | null = null;
   closed = false;
-  rttMs: number | null = null;
-  provenAtMs: number | null = null;
   receivedBytes = 0;
   sentBytes = 0;
   onReady: () => void = nothing;
@@ -113,7 +108,8 @@ class MuxSession implements Session, StreamHost, FrameSink {
   readonly #decoder = new FrameDecoder(this);
   readonly #pings: Bucket;
   readonly #notices: Bucket;
-  readonly #stopTicks: () => void;
+  readonly #pulse: Pulse;
+  readonly #stray = new StrayAllowance();
   readonly #streams = new Map<number, MuxStream>();
 
   #peer: Hello | null = null;
@@ -123,18 +119,11 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #pendingOpens = 0;
   /** The stream of the DATA frame being read; null while its bytes are to be dropped. */
   #current: MuxStream | null = null;
-  /** DATA bytes and ends that may still arrive for streams that this side has reset. */
-  #strayBytes = 0;
-  #strayEnds = 0;
   /** Streams that wait for room on the carrier, in the order of their turns; each at most once. */
   #waiting: MuxStream[] = [];
   #rotating = false;
   #goawaySent = false;
   #goawayReceived = false;
-  #heard = false;
-  #silentTicks = 0;
-  #pingId = 0;
-  #pingSentAtMs: number | null = null;
 
   constructor(carrier: Duplex, options: SessionOptions) {
     this.limits = { ...defaultLimits, ...options.limits };
@@ -148,8 +137,17 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#pings = new Bucket('PING', 20, 40, this.now());
     this.#notices = new Bucket('OFFER and INFO', 20, 40, this.now());
     this.#listen(carrier);
-    this.#stopTicks = this.#clock.every(pingEveryMs, this.#tick);
+    this.#pulse = this.#createPulse();
     this.#output.frame(frameType.hello, 0, encodeHello(this.#hello()));
+  }
+
+  #createPulse(): Pulse {
+    return new Pulse({
+      clock: this.#clock,
+      sendPing: (payload) => this.#output.frame(frameType.ping, 0, payload),
+      onProof: (rttMs) => this.onProof(rttMs),
+      onSilent: () => this.#finish({ code: 'silent', by: 'us', detail: 'nothing arrived for too long' }),
+    });
   }
 
   #listen(carrier: Duplex): void {
@@ -169,6 +167,14 @@ class MuxSession implements Session, StreamHost, FrameSink {
   }
 
   // The user's side.
+
+  get rttMs(): number | null {
+    return this.#pulse.rttMs;
+  }
+
+  get provenAtMs(): number | null {
+    return this.#pulse.provenAtMs;
+  }
 
   get openStreams(): number {
     return this.#streams.size;
@@ -225,7 +231,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   }
 
   get rttForCreditMs(): number {
-    return this.rttMs ?? 0;
+    return this.#pulse.rttMs ?? 0;
   }
 
   now(): number {
@@ -259,9 +265,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     writeU16(payload, 0, resetCodes[code]);
     this.#output.frame(frameType.reset, stream, payload);
     const known = this.#streams.get(stream);
-    if (known === undefined || known.remoteEnded) return;
-    this.#strayBytes += known.receivableBytes;
-    this.#strayEnds++;
+    if (known !== undefined && !known.remoteEnded) this.#stray.add(known.receivableBytes);
   }
 
   awaitRoom(stream: MuxStream): void {
@@ -295,7 +299,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   // What the carrier brings.
 
   readonly #receive = (chunk: Buffer): void => {
-    this.#heard = true;
+    this.#pulse.heard = true;
     try {
       if (!this.closed) this.#decoder.push(chunk);
     } catch (error) {
@@ -314,15 +318,10 @@ class MuxSession implements Session, StreamHost, FrameSink {
     const stream = this.#streams.get(id);
     this.#current = stream ?? null;
     if (stream !== undefined) stream.receiveHeader(length);
-    else this.#stray(id, length);
-  }
-
-  /** DATA for a stream that is gone is in order only if this side reset it and the peer had the credit. */
-  #stray(id: number, length: number): void {
-    this.#mustHaveExisted(id);
-    this.#strayBytes -= length;
-    if (length === 0) this.#strayEnds--;
-    if (this.#strayBytes < 0 || this.#strayEnds < 0) throw new WireError('protocol', `DATA on closed stream ${id}`);
+    else {
+      this.#mustHaveExisted(id);
+      this.#stray.spend(id, length);
+    }
   }
 
   dataPiece(_id: number, piece: Uint8Array): void {
@@ -343,7 +342,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     else if (this.#peer === null) throw new WireError('protocol', `type ${type} before HELLO`);
     else if (type === frameType.open) this.#receiveOpen(id, payload);
     else if (type === frameType.ping) this.#receivePing(payload);
-    else if (type === frameType.pong) this.#receivePong(payload);
+    else if (type === frameType.pong) this.#pulse.receivePong(payload);
     else if (id === 0) this.#receiveNotice(type, payload);
     else this.#receiveForStream(type, id, payload);
   }
@@ -369,7 +368,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#peer = hello;
     this.version = version;
     this.peerInfo = hello.info;
-    this.#sendPing();
+    this.#pulse.greet();
     this.onReady();
   }
 
@@ -400,8 +399,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   /** The opener may have sent a first window of data behind its OPEN. */
   #refuse(id: number, code: ResetCode): void {
     this.sendReset(id, code);
-    this.#strayBytes += this.#hello().windowBytes;
-    this.#strayEnds++;
+    this.#stray.add(this.#hello().windowBytes);
     this.#checkReserve();
   }
 
@@ -413,16 +411,6 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
   #checkReserve(): void {
     if (!this.#output.withinReserve) throw new WireError('flood', 'the peer does not read the answers it causes');
-  }
-
-  #receivePong(payload: Uint8Array): void {
-    if (this.#pingSentAtMs === null || readU32(payload, 4) !== this.#pingId)
-      throw new WireError('protocol', 'PONG without a PING');
-    const nowMs = this.now();
-    this.rttMs = nowMs - this.#pingSentAtMs;
-    this.provenAtMs = nowMs;
-    this.#pingSentAtMs = null;
-    this.onProof(this.rttMs);
   }
 
   #receiveNotice(type: number, payload: Uint8Array): void {
@@ -453,25 +441,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#closeIfDone();
   }
 
-  // Beginning, life and end.
-
-  readonly #tick = (): void => {
-    this.#silentTicks = this.#heard ? 0 : this.#silentTicks + 1;
-    this.#heard = false;
-    if (this.#silentTicks >= (this.#peer === null ? helloTicks : silentTicks)) {
-      this.#finish({ code: 'silent', by: 'us', detail: 'nothing arrived for too long' });
-    } else if (this.#peer !== null) this.#sendPing();
-  };
-
-  /** One at a time: a late answer is a long round trip, not a lost ping. */
-  #sendPing(): void {
-    if (this.#pingSentAtMs !== null) return;
-    this.#pingId = (this.#pingId + 1) >>> 0;
-    this.#pingSentAtMs = this.now();
-    const payload = new Uint8Array(8);
-    writeU32(payload, 4, this.#pingId);
-    this.#output.frame(frameType.ping, 0, payload);
-  }
+  // The end.
 
   #sendGoaway(code: GoawayCode, detail: string): void {
     this.#goawaySent = true;
@@ -496,7 +466,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #finish(end: SessionEnd): void {
     if (this.closed) return;
     this.closed = true;
-    this.#stopTicks();
+    this.#pulse.stop();
     if (end.by === 'us' && end.code !== 'closed' && end.code !== 'lost' && !this.#goawaySent)
       this.#sendGoaway(end.code, end.detail);
     this.#output.finish();
