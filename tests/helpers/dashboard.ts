@@ -77,9 +77,9 @@ export async function makeVerifiedDomain({ account, names }: Pick<Stage, 'accoun
 }
 
 /** The product's own client, connected; it ends with the test. */
-export async function connectClient(t: TestContext, tunnel: Tunnel, upstream: string): Promise<RunningCli> {
+export async function connectClient(t: TestContext, tunnel: Tunnel, upstream: string | readonly string[]): Promise<RunningCli> {
   const cli = await createCli(t, { UNDERPASS_TOKEN: tunnel.token ?? '' });
-  const running = cli.start([tunnel.type, '--url', tunnel.url, '--upstream', upstream]);
+  const running = cli.start([tunnel.type, '--url', tunnel.url, ...[upstream].flat().flatMap((one) => ['--upstream', one])]);
   t.after(async () => {
     running.signal('SIGTERM');
     await running.ended;

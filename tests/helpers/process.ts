@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -17,12 +18,23 @@ export interface ProcessOf {
   readonly text: () => string;
   /** Resolves with the match once it has printed that. */
   seen(words: RegExp): Promise<RegExpExecArray>;
+  /** Resolves once something listens on that port of 127.0.0.1. */
+  listening(port: number): Promise<void>;
   /** Ends it and waits. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
-export function startProcess(t: TestContext, args: readonly string[], env: Record<string, string> = {}): ProcessOf {
-  const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+/** One of the repository's own programs, on this Node. */
+export const startProcess = (t: TestContext, args: readonly string[], env: Record<string, string> = {}): ProcessOf =>
+  startProgram(t, process.execPath, args, env);
+
+export function startProgram(
+  t: TestContext,
+  program: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): ProcessOf {
+  const child = spawn(program, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   const onMore = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
@@ -53,8 +65,25 @@ export function startProcess(t: TestContext, args: readonly string[], env: Recor
       onMore.add(look);
       look();
     });
-  return { pid: child.pid ?? -1, child, text: () => printed, seen, end };
+  return { pid: child.pid ?? -1, child, text: () => printed, seen, listening: (port) => listening(port, () => printed), end };
 }
+
+async function listening(port: number, printed: () => string): Promise<void> {
+  const deadline = performance.now() + startTimeoutMs;
+  while (!(await accepts(port))) {
+    if (performance.now() > deadline) throw new Error(`nothing listens on ${port}:\n${printed()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const accepts = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
 
 export interface StartedServer {
   readonly server: ProcessOf;
