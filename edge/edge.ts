@@ -24,7 +24,7 @@ export interface EdgeOptions {
   readonly regionHosts: readonly string[];
   readonly https: Listen;
   readonly http: Listen;
-  /** Prometheus and /healthz; nowhere if missing. */
+  /** Prometheus, /healthz and /readyz; nowhere if missing. */
   readonly metrics?: Listen;
   /** The port of https as visitors see it. */
   readonly publicHttpsPort: number;

@@ -22,8 +22,10 @@ export async function createMetricsServer(options: MetricsOptions): Promise<Serv
       response.setHeader('content-type', registry.contentType);
       response.end(await registry.metrics());
     } else if (request.url === '/healthz') {
+      response.end('ok\n');
+    } else if (request.url === '/readyz') {
       response.statusCode = options.ready() ? 200 : 503;
-      response.end(options.ready() ? 'ok\n' : 'no routes yet\n');
+      response.end(options.ready() ? 'ready\n' : 'no routes yet\n');
     } else {
       response.statusCode = 404;
       response.end('Not found\n');
