@@ -6,7 +6,7 @@ import { after } from './after.ts';
 import type { CarryEvent } from './api.ts';
 import type { Carrier, CarrierOptions } from './carrier.ts';
 import type { Problem } from './problem.ts';
-import { createSlot, type Slot } from './slot.ts';
+import { Slot } from './slot.ts';
 
 export interface RosterOptions {
   readonly clock: SessionClock;
@@ -17,109 +17,121 @@ export interface RosterOptions {
   readonly onEvent: (event: CarryEvent) => void;
 }
 
-export interface Roster {
-  /** What is held now; a draining carrier is not. */
-  readonly carriers: readonly Carrier[];
-  /** Draining ones included. */
-  readonly sessions: ReadonlySet<Session>;
-  /** Why nothing is held; null while something is. */
-  readonly problem: Problem | null;
-  /** Payload of all sessions, finished ones included. */
-  totals(): { readonly rxBytes: number; readonly txBytes: number };
-  start(): void;
-  /** Dials no more, drains what is open; resolves when all sessions are over or, after timeoutMs, closed. */
-  drain(timeoutMs: number): Promise<void>;
-  close(): void;
-}
-
 /** Two edges where there are two, so that one may fail; two carriers to the only one, which measured a tenth to a fifth faster. */
 const wantedCarriers = 2;
 
-export function createRoster(options: RosterOptions): Roster {
-  const sessions = new Set<Session>();
-  const finished = { rxBytes: 0, txBytes: 0 };
-  let toldCode: string | null = null;
-  let whenEmpty = (): void => {};
+export class Roster {
+  /** Draining ones included. */
+  readonly sessions = new Set<Session>();
+  readonly #options: RosterOptions;
+  readonly #slots: readonly Slot[];
+  /** They follow when the first stands: what is wrong with the token or the name is then said once. */
+  #followers: readonly Slot[];
+  /** Payload of the sessions that are over. */
+  #finished = { rxBytes: 0, txBytes: 0 };
+  #toldCode: string | null = null;
+  #whenEmpty = (): void => {};
 
-  function onDead(session: Session): void {
-    sessions.delete(session);
-    finished.rxBytes += session.receivedBytes;
-    finished.txBytes += session.sentBytes;
-    if (sessions.size === 0) whenEmpty();
+  constructor(options: RosterOptions) {
+    this.#options = options;
+    this.#slots = Array.from({ length: wantedCarriers }, (_, index) => this.#createSlot(index));
+    this.#followers = this.#slots.slice(1);
   }
 
-  const slots: Slot[] = Array.from({ length: wantedCarriers }, (_, index) =>
-    createSlot({
-      clock: options.clock,
-      random: options.random,
-      dial: (turn) => options.open(turn + index, { onBorn: (session) => void sessions.add(session), onDead }),
-      isDuplicate: (edge) => regionEdges() > 1 && slots.slice(0, index).some((slot) => slot.held?.edge === edge),
-      onConnected,
-      onDisconnected,
-      onFailed,
-    }),
-  );
-  const waiting = slots.slice(1);
-
-  function regionEdges(): number {
-    return Math.max(0, ...slots.map((slot) => slot.held?.session.peerInfo.edges ?? 0));
+  #createSlot(index: number): Slot {
+    const { clock, random, open } = this.#options;
+    const hooks = {
+      onBorn: (session: Session) => void this.sessions.add(session),
+      onDead: (session: Session) => this.#bury(session),
+    };
+    return new Slot({
+      clock,
+      random,
+      dial: (turn) => open(turn + index, hooks),
+      isDuplicate: (edge) => this.#regionEdges() > 1 && this.#slots.slice(0, index).some((slot) => slot.held?.edge === edge),
+      onConnected: (carrier) => this.#connected(carrier),
+      onDisconnected: (carrier, problem) => this.#disconnected(carrier, problem),
+      onFailed: (problem, retryMs) => this.#failed(problem, retryMs),
+    });
   }
 
-  function onConnected(carrier: Carrier): void {
-    toldCode = null;
-    carrier.session.onInfo = reconsider;
-    options.onEvent({ kind: 'connected', edge: carrier.edge, address: carrier.address });
-    options.onConnected(carrier.session);
-    // The others follow when one stands: what is wrong with the token or the name is then said once.
-    for (const slot of waiting.splice(0)) slot.start();
-    reconsider();
+  /** What is held now; a draining carrier is not. */
+  get carriers(): readonly Carrier[] {
+    return this.#slots.flatMap(({ held }) => held ?? []);
   }
 
-  function onDisconnected(carrier: Carrier, problem: Problem | null): void {
-    options.onEvent({ kind: 'disconnected', edge: carrier.edge, problem });
-    reconsider();
+  /** Why nothing is held; null while something is. */
+  get problem(): Problem | null {
+    if (this.carriers.length > 0) return null;
+    return this.#slots.find(({ problem }) => problem !== null)?.problem ?? null;
   }
 
-  function reconsider(): void {
-    for (const slot of slots) slot.reconsider();
+  /** Payload of all sessions, finished ones included. */
+  totals(): { readonly rxBytes: number; readonly txBytes: number } {
+    return [...this.sessions].reduce(addSession, this.#finished);
+  }
+
+  start(): void {
+    this.#slots[0]!.start();
+  }
+
+  /** Dials no more, drains what is open; resolves when all sessions are over or, after timeoutMs, closed. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#stop();
+    const empty = new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve;
+    });
+    const cancel = after(this.#options.clock, timeoutMs, () => this.close());
+    for (const session of [...this.sessions]) session.drain();
+    if (this.sessions.size > 0) await empty;
+    cancel();
+  }
+
+  close(): void {
+    this.#stop();
+    for (const session of [...this.sessions]) session.close();
+  }
+
+  #stop(): void {
+    for (const slot of this.#slots) slot.stop();
+  }
+
+  #bury(session: Session): void {
+    this.sessions.delete(session);
+    this.#finished = addSession(this.#finished, session);
+    if (this.sessions.size === 0) this.#whenEmpty();
+  }
+
+  #regionEdges(): number {
+    return Math.max(0, ...this.carriers.map(({ session }) => session.peerInfo.edges ?? 0));
+  }
+
+  #connected(carrier: Carrier): void {
+    this.#toldCode = null;
+    carrier.session.onInfo = () => this.#reconsider();
+    this.#options.onEvent({ kind: 'connected', edge: carrier.edge, address: carrier.address });
+    this.#options.onConnected(carrier.session);
+    const followers = this.#followers;
+    this.#followers = [];
+    for (const slot of followers) slot.start();
+    this.#reconsider();
+  }
+
+  #disconnected(carrier: Carrier, problem: Problem | null): void {
+    this.#options.onEvent({ kind: 'disconnected', edge: carrier.edge, problem });
+    this.#reconsider();
+  }
+
+  #reconsider(): void {
+    for (const slot of this.#slots) slot.reconsider();
   }
 
   /** Once per problem and loss: it is tried for ever, but said in one line. */
-  function onFailed(problem: Problem, retryMs: number): void {
-    if (problem.code === toldCode) return;
-    toldCode = problem.code;
-    options.onEvent({ kind: 'failed', problem, retryMs });
+  #failed(problem: Problem, retryMs: number): void {
+    if (problem.code === this.#toldCode) return;
+    this.#toldCode = problem.code;
+    this.#options.onEvent({ kind: 'failed', problem, retryMs });
   }
-
-  function stop(): void {
-    for (const slot of slots) slot.stop();
-  }
-
-  function close(): void {
-    stop();
-    for (const session of [...sessions]) session.close();
-  }
-
-  return {
-    get carriers() {
-      return slots.flatMap(({ held }) => held ?? []);
-    },
-    get problem() {
-      return slots.some(({ held }) => held !== null) ? null : (slots.find(({ problem }) => problem !== null)?.problem ?? null);
-    },
-    sessions,
-    totals: () => [...sessions].reduce(addSession, finished),
-    start: () => slots[0]!.start(),
-    async drain(timeoutMs) {
-      stop();
-      const empty = new Promise<void>((resolve) => (whenEmpty = resolve));
-      const cancel = after(options.clock, timeoutMs, close);
-      for (const session of [...sessions]) session.drain();
-      if (sessions.size > 0) await empty;
-      cancel();
-    },
-    close,
-  };
 }
 
 const addSession = (sum: { rxBytes: number; txBytes: number }, session: Session) => ({

@@ -20,129 +20,125 @@ export interface SlotOptions {
   readonly onFailed: (problem: Problem, retryMs: number) => void;
 }
 
-export interface Slot {
-  readonly held: Carrier | null;
-  /** Null from a successful dial on. */
-  readonly problem: Problem | null;
-  start(): void;
-  /** The region or the siblings changed: a second edge may be worth looking for. */
-  reconsider(): void;
-  /** Dials no more. What is held stays with its session. */
-  stop(): void;
-}
-
 /** First look for another edge, and the longest pause between two looks. */
 const firstSeekMs = 5_000;
 const mostSeekMs = 300_000;
 
-export function createSlot(options: SlotOptions): Slot {
-  const { clock, random } = options;
-  let held: Carrier | null = null;
-  let problem: Problem | null = null;
-  let failures = 0;
-  let turn = 0;
-  let stopped = false;
-  let seekMs = firstSeekMs;
-  let cancelWait = (): void => {};
-  let cancelSeek: (() => void) | null = null;
+export class Slot {
+  held: Carrier | null = null;
+  /** Null from a successful dial on. */
+  problem: Problem | null = null;
+  readonly #options: SlotOptions;
+  #failures = 0;
+  #turn = 0;
+  #stopped = false;
+  #seekMs = firstSeekMs;
+  #cancelWait = (): void => {};
+  #cancelSeek: (() => void) | null = null;
 
-  function wait(ms: number): void {
-    cancelWait();
-    cancelWait = after(clock, ms, () => void attempt());
+  constructor(options: SlotOptions) {
+    this.#options = options;
   }
 
-  async function attempt(): Promise<void> {
-    cancelWait();
+  start(): void {
+    void this.#attempt();
+  }
+
+  /** Dials no more. What is held stays with its session. */
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelWait();
+    this.#stopSeeking();
+  }
+
+  #wait(ms: number): void {
+    this.#cancelWait();
+    this.#cancelWait = after(this.#options.clock, ms, () => void this.#attempt());
+  }
+
+  #nextDelayMs(code: ProblemCode, retryAfterMs: number | null = null): number {
+    return nextDelayMs(this.#failures++, code, retryAfterMs, this.#options.random());
+  }
+
+  async #attempt(): Promise<void> {
+    this.#cancelWait();
     try {
-      hold(await options.dial(turn++));
+      this.#take(await this.#options.dial(this.#turn++));
     } catch (error) {
-      if (!stopped) fail(error instanceof CarryError ? error : new CarryError('connection-lost', String(error)));
+      this.#fail(error instanceof CarryError ? error : new CarryError('connection-lost', String(error)));
     }
   }
 
-  function fail({ problem: found, retryAfterMs }: CarryError): void {
-    problem = found;
-    const delayMs = nextDelayMs(failures++, found.code, retryAfterMs, random());
-    options.onFailed(found, delayMs);
-    wait(delayMs);
+  #fail({ problem, retryAfterMs }: CarryError): void {
+    if (this.#stopped) return;
+    this.problem = problem;
+    const delayMs = this.#nextDelayMs(problem.code, retryAfterMs);
+    this.#options.onFailed(problem, delayMs);
+    this.#wait(delayMs);
   }
 
-  function hold(fresh: Carrier): void {
-    if (stopped || fresh.session.closed) {
-      fresh.session.close();
-      if (!stopped) wait(nextDelayMs(failures++, 'connection-lost', null, random()));
-      return;
-    }
-    held = fresh;
-    problem = null;
-    const { session } = fresh;
-    session.onProof = () => {
-      failures = 0;
+  #take(fresh: Carrier): void {
+    if (!this.#stopped && !fresh.session.closed) this.#hold(fresh);
+    else if (this.#stopped) fresh.session.close();
+    else this.#wait(this.#nextDelayMs('connection-lost'));
+  }
+
+  #hold(fresh: Carrier): void {
+    this.held = fresh;
+    this.problem = null;
+    fresh.session.onProof = () => {
+      this.#failures = 0;
     };
-    session.onGoaway = (code) => {
-      if (code === 'drain') release(fresh, null);
+    fresh.session.onGoaway = (code) => {
+      if (code === 'drain') this.#release(fresh, null);
     };
-    fresh.onEnd = (end) => release(fresh, problemOf(end, fresh));
-    options.onConnected(fresh);
-    reconsider();
+    fresh.onEnd = (end) => this.#release(fresh, problemOf(end, fresh));
+    this.#options.onConnected(fresh);
+    this.reconsider();
   }
 
   /** The carrier is lost, or takes nothing new: it finishes by itself and a successor is dialled. */
-  function release(gone: Carrier, why: Problem | null): void {
-    if (held !== gone) return;
-    held = null;
-    problem = why;
-    stopSeeking();
-    options.onDisconnected(gone, why);
-    if (!stopped) wait(nextDelayMs(failures++, why?.code ?? 'connection-lost', null, random()));
+  #release(gone: Carrier, why: Problem | null): void {
+    if (this.held !== gone) return;
+    this.held = null;
+    this.problem = why;
+    this.#stopSeeking();
+    this.#options.onDisconnected(gone, why);
+    if (!this.#stopped) this.#wait(this.#nextDelayMs(why?.code ?? 'connection-lost'));
   }
 
-  function reconsider(): void {
-    if (held === null || stopped || !options.isDuplicate(held.edge)) stopSeeking();
-    else cancelSeek ??= after(clock, seekMs * (0.5 + random() / 2), () => void seek());
+  /** The region or the siblings changed: a second edge may be worth looking for. */
+  reconsider(): void {
+    const { clock, random, isDuplicate } = this.#options;
+    if (this.held === null || this.#stopped || !isDuplicate(this.held.edge)) this.#stopSeeking();
+    else this.#cancelSeek ??= after(clock, this.#seekMs * (0.5 + random() / 2), () => void this.#seek());
   }
 
-  function stopSeeking(): void {
-    cancelSeek?.();
-    cancelSeek = null;
-    seekMs = firstSeekMs;
+  #stopSeeking(): void {
+    this.#cancelSeek?.();
+    this.#cancelSeek = null;
+    this.#seekMs = firstSeekMs;
   }
 
   /** Two carriers at one edge are of use, but an edge that fails takes both: looks for another one meanwhile. */
-  async function seek(): Promise<void> {
-    const found = await options.dial(turn++).catch(() => null);
-    cancelSeek = null;
-    const before = held;
-    if (found !== null && (stopped || before === null || options.isDuplicate(found.edge))) found.session.close();
-    else if (found !== null && before !== null) replace(before, found);
-    seekMs = Math.min(mostSeekMs, seekMs * 2);
-    reconsider();
+  async #seek(): Promise<void> {
+    const found = await this.#options.dial(this.#turn++).catch(() => null);
+    this.#cancelSeek = null;
+    const before = this.held;
+    if (found !== null && (this.#stopped || before === null || this.#options.isDuplicate(found.edge))) found.session.close();
+    else if (found !== null && before !== null) this.#replace(before, found);
+    this.#seekMs = Math.min(mostSeekMs, this.#seekMs * 2);
+    this.reconsider();
   }
 
-  function replace(before: Carrier, found: Carrier): void {
-    held = null;
+  #replace(before: Carrier, found: Carrier): void {
+    this.held = null;
     before.session.onGoaway = () => {};
     before.onEnd = () => {};
-    options.onDisconnected(before, null);
+    this.#options.onDisconnected(before, null);
     before.session.drain();
-    hold(found);
+    this.#hold(found);
   }
-
-  return {
-    get held() {
-      return held;
-    },
-    get problem() {
-      return problem;
-    },
-    start: () => void attempt(),
-    reconsider,
-    stop() {
-      stopped = true;
-      cancelWait();
-      stopSeeking();
-    },
-  };
 }
 
 const endProblems: Readonly<Partial<Record<SessionEnd['code'], ProblemCode>>> = {

@@ -8,7 +8,7 @@ import { openCarrier } from './carrier.ts';
 import { createOffers, type Offers } from './offers.ts';
 import { chooseProxy } from './proxy.ts';
 import { parseRegionUrl } from './region-url.ts';
-import { createRoster, type Roster } from './roster.ts';
+import { Roster, type RosterOptions } from './roster.ts';
 import { compileRoutes, listOffered } from './route.ts';
 import { compileServe, type ServeOptions } from './serve.ts';
 
@@ -28,7 +28,7 @@ export function startCarrying(given: CarryOptions): Carrying {
     count.streams++;
     serve(stream);
   });
-  const roster = createRoster({ ...options, open, onConnected: (session) => offers.tell(session) });
+  const roster = new Roster({ ...options, open, onConnected: (session) => offers.tell(session) });
   const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => roster.sessions });
   const serve = compileServe(serveOptions(options, offers));
   roster.start();
@@ -55,7 +55,7 @@ export function startCarrying(given: CarryOptions): Carrying {
 }
 
 type FullOptions = CarryOptions & Required<Pick<CarryOptions, 'clock' | 'random'>>;
-type OpenCarrier = Parameters<typeof createRoster>[0]['open'];
+type OpenCarrier = RosterOptions['open'];
 
 function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (stream: Stream) => void): OpenCarrier {
   const region = parseRegionUrl(options.url);
