@@ -11,6 +11,7 @@ import type {
   RegionKey,
   RegistrationState,
   Subscription,
+  SubscriptionImport,
 } from '@underpass/rules/resource.ts';
 import { request } from './request.ts';
 
@@ -32,7 +33,7 @@ export const createSubscription = (email: string, expiresAt: string | undefined)
 export const deleteSubscription = (id: string) => request<void>('DELETE', at('subscriptions', id));
 
 export const importSubscriptions = (csv: string) =>
-  request<Readonly<Record<string, unknown>>>('POST', '/api/operator/subscriptions/import', {
+  request<SubscriptionImport>('POST', '/api/operator/subscriptions/import', {
     text: { type: 'text/csv', body: csv },
   });
 

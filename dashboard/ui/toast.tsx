@@ -20,13 +20,13 @@ function show(type: 'done' | 'failed', title: string, description: string | unde
   manager.add({ type, title, description, priority: urgent ? 'high' : 'low', timeout: urgent ? SHOWN_MS * 2 : SHOWN_MS });
 }
 
-/** Around everything that may raise a toast. */
+/** Around everything that may raise a toast. Toasts stand where no dialog or panel has its buttons. */
 export function ToastArea({ children }: { readonly children: ReactNode }) {
   return (
     <Base.Provider toastManager={manager}>
       {children}
       <Base.Portal>
-        <Base.Viewport className="fixed inset-x-4 bottom-4 z-60 mx-auto grid max-w-sm gap-2 outline-none sm:right-6 sm:bottom-6 sm:left-auto sm:w-96">
+        <Base.Viewport className="fixed inset-x-4 top-16 z-60 mx-auto grid max-w-sm gap-2 outline-none sm:top-auto sm:right-auto sm:bottom-6 sm:left-6 sm:w-96">
           <Toasts />
         </Base.Viewport>
       </Base.Portal>

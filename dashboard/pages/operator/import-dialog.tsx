@@ -14,25 +14,31 @@ import { toast } from '../../ui/toast.tsx';
 
 export function ImportDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   const [csv, setCsv] = useState('');
+  const [problems, setProblems] = useState<readonly string[]>([]);
   const { revalidate } = useRevalidator();
-  const task = useTask(async () => {
-    const result = await importSubscriptions(csv);
-    onClose();
+  const close = () => {
     setCsv('');
-    toast.done('Subscriptions imported.', describeImport(result));
+    setProblems([]);
+    onClose();
+  };
+  const task = useTask(async () => {
+    const { imported, problems: found = [] } = await importSubscriptions(csv);
+    setProblems(found);
+    toast.done(`${imported} ${imported === 1 ? 'subscription' : 'subscriptions'} imported.`);
+    if (found.length === 0) close();
     await revalidate();
   });
   const tooLarge = new Blob([csv]).size > bodyMaxBytes.csv;
   return (
     <Dialog
       open={open}
-      onOpenChange={(next) => next || onClose()}
+      onOpenChange={(next) => next || close()}
       title="Import Subscriptions"
       description="One line each, with a header: email, and if you like active and expires_at."
       className="max-w-2xl"
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>{problems.length > 0 ? 'Close' : 'Cancel'}</Button>
           <Button variant="primary" busy={task.busy} disabled={csv.trim() === '' || tooLarge} onClick={() => task.run()}>
             Import
           </Button>
@@ -45,6 +51,7 @@ export function ImportDialog({ open, onClose }: { readonly open: boolean; readon
             {messageOf(task.error) ?? 'Please try again.'}
           </Banner>
         )}
+        {problems.length > 0 && <PassedOver problems={problems} />}
         <Field label="File">
           {(control) => (
             <Input
@@ -74,9 +81,15 @@ export function ImportDialog({ open, onClose }: { readonly open: boolean; readon
   );
 }
 
-/** Control answers counts by name: 'imported: 3, unchanged: 1'. */
-function describeImport(result: Readonly<Record<string, unknown>>): string {
-  return Object.entries(result)
-    .map(([name, count]) => `${name}: ${String(count)}`)
-    .join(', ');
+/** What could be read is imported; the rest can be put right in place and sent again. */
+function PassedOver({ problems }: { readonly problems: readonly string[] }) {
+  return (
+    <Banner tone="warn" title="Some lines were passed over.">
+      <ul className="max-h-40 overflow-y-auto text-sm">
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </Banner>
+  );
 }

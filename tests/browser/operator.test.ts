@@ -1,0 +1,189 @@
+// The pages of the people who run the service: what they do there takes effect, and nobody else reaches it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/resource.ts';
+import { visit } from '../helpers/browser.ts';
+import { makeTunnel, openStage } from '../helpers/dashboard.ts';
+import { createPerson } from '../helpers/people.ts';
+
+const confirm = async (page: Page, title: string, button: string): Promise<void> => {
+  const dialog = page.getByRole('dialog', { name: title });
+  await dialog.getByRole('button', { name: button, exact: true }).click();
+  await expect(dialog).toBeHidden();
+};
+
+const act = async (page: Page, on: string, action: string): Promise<void> => {
+  await page.getByRole('button', { name: `Actions for ${on}` }).click();
+  await page.getByRole('menuitem', { name: action }).click();
+};
+
+test('running the service', async (t) => {
+  const { product, browser, account } = await openStage(t);
+  const person = await createPerson(product, 'ada@example.com');
+  const list = async <T>(path: string): Promise<T> => (await account.call<T>('GET', `/api/operator/${path}`)).body;
+
+  await t.test('somebody who is no operator is told so, finds no entry in the navigation, and gets no data', async (t) => {
+    const page = await visit(t, browser, product, { account: person, expectedErrors: /status of 403/ });
+    await page.goto('/operator/users');
+    await expect(page.getByRole('heading', { name: 'For operators' }).first()).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Operator pages' })).toBeHidden();
+    assert.equal((await person.call('GET', '/api/operator/users')).status, 403);
+  });
+
+  const open = async (t: Parameters<typeof visit>[0], path: string, expectedErrors?: RegExp) => {
+    const page = await visit(t, browser, product, { account, ...(expectedErrors ? { expectedErrors } : {}) });
+    await page.goto(`/operator/${path}`);
+    return page;
+  };
+
+  await t.test('a subscription is added by hand, its last day counted in full, and deleted after a question', async (t) => {
+    const page = await open(t, 'subscriptions');
+    await expect(page.getByRole('heading', { name: 'No Subscriptions' })).toBeVisible();
+    await page.getByRole('button', { name: 'Add subscription' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Add Subscription' });
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await expect(dialog.getByLabel('Email')).toHaveAccessibleDescription('Required.');
+    await dialog.getByLabel('Email').fill('bob@example.com');
+    await dialog.getByLabel('Last day').fill('2030-01-31');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await expect(page.getByRole('table', { name: 'Subscriptions' })).toContainText('bob@example.com');
+    const [subscription] = await list<readonly Subscription[]>('subscriptions');
+    const lastDay = await page.evaluate<string>("new Date('2030-01-31T23:59:59').toISOString()");
+    assert.equal(subscription?.expiresAt, lastDay);
+    await page.getByRole('button', { name: 'Delete the subscription of bob@example.com' }).click();
+    await confirm(page, 'Delete Subscription', 'Delete');
+    await expect(page.getByRole('heading', { name: 'No Subscriptions' })).toBeVisible();
+  });
+
+  await t.test('subscriptions are imported from CSV; lines that cannot be read are named and stay in the form', async (t) => {
+    const page = await open(t, 'subscriptions');
+    await page.getByRole('button', { name: 'Import CSV' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Import Subscriptions' });
+    await expect(dialog.getByRole('button', { name: 'Import' })).toBeDisabled();
+    await dialog.getByLabel('Lines').fill('email\nbob@example.com\nnobody');
+    await dialog.getByRole('button', { name: 'Import' }).click();
+    await expect(dialog.getByRole('alert')).toContainText('line 3: Not a valid email address.');
+    await expect(dialog.getByLabel('Lines')).toHaveValue('email\nbob@example.com\nnobody');
+    await expect(page.getByText('1 subscription imported.').first()).toBeVisible();
+    const csv = Buffer.from('email,expires_at\ncarol@example.com,2031-01-31\ndan@example.com,\n');
+    await dialog.getByLabel('File').setInputFiles({ name: 'subscriptions.csv', mimeType: 'text/csv', buffer: csv });
+    await expect(dialog.getByLabel('Lines')).toHaveValue(/carol@example\.com/);
+    await dialog.getByRole('button', { name: 'Import' }).click();
+    await expect(dialog).toBeHidden();
+    await expect(page.getByRole('table', { name: 'Subscriptions' })).toContainText('dan@example.com');
+  });
+
+  await t.test('a suspended user is signed out at once, and comes back when the suspension is lifted', async (t) => {
+    const page = await open(t, 'users');
+    await page.getByLabel('Name or email').fill('ada@');
+    await page.getByRole('button', { name: 'Search', exact: true }).last().click();
+    await expect(page.getByRole('table', { name: 'Users' }).getByRole('row')).toHaveCount(2);
+    await act(page, 'ada@example.com', 'Suspend');
+    await expect(page.getByRole('dialog')).toContainText('ada@example.com');
+    await confirm(page, 'Suspend User', 'Suspend');
+    await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Suspended');
+    assert.equal((await person.call('GET', '/api/user')).status, 401);
+    await act(page, 'ada@example.com', 'Lift suspension');
+    await confirm(page, 'Lift Suspension', 'Lift suspension');
+    await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Active');
+  });
+
+  await t.test('the last operator keeps the rights: the refusal is shown and the question stays', async (t) => {
+    const page = await open(t, 'users', /status of 409/);
+    await act(page, account.email, 'Take operator rights');
+    const dialog = page.getByRole('dialog', { name: 'Take Operator Rights' });
+    await dialog.getByRole('button', { name: 'Take rights' }).click();
+    await expect(dialog.getByRole('alert')).toBeVisible();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const users = await list<readonly OperatorUser[]>('users');
+    assert.equal(users.find(({ email }) => email === account.email)?.operator, true);
+  });
+
+  await t.test('the limits of a project are changed one by one; a number that is none is refused', async (t) => {
+    const page = await open(t, 'projects?q=ada%40example.com');
+    const [project] = await list<readonly OperatorProject[]>('projects?q=ada%40example.com');
+    await act(page, project!.name, 'Limits');
+    const panel = page.getByRole('dialog', { name: `Limits of ${project!.name}`, exact: true });
+    await panel.getByLabel('Tunnels').fill('many');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await expect(panel.getByLabel('Tunnels')).toHaveAccessibleDescription(/^Enter a whole number\./);
+    await panel.getByLabel('Tunnels').fill('0');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await expect(panel).toBeHidden();
+    const tunnel = { name: 'one-too-many', region: 'local', type: 'http', ingressDomains: [], proxyProtocol: '' };
+    const back = await product.signIn('ada@example.com');
+    const refused = await back.call<string>('POST', `/api/tunnels?project=${back.project}`, tunnel);
+    assert.equal(refused.body, 'This project may have at most 0 tunnels.');
+  });
+
+  await t.test('a tunnel is found by its domain, suspended and lifted', async (t) => {
+    const tunnel = await makeTunnel(account, 'shop');
+    const page = await open(t, `tunnels?q=${tunnel.ingressDomains[0]?.name}`);
+    const row = page.getByRole('row').filter({ hasText: 'shop' });
+    await row.getByRole('button', { name: /^Suspend shop/ }).click();
+    await confirm(page, 'Suspend Tunnel', 'Suspend');
+    await expect(row).toContainText('Suspended');
+    await row.getByRole('button', { name: /^Lift/ }).click();
+    await confirm(page, 'Lift Suspension', 'Lift suspension');
+    await expect(row).not.toContainText('Suspended');
+  });
+
+  await t.test('a region is added, changed, given a key that is shown once, closed and deleted', async (t) => {
+    const page = await open(t, 'regions');
+    await page.getByRole('button', { name: 'Add region' }).click();
+    const panel = page.getByRole('dialog', { name: 'Add region' });
+    await panel.getByRole('button', { name: 'Add', exact: true }).click();
+    await expect(panel.getByLabel('Data-plane host')).toHaveAccessibleDescription(/^Required\./);
+    await panel.getByLabel('Name', { exact: true }).fill('eu-west-1');
+    await panel.getByLabel('Description').fill('London');
+    await panel.getByLabel('Data-plane host').fill('eu-west-1.underpass.example');
+    await panel.getByRole('switch', { name: 'TLS termination' }).click();
+    await panel.getByRole('button', { name: 'Add', exact: true }).click();
+    await expect(panel).toBeHidden();
+    const row = page.getByRole('row').filter({ hasText: 'eu-west-1.underpass.example' });
+    await expect(row).toContainText('Passthrough only');
+    await act(page, 'eu-west-1', 'Edit');
+    await page.getByRole('dialog', { name: 'Edit eu-west-1' }).getByLabel('Description').fill('London, Docklands');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect(row).toContainText('London, Docklands');
+    await act(page, 'eu-west-1', 'New key');
+    await confirm(page, 'Make New Key', 'Make new key');
+    const shown = page.getByRole('dialog', { name: "The region's new key" });
+    assert.match((await shown.getByLabel('Key', { exact: true }).textContent()) ?? '', /^[\w-]{32,}$/);
+    await shown.getByRole('button', { name: 'Done' }).click();
+    await act(page, 'eu-west-1', 'Close to new tunnels');
+    await confirm(page, 'Close Region', 'Close');
+    await expect(row).toContainText('Closed');
+    await act(page, 'eu-west-1', 'Delete');
+    await confirm(page, 'Delete Region', 'Delete');
+    await expect(row).toBeHidden();
+  });
+
+  await t.test('the edge of this process is up to date', async (t) => {
+    const page = await open(t, 'edges');
+    await expect(page.getByRole('table', { name: 'Edges' })).toContainText('Up to date');
+  });
+
+  await t.test('a report of abuse reaches the operator, who finds the tunnel and closes the report', async (t) => {
+    const visitor = await visit(t, browser, product);
+    await visitor.goto('/abuse?host=bank-login.tunnels.localhost');
+    await visitor.getByRole('button', { name: 'Send report' }).click();
+    await expect(visitor.getByLabel('What is wrong with it?')).toHaveAccessibleDescription('Required.');
+    await visitor.getByLabel('What is wrong with it?').fill('It copies the sign-in of our bank.');
+    await visitor.getByLabel('Your email').fill('eve@example.org');
+    await visitor.getByRole('checkbox', { name: 'I am human' }).click();
+    await expect(visitor.getByRole('checkbox', { name: 'Verified' })).toBeChecked();
+    await visitor.getByRole('button', { name: 'Send report' }).click();
+    await expect(visitor.getByRole('heading', { name: 'Thank you for the report.' })).toBeFocused();
+
+    const page = await open(t, 'abuse-reports');
+    const report = page.getByRole('listitem').filter({ hasText: 'bank-login.tunnels.localhost' });
+    await expect(report).toContainText('It copies the sign-in of our bank.');
+    await expect(report.getByRole('link', { name: 'bank-login.tunnels.localhost' })).toBeHidden();
+    await report.getByRole('button', { name: /^Close/ }).click();
+    await expect(page.getByRole('heading', { name: 'No Open Reports' })).toBeVisible();
+    await page.getByRole('button', { name: 'Closed' }).click();
+    await expect(report).toBeVisible();
+  });
+});
