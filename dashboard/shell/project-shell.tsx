@@ -1,32 +1,17 @@
 // The frame of every page behind the sign-in (spec 2, Project shell).
 import { CSPProvider } from '@base-ui/react/csp-provider';
-import { Menu as MenuIcon, X } from 'lucide-react';
-import { useEffect, useState } from 'react';
-import {
-  Link,
-  type LoaderFunctionArgs,
-  Outlet,
-  type ShouldRevalidateFunctionArgs,
-  useLoaderData,
-  useLocation,
-  useNavigation,
-} from 'react-router';
+import { type LoaderFunctionArgs, Outlet, type ShouldRevalidateFunctionArgs, useLoaderData } from 'react-router';
 import { NoEntryIllustration } from '../brand/illustrations/no-entry.tsx';
-import { Logo } from '../brand/logo.tsx';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
-import { paths } from '../paths.ts';
 import { rememberProject } from '../project/selected-project.ts';
 import { projectOfScreen, requireSession, type ShellData } from '../session.ts';
-import { IconButton } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { OverlayContainer } from '../ui/overlay-container.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { ToastArea } from '../ui/toast.tsx';
-import { AccountMenu } from './account-menu.tsx';
 import { Navigation } from './navigation.tsx';
 import { OfflineNotice } from './offline-notice.tsx';
-import { PaletteButton } from './palette-button.tsx';
-import { ProjectSelector } from './project-selector.tsx';
+import { TopBar } from './top-bar.tsx';
 
 interface LoaderData extends ShellData {
   /** The address names a project that is not the person's. */
@@ -95,59 +80,5 @@ function UnknownProject() {
         illustration={<NoEntryIllustration />}
       />
     </>
-  );
-}
-
-function TopBar({ user, projects, project }: ShellData) {
-  const [open, setOpen] = useState(false);
-  const { pathname } = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes whenever the page changes.
-  useEffect(() => setOpen(false), [pathname]);
-  return (
-    <header className="fixed inset-x-0 top-0 z-30 bg-bar text-ink scheme-dark">
-      <div className="mx-auto flex h-14 max-w-[100rem] items-center gap-2 px-3 sm:gap-3 sm:px-5">
-        <OverlayContainer>
-          <IconButton
-            label={open ? 'Close navigation' : 'Open navigation'}
-            aria-expanded={open}
-            aria-controls="mobile-navigation"
-            size="md"
-            icon={open ? <X aria-hidden="true" /> : <MenuIcon aria-hidden="true" />}
-            onClick={() => setOpen(!open)}
-            className="lg:hidden"
-          />
-          <Link to={paths.home()} aria-label="Underpass home" className="flex rounded-sm max-sm:hidden">
-            <Logo />
-          </Link>
-          <span aria-hidden="true" className="h-5 w-px rotate-12 bg-edge max-sm:hidden" />
-          <ProjectSelector projects={projects} project={project} />
-          <div className="ml-auto flex items-center gap-1">
-            <PaletteButton user={user} projects={projects} project={project} />
-            <AccountMenu user={user} />
-          </div>
-        </OverlayContainer>
-      </div>
-      <NavigationProgress />
-      <div
-        id="mobile-navigation"
-        hidden={!open}
-        className="max-h-[calc(100dvh-3.5rem)] overflow-y-auto border-t px-3 py-4 lg:hidden"
-      >
-        <Navigation user={user} project={project} onNavigate={() => setOpen(false)} />
-      </div>
-    </header>
-  );
-}
-
-/** Lane marking under the bar while the next page loads. */
-function NavigationProgress() {
-  const { state } = useNavigation();
-  if (state === 'idle') return null;
-  return (
-    <div
-      role="progressbar"
-      aria-label="Loading page"
-      className="absolute inset-x-0 -bottom-0.5 h-0.5 animate-lanes text-accent lanes"
-    />
   );
 }

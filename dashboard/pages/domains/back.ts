@@ -2,12 +2,12 @@
 import { useLocation } from 'react-router';
 
 /** What a link to a domain's page may carry in its state. */
-export interface BackState {
+interface BackState {
   readonly back: string;
 }
 
-export function useBack(): string {
-  const { state, pathname } = useLocation();
-  const given = (state as BackState | null)?.back;
-  return given ?? pathname.split('/').slice(0, -1).join('/');
+/** `up`: the page above, for those who came by the address. */
+export function useBack(up: string): string {
+  const { state } = useLocation();
+  return (state as BackState | null)?.back ?? up;
 }

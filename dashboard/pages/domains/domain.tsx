@@ -4,6 +4,7 @@ import { may } from '@underpass/rules/permission.ts';
 import { type LoaderFunctionArgs, useLoaderData, useParams } from 'react-router';
 import { getDomain } from '../../api/domains.ts';
 import { later } from '../../api/later.ts';
+import { paths } from '../../paths.ts';
 import { useProject } from '../../session.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -19,7 +20,7 @@ export function loader({ params, request }: LoaderFunctionArgs) {
 export function Component() {
   const { domain } = useLoaderData<typeof loader>();
   const { name = '' } = useParams();
-  const back = useBack();
+  const back = useBack(paths.domains(useProject().id));
   const header = <PageHeader title={name} back={back} />;
   return (
     <Load promise={domain} fallbackHeader={header} failedHeader={header}>

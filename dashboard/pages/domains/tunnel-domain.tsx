@@ -7,6 +7,8 @@ import { getDomain } from '../../api/domains.ts';
 import { ApiError } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
 import { getTunnel } from '../../api/tunnels.ts';
+import { paths } from '../../paths.ts';
+import { useProject } from '../../session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -40,8 +42,8 @@ async function load(project: string, tunnelName: string, name: string, signal: A
 
 export function Component() {
   const { loaded } = useLoaderData<typeof loader>();
-  const { name = '' } = useParams();
-  const back = useBack();
+  const { name = '', tunnel = '' } = useParams();
+  const back = useBack(paths.tunnel(useProject().id, tunnel));
   const header = <PageHeader title={name} back={back} />;
   return (
     <Load promise={loaded} fallbackHeader={header} failedHeader={header}>

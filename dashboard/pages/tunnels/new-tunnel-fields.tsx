@@ -53,7 +53,10 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
         onChange={(type) => onChange((old) => setType(old, type, region))}
       />
       <DomainFields form={form} onChange={onChange} region={region} error={errors.domains} />
-      <ProxyProtocolField value={form.proxyProtocol} onChange={(proxyProtocol) => onChange((old) => ({ ...old, proxyProtocol }))} />
+      <ProxyProtocolField
+        value={form.proxyProtocol}
+        onChange={(proxyProtocol) => onChange((old) => ({ ...old, proxyProtocol }))}
+      />
     </>
   );
 }

@@ -1,0 +1,211 @@
+// spec 2, Project shell and Dashboard: bar, account menu, project selector, navigation; and beyond it palette, theme and live counts.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import type { Project } from '@underpass/rules/entity.ts';
+import { visit } from '../helpers/browser.ts';
+import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+
+const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main' });
+const remembered = (page: Page) => page.evaluate<string | null>("localStorage.getItem('selected-project')");
+const theme = (page: Page) => page.evaluate<string>('getComputedStyle(document.documentElement).colorScheme');
+
+test('project shell', async (t) => {
+  const stage = await openStage(t);
+  const { body: other } = await stage.account.call<Project>('POST', '/api/projects', { name: 'Second project' });
+  await t.test('shell', (t) => shellTests(t, stage));
+  await t.test('project selector', (t) => selectorTests(t, stage, other));
+  await t.test('dashboard', (t) => dashboardTests(t, stage));
+  await t.test('command palette', (t) => paletteTests(t, stage));
+  await t.test('theme', (t) => themeTests(t, stage));
+});
+
+async function shellTests(t: TestContext, stage: Stage): Promise<void> {
+  await t.test('who is not signed in is led to /login from every project page', async (t) => {
+    const page = await visit(t, stage.browser, stage.product);
+    for (const path of [
+      'dashboard',
+      'tunnels',
+      'tunnels/x',
+      'domains',
+      'domains/x',
+      'security-groups',
+      'security-groups/default',
+    ]) {
+      await page.goto(projectUrl(stage.account, path));
+      await expect(page).toHaveURL('/login');
+    }
+  });
+
+  await t.test('the navigation has its entries in order, and marks the page that is open', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await expect(navigation(page)).toBeVisible();
+    const entries = await navigation(page).getByRole('link').allInnerTexts();
+    assert.deepEqual(entries.slice(0, 5), ['Dashboard', 'Tunnels', 'Domains', 'Security Groups', 'CLI']);
+    await expect(navigation(page).getByRole('link', { name: 'Tunnels' })).toHaveAttribute('aria-current', 'page');
+    await navigation(page).getByRole('link', { name: 'CLI' }).click();
+    await expect(page).toHaveURL('/download');
+    await navigation(page).getByRole('link', { name: 'Security Groups' }).click();
+    await expect(page).toHaveURL(projectUrl(stage.account, 'security-groups'));
+    await expect(page.getByRole('heading', { level: 1 })).toBeFocused();
+  });
+
+  await t.test('on a phone the navigation is behind a button and closes after a choice and by Escape', async (t) => {
+    const page = await stage.open(t, 'tunnels', { viewport: { width: 390, height: 844 } });
+    await expect(navigation(page)).toBeHidden();
+    await page.getByRole('button', { name: 'Open navigation' }).click();
+    await navigation(page).getByRole('link', { name: 'Domains' }).click();
+    await expect(page).toHaveURL(projectUrl(stage.account, 'domains'));
+    await expect(navigation(page)).toBeHidden();
+    await page.getByRole('button', { name: 'Open navigation' }).click();
+    await page.keyboard.press('Escape');
+    await expect(navigation(page)).toBeHidden();
+    await expect(page.getByRole('button', { name: 'Open navigation' })).toBeFocused();
+  });
+
+  await t.test('the account menu says who is signed in; logging out ends the session and goes home', async (t) => {
+    const account = await stage.product.signIn();
+    const page = await visit(t, stage.browser, stage.product, { account });
+    await page.goto(projectUrl(account, 'dashboard'));
+    await page.getByRole('button', { name: 'Account' }).click();
+    await expect(page.getByText(`Signed in as${account.email}`)).toBeVisible();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await expect(page).toHaveURL('/login');
+    assert.equal((await account.call('GET', '/api/user')).status, 401);
+    await page.goto(projectUrl(account, 'dashboard'));
+    await expect(page).toHaveURL('/login');
+  });
+
+  await t.test('a session that ends elsewhere leads to /login at the next act', async (t) => {
+    const account = await stage.product.signIn();
+    const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
+    await page.goto(projectUrl(account, 'dashboard'));
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await account.call('POST', '/auth/logout');
+    await navigation(page).getByRole('link', { name: 'Tunnels' }).click();
+    await expect(page).toHaveURL('/login');
+  });
+
+  await t.test('a project of somebody else is told apart from an empty one', async (t) => {
+    const page = await visit(t, stage.browser, stage.product, { account: stage.account, expectedErrors: /40[34]/ });
+    await page.goto('/projects/nobodys/tunnels');
+    await expect(page.getByText('This project does not exist, or you are not a member of it.')).toBeVisible();
+  });
+
+  await t.test('the keyboard reaches the content past the navigation', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    await expect(page.getByRole('heading', { name: 'No Tunnels' })).toBeVisible();
+    await page.keyboard.press('Tab');
+    await expect(page.getByRole('link', { name: 'Skip to content' })).toBeFocused();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await expect(page.getByRole('button', { name: 'Add Tunnel' }).first()).toBeFocused();
+  });
+}
+
+async function selectorTests(t: TestContext, stage: Stage, other: Project): Promise<void> {
+  const select = async (page: Page, name: string) => {
+    await page.getByRole('button', { name: /^Project: / }).click();
+    await page.getByRole('menuitemradio', { name }).click();
+  };
+
+  await t.test('another project opens the same page of it, three segments at most, and is remembered', async (t) => {
+    await makeTunnel(stage.account, 'deep', { type: 'ingress', ingressDomains: ['deep.example.org'] });
+    const page = await stage.open(t, 'tunnels/deep');
+    await expect(page.getByRole('heading', { level: 1, name: 'deep' })).toBeVisible();
+    assert.equal(await remembered(page), stage.account.project);
+    await select(page, 'Second project');
+    await expect(page).toHaveURL(`/projects/${other.id}/tunnels`);
+    await expect(page.getByRole('heading', { name: 'No Tunnels' })).toBeVisible();
+    assert.equal(await remembered(page), other.id);
+    await page.goto('/');
+    await expect(page).toHaveURL(`/projects/${other.id}/dashboard`);
+  });
+
+  await t.test('on a page of no project the choice changes the navigation', async (t) => {
+    const page = await visit(t, stage.browser, stage.product, { account: stage.account });
+    await page.goto('/download');
+    await select(page, 'Second project');
+    await expect(page).toHaveURL('/download');
+    await expect(navigation(page).getByRole('link', { name: 'Tunnels' })).toHaveAttribute(
+      'href',
+      `/projects/${other.id}/tunnels`,
+    );
+  });
+
+  await t.test('without a remembered project the default one opens, and one that is gone is forgotten', async (t) => {
+    const page = await visit(t, stage.browser, stage.product, { account: stage.account });
+    await page.goto('/');
+    await expect(page).toHaveURL(projectUrl(stage.account, 'dashboard'));
+    await page.evaluate("localStorage.setItem('selected-project', 'gone')");
+    await page.goto('/');
+    await expect(page).toHaveURL(projectUrl(stage.account, 'dashboard'));
+  });
+}
+
+async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
+  await t.test('it shows project, role, the four counts and six tips', async (t) => {
+    await makeVerifiedDomain(stage, 'example.com');
+    await makeTunnel(stage.account, 'counted', { ingressDomains: ['a.example.com', 'b.example.com'] });
+    const page = await stage.open(t, 'dashboard');
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^(Dashboard|Welcome .+)$/);
+    await expect(page.getByText(/^Project: /)).toBeVisible();
+    await expect(page.getByText('Owner', { exact: true })).toBeVisible();
+    const metrics = page.getByRole('region', { name: 'Metrics' });
+    await expect(metrics.getByRole('term')).toHaveText(['Tunnels', 'Verified domains', 'Upstream domains', 'Connected clients']);
+    await expect(metrics.getByRole('definition')).toHaveText(['2', '1', '3', '0']);
+    const tips = page.getByRole('region', { name: 'Tips' }).getByRole('link');
+    await expect(tips).toHaveCount(6);
+    for (const tip of await tips.all()) assert.match((await tip.getAttribute('href')) ?? '', /^https:\/\//);
+  });
+
+  await t.test('counts that cannot be had are said in one line, and the tips stay', async (t) => {
+    const page = await stage.open(t, 'dashboard', { expectedErrors: /ERR_INTERNET_DISCONNECTED/ });
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await navigation(page).getByRole('link', { name: 'CLI' }).click();
+    await expect(page).toHaveURL('/download');
+    await page.context().setOffline(true);
+    await navigation(page).getByRole('link', { name: 'Dashboard' }).click();
+    await expect(page.getByText('Failed to get metrics.')).toBeVisible();
+    await expect(page.getByText('You are offline.')).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await expect(page.getByRole('region', { name: 'Metrics' }).getByRole('definition').first()).toHaveText('2');
+    await expect(page.getByText('You are offline.')).toBeHidden();
+  });
+}
+
+async function paletteTests(t: TestContext, stage: Stage): Promise<void> {
+  await t.test('Ctrl-K finds a tunnel by its name, Enter opens it, Escape gives the focus back', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await page.keyboard.press('Control+k');
+    const input = page.getByRole('combobox', { name: /^Search pages/ });
+    await expect(input).toBeFocused();
+    await input.fill('count');
+    await expect(page.getByRole('option', { name: /counted/ })).toBeVisible();
+    await page.keyboard.press('Enter');
+    await expect(page).toHaveURL(projectUrl(stage.account, 'tunnels/counted'));
+    await page.keyboard.press('Meta+k');
+    await expect(input).toBeFocused();
+    await page.keyboard.press('Escape');
+    await expect(input).toBeHidden();
+  });
+}
+
+async function themeTests(t: TestContext, stage: Stage): Promise<void> {
+  await t.test('the theme follows the system until one is chosen, which is kept and there before the first paint', async (t) => {
+    const page = await stage.open(t, 'dashboard', { colorScheme: 'dark' });
+    assert.equal(await theme(page), 'light dark');
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitemradio', { name: 'Light' }).click();
+    assert.equal(await theme(page), 'light');
+    await page.reload({ waitUntil: 'commit' });
+    await page.waitForSelector('#root', { state: 'attached' });
+    assert.equal(await theme(page), 'light');
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitemradio', { name: 'System' }).click();
+    assert.equal(await theme(page), 'light dark');
+  });
+}

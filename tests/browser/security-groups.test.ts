@@ -1,0 +1,138 @@
+// spec 2, Security groups list and detail; spec 4, Security group editor; spec 5, Source address and Security group name.
+import { type TestContext, test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+
+const panel = (page: Page) => page.getByRole('dialog', { name: 'New Security Group' });
+const rules = (page: Page) => page.getByRole('list', { name: /Source address|Allow/ }).getByRole('listitem');
+
+test('security groups', async (t) => {
+  const stage = await openStage(t);
+  await t.test('list and panel', (t) => listTests(t, stage));
+  await t.test('detail', (t) => detailTests(t, stage));
+});
+
+async function openPanel(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Add Security Group' }).first().click();
+  await expect(panel(page).getByLabel('Name')).toBeFocused();
+}
+
+async function listTests(t: TestContext, stage: Stage): Promise<void> {
+  await t.test('the list shows the seeded group with its columns and the date format of the spec', async (t) => {
+    const page = await stage.open(t, 'security-groups');
+    await expect(page.getByRole('columnheader')).toHaveText(['Name', 'Last Updated', 'Assigned', 'Rules']);
+    const row = page.getByRole('row', { name: /default/ });
+    await expect(row.getByRole('time')).toHaveText(/^[A-Z][a-z]+ \d{1,2}, \d{4} at \d{1,2}:\d{2}:\d{2}\s[AP]M$/);
+    await expect(row.getByRole('cell').nth(3)).toContainText('2');
+    await expect(row.getByRole('time')).toHaveAttribute('title', /\(.+\) · \d{4}-\d{2}-\d{2}T/);
+  });
+
+  await t.test('a name and a rule are required', async (t) => {
+    const page = await stage.open(t, 'security-groups');
+    await openPanel(page);
+    await panel(page).getByRole('button', { name: 'Create' }).click();
+    await expect(panel(page).getByText('Name is required.')).toBeVisible();
+    await expect(panel(page).getByText('Provide at least one rule.')).toBeVisible();
+  });
+
+  await t.test('a rule has to be an address or a range', async (t) => {
+    const page = await stage.open(t, 'security-groups');
+    await openPanel(page);
+    const allow = panel(page).getByRole('textbox', { name: 'Allow' });
+    for (const rule of ['1.2.3', '10.0.0.0/33', '10.0.0.0/08', '::/129', 'example.com', 'fe80::1%eth0']) {
+      await allow.fill(rule);
+      await allow.press('Enter');
+      await expect(panel(page).getByText('Please enter a valid IP/CIDR.')).toBeVisible();
+    }
+    for (const rule of ['10.0.0.1', '10.0.0.1', '2001:DB8::/32']) {
+      await allow.fill(rule);
+      await allow.press('Enter');
+    }
+    await expect(rules(page)).toHaveText(['10.0.0.1', '2001:db8::/32']);
+  });
+
+  await t.test('a rule that is typed and not added is created with the group', async (t) => {
+    const page = await stage.open(t, 'security-groups');
+    await openPanel(page);
+    await panel(page).getByLabel('Name').fill('Office');
+    await panel(page).getByRole('textbox', { name: 'Allow' }).fill('203.0.113.0/24');
+    await panel(page).getByRole('button', { name: 'Create' }).click();
+    await expect(page).toHaveURL(projectUrl(stage.account, 'security-groups/Office'));
+    await expect(rules(page)).toHaveText(['203.0.113.0/24']);
+  });
+
+  await t.test('a refusal is an alert in the panel and keeps what was typed', async (t) => {
+    const page = await stage.open(t, 'security-groups', { expectedErrors: /409/ });
+    await openPanel(page);
+    await panel(page).getByLabel('Name').fill('Office');
+    await panel(page).getByRole('textbox', { name: 'Allow' }).fill('10.0.0.1');
+    await panel(page).getByRole('button', { name: 'Create' }).click();
+    await expect(panel(page).getByRole('alert')).toContainText('Office');
+    await expect(panel(page).getByLabel('Name')).toHaveValue('Office');
+    await expect(panel(page).getByRole('textbox', { name: 'Allow' })).toHaveValue('10.0.0.1');
+  });
+}
+
+async function detailTests(t: TestContext, stage: Stage): Promise<void> {
+  const { account } = stage;
+  const save = (page: Page) => page.getByRole('button', { name: 'Save' });
+  const source = (page: Page) => page.getByRole('textbox', { name: 'Source address' });
+
+  await t.test('Save is enabled after a change only; Cancel goes back to what is saved', async (t) => {
+    const page = await stage.open(t, 'security-groups/Office');
+    await expect(page.getByText('Assigned to 0 Tunnels')).toBeVisible();
+    await expect(save(page)).toBeDisabled();
+    await source(page).fill('198.51.100.7');
+    await source(page).press('Enter');
+    await expect(save(page)).toBeEnabled();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect(rules(page)).toHaveText(['203.0.113.0/24']);
+    await expect(save(page)).toBeDisabled();
+  });
+
+  await t.test('what is saved is there after a reload', async (t) => {
+    const page = await stage.open(t, 'security-groups/Office');
+    await source(page).fill('198.51.100.7');
+    await save(page).click();
+    await expect(page.getByText('Security group Office saved.').first()).toBeVisible();
+    await expect(save(page)).toBeDisabled();
+    await page.reload();
+    await expect(rules(page)).toHaveText(['203.0.113.0/24', '198.51.100.7']);
+  });
+
+  await t.test('the last rule cannot be saved away', async (t) => {
+    const page = await stage.open(t, 'security-groups/Office');
+    for (const rule of ['203.0.113.0/24', '198.51.100.7']) await page.getByRole('button', { name: `Remove ${rule}` }).click();
+    await save(page).click();
+    await expect(page.getByText('Provide at least one rule.')).toBeVisible();
+  });
+
+  await t.test('the group named default has no Delete', async (t) => {
+    const page = await stage.open(t, 'security-groups/default');
+    await expect(rules(page)).toHaveText(['0.0.0.0/0', '::/0']);
+    await expect(page.getByRole('button', { name: 'Delete' })).toBeHidden();
+  });
+
+  await t.test('a group in use is not deleted, and a red banner says by whom until it is dismissed', async (t) => {
+    await makeTunnel(account, 'guarded');
+    await account.call('PATCH', `/api/tunnels/guarded?project=${account.project}`, { securityGroup: 'Office' });
+    const page = await stage.open(t, 'security-groups/Office', { expectedErrors: /409/ });
+    await expect(page.getByText('Assigned to 1 Tunnels')).toBeVisible();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete Security Group' });
+    await expect(dialog).toHaveAccessibleDescription('Warning! This operation is permanent.');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await expect(page.getByRole('alert')).toContainText("'guarded'");
+    await page.getByRole('alert').getByRole('button', { name: 'Dismiss' }).click();
+    await expect(page.getByRole('alert')).toBeHidden();
+  });
+
+  await t.test('a group that nothing uses is deleted, and the list is shown', async (t) => {
+    await account.call('PATCH', `/api/tunnels/guarded?project=${account.project}`, { securityGroup: 'default' });
+    const page = await stage.open(t, 'security-groups/Office');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog', { name: 'Delete Security Group' }).getByRole('button', { name: 'Delete' }).click();
+    await expect(page).toHaveURL(projectUrl(account, 'security-groups'));
+    await expect(page.getByRole('link', { name: 'Office' })).toBeHidden();
+  });
+}
