@@ -13,7 +13,7 @@ import type { ChallengeAnswer, DnsPort } from './dns/port.ts';
 import type { FeedPort } from './feed/port.ts';
 import { insertMember } from './project/projects.ts';
 import { insertUser } from './registration/registrations.ts';
-import { createKeyRing } from './secret/key-ring.ts';
+import { createKeyRing, type KeyRing } from './secret/key-ring.ts';
 import { openSqliteStore } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 
@@ -174,6 +174,7 @@ export interface SignedUp extends TestClient {
 export interface TestControlOptions {
   readonly store?: Store;
   readonly settings?: Partial<ControlSettings>;
+  readonly keyRing?: KeyRing;
   readonly botCheck?: BotCheckPort;
   readonly sendMail?: (mail: Mail) => Promise<void>;
   /** The real rate limits; without it a test may call as often as it likes. */
@@ -232,7 +233,7 @@ export const createTestControl = async (options: TestControlOptions = {}): Promi
     settings: { ...baseSettings, ...options.settings },
     store,
     bus: createMemoryBus((error) => assert.fail(String(error))),
-    keyRing: createKeyRing([randomBytes(32)]),
+    keyRing: options.keyRing ?? createKeyRing([randomBytes(32)]),
     clock: () => time.now,
     log: listLog(logged),
     sendMail: options.sendMail ?? (async (mail) => void mails.push(mail)),

@@ -135,7 +135,10 @@ const openStandIn = async (reply: (form: URLSearchParams) => Reply) => {
   closers.push(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/siteverify`;
   const origin = 'https://underpass.example';
-  return { asked, check: createTurnstile({ siteKey: 'site', secret: 'hush', url, origin, log: pino({ level: 'silent' }), timeoutMs: 500 }) };
+  return {
+    asked,
+    check: createTurnstile({ siteKey: 'site', secret: 'hush', url, origin, log: pino({ level: 'silent' }), timeoutMs: 500 }),
+  };
 };
 
 describe('turnstile', () => {

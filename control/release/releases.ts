@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import type { Release, ReleaseFile } from '@underpass/rules/resource.ts';
 
 const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
-const platformPattern = /(linux|darwin|win)-(x64|arm64)/;
+// A program; its sums, their signature and the manifest lie beside it.
+const platformPattern = /^underpass-.*((?:linux|darwin|win)-(?:x64|arm64))(?:\.exe)?$/;
 
 const hashFile = async (path: string): Promise<string> => {
   const hash = createHash('sha256');
@@ -27,8 +28,17 @@ const createHashCache = () => {
   };
 };
 
-/** Newest first by number: 0.10.0 before 0.9.0. */
-export const compareVersions = (a: string, b: string): number => b.localeCompare(a, 'en', { numeric: true });
+const numbersOf = (version: string): readonly number[] => {
+  const [core = '', preRelease] = version.split(/-(.*)/);
+  return [...core.split('.').map(Number), preRelease === undefined ? 1 : 0];
+};
+
+/** Newest first by number: 0.10.0, then 0.10.0-rc.1, then 0.9.0. */
+const compareVersions = (a: string, b: string): number => {
+  const [left, right] = [numbersOf(a), numbersOf(b)];
+  const index = left.findIndex((number, at) => number !== right[at]);
+  return index < 0 ? b.localeCompare(a, 'en', { numeric: true }) : right[index]! - left[index]!;
+};
 
 export interface Releases {
   list(): Promise<readonly Release[]>;
@@ -41,7 +51,7 @@ export const createReleases = (folder: string | undefined): Releases => {
     for (const name of (await readdir(join(root, version))).sort()) {
       const path = join(root, version, name);
       const { size, mtimeMs, isFile } = await stat(path).then((found) => ({ ...found, isFile: found.isFile() }));
-      const platform = platformPattern.exec(name)?.[0];
+      const platform = platformPattern.exec(name)?.[1];
       if (!isFile || platform === undefined) continue;
       files.push({
         name,

@@ -1,0 +1,38 @@
+// Whose address counts: the peer's, unless the peer is a proxy of ours.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { addressKey } from '../limit/limiter.ts';
+import { createAddressReader } from './address.ts';
+
+describe('the address of a visitor', () => {
+  for (const [trusted, remote, forwarded, expected, why] of [
+    [[], '192.0.2.1', '203.0.113.5', '192.0.2.1', 'nobody is trusted'],
+    [['10.0.0.0/8'], '192.0.2.1', '203.0.113.5', '192.0.2.1', 'the peer is not'],
+    [['10.0.0.0/8'], '10.1.1.1', '203.0.113.5', '203.0.113.5', 'the proxy tells it'],
+    [['10.0.0.0/8'], '10.1.1.1', '198.51.100.9, 203.0.113.5', '203.0.113.5', 'what the visitor made up stands before'],
+    [['10.0.0.0/8'], '10.1.1.1', '203.0.113.5, 10.2.2.2', '203.0.113.5', 'two proxies of ours'],
+    [['10.0.0.0/8'], '10.1.1.1', '', '10.1.1.1', 'the proxy says nothing'],
+    [['10.0.0.0/8'], '10.1.1.1', '203.0.113.5, unknown', '10.1.1.1', 'the proxy says nonsense'],
+    [['10.0.0.0/8'], '10.1.1.1', '10.9.9.9', '10.9.9.9', 'all of them are ours'],
+    [['10.0.0.0/8'], '::ffff:10.1.1.1', '2001:DB8::1', '2001:db8::1', 'a dual-stack socket'],
+    [['2001:db8:1::/48'], '2001:db8:1::5', '203.0.113.5', '203.0.113.5', 'a proxy on IPv6'],
+  ] as const) {
+    it(`is ${expected} where ${why}`, () => {
+      const headers = new Headers(forwarded === '' ? {} : { 'x-forwarded-for': forwarded });
+      assert.equal(createAddressReader(trusted)(remote, headers), expected);
+    });
+  }
+});
+
+describe('the key of a limit', () => {
+  for (const [address, key] of [
+    ['192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:db8:1:2::', '2001:db8:1:2'],
+    ['::1', '0:0:0:0'],
+    ['', ''],
+  ] as const) {
+    it(`of ${address} is ${key}`, () => assert.equal(addressKey(address), key));
+  }
+});

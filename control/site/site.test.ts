@@ -1,0 +1,231 @@
+// What is served beside the calls: pages, assets, downloads, installers, health, headers; and what is never served.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Release } from '@underpass/rules/resource.ts';
+import { createTestControl, type TestControl } from '../test-kit.ts';
+
+let root: string;
+let test: TestControl;
+
+const put = (path: string, text: string): void => {
+  mkdirSync(join(root, path, '..'), { recursive: true });
+  writeFileSync(join(root, path), text);
+};
+
+before(async () => {
+  root = mkdtempSync(join(tmpdir(), 'underpass-site-'));
+  put('dist/index.html', '<!doctype html><title>Underpass</title>');
+  put('dist/favicon.svg', '<svg/>');
+  put('dist/assets/main-Bq3xK9_a.js', 'console.log(1)');
+  put('dist/assets/main-Bq3xK9_a.js.br', 'brotli');
+  put('dist/assets/main-Bq3xK9_a.js.gz', 'gzip');
+  put('dist/.env', 'SECRET=1');
+  put('secret.txt', 'outside');
+  for (const version of ['0.9.0', '0.10.0', '0.10.0-rc.1', 'not-a-version']) {
+    put(`releases/${version}/underpass-linux-x64`, `binary ${version}`);
+    put(`releases/${version}/SHA256SUMS`, 'sums');
+    put(`releases/${version}/underpass-linux-x64.sig`, 'signature');
+  }
+  put('install/install.sh', '#!/bin/sh\ncurl @ORIGIN@/releases\n');
+  const settings = { dashboard: join(root, 'dist'), releases: join(root, 'releases'), installers: join(root, 'install') };
+  test = await createTestControl({ settings });
+});
+after(async () => {
+  await test.close();
+  rmSync(root, { recursive: true });
+});
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> =>
+  test.control.fetch(new Request(`http://localhost:8400${path}`, { method, headers }), { remoteAddress: '192.0.2.1' });
+
+describe('the dashboard', () => {
+  for (const path of ['/', '/login', '/magiclink/token', '/projects/p1/tunnels/shop', '/no/such/page']) {
+    it(`answers ${path} with its page, to be asked for again`, async () => {
+      const response = await get(path, { accept: 'text/html' });
+      assert.deepEqual([response.status, response.headers.get('cache-control')], [200, 'no-cache']);
+      assert.match(await response.text(), /<title>Underpass/);
+    });
+  }
+
+  it('serves what is named by content for ever, in the smallest form that the browser reads', async () => {
+    const path = '/assets/main-Bq3xK9_a.js';
+    for (const [accepted, encoding, body] of [
+      ['gzip, br', 'br', 'brotli'],
+      ['gzip', 'gzip', 'gzip'],
+      ['', null, 'console.log(1)'],
+    ] as const) {
+      const response = await get(path, { 'accept-encoding': accepted });
+      assert.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+      assert.equal(response.headers.get('content-encoding'), encoding);
+      assert.match(response.headers.get('content-type') ?? '', /^text\/javascript/);
+      assert.equal(response.headers.get('vary'), 'accept-encoding');
+      assert.equal(await response.text(), body);
+    }
+  });
+
+  it('answers 304 to who has the page, and nothing to HEAD but the headers', async () => {
+    const etag = (await get('/')).headers.get('etag')!;
+    assert.equal((await get('/', { 'if-none-match': etag })).status, 304);
+    const head = await get('/', {}, 'HEAD');
+    assert.deepEqual([head.status, await head.text()], [200, '']);
+  });
+
+  for (const path of [
+    '/assets/gone-12345678.js',
+    '/../secret.txt',
+    '/%2e%2e/secret.txt',
+    '/..%2fsecret.txt',
+    '/assets/../../secret.txt',
+    '/assets/%2e%2e%2f%2e%2e%2fsecret.txt',
+    '/.env',
+    '/%2eenv',
+    '/assets/.env',
+    '/assets\\..\\secret.txt',
+    '/assets/a%00.js',
+    `/${'a/'.repeat(400)}x`,
+  ]) {
+    it(`never serves a file by ${path.slice(0, 40)}`, async () => {
+      const response = await get(path, { accept: 'application/javascript' });
+      assert.doesNotMatch(await response.text(), /outside|SECRET/);
+      assert.equal(response.status, 404);
+    });
+  }
+});
+
+describe('downloads', () => {
+  it('are listed newest first, with size and checksum', async () => {
+    const releases = (await (await get('/api/releases')).json()) as Release[];
+    assert.deepEqual(
+      releases.map((release) => release.version),
+      ['0.10.0', '0.10.0-rc.1', '0.9.0'],
+    );
+    assert.deepEqual(releases[0]?.files, [
+      {
+        name: 'underpass-linux-x64',
+        platform: 'linux-x64',
+        size: 13,
+        sha256: createHash('sha256').update('binary 0.10.0').digest('hex'),
+        url: '/releases/0.10.0/underpass-linux-x64',
+      },
+    ]);
+  });
+
+  it('are served by the address that is listed, checksums too', async () => {
+    const response = await get('/releases/0.10.0/underpass-linux-x64');
+    assert.deepEqual(
+      [response.headers.get('content-type'), response.headers.get('content-length')],
+      ['application/octet-stream', '13'],
+    );
+    assert.equal(await response.text(), 'binary 0.10.0');
+    assert.equal((await get('/releases/0.10.0/SHA256SUMS')).status, 200);
+    assert.equal((await get('/releases/0.10.0')).status, 404);
+    assert.equal((await get('/releases/..%2f..%2fsecret.txt')).status, 404);
+  });
+
+  it('have an installer that fetches from this server', async () => {
+    assert.equal(await (await get('/install.sh')).text(), '#!/bin/sh\ncurl http://localhost:8400/releases\n');
+    assert.equal((await get('/install.ps1')).status, 404);
+  });
+
+  it('are none where there is no folder', async () => {
+    const bare = await createTestControl();
+    assert.deepEqual(await bare.client().call('GET', '/api/releases'), []);
+    assert.equal((await bare.client().send('GET', '/install.sh')).status, 404);
+    assert.equal((await bare.client().send('GET', '/')).status, 404);
+    await bare.close();
+  });
+});
+
+describe('health', () => {
+  it('is alive and ready; a stop says not ready and stays alive', async () => {
+    const other = await createTestControl();
+    const status = async (path: string) => (await other.client().send('GET', path)).status;
+    assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 200]);
+    other.control.beginStop();
+    assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 503]);
+    await other.close();
+  });
+
+  it('is not ready without its database', async () => {
+    const other = await createTestControl();
+    await other.store.close();
+    assert.equal((await other.client().send('GET', '/readyz')).status, 503);
+  });
+
+  it('counts calls for Prometheus by name and status, never by path', async () => {
+    await get('/api/user');
+    const text = await test.control.metrics.metrics();
+    assert.match(text, /underpass_calls_total\{call="getUser",status="401"\} \d+/);
+    assert.match(text, /underpass_jobs_waiting 0/);
+    assert.doesNotMatch(text, /magiclink/);
+  });
+});
+
+describe('every answer', () => {
+  for (const path of ['/', '/api/user', '/no.js', '/healthz', '/openapi.json']) {
+    it(`${path} has the security headers and an id`, async () => {
+      const { headers } = await get(path);
+      const policy = headers.get('content-security-policy') ?? '';
+      assert.match(policy, /default-src 'none'/);
+      assert.match(policy, /frame-ancestors 'none'/);
+      assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      assert.equal(headers.get('referrer-policy'), 'no-referrer');
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+      assert.equal(headers.get('access-control-allow-origin'), null);
+    });
+  }
+
+  it('of a call is never stored', async () => {
+    assert.equal((await get('/api/meta')).headers.get('cache-control'), 'no-store');
+    assert.equal((await get('/api/user')).headers.get('cache-control'), 'no-store');
+  });
+
+  it('on https asks for https from then on', async () => {
+    const secure = await createTestControl({ settings: { origin: 'https://underpass.example' } });
+    const response = await secure.client().send('GET', '/healthz');
+    assert.match(response.headers.get('strict-transport-security') ?? '', /max-age=63072000/);
+    await secure.close();
+  });
+
+  it('to a defect is 500 with the id that the log has, and not a word more', async () => {
+    const broken = await createTestControl();
+    const ann = await broken.signUp('ann@example.com');
+    broken.feed.isServing = () => {
+      throw new Error('secret detail at /home/underpass');
+    };
+    await ann.send('POST', `/api/tunnels?project=${ann.projectId}`, { name: 'x', region: 'local' });
+    const response = await ann.send('GET', `/api/tunnels?project=${ann.projectId}`);
+    const id = response.headers.get('x-request-id')!;
+    assert.deepEqual([response.status, await response.text()], [500, `Something went wrong. Please try again. (${id})`]);
+    assert.ok(broken.logged.some((line) => line.includes(id) && line.includes('secret detail')));
+    await broken.close();
+  });
+
+  it('to an unknown call is a plain 404, whatever the method', async () => {
+    for (const [method, path] of [
+      ['GET', '/api/nothing'],
+      ['POST', '/api/user'],
+      ['DELETE', '/auth/login'],
+      ['GET', '/api/'],
+    ] as const) {
+      const response = await get(path, {}, method);
+      assert.deepEqual([response.status, await response.text()], [404, 'Page not found'], `${method} ${path}`);
+    }
+  });
+});
+
+describe('security.txt', () => {
+  it('names who to write to and until when it holds (RFC 9116)', async () => {
+    const text = await (await get('/.well-known/security.txt')).text();
+    assert.match(text, /^Contact: mailto:security@example\.com$/m);
+    assert.match(text, /^Contact: http:\/\/localhost:8400\/abuse$/m);
+    const expires = Date.parse(/^Expires: (.+)$/m.exec(text)?.[1] ?? '');
+    assert.ok(expires > test.time.now && expires < test.time.now + 366 * 24 * 3600_000);
+  });
+});

@@ -1,0 +1,166 @@
+// Fifty at once on both databases: what must happen once happens once, whatever isolation the database has.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
+import { skipWithout } from '../../tests/helpers/tool.ts';
+import { createTestControl, linkToken, loginForm, type SignedUp, type TestControl } from '../test-kit.ts';
+import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
+import { openPostgresStore } from './postgres.ts';
+import { openSqliteStore } from './sqlite.ts';
+import type { Store } from './store.ts';
+
+const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+const countOf = (statuses: readonly number[], status: number): number => statuses.filter((each) => each === status).length;
+
+const suite = (name: string, skip: string | false, open: () => Promise<Store>, stop: () => Promise<void>) =>
+  describe(`races on ${name}`, { skip }, () => {
+    let test: TestControl;
+    let ann: SignedUp;
+    let bob: SignedUp;
+
+    before(async () => {
+      test = await createTestControl({ store: await open() });
+      ann = await test.signUp('ann@example.com');
+      bob = await test.signUp('bob@example.com');
+    });
+    after(async () => {
+      await test.close();
+      await test.store.close();
+      await stop();
+    });
+
+    const createTunnel = async (who: SignedUp, body: object): Promise<number> =>
+      (await who.send('POST', `/api/tunnels?project=${who.projectId}`, { region: 'local', ...body })).status;
+
+    it('fifty tunnels of one name: one is made', async () => {
+      const statuses = await times(50, () => createTunnel(ann, { name: 'same' }));
+      assert.deepEqual([countOf(statuses, 200), countOf(statuses, 409)], [1, 49]);
+    });
+
+    it('fifty tunnels that claim one verified host: one has it', async () => {
+      test.dns.proofs.set('raced.com', 'found');
+      await ann.call('POST', `/api/domains?project=${ann.projectId}`, { name: 'raced.com' });
+      await ann.call('POST', `/api/domains/raced.com/verify?project=${ann.projectId}`);
+      const statuses = await times(50, (i) =>
+        createTunnel(ann, { name: `r${i}`, type: 'ingress', ingressDomains: ['www.raced.com'] }),
+      );
+      assert.deepEqual([countOf(statuses, 200), countOf(statuses, 409)], [1, 49]);
+    });
+
+    it('two projects that verify one apex at the same moment, ten times: one owns it', async () => {
+      for (let round = 0; round < 10; round++) {
+        const apex = `apex-${round}.com`;
+        test.dns.proofs.set(apex, 'found');
+        await Promise.all(
+          [ann, bob].map((who) => createTunnel(who, { name: `a${round}`, type: 'ingress', ingressDomains: [apex] })),
+        );
+        const verify = async (who: SignedUp) =>
+          (await who.send('POST', `/api/domains/${apex}/verify?project=${who.projectId}`)).status;
+        const statuses = await Promise.all([verify(ann), verify(bob), verify(ann), verify(bob)]);
+        assert.equal(countOf(statuses, 409), 2, statuses.join());
+        const lists = await Promise.all(
+          [ann, bob].map((who) => who.call<Domain[]>('GET', `/api/domains?project=${who.projectId}`)),
+        );
+        assert.equal(lists.flat().filter((each) => each.apexName === apex && each.verified).length, 1);
+        const live = await test.store.db.selectFrom('tunnel_hosts').select('tunnel_id').where('live_host', '=', apex).execute();
+        assert.equal(live.length, 1);
+      }
+    });
+
+    it('forty generated names in two projects: all differ', async () => {
+      const made = await times(40, (i) => {
+        const who = i % 2 === 0 ? ann : bob;
+        return who.call<Tunnel>('POST', `/api/tunnels?project=${who.projectId}`, { name: `g${i}`, region: 'local' });
+      });
+      assert.equal(new Set(made.map((tunnel) => tunnel.ingressDomains[0]?.name)).size, 40);
+    });
+
+    it('fifty groups under a quota of ten: the quota holds', async () => {
+      await test.control.operator.changeProject(bob.projectId, { limits: { securityGroups: 10 } });
+      const statuses = await times(
+        50,
+        async (i) =>
+          (await bob.send('POST', `/api/security-groups?project=${bob.projectId}`, { name: `q${i}`, allow: ['192.0.2.1'] }))
+            .status,
+      );
+      assert.equal(countOf(statuses, 200), 9, 'beside default');
+    });
+
+    it('twenty that redeem one link: one signs in', async () => {
+      await test.client().call('POST', '/auth/magiclink', loginForm('ann@example.com'));
+      await test.control.settle();
+      const body = { token: linkToken(test.mails, 'ann@example.com') };
+      const statuses = await times(
+        20,
+        async () => (await test.client().send('POST', '/auth/login', new URLSearchParams(body))).status,
+      );
+      assert.deepEqual([countOf(statuses, 204), countOf(statuses, 401)], [1, 19]);
+    });
+
+    it('two owners who remove each other: one is left, ten times', async () => {
+      for (let round = 0; round < 10; round++) {
+        const [one, two] = [await test.signUp(`one-${round}@example.com`), await test.signUp(`two-${round}@example.com`)];
+        await test.addMember(one.projectId, two.userId, 'owner');
+        const remove = (who: SignedUp, whom: SignedUp) =>
+          who.send('DELETE', `/api/members/${whom.userId}?project=${one.projectId}`);
+        await Promise.all([remove(one, two), remove(two, one), remove(one, one), remove(two, two)]);
+        const rows = await test.store.db.selectFrom('members').select('role').where('project_id', '=', one.projectId).execute();
+        assert.deepEqual(
+          rows.map((row) => row.role),
+          ['owner'],
+        );
+      }
+    });
+
+    it('a group that is assigned while it is deleted: it is in use or gone, never both', async () => {
+      for (let round = 0; round < 10; round++) {
+        const group = `z${round}`;
+        await ann.call('POST', `/api/security-groups?project=${ann.projectId}`, { name: group, allow: ['192.0.2.1'] });
+        const assign = ann.send('PATCH', `/api/tunnels/same?project=${ann.projectId}`, { securityGroup: group });
+        const remove = ann.send('DELETE', `/api/security-groups/${group}?project=${ann.projectId}`);
+        const statuses = (await Promise.all([assign, remove])).map((each) => each.status);
+        assert.ok(
+          [
+            [200, 409],
+            [400, 204],
+          ].some((pair) => pair.join() === statuses.join()),
+          statuses.join(),
+        );
+      }
+    });
+
+    it('a token that is rotated ten times at once: one is in use', async () => {
+      await times(10, () => ann.send('POST', `/api/tunnels/same/token/rotate?project=${ann.projectId}`));
+      const rows = await test.store.db
+        .selectFrom('tunnel_tokens as k')
+        .innerJoin('tunnels as t', 't.id', 'k.tunnel_id')
+        .select('k.expires_at')
+        .where('t.name', '=', 'same')
+        .execute();
+      assert.equal(rows.filter((row) => row.expires_at === null).length, 1);
+      assert.equal(rows.length, 2);
+    });
+  });
+
+suite(
+  'node:sqlite',
+  false,
+  () => openSqliteStore(':memory:'),
+  async () => {},
+);
+
+let postgres: TestPostgres;
+const needsPostgres = skipWithout('postgres');
+if (!needsPostgres) {
+  before(async () => {
+    postgres = await startPostgres();
+  });
+}
+suite(
+  'Postgres',
+  needsPostgres,
+  async () => openPostgresStore(await postgres.createDatabase(), (error) => assert.fail(error)),
+  () => postgres.close(),
+);
