@@ -113,6 +113,12 @@ export class Outlet {
 
 /** Ends a socket so that its peer sees a reset, not a proper end, where the transport can say so. */
 export function breakOff(socket: Duplex): void {
-  if (socket instanceof Socket && !(socket instanceof TLSSocket) && !socket.connecting) socket.resetAndDestroy();
+  if (socket instanceof Socket && mayReset(socket)) socket.resetAndDestroy();
   else socket.destroy();
+}
+
+/** While an end() is on its way libuv refuses to reset, and Node (26.10) then never closes the descriptor. */
+function mayReset(socket: Socket): boolean {
+  const ending = socket.writableEnded && !socket.writableFinished;
+  return !(socket instanceof TLSSocket) && !socket.connecting && !ending;
 }

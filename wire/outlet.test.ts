@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { it } from 'node:test';
+import { breakOff } from './outlet.ts';
+
+/** A connected pair; the second end counts how its peer left. */
+async function createPair(): Promise<readonly [Socket, Socket]> {
+  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const near = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+  const [[far]] = await Promise.all([once(server, 'connection'), once(near, 'connect')]);
+  server.close();
+  return [near, far];
+}
+
+it('a socket that is broken off is seen as reset by its peer', async () => {
+  const [near, far] = await createPair();
+  const error = new Promise<NodeJS.ErrnoException>((resolve) => far.once('error', resolve));
+  far.resume();
+  breakOff(near);
+  assert.equal((await error).code, 'ECONNRESET');
+});
+
+it('a socket that is broken off in the turn of its end is really closed', async () => {
+  const [near, far] = await createPair();
+  far.on('error', () => {});
+  const closed = once(far, 'close');
+  far.end();
+  far.resume();
+  near.end();
+  breakOff(near);
+  await Promise.all([closed, once(near, 'close')]);
+  assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length, 0);
+});
