@@ -1,0 +1,183 @@
+// The command line against the whole product: sign-in by a device code, a tunnel from nothing to a page, the account, the
+// doctor, a service's lines, an installation from the server's own installer, an update by its own releases.
+
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Cli, createCli } from '@underpass/client/test-kit.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { type Product, startProduct, tunnelCreated } from '../helpers/product.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+async function world(t: TestContext, env: Record<string, string> = {}) {
+  const product = await startProduct(t, { env });
+  const account = await product.signIn();
+  const token = await product.createApiToken(account);
+  const cli = await createCli(t, { UNDERPASS_SERVER: product.origin, UNDERPASS_API_TOKEN: token });
+  return { product, account, cli };
+}
+
+async function startUpstream(t: TestContext): Promise<string> {
+  const server = createServer((incoming, response) => response.end(`hello from ${incoming.headers.host}`));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+}
+
+/** As a browser would, with the local CA trusted. */
+function visit({ caPem }: Product, url: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const options = { host: '127.0.0.1', port, servername: hostname, headers: { host: `${hostname}:${port}` }, ca: caPem };
+    request(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+async function ok(cli: Cli, ...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli.run(argv);
+  assert.equal(code, 0, `underpass ${argv.join(' ')}: ${stderr}${stdout}`);
+  return stdout;
+}
+
+test('login with a device code that the browser confirms, then the account by that sign-in', async (t) => {
+  const { product, account } = await world(t);
+  const cli = await createCli(t);
+  const login = cli.start(['login', '--server', product.origin]);
+  await login.seen(/confirm the code {2}\S+/);
+  const [, userCode = ''] = /confirm the code {2}(\S+)/.exec(login.stderr()) ?? [];
+  const { status } = await account.call('POST', `/api/device/${userCode}`, {
+    approve: true,
+    project: account.project,
+    role: 'member',
+  });
+  assert.ok(status < 300, String(status));
+  const ended = await login.ended;
+  assert.equal(ended.code, 0, ended.stderr);
+  const whoami = JSON.parse(await ok(cli, 'whoami', '--json'));
+  assert.equal(whoami.email, account.email);
+  assert.equal(whoami.project.role, 'member');
+  assert.match(await ok(cli, 'regions'), /local +This machine/);
+});
+
+test('from nothing to a page: tunnels add, connect, a visitor, the status, the end', async (t) => {
+  const { product, account, cli } = await world(t);
+  const upstream = await startUpstream(t);
+  assert.match(await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain'), /Next: underpass connect shop/);
+  await tunnelCreated(account, 'shop');
+  const running = cli.start(['connect', 'shop', '--upstream', upstream]);
+  await running.seen(/ connected /);
+  const shop = JSON.parse(await ok(cli, 'tunnels', 'show', 'shop', '--json')) as Tunnel;
+  const url = shop.ingressDomains[0]?.url ?? '';
+  const page = await visit(product, url);
+  assert.equal(page.status, 200);
+  assert.match(page.text, /^hello from /);
+  assert.match(await ok(cli, 'doctor', 'shop', '--upstream', upstream), /ok {4}token/);
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+  assert.match(await ok(cli, 'tunnels', 'rm', 'shop', '--yes'), /Deleted shop/);
+  const gone = await cli.run(['tunnels', 'show', 'shop']);
+  assert.equal(gone.code, 6);
+});
+
+test('the printed lines of the cli tab, run in a shell, carry the tunnel', async (t) => {
+  const { product, account, cli } = await world(t);
+  await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain');
+  await tunnelCreated(account, 'shop');
+  const snippet = await ok(cli, 'connect', 'shop', '--print', 'cli', '--upstream', await startUpstream(t));
+  const words = spawnSync('sh', ['-c', `underpass() { printf '%s\\n' "$@"; }\n${snippet}`], {
+    env: { HOME: cli.home, PATH: process.env.PATH },
+    encoding: 'utf8',
+  });
+  const running = cli.start(words.stdout.trim().split('\n'));
+  await running.seen(/ connected /);
+  const { ingressDomains } = JSON.parse(await ok(cli, 'tunnels', 'show', 'shop', '--json')) as Tunnel;
+  assert.equal((await visit(product, ingressDomains[0]?.url ?? '')).status, 200);
+  running.signal('SIGTERM');
+  await running.ended;
+});
+
+test('domains and groups, with the texts of the server where it refuses', async (t) => {
+  const { account, cli } = await world(t);
+  assert.match(await ok(cli, 'domains', 'add', 'example.com'), /underpass-domain-verify=/);
+  const invalid = await cli.run(['domains', 'add', 'a_b.example.com']);
+  assert.equal(invalid.code, 7);
+  assert.match(invalid.stderr, /Domain must be a valid apex domain/);
+  assert.match(await ok(cli, 'domains', 'list'), /example\.com +Unverified/);
+  await ok(cli, 'domains', 'rm', 'example.com', '--yes');
+
+  await ok(cli, 'groups', 'add', 'office', '--allow', '192.0.2.0/24');
+  assert.match(await ok(cli, 'groups', 'set', 'office', '--add', '2001:db8::/32'), /2001:db8::\/32/);
+  assert.match((await cli.run(['groups', 'set', 'office', '--allow', '300.0.0.1'])).stderr, /Please enter a valid IP\/CIDR\./);
+  await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain');
+  await tunnelCreated(account, 'shop');
+  await ok(cli, 'tunnels', 'update', 'shop', '--group', 'office');
+  const inUse = await cli.run(['groups', 'rm', 'office', '--yes']);
+  assert.equal(inUse.code, 7);
+  assert.match(inUse.stderr, /shop/);
+});
+
+test('a viewer sees tunnels but never a token, and may change nothing', async (t) => {
+  const { product, account, cli } = await world(t);
+  await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain');
+  const env = { UNDERPASS_API_TOKEN: await product.createApiToken(account, 'viewer') };
+  const printed = await cli.run(['connect', 'shop', '--print', 'cli'], { env });
+  assert.equal(printed.code, 5);
+  assert.match(printed.stderr, /code: token-hidden/);
+  assert.equal((await cli.run(['tunnels', 'rm', 'shop', '--yes'], { env })).code, 5);
+});
+
+test('the installer of the server installs its release, which signs in, updates and trusts nothing unsigned', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'underpass-e2e-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const key = generateKeyPairSync('ed25519').privateKey;
+  const env = { ...process.env, UNDERPASS_RELEASE_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
+  const platform = `linux-${process.arch}`;
+  await run(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', folder], { env });
+  const { product, cli } = await world(t, { UNDERPASS_RELEASES: folder });
+  const script = await (await fetch(`${product.origin}/install.sh`)).text();
+  const shell = { env: { HOME: cli.home, PATH: process.env.PATH ?? '' } };
+  const installing = run('sh', ['-c', script], shell);
+  assert.match((await installing).stdout, /next: .*login --server/);
+  const program = join(cli.home, '.local/bin/underpass');
+  const version = (await run(program, ['--version'])).stdout.trim();
+  assert.equal(version, JSON.parse(await readFile(join(root, 'client/package.json'), 'utf8')).version);
+  const update = () => run(program, ['update', '--json'], { env: { HOME: cli.home, UNDERPASS_SERVER: product.origin } });
+  await offerNext(folder, platform, program, generateKeyPairSync('ed25519').privateKey);
+  await assert.rejects(update(), /release-untrusted/);
+  await offerNext(folder, platform, program, key);
+  assert.deepEqual(JSON.parse((await update()).stdout), { version, newest: '99.0.0', updated: true });
+});
+
+/** The same program as version 99.0.0, signed by the key. */
+async function offerNext(folder: string, platform: string, program: string, key: KeyObject): Promise<void> {
+  const next = join(folder, '99.0.0');
+  const name = `underpass-99.0.0-${platform}`;
+  await mkdir(next, { recursive: true });
+  await copyFile(program, join(next, name));
+  const digest = createHash('sha256')
+    .update(await readFile(program))
+    .digest('hex');
+  const sums = `${digest}  ${name}\n`;
+  await writeFile(join(next, 'SHA256SUMS'), sums);
+  await writeFile(join(next, 'SHA256SUMS.sig'), sign(null, Buffer.from(sums), key).toString('base64'));
+}
