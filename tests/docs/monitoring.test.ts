@@ -1,0 +1,122 @@
+// deploy/monitoring against a started product: alerts and dashboard name only metrics and labels that it exports.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { visitorErrors } from '@underpass/edge/core/visitor-error.ts';
+import { calls } from '@underpass/rules/calls.ts';
+import { parse } from 'yaml';
+import { freePorts, startProduct } from '../helpers/product.ts';
+
+const read = (name: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../deploy/monitoring/${name}`, import.meta.url)), 'utf8');
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+interface Panel {
+  readonly title: string;
+  readonly type: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+const { groups } = parse(read('alerts.yaml')) as { groups: readonly { rules: readonly Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const dashboard = JSON.parse(read('grafana.json')) as { panels: readonly Panel[]; templating: { list: { query: unknown }[] } };
+const panelQueries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+const variableQuery = 'process_start_time_seconds{job=~"(.*/)?underpass.*"}';
+const queries = [...rules.map(({ expr }) => expr), ...panelQueries, variableQuery];
+
+/** Words of the language itself; every other word outside quotes and braces is the name of a metric. */
+const language = new Set(
+  'sum by max min rate changes topk histogram_quantile min_over_time offset and or unless on ignoring'.split(' '),
+);
+/** Prometheus writes it for every target. */
+const prometheusOwn = ['up'];
+
+function metricsIn(query: string): string[] {
+  const bare = query
+    .replace(/\{[^}]*\}/g, ' ')
+    .replace(/\[[^\]]*\]/g, ' ')
+    .replace(/\bby \([^)]*\)/g, ' ')
+    .replace(/offset \w+/g, ' ');
+  return [...bare.matchAll(/[a-zA-Z_][a-zA-Z0-9_]*/g)].map(([word]) => word).filter((word) => !language.has(word));
+}
+
+function matchersIn(query: string): { label: string; operator: string; value: string }[] {
+  const braces = [...query.matchAll(/\{([^}]*)\}/g)].map(([, inside = '']) => inside);
+  return braces.flatMap((inside) =>
+    [...inside.matchAll(/(\w+)(=~|!~|!=|=)"([^"]*)"/g)].map(([, label = '', operator = '', value = '']) => ({
+      label,
+      operator,
+      value,
+    })),
+  );
+}
+
+/** Every name that a scrape can hold: a histogram's three as well. */
+function exportedNames(scrape: string): Set<string> {
+  const types = [...scrape.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  const names = types.flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  );
+  return new Set([...names, ...prometheusOwn]);
+}
+
+/** What a product shows after one call and one visitor who finds nothing. */
+async function scrapeProduct(t: TestContext): Promise<string> {
+  const [port = 0] = await freePorts(1);
+  const product = await startProduct(t, { env: { UNDERPASS_METRICS_PORT: String(port) } });
+  await fetch(`${product.origin}/api/meta`);
+  await fetch(`http://127.0.0.1:${product.ports.http}/`, { headers: { host: 'nobody.example.com' } });
+  return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+}
+
+test('deploy/monitoring', async (t) => {
+  const scrape = await scrapeProduct(t);
+  const exported = exportedNames(scrape);
+
+  await t.test('alerts and dashboard name only metrics that a started product exports', () => {
+    const unknown = queries.flatMap((query) => metricsIn(query).filter((name) => !exported.has(name)));
+    assert.deepEqual(unknown, []);
+  });
+
+  await t.test('labels that are matched are labels of those metrics, and their values exist', () => {
+    const known: Record<string, (value: string) => boolean> = {
+      job: () => true,
+      instance: () => true,
+      status: (value) => /^[1-5]/.test(value),
+      code: (value) => Object.hasOwn(visitorErrors, value),
+      call: (value) => value.split('|').every((name) => Object.hasOwn(calls, name)),
+    };
+    for (const { label, value } of queries.flatMap(matchersIn)) assert.ok(known[label]?.(value), `${label}="${value}"`);
+    assert.match(scrape, /underpass_calls_total\{call="getMeta",status="200"\}/);
+  });
+
+  await t.test('every metric of our own is on the dashboard or in an alert', () => {
+    const used = new Set(queries.flatMap(metricsIn).map((name) => name.replace(/_bucket$/, '')));
+    const own = [...scrape.matchAll(/^# TYPE (underpass_\S+)/gm)].map(([, name = '']) => name);
+    assert.ok(own.length > 10);
+    assert.deepEqual(
+      own.filter((name) => !used.has(name)),
+      [],
+    );
+  });
+
+  await t.test('every alert says how long, how bad, what it is and what it means', () => {
+    for (const { alert, expr, for: wait, labels, annotations } of rules) {
+      assert.match(alert, /^Underpass[A-Z][A-Za-z]+$/);
+      assert.ok(['page', 'ticket'].includes(labels.severity), alert);
+      assert.ok(annotations.summary.length > 10 && annotations.description.length > 20, alert);
+      assert.ok(wait !== undefined || /\[\d+m\]/.test(expr), `${alert} waits for nothing`);
+      assert.equal((expr.match(/\(/g) ?? []).length, (expr.match(/\)/g) ?? []).length, alert);
+    }
+    assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+  });
+});
