@@ -101,6 +101,7 @@ export class Gate {
       onPresence();
     };
     this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, address: facts.address }, 'carrier open');
+    onPresence();
   }
 
   /** A client that came back before its old carriers were found dead must not fill the roster with them. */

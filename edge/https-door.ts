@@ -2,6 +2,7 @@
 
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContext, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { breakOff } from '@underpass/wire/outlet.ts';
 import { Arrival, type ArrivalRules, sayAndEnd } from './arrival.ts';
 import { maxHelloBytes, peekClientHello } from './core/client-hello.ts';
 import { decideDestination, encodeAlert } from './core/destination.ts';
@@ -106,7 +107,7 @@ export class HttpsDoor {
       new Passthrough(house, socket, { tunnel, host, kind: 'ingress-443', ends }, bytes, (code) => {
         if (code === 'no-client' || code === 'no-upstream' || code === 'busy')
           sayAndEnd(socket, encodeAlert('internal_error'), house.sweeper);
-        else socket.resetAndDestroy();
+        else breakOff(socket);
       });
     });
     return true;
@@ -118,6 +119,8 @@ export class HttpsDoor {
       socket.on('error', () => {});
       socket.pause();
       socket.unshift(bytes);
+      // Until TLS is up a visitor that ends has gone: a half-open handshake would hold its descriptor until its timeout.
+      socket.allowHalfOpen = false;
       server.emit('connection', socket);
     });
     return true;
@@ -156,6 +159,7 @@ export class HttpsDoor {
       socket.destroy();
       return;
     }
+    socket.allowHalfOpen = true;
     // A half-closed socket under TLS outlives it otherwise, with its descriptor.
     socket.once('close', () => parent?.destroy());
     if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2') this.#options.onClient(socket, peeked.ends);

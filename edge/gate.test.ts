@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import type { GoawayCode } from '@underpass/wire/core/code.ts';
+import { HandshakeError } from '@underpass/wire/handshake.ts';
+import { createRig, hashOf, type Rig, readUntil, regionHost, type TestClient, tunnelOf } from './fixture/rig.ts';
+
+const refusal = async (attempt: Promise<unknown>): Promise<string> => {
+  const error = await attempt.then(
+    () => null,
+    (reason) => reason,
+  );
+  assert.ok(error instanceof HandshakeError, String(error));
+  return error.code;
+};
+
+const goaway = (client: TestClient): Promise<GoawayCode> =>
+  new Promise((resolve) => {
+    client.session.onGoaway = resolve;
+  });
+
+const clientsOf = (rig: Rig, count: number) => rig.control.next('report', ({ tunnels }) => tunnels[0]?.clients.length === count);
+
+describe('who is let in', () => {
+  it('no token of any tunnel, one of a suspended tunnel, one that has run out: each is told why', async () => {
+    const expired = [{ hash: hashOf('token-old'), expiresAtMs: 1 }];
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('s', { suspended: true }), tunnelOf('old', { tokens: expired })]);
+    assert.equal(await refusal(rig.client('t', 1, { token: 'wrong' })), 'token-refused');
+    assert.equal(await refusal(rig.client('old', 1)), 'token-refused');
+    assert.equal(await refusal(rig.client('s', 1)), 'tunnel-suspended');
+  });
+
+  it('a token anywhere but in its header is no token', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const socket = await rig.visit(regionHost);
+    socket.write(
+      `GET /underpass?token=token-t HTTP/1.1\r\nHost: ${regionHost}\r\nConnection: Upgrade\r\nUpgrade: underpass\r\n\r\n`,
+    );
+    assert.match(await readUntil(socket, (text) => text.endsWith('request.\n')), /^HTTP\/1\.1 400 /);
+  });
+
+  it('a browser on the region’s host gets an answer, over HTTP/1.1 and HTTP/2', async () => {
+    await using rig = await createRig([]);
+    const plain = await rig.visit(regionHost);
+    plain.write(`GET / HTTP/1.1\r\nHost: ${regionHost}\r\n\r\n`);
+    assert.match(await readUntil(plain, (text) => text.endsWith('request.\n')), /^HTTP\/1\.1 400 /);
+    const { connect } = await import('node:http2');
+    const h2 = connect(`https://${regionHost}`, {
+      createConnection: () => rig.connectTls(regionHost, { ALPNProtocols: ['h2'] }),
+    });
+    const [headers] = await once(h2.request({ ':path': '/' }), 'response');
+    assert.equal(headers[':status'], 404);
+    h2.destroy();
+  });
+
+  it('before there are routes everybody is asked to come again', async () => {
+    await using rig = await createRig([tunnelOf('t')], {}, { reachable: false });
+    const raw = await rig.visitRaw('https');
+    raw.destroy();
+    assert.equal(rig.edge.stats().clients, 0);
+  });
+
+  it('a tunnel takes 64 clients, and its old ones may still come back', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const ids = Array.from({ length: 64 }, (_, i) => i.toString(16).padStart(32, '0'));
+    for (const clientId of ids) await rig.client('t', 1, { clientId });
+    assert.equal(await refusal(rig.client('t', 1)), 'too-many-clients');
+    await rig.client('t', 1, { clientId: ids[0] as string });
+  });
+});
+
+describe('who is sent away', () => {
+  it('a client whose token was rotated out, at once or when its time is over', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const client = await rig.client('t', 1);
+    const old = hashOf('token-t');
+    const fresh = { hash: hashOf('new'), expiresAtMs: null };
+    const told = goaway(client);
+    await rig.control.change({ tunnels: [tunnelOf('t', { tokens: [fresh, { hash: old, expiresAtMs: Date.now() + 1_500 }] })] });
+    assert.equal(client.session.closed, false, 'the overlap');
+    assert.equal(await told, 'token-refused');
+    assert.equal(await refusal(rig.client('t', 1)), 'token-refused');
+    const next = await rig.client('t', 1, { token: 'new' });
+    const revoked = goaway(next);
+    await rig.control.change({ tunnels: [tunnelOf('t', { tokens: [] })] });
+    assert.equal(await revoked, 'token-refused');
+  });
+
+  it('clients of a suspended and of a deleted tunnel', async () => {
+    await using rig = await createRig([tunnelOf('s'), tunnelOf('d')]);
+    const [suspended, deleted] = [goaway(await rig.client('s', 1)), goaway(await rig.client('d', 1))];
+    await rig.control.change({ tunnels: [tunnelOf('s', { suspended: true })] }, { tunnels: ['d'] });
+    assert.deepEqual(await Promise.all([suspended, deleted]), ['tunnel-suspended', 'token-refused']);
+  });
+
+  it('the oldest carrier of a client that has more than four', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const clientId = 'a'.repeat(32);
+    const first = goaway(await rig.client('t', 1, { clientId }));
+    for (let i = 0; i < 4; i++) await rig.client('t', 1, { clientId });
+    assert.equal(await first, 'duplicate');
+  });
+
+  it('a client that opens streams', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const client = await rig.client('t', 1);
+    const told = goaway(client);
+    client.session.open({
+      kind: 'http',
+      host: 'x',
+      visitorAddress: '',
+      visitorPort: 0,
+      preface: new Uint8Array(0),
+      tunnelId: '',
+      clientId: '',
+    });
+    assert.equal(await told, 'protocol');
+  });
+});
+
+describe('what control hears', () => {
+  it('a client within a moment of its coming and going, carriers of one client as one', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const clientId = 'b'.repeat(32);
+    const came = clientsOf(rig, 1);
+    const first = await rig.client('t', 1, { clientId });
+    const second = await rig.client('t', 1, { clientId });
+    const report = (await came).tunnels[0];
+    assert.deepEqual(
+      report?.clients.map(({ id, address, version }) => [id, address, version]),
+      [[clientId, '127.0.0.1', 'underpass/0.0.0']],
+    );
+    const proven = rig.control.next('report', ({ tunnels }) => tunnels[0]?.clients[0]?.provenAtMs !== null);
+    await proven;
+    const gone = clientsOf(rig, 0);
+    first.socket.destroy();
+    second.socket.destroy();
+    await gone;
+  });
+
+  it('counters that agree with what was sent, to the byte', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('i', { type: 'ingress' })]);
+    let received = 0;
+    let sent = 0;
+    const upstream = (answer: string) => (socket: import('node:net').Socket) =>
+      void socket.on('data', (chunk: Buffer) => {
+        received += chunk.length;
+        sent += answer.length;
+        socket.write(answer);
+      });
+    await rig.client('t', upstream('HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello'));
+    const visitor = await rig.visit('t.tunnels.test');
+    for (let i = 0; i < 3; i++) {
+      visitor.write('GET / HTTP/1.1\r\nHost: t.tunnels.test\r\nConnection: keep-alive\r\n\r\n');
+      await readUntil(visitor, (text) => text.endsWith('hello'));
+    }
+    const { tunnels } = await rig.control.next('report', (report) => report.tunnels.some(({ requests }) => requests === 3));
+    const report = tunnels.find(({ tunnelId }) => tunnelId === 't');
+    assert.deepEqual([report?.rxBytes, report?.txBytes, report?.connections, report?.requests], [received, sent, 1, 3]);
+  });
+});

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { availableParallelism } from 'node:os';
+import { describe, it } from 'node:test';
+import { createRig, readUntil, tunnelOf } from './fixture/rig.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
+const hop = (secret = 's') => ({ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1:1', secret });
+
+async function ask(rig: Awaited<ReturnType<typeof createRig>>, host = 't.tunnels.test'): Promise<string> {
+  const visitor = await rig.visit(host);
+  visitor.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  const text = await readUntil(visitor, (all) => all.endsWith('ok') || all.endsWith('</html>\n'));
+  visitor.destroy();
+  return /underpass-error: (\w+)/.exec(text)?.[1] ?? text.slice(-2);
+}
+
+function get(port: number, path: string): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    request({ port, path, host: '127.0.0.1' }, (response) => {
+      let body = '';
+      response.on('data', (piece) => {
+        body += piece;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('another edge of the region', () => {
+  it('serves the visitor when this one has no client, and each side counts its own', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
+    await far.client('t', answerOk);
+    // Who has which clients is told within a moment.
+    let asked = 1;
+    while ((await ask(near)) !== 'ok') asked++;
+    assert.equal(near.edge.stats().requests, 1 + asked);
+    assert.equal(far.edge.stats().rxBytes, 0);
+    assert.ok(near.edge.stats().rxBytes > 0);
+  });
+
+  it('is not gone through again: two edges that know each other end a request of nobody', async () => {
+    await using a = await createRig([tunnelOf('t')], { edgeId: 'a', hop: hop() });
+    await using b = await createRig([tunnelOf('t')], { edgeId: 'b', hop: hop() });
+    await a.control.change({ peers: [{ edgeId: 'b', address: `127.0.0.1:${b.edge.ports.hop}` }] });
+    await b.control.change({ peers: [{ edgeId: 'a', address: `127.0.0.1:${a.edge.ports.hop}` }] });
+    assert.equal(await ask(a), 'UNDERPASS_NO_CLIENT');
+  });
+
+  it('with another secret, or that is away, is passed over', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop('other') });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await far.client('t', answerOk);
+    const peers = [
+      { edgeId: 'away', address: '127.0.0.1:1' },
+      { edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` },
+    ];
+    await near.control.change({ peers });
+    assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
+  });
+
+  it('judges the visitor by its own list as well', async () => {
+    await using far = await createRig([tunnelOf('t', { allowList: ['10.0.0.0/8'] })], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await far.client('t', answerOk);
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    assert.equal(await ask(near), 'UNDERPASS_SOURCE_DENIED');
+  });
+});
+
+describe('several workers', () => {
+  const workers = Math.max(2, Math.min(3, availableParallelism()));
+
+  it('share the ports, and a visitor of any reaches a client of any other', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers });
+    const client = await rig.client('t', answerOk);
+    for (let i = 0; i < 24; i++) assert.equal(await ask(rig), 'ok');
+    assert.equal(client.opened, 24);
+    const report = await rig.control.next('report', ({ tunnels }) => tunnels[0]?.requests === 24);
+    assert.equal(report.tunnels[0]?.clients.length, 1);
+    assert.equal(report.tunnels[0]?.connections, 24);
+  });
+
+  it('a change is acknowledged when all of them have it', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers });
+    await rig.client('t', answerOk);
+    await rig.control.change({ tunnels: [tunnelOf('t', { allowList: [] })] });
+    for (let i = 0; i < 12; i++) assert.equal(await ask(rig), 'UNDERPASS_SOURCE_DENIED');
+  });
+
+  it('one that dies takes its own visitors with it; the others serve on and it comes back', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers });
+    await rig.client('t', answerOk);
+    const pids = await workerPids();
+    process.kill(pids[0] as number, 'SIGKILL');
+    const renewed = async (): Promise<boolean> => {
+      const now = await workerPids();
+      return now.length === workers && !now.includes(pids[0] as number);
+    };
+    while (!(await renewed())) await new Promise((resolve) => setTimeout(resolve, 50));
+    await rig.client('t', answerOk);
+    for (let i = 0; i < 8; i++) assert.equal(await ask(rig), 'ok');
+  });
+});
+
+/** Processes that this one started and that are workers. */
+async function workerPids(): Promise<number[]> {
+  const { readFile, readdir } = await import('node:fs/promises');
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const found: number[] = [];
+  for (const pid of pids) {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '');
+    const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
+    if (line.includes('worker.ts') && status.includes(`PPid:\t${process.pid}\n`)) found.push(pid);
+  }
+  return found;
+}
+
+describe('the private port', () => {
+  it('has the counters for Prometheus, and says whether there are routes', async () => {
+    await using rig = await createRig([tunnelOf('t')], { metrics: { host: '127.0.0.1', port: 0 } });
+    await rig.client('t', answerOk);
+    await ask(rig);
+    const port = rig.edge.ports.metrics as number;
+    const { body } = await get(port, '/metrics');
+    assert.match(body, /^underpass_edge_requests_total 1$/m);
+    assert.match(body, /^underpass_edge_clients 1$/m);
+    assert.match(body, /^underpass_edge_responses_total\{class="2xx"\} 1$/m);
+    assert.deepEqual(await get(port, '/healthz'), { status: 200, body: 'ok\n' });
+    assert.equal((await get(port, '/else')).status, 404);
+  });
+});
