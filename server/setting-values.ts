@@ -125,3 +125,12 @@ export const parseSecret =
   (minLength: number): ParseValue<string> =>
   (text) =>
     text.length >= minLength && text.length <= 4096 ? good(text) : bad(`must have at least ${minLength} characters`);
+
+/** One key, or several with commas between them: the first seals, all open. */
+export const parseKeys =
+  (bytes: number): ParseValue<string> =>
+  (text) => {
+    const keys = text.split(/[\s,]+/);
+    const valid = keys.every((key) => /^[A-Za-z0-9+/_-]+={0,2}$/.test(key) && Buffer.from(key, 'base64').length === bytes);
+    return valid ? good(text) : bad(`must be base64 of ${bytes} bytes; several keys are separated by commas`);
+  };

@@ -87,6 +87,7 @@ describe('readSettings', () => {
     ['UNDERPASS_REGION', 'EU', 'upper case'],
     ['UNDERPASS_DATA_PLANE_HOST', 'a..b', 'an empty label'],
     ['UNDERPASS_MASTER_KEY', 'c2hvcnQ=', 'too few bytes'],
+    ['UNDERPASS_MASTER_KEY', Buffer.alloc(33).toString('base64'), 'too many bytes'],
     ['UNDERPASS_PRODUCTION', 'maybe', 'neither true nor false'],
     ['SMTP_URL', 'https://mail', 'another scheme'],
     ['UNDERPASS_SECURITY_CONTACT', 'ops@example.com', 'no scheme'],
@@ -106,6 +107,11 @@ describe('readSettings', () => {
       { address: '2001:db8::1', port: 54 },
       { address: '2001:db8::2', port: 53 },
     ]);
+  });
+
+  test('the master key may be several, so that it can be changed without a moment when something does not open', () => {
+    const keys = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64')).join(',');
+    assert.equal(settingsFrom({ UNDERPASS_MASTER_KEY: keys }).masterKey, keys);
   });
 
   test('a secret may come from a file, without its last newline', () => {

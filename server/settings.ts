@@ -8,6 +8,7 @@ import {
   parseBase64Key,
   parseHostName,
   parseHostPort,
+  parseKeys,
   parseList,
   parseOneOf,
   parseOrigin,
@@ -219,7 +220,7 @@ export const settingTable = {
       group: 'State',
       about:
         'Key that encrypts tokens and private keys at rest: base64 of 32 bytes. Control processes that share a database share it.',
-      parse: parseBase64Key(32),
+      parse: parseKeys(32),
     },
     'made on first start and kept in UNDERPASS_HOME',
   ),
