@@ -19,7 +19,7 @@ export async function readToken(io: Io, source: string | undefined, output: Outp
 export async function readTokenFile(path: string, output: Output): Promise<string> {
   try {
     const [text, { mode }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    if (process.platform !== 'win32' && isOpenToOthers(path, mode)) {
       output.warning(`others on this machine may read ${path}: run "chmod 600 ${path}"`);
     }
     return parseToken(text, path);
@@ -27,6 +27,12 @@ export async function readTokenFile(path: string, output: Output): Promise<strin
     if (cause instanceof ClientError) throw cause;
     throw new ClientError('token-file-unreadable', path, { cause });
   }
+}
+
+/** Secrets that systemd and Kubernetes mount are readable to the group of this process alone: that is how they hand them over. */
+function isOpenToOthers(path: string, mode: number): boolean {
+  const isMounted = /^\/(var\/)?run\/(secrets|credentials|user\/\d+\/credentials)\//.test(path);
+  return (mode & (isMounted ? 0o037 : 0o077)) !== 0;
 }
 
 /** Printable ASCII without spaces: it travels in a header. */

@@ -3,12 +3,13 @@ import type { Project, Region, User } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
 import { openAccount, openProject, serverOf } from '../account.ts';
 import { createApi, exchange } from '../api.ts';
+import { isLocal } from '../carry/proxy.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withProject, withServer } from '../command-line.ts';
 import { forgetSignIn, saveSignIn } from '../credentials.ts';
 import { ClientError } from '../error.ts';
 import type { Io } from '../io.ts';
 import { openBrowser } from '../open-browser.ts';
-import { renderFields, renderTable } from '../output.ts';
+import { type Output, renderFields, renderTable } from '../output.ts';
 import { readToken } from '../token.ts';
 import { waitMs } from '../wait.ts';
 
@@ -48,6 +49,7 @@ async function login(shell: Shell, flags: LoginFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
   const origin = await serverOf(io, flags);
+  warnOfPlainHttp(origin, output);
   const token = flags.withToken ? await readToken(io, '-', output) : await deviceLogin(shell, flags, origin);
   const api = createApi(io, { origin, token });
   const [user, projects] = await Promise.all([api.get<User>('/api/user'), api.get<readonly Project[]>('/api/projects')]);
@@ -55,6 +57,13 @@ async function login(shell: Shell, flags: LoginFlags): Promise<void> {
   await saveSignIn(io, origin, { token, email: user.email, project: project?.id ?? '' });
   const text = `Signed in to ${origin} as ${user.email}${project ? `, project ${project.name}` : ''}.\nNext: underpass tunnels list`;
   output.result({ server: origin, email: user.email, project: project ?? null }, text);
+}
+
+/** The token would travel for everybody on the way to read. */
+function warnOfPlainHttp(origin: string, output: Output): void {
+  const { protocol, hostname } = new URL(origin);
+  const isHere = isLocal(hostname) || ['127.0.0.1', '[::1]'].includes(hostname);
+  if (protocol === 'http:' && !isHere) output.warning(`${origin} is not encrypted: others on the network can read the sign-in`);
 }
 
 interface DeviceAnswer {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
@@ -99,6 +99,36 @@ test('a proxy from the environment is named and tried, and one that is no URL is
   const wrong = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: 'ftp://hunter2@x' });
   assert.equal(wrong.find('region proxy')?.state, 'problem');
   assert.doesNotMatch(JSON.stringify(wrong.list), /hunter2/);
+});
+
+/** Takes CONNECT and answers it with a connection of its own making. */
+async function startProxy(t: TestContext, answer: (client: Socket) => void): Promise<string> {
+  const server = createServer().on('connect', (_, client: Socket) => answer(client.on('error', () => {})));
+  return `http://user:hunter2@127.0.0.1:${await listening(t, server)}`;
+}
+
+test('a proxy that looks inside TLS is told by the issuer that it puts there', async (t) => {
+  const corporate = await createTestAuthority('Example Corp Inspection CA');
+  const leaf = await corporate.issue(['edge.example.com']);
+  const inside = await listening(t, createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }));
+  const proxy = await startProxy(t, (client) => {
+    const upstream = connectTcp(inside, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 OK\r\n\r\n');
+      client.pipe(upstream.on('error', () => {})).pipe(client);
+    });
+  });
+  const { find } = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: proxy });
+  assert.equal(find('region proxy')?.state, 'ok');
+  assert.match(find('region TLS')?.detail ?? '', /issued by Example Corp Inspection CA/);
+});
+
+test('a proxy that refuses is told by its status', async (t) => {
+  const proxy = await startProxy(t, (client) =>
+    client.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n'),
+  );
+  const { list } = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: proxy });
+  assert.match(list.at(-2)?.detail ?? '', /answers 407 to CONNECT/);
+  assert.doesNotMatch(JSON.stringify(list), /hunter2/);
 });
 
 test('the server is examined: clock, version and sign-in', async (t) => {

@@ -6,6 +6,7 @@ import { CarryError, problems } from '../carry/problem.ts';
 import { chooseProxy, type HttpProxy } from '../carry/proxy.ts';
 import type { Io } from '../io.ts';
 import { type Finding, ok, problem, skipped } from './finding.ts';
+import { askProxy } from './proxied.ts';
 import { settled } from './settled.ts';
 
 export interface Place {
@@ -27,8 +28,8 @@ export async function checkPath(io: Io, place: Place): Promise<readonly Finding[
   const name = await checkName(place.what, target.host, proxy.chosen !== null);
   if (name.state === 'problem') return [...first, name, skipped(`${place.what} TCP`, 'no address')];
   const tcp = await checkTcp(place.what, target.host, target.port);
-  if (tcp.state === 'problem' || !place.tls || proxy.chosen !== null) return [...first, name, tcp];
-  return [...first, name, tcp, await checkTls(place)];
+  if (tcp.state === 'problem' || !place.tls) return [...first, name, tcp];
+  return [...first, name, tcp, ...(await checkTls(place, proxy.chosen))];
 }
 
 function checkProxy(io: Io, { what, host, port, tls }: Place): { chosen: HttpProxy | null; finding: Finding | null } {
@@ -73,17 +74,18 @@ async function checkTcp(what: string, host: string, port: number): Promise<Findi
   );
 }
 
-async function checkTls({ what, host, port, pin, caPem }: Place): Promise<Finding> {
+async function checkTls(place: Place, proxy: HttpProxy | null): Promise<readonly Finding[]> {
+  if (proxy === null)
+    return [await checkCertificate(place, connectTcp({ host: place.host, port: place.port, lookup: lookUpForSocket }))];
+  const asked = await askProxy(proxy, place.host, place.port);
+  if (typeof asked !== 'string') return [await checkCertificate(place, asked)];
+  return [problem(`${place.what} proxy`, `${proxy.host}:${proxy.port} ${asked}`, problems['proxy-refused'].fix)];
+}
+
+async function checkCertificate({ what, host, pin, caPem }: Place, under: Socket): Promise<Finding> {
   const check = `${what} TLS`;
   const name = isIP(host) ? {} : { servername: host };
-  const socket = connectTls({
-    host,
-    port,
-    lookup: lookUpForSocket,
-    rejectUnauthorized: false,
-    ...name,
-    ...(caPem ? { ca: caPem } : {}),
-  });
+  const socket = connectTls({ socket: under, host, rejectUnauthorized: false, ...name, ...(caPem ? { ca: caPem } : {}) });
   const failure = await settled(socket, 'secureConnect');
   const finding = failure === null ? judgeCertificate(check, host, socket, pin) : notTls(check, host, failure);
   (socket as Socket).destroy();
