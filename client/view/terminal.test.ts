@@ -1,0 +1,68 @@
+// The live status in a real terminal: a pseudo-terminal that is resized and then interrupted, as a person would.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startFakeEdge } from '../carry/fixture/edge.ts';
+import { binary } from '../test-kit.ts';
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+const command = binary === undefined ? [process.execPath, main] : [binary];
+
+/** Starts argv in a terminal of 100 columns; at the first sight of "connected" makes it 40 wide; at the next frame presses Ctrl-C. */
+const driver = `
+import fcntl, json, os, pty, struct, sys, termios, time
+argv = json.loads(sys.argv[1])
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(argv[0], argv)
+size = lambda columns: fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+size(100)
+out, stage, mark = b'', 0, 0
+while True:
+    try:
+        chunk = os.read(fd, 65536)
+    except OSError:
+        break
+    if not chunk:
+        break
+    out += chunk
+    if stage == 0 and b'connected to' in out:
+        stage, mark = 1, len(out)
+        size(40)
+    elif stage == 1 and b'Ctrl-C' in out[mark:]:
+        stage = 2
+        os.write(fd, b'\\x03')
+_, status = os.waitpid(pid, 0)
+print(json.dumps({'code': os.waitstatus_to_exitcode(status), 'text': out.decode(), 'mark': mark}))
+`;
+
+async function inTerminal(t: TestContext, env: Record<string, string>) {
+  await using edge = await startFakeEdge();
+  const argv = [...command, 'http', '--url', edge.url, '--upstream', 'http://127.0.0.1:9'];
+  const all = { PATH: process.env.PATH, HOME: '/nonexistent', TERM: 'xterm', UNDERPASS_TOKEN: 'secret', ...env };
+  const child = spawn('python3', ['-c', driver, JSON.stringify(argv)], { env: all, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  let text = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk;
+  return JSON.parse(text) as { code: number; text: string; mark: number };
+}
+
+test('a terminal shows one calm block: repainted in place, cut to the width, and the cursor comes back', async (t) => {
+  const { code, text, mark } = await inTerminal(t, {});
+  assert.equal(code, 0, text);
+  assert.match(text, /\x1b\[\?25l/);
+  assert.match(text, /\x1b\[32mconnected to/);
+  assert.ok(text.lastIndexOf('\x1b[?25h') > text.lastIndexOf('\x1b[?25l'));
+  const later = text
+    .slice(mark)
+    .replaceAll(/\x1b\[[?0-9;]*[A-Za-z]/g, '')
+    .split('\r\n')
+    .slice(1, -1);
+  for (const line of later.slice(1)) assert.ok([...line.replaceAll('\r', '')].length < 40, JSON.stringify(line));
+  assert.equal(text.includes('secret'), false);
+});
+
+test('NO_COLOR takes the colours away', async (t) => {
+  assert.doesNotMatch((await inTerminal(t, { NO_COLOR: '1' })).text, /\x1b\[3\dm/);
+});
