@@ -9,6 +9,7 @@ interface Side {
   readonly user: SignedUp;
   /** A word in every name that this side makes: if the other side reads it, something leaked. */
   readonly mark: string;
+  readonly sessionId: string;
 }
 
 /** `own`: everything one's own. `foreign`: the other's project and names. `mixed`: the other's names in one's own project. */
@@ -70,7 +71,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 /** What a side may name without having seen it is struck out of the answer first: refusals repeat what was asked. */
 const assertNothingOf = (other: Side, answer: string, asked: string): void => {
   const rest = asked === '' ? answer : answer.replaceAll(asked, '');
-  for (const secret of [other.mark, other.user.projectId, other.user.userId, other.user.email]) {
+  for (const secret of [other.mark, other.sessionId, other.user.projectId, other.user.userId, other.user.email]) {
     assert.ok(!rest.includes(secret), `${secret} leaked: ${answer}`);
   }
 };
@@ -78,6 +79,8 @@ const assertNothingOf = (other: Side, answer: string, asked: string): void => {
 // Calls that make a thing under the name that is asked for: in one's own project that name is one's own.
 const making = new Set([17, 20, 23, 27]);
 const lookUp = 16;
+/** Calls that name one thing: the other's is never found. */
+const naming = new Set([11, 12, 13, 14, 15, 18, 19, 21, 22, 24, 25, 26, 28, 29]);
 const firstOfProject = 3;
 
 const runStep = async (sides: readonly [Side, Side], { side, target, call, object }: Step): Promise<void> => {
@@ -90,6 +93,8 @@ const runStep = async (sides: readonly [Side, Side], { side, target, call, objec
   assertNothingOf(other, answer, target === 'own' ? '' : nameOf(other, object));
   if (target === 'foreign' && call >= firstOfProject && call !== lookUp)
     assert.ok([400, 404].includes(response.status), `${call}: ${response.status} ${answer}`);
+  if (target === 'mixed' && naming.has(call))
+    assert.ok([400, 404].includes(response.status), `${call}: ${response.status} ${answer}`);
   if (target !== 'own' && call === lookUp) assert.equal(response.status, 403);
 };
 
@@ -99,16 +104,27 @@ const snapshot = async (test: TestControl, projectId: string): Promise<unknown> 
   return JSON.parse(JSON.stringify(await Promise.all(rows)));
 };
 
+/** With a tunnel, its domain and a group under each of its names, so that a wrong name finds something. */
+const openSide = async (test: TestControl, mark: string): Promise<Side> => {
+  const user = await test.signUp(`${mark}@example.com`);
+  const [session] = await user.call<{ id: string }[]>('GET', '/api/sessions');
+  const side = { user, mark, sessionId: session!.id };
+  const project = `?project=${user.projectId}`;
+  for (const object of [0, 1, 2]) {
+    const tunnel = { name: nameOf(side, object), region: 'local', ingressDomains: [`www.${apexOf(side, object)}`] };
+    await user.call('POST', `/api/tunnels${project}`, tunnel);
+    await user.call('POST', `/api/security-groups${project}`, { name: nameOf(side, object), allow: ['192.0.2.1'] });
+  }
+  return side;
+};
+
 it('two projects never see or change each other’s objects, whatever is called', async () => {
   const test = await createTestControl();
   test.dns.checkChallenge = async () => 'found';
   let run = 0;
   const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
     run++;
-    const sides = [
-      { user: await test.signUp(`left-${run}@example.com`), mark: `lefty${run}x` },
-      { user: await test.signUp(`right-${run}@example.com`), mark: `right${run}x` },
-    ] as const;
+    const sides = [await openSide(test, `lefty${run}x`), await openSide(test, `right${run}x`)] as const;
     for (const each of steps) {
       const [own, other] = each.side === 0 ? sides : [sides[1], sides[0]];
       const before = await snapshot(test, other.user.projectId);
