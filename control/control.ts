@@ -9,7 +9,6 @@ import { renderOpenApi } from './api/openapi.ts';
 import { auditCalls } from './audit/calls.ts';
 import { createBotCheck } from './auth/bot-check.ts';
 import { authCalls } from './auth/calls.ts';
-import { sweepSignIns } from './auth/session.ts';
 import type { ControlDeps } from './deps.ts';
 import { deviceCalls } from './device/calls.ts';
 import { domainCalls } from './domain/calls.ts';
@@ -27,6 +26,7 @@ import type { Parts } from './parts.ts';
 import { projectCalls } from './project/calls.ts';
 import { registrationCalls } from './registration/calls.ts';
 import { createReleases } from './release/releases.ts';
+import { sweepStore } from './store/sweep.ts';
 import { tokenCalls } from './token/calls.ts';
 import { tunnelCalls } from './tunnel/calls.ts';
 import { createEventStreams, type EventStreams } from './tunnel/events.ts';
@@ -81,7 +81,7 @@ export const createControl = (deps: ControlDeps): Control => {
   let isStopping = false;
   let sweeper: NodeJS.Timeout | undefined;
   const sweep = (): void => {
-    sweepSignIns(deps.store.db, deps.clock()).catch((error) => deps.log.error({ err: error }, 'sweeping failed'));
+    sweepStore(deps.store, deps.clock()).catch((error) => deps.log.error({ err: error }, 'sweeping failed'));
   };
   return {
     fetch: createApp({

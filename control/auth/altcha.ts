@@ -43,7 +43,6 @@ export const createAltcha = ({ store, clock, secret, cost }: AltchaDeps): BotChe
   /** The nonce is signed, so nobody can dress one answer up as two. */
   const spend = async (nonce: string): Promise<boolean> => {
     const nowMs = clock();
-    await store.db.deleteFrom('spent_answers').where('expires_at', '<=', nowMs).execute();
     try {
       await store.db
         .insertInto('spent_answers')

@@ -13,7 +13,7 @@ export const loginUrl = (origin: string, token: string): string => `${origin}/ma
 /** Answers the token. `browserHash` is null for a link that no browser asked for. */
 export const createLoginLink = async (
   db: Queries,
-  link: { readonly userId: string; readonly browserHash: string | null },
+  link: { readonly userId: string | null; readonly browserHash: string | null },
   nowMs: number,
 ): Promise<string> => {
   const token = createToken();
@@ -61,7 +61,7 @@ export const redeemLoginLink = async (
     .where('expires_at', '>', nowMs)
     .returning('user_id')
     .executeTakeFirst();
-  if (!used) return undefined;
+  if (!used?.user_id) return undefined;
   const user = await db
     .selectFrom('users')
     .select(['id', 'email'])

@@ -7,7 +7,7 @@ import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
 
 const dayMs = 24 * 3600_000;
-const idleMs = durations.sessionIdleDays * dayMs;
+export const idleMs = durations.sessionIdleDays * dayMs;
 export const sessionMaxSeconds = durations.sessionMaxDays * 24 * 3600;
 // Being seen is written at most this often, so that reading is not writing.
 const seenEveryMs = 5 * 60_000;
@@ -81,20 +81,4 @@ export const findSessionCaller = async (db: Queries, token: string, nowMs: numbe
 export const endSession = async (db: Queries, token: string): Promise<void> => {
   if (token.length !== tokenLength) return;
   await db.deleteFrom('sessions').where('token_hash', '=', hashToken(token)).execute();
-};
-
-/** Forgets what has ended, sessions and links alike. */
-export const sweepSignIns = async (db: Queries, nowMs: number): Promise<void> => {
-  await db
-    .deleteFrom('sessions')
-    .where((eb) => eb.or([eb('expires_at', '<=', nowMs), eb('seen_at', '<=', nowMs - idleMs)]))
-    .execute();
-  await db
-    .deleteFrom('login_links')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
-  await db
-    .deleteFrom('device_logins')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
 };

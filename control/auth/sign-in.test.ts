@@ -179,6 +179,29 @@ describe('asking for a link', () => {
     assert.equal(answers[0]?.jobs, 1);
   });
 
+  it('is answered before any work on it begins', async () => {
+    for (const email of Object.values(await prepareKinds())) {
+      test.control.start();
+      await test.client().call('POST', '/auth/magiclink', loginForm(email));
+      const jobs = await test.store.db.selectFrom('jobs').select('attempts').execute();
+      assert.deepEqual(
+        jobs.map((job) => job.attempts),
+        [0],
+      );
+      await test.control.settle();
+      await test.control.close();
+    }
+  });
+
+  it('leaves the same rows for a known, unknown, unapproved and suspended e-mail, but for whose they are', async () => {
+    for (const email of Object.values(await prepareKinds()))
+      await test.client().call('POST', '/auth/magiclink', loginForm(email));
+    await test.control.settle();
+    const rows = await test.store.db.selectFrom('login_links').selectAll().where('used_at', 'is', null).execute();
+    assert.deepEqual(rows.map((row) => row.user_id !== null).sort(), [false, false, false, true]);
+    assert.deepEqual(await test.store.db.selectFrom('jobs').selectAll().execute(), []);
+  });
+
   it('mails the known one alone', async () => {
     const emails = await prepareKinds();
     for (const kind of kinds) await test.client().call('POST', '/auth/magiclink', loginForm(emails[kind]));

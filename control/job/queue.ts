@@ -1,6 +1,7 @@
 // Work that an answer must not wait for, kept in the store until it is done: mails, and what sign-in and registration
 // do after their constant answer. Tried again with growing pauses until it expires.
 
+import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../deps.ts';
 import { createId } from '../store/id.ts';
@@ -43,6 +44,9 @@ const lifeMs: Readonly<Record<JobKind, number>> = {
 
 // While one worker runs a job nobody else takes it; longer than any single job's own timeouts together.
 const leaseMs = 60_000;
+// A job begins after the answer that caused it has left, at no moment that its asker could measure by.
+const wakeAfterMs = 20;
+const wakeWithinMs = 100;
 const batch = 20;
 const firstPauseMs = 5_000;
 const longestPauseMs = 30 * 60_000;
@@ -103,6 +107,7 @@ export const createJobQueue = ({ store, clock, log, handlers }: JobQueueDeps): J
   let running: Promise<void> | undefined;
   let askedAgain = false;
   let timer: NodeJS.Timeout | undefined;
+  let waking: NodeJS.Timeout | undefined;
 
   const finish = (id: string) => store.db.deleteFrom('jobs').where('id', '=', id).execute();
 
@@ -157,7 +162,14 @@ export const createJobQueue = ({ store, clock, log, handlers }: JobQueueDeps): J
 
   return {
     wake: () => {
-      if (timer) drainQuietly();
+      if (!timer || waking) return;
+      waking = setTimeout(
+        () => {
+          waking = undefined;
+          drainQuietly();
+        },
+        randomInt(wakeAfterMs, wakeWithinMs),
+      );
     },
     drain,
     start: () => {
@@ -166,7 +178,9 @@ export const createJobQueue = ({ store, clock, log, handlers }: JobQueueDeps): J
     },
     stop: async () => {
       clearInterval(timer);
+      clearTimeout(waking);
       timer = undefined;
+      waking = undefined;
       await running;
     },
   };

@@ -9,7 +9,7 @@ const first = [
     id text primary key, email text not null unique, first_name text not null, last_name text not null,
     operator integer not null, default_project text, suspended_at bigint, created_at bigint not null)`,
   `create table login_links (
-    id text primary key, user_id text not null references users (id) on delete cascade,
+    id text primary key, user_id text references users (id) on delete cascade,
     token_hash text not null unique, browser_hash text,
     created_at bigint not null, expires_at bigint not null, used_at bigint)`,
   'create index login_links_expiry on login_links (expires_at)',

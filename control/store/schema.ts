@@ -19,7 +19,8 @@ export interface UsersTable {
 
 export interface LoginLinksTable {
   id: string;
-  user_id: string;
+  /** Null where the e-mail has no account: the same work is done for it, and nobody gets the token. */
+  user_id: string | null;
   /** SHA-256 of the token, hex. */
   token_hash: string;
   /** SHA-256 of the asking browser's cookie; null for links that an operator made. */

@@ -1,0 +1,64 @@
+// Sweeping forgets what has ended and nothing else, on a store in which both are.
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { createTestControl } from '../test-kit.ts';
+import { sweepStore } from './sweep.ts';
+
+const dayMs = 24 * 3600_000;
+const tables = [
+  'sessions',
+  'login_links',
+  'device_logins',
+  'invitations',
+  'api_tokens',
+  'tunnel_tokens',
+  'edge_keys',
+  'released_names',
+] as const;
+
+it('forgets what ended a day ago, and keeps what lives', async () => {
+  const test = await createTestControl();
+  const ann = await test.signUp('ann@example.com');
+  const p = `?project=${ann.projectId}`;
+  await ann.call('POST', `/api/invitations${p}`, { email: 'x@example.com', role: 'viewer' });
+  await ann.call('POST', `/api/tokens${p}`, { name: 'ci', role: 'viewer', expiresInDays: 1 });
+  await ann.call('POST', `/api/tunnels${p}`, { name: 'shop', region: 'local' });
+  await ann.call('POST', `/api/tunnels${p}`, { name: 'gone', region: 'local' });
+  await ann.call('DELETE', `/api/tunnels/gone${p}`);
+  await ann.call('POST', `/api/tunnels/shop/token/rotate${p}`);
+  await test.client().call('POST', '/auth/device', { name: 'laptop' });
+  for (let i = 0; i < 2; i++) await test.control.operator.createRegionKey('local');
+  const counts = async () =>
+    Promise.all(tables.map(async (table) => (await test.store.db.selectFrom(table).selectAll().execute()).length));
+  const before = await counts();
+  await sweepStore(test.store, test.time.now);
+  assert.deepEqual(await counts(), before, 'nothing has ended yet');
+  await sweepStore(test.store, test.time.now + 2 * dayMs);
+  assert.deepEqual(Object.fromEntries((await counts()).map((count, i) => [tables[i], count])), {
+    ...{
+      sessions: 1,
+      login_links: 0,
+      device_logins: 0,
+      invitations: 1,
+      api_tokens: 0,
+      tunnel_tokens: 1,
+      edge_keys: 1,
+      released_names: 1,
+    },
+  });
+  await sweepStore(test.store, test.time.now + 100 * dayMs);
+  assert.deepEqual(Object.fromEntries((await counts()).map((count, i) => [tables[i], count])), {
+    ...{
+      sessions: 0,
+      login_links: 0,
+      device_logins: 0,
+      invitations: 0,
+      api_tokens: 0,
+      tunnel_tokens: 1,
+      edge_keys: 1,
+      released_names: 0,
+    },
+  });
+  await test.close();
+});
