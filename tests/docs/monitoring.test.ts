@@ -109,6 +109,13 @@ test('deploy/monitoring', async (t) => {
     );
   });
 
+  await t.test('docs/operations.md names every metric of our own, and none that is not exported', () => {
+    const page = readFileSync(fileURLToPath(new URL('../../docs/operations.md', import.meta.url)), 'utf8');
+    const named = new Set([...page.matchAll(/`(underpass_[a-z_]+)`/g)].map(([, name = '']) => name));
+    const own = [...scrape.matchAll(/^# TYPE (underpass_\S+)/gm)].map(([, name = '']) => name);
+    assert.deepEqual([...named].sort(), own.sort());
+  });
+
   await t.test('every alert says how long, how bad, what it is and what it means', () => {
     for (const { alert, expr, for: wait, labels, annotations } of rules) {
       assert.match(alert, /^Underpass[A-Z][A-Za-z]+$/);
