@@ -54,6 +54,8 @@ function compile(
     '--compile',
     `--target=${runtime.target}`,
     `--compile-executable-path=${fetchRuntime(runtime, cache)}`,
+    // 27 ms of CPU to start instead of 72. Only where the result can be run, and thus tested: the format is not promised across systems.
+    ...(runtime === hostRuntime() ? ['--bytecode', '--format=esm'] : []),
     '--minify-syntax',
     '--minify-whitespace',
     '--define',
