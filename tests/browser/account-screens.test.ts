@@ -1,0 +1,124 @@
+// Every screen before the sign-in, of one's account, of a project's people and of the operator, in its states.
+import { test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import { openStage, projectUrl } from '../helpers/dashboard.ts';
+import { createPerson, registerPerson } from '../helpers/people.ts';
+import { checkScreen, type Screen } from '../helpers/screens.ts';
+
+const heading = (name: string | RegExp) => (page: Page) => expect(page.getByRole('heading', { name }).first()).toBeVisible();
+const table = (name: string) => (page: Page) => expect(page.getByRole('table', { name })).toBeVisible();
+
+/** Opens something and waits until it stands. */
+const opened = (button: string, dialog: string | RegExp) => async (page: Page) => {
+  await page.getByRole('button', { name: button }).first().click();
+  await expect(page.getByRole('dialog', { name: dialog })).toBeVisible();
+};
+
+const nobody = null;
+
+const publicScreens: readonly Screen[] = [
+  { name: 'login', path: '/login', account: nobody, ready: heading('Sign in') },
+  {
+    name: 'login-errors',
+    path: '/login',
+    account: nobody,
+    ready: async (page) => {
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await expect(page.getByText('Please verify you are a human.')).toBeVisible();
+    },
+  },
+  {
+    name: 'login-sent',
+    path: '/login',
+    account: nobody,
+    ready: async (page) => {
+      await page.getByLabel('Email').fill('a.long.name.that.somebody.really.has@subdomain.of.a.company.example.com');
+      await page.getByRole('checkbox', { name: 'I am human' }).click();
+      await expect(page.getByRole('checkbox', { name: 'Verified' })).toBeChecked();
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await heading(/We have sent an email/)(page);
+    },
+  },
+  {
+    name: 'register',
+    path: '/register',
+    account: nobody,
+    ready: async (page) => {
+      await page.getByRole('button', { name: 'Register' }).click();
+      await expect(page.getByText('Please accept terms of service.')).toBeVisible();
+    },
+  },
+  { name: 'privacy-policy', path: '/privacy-policy', account: nobody, ready: heading('Privacy policy') },
+  { name: 'terms-of-service', path: '/terms-of-service', account: nobody, ready: heading('Terms of service') },
+  { name: 'link-of-another-browser', path: '/magiclink/some-token', account: nobody, ready: heading('Sign in') },
+  {
+    name: 'login-failed',
+    path: '/magiclink/some-token',
+    account: nobody,
+    expectedErrors: /status of 401/,
+    ready: async (page) => {
+      await page.getByRole('button', { name: 'Sign in here' }).click();
+      await heading('Login failed')(page);
+    },
+  },
+  { name: 'report-abuse', path: '/abuse', account: nobody, ready: heading('Report abuse') },
+  { name: 'not-found', path: '/no/such/page', account: nobody, ready: heading('Page not found.') },
+];
+
+test('screens before the sign-in', async (t) => {
+  const stage = await openStage(t);
+  for (const screen of publicScreens) await checkScreen(t, stage, screen);
+});
+
+const operatorScreens: readonly Screen[] = [
+  { name: 'operator-registrations', path: '/operator/registrations', ready: table('Registrations') },
+  { name: 'operator-registrations-empty', path: '/operator/registrations?state=rejected', ready: heading('Nothing Here') },
+  { name: 'operator-subscriptions', path: '/operator/subscriptions', ready: heading('No Subscriptions') },
+  { name: 'operator-import', path: '/operator/subscriptions', ready: opened('Import CSV', 'Import Subscriptions') },
+  { name: 'operator-users', path: '/operator/users', ready: table('Users') },
+  { name: 'operator-projects', path: '/operator/projects', ready: table('Projects') },
+  { name: 'operator-tunnels', path: '/operator/tunnels', ready: heading('No Tunnel Found') },
+  { name: 'operator-regions', path: '/operator/regions', ready: table('Regions') },
+  { name: 'operator-region-panel', path: '/operator/regions', ready: opened('Add region', 'Add region') },
+  { name: 'operator-edges', path: '/operator/edges', ready: table('Edges') },
+  { name: 'operator-abuse-reports', path: '/operator/abuse-reports', ready: heading('No Open Reports') },
+];
+
+test('screens of the operator', async (t) => {
+  const stage = await openStage(t);
+  await registerPerson(stage.product, 'niels@example.com', 'Niels');
+  for (const screen of operatorScreens) await checkScreen(t, stage, screen);
+});
+
+test('screens of an account and of the people in a project', async (t) => {
+  const stage = await openStage(t);
+  const guest = await createPerson(stage.product, 'grace@example.com', 'Grace');
+  const project = (page: string) => projectUrl(stage.account, page);
+  const invite = { email: 'linus@example.com', role: 'member' };
+  await stage.account.call('POST', `/api/invitations?project=${stage.account.project}`, invite);
+  const screens: readonly Screen[] = [
+    { name: 'members', path: project('members'), ready: table('Pending invitations') },
+    { name: 'invite', path: project('members'), ready: opened('Invite', 'Invite to project') },
+    { name: 'tokens-empty', path: project('tokens'), ready: heading('No API Tokens') },
+    { name: 'token-panel', path: project('tokens'), ready: opened('Create token', 'Create API token') },
+    { name: 'audit-log', path: project('audit'), ready: table('Audit log') },
+    { name: 'audit-log-nothing', path: `${project('audit')}?action=none`, ready: heading('Nothing Found') },
+    { name: 'settings', path: project('settings'), ready: heading('Project settings') },
+    { name: 'new-project', path: '/new-project', ready: heading('New project') },
+    { name: 'sessions', path: '/sessions', ready: table('Sessions') },
+    { name: 'session-revoke', path: '/sessions', ready: opened('Revoke node', 'Revoke Session') },
+    { name: 'activate', path: '/activate', ready: heading('Sign in a command line client') },
+    { name: 'invitation', path: '/invitations/some-token', ready: heading('Join a project') },
+    { name: 'download', path: '/download', ready: heading('Download by hand') },
+    { name: 'releases', path: '/download/releases', ready: heading('Releases') },
+    {
+      name: 'not-an-operator',
+      path: '/operator/users',
+      account: guest,
+      expectedErrors: /status of 403/,
+      ready: heading('For operators'),
+    },
+  ];
+  await stage.product.signIn();
+  for (const screen of screens) await checkScreen(t, stage, screen);
+});
