@@ -159,7 +159,8 @@ export class HttpsDoor {
       socket.destroy();
       return;
     }
-    socket.allowHalfOpen = true;
+    // HTTP/2 knows no half-close: a visitor that ends its side has gone.
+    socket.allowHalfOpen = socket.alpnProtocol !== 'h2';
     // A half-closed socket under TLS outlives it otherwise, with its descriptor.
     socket.once('close', () => parent?.destroy());
     if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2') this.#options.onClient(socket, peeked.ends);

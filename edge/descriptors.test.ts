@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { createRig, type Rig, tunnelOf, whenClosed } from './fixture/rig.ts';
+
+/** Resolves when the edge holds no socket; fails after 5 s, well before the handshake's timeout. */
+async function untilEmpty({ edge }: Rig): Promise<void> {
+  const end = performance.now() + 5_000;
+  while (edge.stats().sockets > 0) {
+    assert.ok(performance.now() < end, `${edge.stats().sockets} sockets are still held`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe('a visitor that has gone leaves nothing behind', () => {
+  for (const protocol of ['h2', 'http/1.1']) {
+    it(`after ${protocol}, by ending its side`, async () => {
+      await using rig = await createRig([tunnelOf('t')]);
+      for (let visits = 0; visits < 5; visits++) {
+        const visitor = await rig.visit('t.tunnels.test', { ALPNProtocols: [protocol] });
+        assert.equal(visitor.alpnProtocol, protocol);
+        visitor.resume();
+        visitor.end();
+        await whenClosed(visitor);
+      }
+      await untilEmpty(rig);
+    });
+  }
+
+  it('in the middle of the handshake', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const visitor = connectTls({ host: '127.0.0.1', port: rig.edge.ports.https, servername: 't.tunnels.test', ca: [] });
+    await once(visitor, 'error');
+    await untilEmpty(rig);
+  });
+
+  it('before it said anything', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const visitor = connect({ host: '127.0.0.1', port: rig.edge.ports.https });
+    visitor.on('error', () => {});
+    await once(visitor, 'connect');
+    visitor.end();
+    await untilEmpty(rig);
+  });
+});
