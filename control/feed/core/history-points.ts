@@ -39,8 +39,6 @@ const steps: Readonly<Record<HistoryRange, { readonly stepMs: number; readonly c
 /** Rows older than the longest range are of no use to anybody. */
 export const historyKeptMs = steps.week.stepMs * (steps.week.count + 1);
 
-export const isHistoryRange = (text: string): text is HistoryRange => Object.hasOwn(steps, text);
-
 /** The first moment that a query for this range needs. */
 export function historyFrom(range: HistoryRange, nowMs: number): number {
   const { stepMs, count } = steps[range];

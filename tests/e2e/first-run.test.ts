@@ -1,0 +1,131 @@
+// A first start as somebody new sees it: the process as `npm start` runs it, and the lines that it prints, as pasted.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { requireTool } from '../helpers/tool.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const shell = promisify(execFile);
+/** The aim for the whole process at rest. */
+const mostRestMb = 200;
+
+async function freePort(): Promise<string> {
+  const server = createTcpServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return String(port);
+}
+
+/** Resolves with what was printed once it holds the text; rejects when the process ends first. */
+function printed(child: ChildProcess, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const read = (chunk: Buffer): void => {
+      output += chunk;
+      if (output.includes(text)) resolve(output);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${output}`)));
+  });
+}
+
+const lineWith = (output: string, start: string): string =>
+  output
+    .split('\n')
+    .map((line) => line.trim())
+    .find((line) => line.startsWith(start)) ?? assert.fail(`no line starts with ${start}`);
+
+/** With all that it started: npx is a parent of what it runs. */
+async function stop(child: ChildProcess | undefined): Promise<void> {
+  if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  process.kill(-child.pid, 'SIGKILL');
+  await ended;
+}
+
+describe('the first start', () => {
+  let home: string;
+  let upstream: Server;
+  let server: ChildProcess;
+  let client: ChildProcess | undefined;
+  let output: string;
+  let env: NodeJS.ProcessEnv;
+
+  before(async () => {
+    home = await mkdtemp(join(tmpdir(), 'underpass-first-run-'));
+    upstream = createServer((_, response) => response.end('hello from port 3000')).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    const ports = {
+      UNDERPASS_PORT: await freePort(),
+      UNDERPASS_EDGE_HTTPS_PORT: await freePort(),
+      UNDERPASS_EDGE_HTTP_PORT: await freePort(),
+    };
+    env = { ...process.env, ...ports, UNDERPASS_HOME: join(home, 'a folder') };
+    server = spawn(process.execPath, ['server/main.ts', 'start'], { cwd: root, env, detached: true });
+    output = await printed(server, 'Stop with Ctrl+C');
+  });
+  after(async () => {
+    await stop(client);
+    await stop(server);
+    upstream.close();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  test('the printed lines carry a page from a local port to a public name, as pasted', async () => {
+    const { port } = upstream.address() as AddressInfo;
+    const carry = lineWith(output, 'npx underpass http ').replace('127.0.0.1:3000', `127.0.0.1:${port}`);
+    client = spawn('sh', ['-c', `exec ${carry}`], { cwd: root, env, detached: true });
+    await printed(client, 'connected');
+    requireTool('curl');
+    const { stdout } = await shell('sh', ['-c', lineWith(output, 'curl ')], { cwd: root, env });
+    assert.equal(stdout, 'hello from port 3000');
+  });
+
+  test('the printed link signs the operator in, once', async () => {
+    const link = new URL(/https?:\/\/\S+\/magiclink\/\S+/.exec(output)?.[0] ?? '');
+    const body = (): URLSearchParams => new URLSearchParams({ token: link.pathname.split('/').pop() ?? '' });
+    const redeem = () => fetch(new URL('/auth/login', link), { method: 'POST', headers: { origin: link.origin }, body: body() });
+    const first = await redeem();
+    assert.ok(first.ok);
+    const cookie = first.headers
+      .getSetCookie()
+      .map((line) => line.split(';')[0])
+      .join('; ');
+    const user = await fetch(new URL('/api/user', link), { headers: { cookie } });
+    assert.equal(((await user.json()) as { operator: boolean }).operator, true);
+    assert.equal((await redeem()).ok, false);
+  });
+
+  test('another link is made beside the running server, by the printed command', async () => {
+    const command = /another one: (npx [^)]+)\)/.exec(output)?.[1] ?? '';
+    const { stdout } = await shell('sh', ['-c', command], { cwd: root, env });
+    assert.match(stdout, /\/magiclink\/[\w-]{43}\n$/);
+  });
+
+  test(`the whole process takes under ${mostRestMb} MB`, {
+    skip: process.platform === 'linux' ? false : 'reads /proc',
+  }, async () => {
+    const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
+    const megabytes = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+    assert.ok(megabytes < mostRestMb, `${Math.round(megabytes)} MB`);
+  });
+
+  test('SIGTERM ends it in order, with its client connected, within a few seconds', async () => {
+    const start = performance.now();
+    server.kill('SIGTERM');
+    const [code] = await once(server, 'exit');
+    assert.equal(code, 0);
+    assert.ok(performance.now() - start < 5_000);
+  });
+});
