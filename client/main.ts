@@ -1,12 +1,23 @@
 #!/usr/bin/env node
 // The `underpass` process: the real world goes in, the exit code comes out.
+import * as http from 'node:http';
 import { createProcessIo } from './process-io.ts';
 import { run } from './run.ts';
 
 process.stdout.on('error', quietPipe);
 process.stderr.on('error', quietPipe);
+takeProxyFromEnvironment();
 process.exitCode = await run(process.argv.slice(2), createProcessIo());
 process.stdin.unref?.();
+
+/** For fetch under Node; the compiled file does it by itself and has no such function. */
+function takeProxyFromEnvironment(): void {
+  try {
+    http.setGlobalProxyFromEnv?.();
+  } catch {
+    // Not a URL: the data plane and the doctor say so in their own words.
+  }
+}
 
 /** `underpass tunnels | head -1` closes the pipe early: that is no error. */
 function quietPipe(error: NodeJS.ErrnoException): void {

@@ -1,0 +1,98 @@
+// What only a process of its own can show: trust and proxies that the runtime takes from the environment, and pipes that close.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
+import { binary } from './test-kit.ts';
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+const [file = '', ...first] = binary === undefined ? [process.execPath, main] : [binary];
+
+function underpass(t: TestContext, argv: readonly string[], env: Record<string, string>) {
+  const child = spawn(file, [...first, ...argv], { env: { PATH: process.env.PATH, HOME: '/nonexistent', ...env } });
+  t.after(() => child.kill('SIGKILL'));
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.once('close', (code) => resolve({ code, stdout, stderr })),
+  );
+  return { child, ended };
+}
+
+async function listening(t: TestContext, server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function startSecureApi(t: TestContext) {
+  const authority = await createTestAuthority();
+  const leaf = await authority.issue(['localhost', 'console.example.com']);
+  const server = createHttpsServer({ key: leaf.keyPem, cert: leaf.chainPem }, (_, response) => response.end('[]'));
+  const folder = await mkdtemp(join(tmpdir(), 'underpass-process-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const caFile = join(folder, 'ca.pem');
+  await writeFile(caFile, authority.certificatePem);
+  return { port: await listening(t, server), caFile };
+}
+
+test('a server with a private CA is reached when NODE_EXTRA_CA_CERTS names it, and the error says so otherwise', async (t) => {
+  const { port, caFile } = await startSecureApi(t);
+  const env = { UNDERPASS_SERVER: `https://localhost:${port}`, UNDERPASS_API_TOKEN: 'tok' };
+  const refused = await underpass(t, ['regions', '--json'], env).ended;
+  assert.equal(refused.code, 8);
+  assert.match(refused.stderr, /NODE_EXTRA_CA_CERTS/);
+  const reached = await underpass(t, ['regions', '--json'], { ...env, NODE_EXTRA_CA_CERTS: caFile }).ended;
+  assert.deepEqual({ code: reached.code, stdout: reached.stdout }, { code: 0, stdout: '[]\n' }, reached.stderr);
+});
+
+test('the API is reached through HTTPS_PROXY, but not for what NO_PROXY names', async (t) => {
+  const { port, caFile } = await startSecureApi(t);
+  const asked: string[] = [];
+  const proxy = createHttpServer().on('connect', (request, client: Socket) => {
+    asked.push(request.url ?? '');
+    const upstream = connect(port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 OK\r\n\r\n');
+      client
+        .on('error', () => {})
+        .pipe(upstream.on('error', () => {}))
+        .pipe(client);
+    });
+  });
+  const env = {
+    UNDERPASS_SERVER: 'https://console.example.com',
+    UNDERPASS_API_TOKEN: 'tok',
+    NODE_EXTRA_CA_CERTS: caFile,
+    HTTPS_PROXY: `http://127.0.0.1:${await listening(t, proxy)}`,
+  };
+  const { code, stderr } = await underpass(t, ['regions', '--json'], env).ended;
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(asked, ['console.example.com:443']);
+  const direct = { ...env, UNDERPASS_SERVER: `https://localhost:${port}`, NO_PROXY: 'localhost' };
+  assert.equal((await underpass(t, ['regions', '--json'], direct).ended).code, 0);
+  assert.equal(asked.length, 1);
+});
+
+test('a reader that closes the pipe early is no error', async (t) => {
+  const { child, ended } = underpass(t, ['completion', 'bash'], {});
+  child.stdout.destroy();
+  const { code, stderr } = await ended;
+  assert.equal(code, 0, stderr);
+});
