@@ -1,6 +1,7 @@
 // Every setting of the server, once: name, sentence, default, bounds. Pure: the environment and the reader of
 // secret files are passed in. The docs page and `underpass-server config` print this table (settings-page.ts).
 
+import { parseEmail } from '@underpass/rules/email.ts';
 import {
   type Parsed,
   type ParseValue,
@@ -242,7 +243,7 @@ export const settingTable = {
 
   operatorEmail: setting(
     'UNDERPASS_OPERATOR_EMAIL',
-    { group: 'Sign-up', about: 'First operator, made on first start.', parse: parseText(254) },
+    { group: 'Sign-up', about: 'First operator, made on first start.', parse: parseMailAddress },
     'operator@underpass.localhost',
   ),
   securityContact: optional(
@@ -323,13 +324,13 @@ export const settingTable = {
     {
       group: 'Region and edge',
       about: 'Host that clients of this region dial, and that CNAME records point at.',
-      parse: parseHostName,
+      parse: parseDomainName,
     },
     'local.localhost',
   ),
   wildcardDomain: setting(
     'UNDERPASS_WILDCARD_DOMAIN',
-    { group: 'Region and edge', about: 'Domain under which that first region makes names.', parse: parseHostName },
+    { group: 'Region and edge', about: 'Domain under which that first region makes names.', parse: parseDomainName },
     'tunnels.localhost',
   ),
   controlUrl: optional('UNDERPASS_CONTROL_URL', {
@@ -400,7 +401,7 @@ export const settingTable = {
   acmeEmail: optional('UNDERPASS_ACME_EMAIL', {
     group: 'Certificates',
     about: 'Contact for the ACME account.',
-    parse: parseText(254),
+    parse: parseMailAddress,
   }),
   acmeCaFile: optional('UNDERPASS_ACME_CA_FILE', {
     group: 'Certificates',
@@ -453,6 +454,17 @@ function parseLabel(text: string): Parsed<string> {
   return valid
     ? { ok: true, value: text }
     : { ok: false, problem: `must be lower-case letters, digits and hyphens, is "${text}"` };
+}
+
+function parseMailAddress(text: string): Parsed<string> {
+  const parsed = parseEmail(text);
+  return parsed.ok ? parsed : { ok: false, problem: `must be an e-mail address, is "${text}"` };
+}
+
+/** Names that clients dial and visitors are sent to: at least two labels, so that a certificate can name them. */
+function parseDomainName(text: string): Parsed<string> {
+  const parsed = parseHostName(text);
+  return !parsed.ok || parsed.value.includes('.') ? parsed : { ok: false, problem: `must have a dot, is "${text}"` };
 }
 
 function parseUrlOrMail(text: string): Parsed<string> {

@@ -43,6 +43,7 @@ export async function openServer(home: string, env: Environment = {}): Promise<T
 }
 
 export interface Browser {
+  readonly cookie: string;
   send(method: string, path: string, body?: object): Promise<Response>;
   read<T>(path: string): Promise<T>;
 }
@@ -57,13 +58,19 @@ export async function signIn(server: TestServer): Promise<Browser> {
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ');
+  return browserAt(server, cookie);
+}
+
+/** The same session at this server. */
+export function browserAt(server: TestServer, cookie: string): Browser {
   const send = (method: string, path: string, body?: object): Promise<Response> =>
     fetch(server.url(path), {
       method,
-      headers: { ...headers, cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: { origin: server.origin, cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   return {
+    cookie,
     send,
     read: async <T>(path: string) => {
       const read = await send('GET', path);
