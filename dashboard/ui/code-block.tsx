@@ -48,7 +48,6 @@ function Section({ section, coloured }: { readonly section: CodeSection; readonl
 
 function renderToken(token: HighlightedLine[number], index: number) {
   return (
-    // biome-ignore lint/suspicious/noArrayIndexKey: a token has no identity but its place.
     <span key={index} style={{ color: token.color }}>
       {token.text}
     </span>

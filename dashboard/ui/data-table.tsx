@@ -194,7 +194,6 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
     if (to !== undefined && !isInteractive(event)) navigate(to);
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the link in the first cell is the keyboard's way; this widens it for the mouse.
     <tr
       onClick={open}
       className={clsx(
