@@ -1,0 +1,114 @@
+// What people see seldom: a slow or odd answer, a missing clipboard, a page that fails (spec 2, 3, 8); and the footer.
+import { test } from 'node:test';
+import { expect } from '@playwright/test';
+import { visit } from '../helpers/browser.ts';
+import { makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
+
+test('rare answers', async (t) => {
+  const stage = await openStage(t);
+  const { account } = stage;
+
+  await t.test('the footer of public pages has the copyright and leads to both legal texts', async (t) => {
+    const page = await visit(t, stage.browser, stage.product);
+    await page.goto('/login');
+    const footer = page.getByRole('contentinfo');
+    await expect(footer.getByText(/^© \d{4} /)).toBeVisible();
+    await footer.getByRole('link', { name: 'Terms of Service' }).click();
+    await expect(page).toHaveURL('/terms-of-service');
+    await page.getByRole('contentinfo').getByRole('link', { name: 'Privacy Policy' }).click();
+    await expect(page).toHaveURL('/privacy-policy');
+  });
+
+  await t.test('a progress bar runs while a tunnel is being created', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/tunnels?*', async (route) => {
+      if (route.request().method() === 'POST') await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Add Tunnel' }).first().click();
+    const panel = page.getByRole('dialog', { name: 'New Tunnel' });
+    await panel.getByLabel('Name', { exact: true }).fill('slow');
+    await panel.getByLabel('Generate domain').click();
+    await expect(panel.getByRole('progressbar')).toBeHidden();
+    await panel.getByRole('button', { name: 'Create' }).click();
+    await expect(panel.getByRole('progressbar')).toBeVisible();
+    held.resolve();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels/slow'));
+  });
+
+  await t.test('a list that takes its time shows a spinner, under the heading of its page', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/tunnels?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(projectUrl(account, 'tunnels'));
+    await expect(page.getByRole('heading', { level: 1, name: 'Tunnels' })).toBeVisible();
+    await expect(page.getByRole('main').getByRole('status').getByText('Loading')).toBeVisible();
+    held.resolve();
+    await expect(page.getByRole('table')).toBeVisible();
+  });
+
+  await t.test('the badge of a domain is Loading until its DNS check is done', async (t) => {
+    await makeVerifiedDomain(stage, 'example.com');
+    await makeTunnel(account, 'checked', { type: 'ingress', ingressDomains: ['checked.example.com'] });
+    const page = await stage.open(t, 'dashboard');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/dns/lookup?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(projectUrl(account, 'tunnels/checked'));
+    const domains = page.getByRole('list', { name: 'Ingress domains' });
+    await expect(domains.getByText('Loading')).toBeVisible();
+    held.resolve();
+    await expect(domains.getByText('No DNS')).toBeVisible();
+  });
+
+  await t.test('a list without security groups says so and offers the first', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    await page.route('**/api/security-groups?*', (route) => route.fulfill({ json: [] }));
+    await page.goto(projectUrl(account, 'security-groups'));
+    await expect(page.getByRole('heading', { name: 'No Security Groups' })).toBeVisible();
+    await expect(page.getByText('You have no security groups created yet.')).toBeVisible();
+    await page.getByRole('button', { name: 'Add Security Group' }).last().click();
+    await expect(page.getByRole('dialog', { name: 'New Security Group' })).toBeVisible();
+  });
+
+  await t.test("an empty answer for a security group is the error 'Empty response'", async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    await page.route('**/api/security-groups/default?*', (route) => route.fulfill({ status: 200, body: '' }));
+    await page.goto(projectUrl(account, 'security-groups/default'));
+    await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
+    await expect(page.getByText('Empty response')).toBeVisible();
+  });
+
+  await t.test('a security group that comes without its list has no rules', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    const group = { name: 'bare', updatedAt: '2026-01-02T03:04:05Z', assignmentCount: 0 };
+    await page.route('**/api/security-groups/bare?*', (route) => route.fulfill({ json: group }));
+    await page.goto(projectUrl(account, 'security-groups/bare'));
+    await expect(page.getByRole('heading', { level: 1, name: 'bare' })).toBeVisible();
+    await expect(page.getByText('Assigned to 0 Tunnels')).toBeVisible();
+  });
+
+  await t.test('a copy that the browser refuses is logged, and the confirmation shows all the same', async (t) => {
+    const page = await stage.open(t, 'domains', { expectedErrors: /Copy failed/ });
+    await page.addInitScript("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))");
+    await account.call('POST', `/api/domains?project=${account.project}`, { name: 'example.org' });
+    const logged = page.waitForEvent('console', (message) => message.text().includes('Copy failed'));
+    await page.goto(projectUrl(account, 'domains/example.org'));
+    await page.getByRole('button', { name: /^Copy/ }).first().click();
+    await expect(page.getByTestId('copied')).toBeVisible();
+    await logged;
+  });
+
+  await t.test("a page that cannot be rendered shows 'Unexpected Application Error!'", async (t) => {
+    const page = await stage.open(t, 'dashboard', { expectedErrors: /./ });
+    await page.route('**/api/projects', (route) => route.fulfill({ json: { not: 'a list' } }));
+    await page.goto(projectUrl(account, 'dashboard'));
+    await expect(page.getByRole('heading', { name: 'Unexpected Application Error!' })).toBeVisible();
+  });
+});
