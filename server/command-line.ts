@@ -1,11 +1,11 @@
 // What every command of underpass-server shares: settings, output as text or JSON, and the operator's functions.
 
-import { Refusal } from '@underpass/control/api/refusal.ts';
 import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
 import { openControlCore } from './control-part.ts';
 import { ServerError } from './error.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
+import { translateRefusal } from './refusal.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { openState, type State } from './state.ts';
 
@@ -71,12 +71,6 @@ export async function withState<T>({ io }: Shell, work: (state: State, settings:
   }
 }
 
-/** What the API would answer becomes an error of the command line. */
-function translate(error: unknown): unknown {
-  if (!(error instanceof Refusal)) return error;
-  return new ServerError(error.code === 'missing' ? 'not-found' : 'refused', error.message);
-}
-
 export function withDesk<T>(shell: Shell, work: (desk: OperatorDesk, settings: Settings) => Promise<T>): Promise<T> {
   return withState(shell, async (state, settings) => {
     const core = await openControlCore(settings, state);
@@ -84,7 +78,7 @@ export function withDesk<T>(shell: Shell, work: (desk: OperatorDesk, settings: S
       await core.hub.load();
       return await work(core.control.operator, settings);
     } catch (error) {
-      throw translate(error);
+      throw translateRefusal(error);
     } finally {
       await core.close();
     }

@@ -9,6 +9,7 @@ import { openEdge } from './edge-part.ts';
 import { dialFeed } from './feed-dial.ts';
 import { type FirstTunnel, makeFirstTunnel } from './first-run.ts';
 import { openMetricsDoor } from './metrics-door.ts';
+import { translateRefusal } from './refusal.ts';
 import type { Settings } from './settings.ts';
 import { openState, type State } from './state.ts';
 import { version } from './version.ts';
@@ -139,7 +140,7 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
     };
   } catch (error) {
     await closeAll();
-    throw error;
+    throw translateRefusal(error);
   }
 }
 

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { addProject, openMemoryStore, silentLog } from '../feed/test-kit.ts';
+import { createWithLease } from '../store/lease.ts';
+import type { Store } from '../store/store.ts';
+import type { ChallengeAnswer } from './port.ts';
+import { createRecheck } from './recheck.ts';
+
+const hourMs = 3_600_000;
+
+describe('the daily re-check', () => {
+  let store: Store;
+  let now: number;
+  let answer: ChallengeAnswer;
+  let asked: number;
+  let events: string[];
+
+  beforeEach(async () => {
+    store = await openMemoryStore();
+    [now, answer, asked, events] = [1_790_000_000_000, 'missing', 0, []];
+    const { projectId } = await addProject(store.db, 'ann');
+    const checks = { checked_at: now, misses: 0, first_missed_at: null, created_at: 1 };
+    const domain = { project_id: projectId, challenge: 'c', ...checks };
+    await store.db
+      .insertInto('domains')
+      .values({ id: 'd1', apex_name: 'a.com', owned_apex: 'a.com', verified_at: 1, ...domain })
+      .execute();
+    await store.db
+      .insertInto('domains')
+      .values({ id: 'd2', apex_name: 'b.com', owned_apex: null, verified_at: null, ...domain })
+      .execute();
+  });
+  afterEach(() => store.close());
+
+  const recheck = () =>
+    createRecheck({
+      store,
+      clock: () => now,
+      log: silentLog,
+      dns: {
+        checkChallenge: async () => {
+          asked += 1;
+          return answer;
+        },
+      },
+      withLease: createWithLease(store, () => now),
+      onLost: async (trx, domain) => {
+        const row = await trx.selectFrom('domains').select('owned_apex').where('id', '=', domain.id).executeTakeFirst();
+        events.push(`lost ${domain.apexName}, owned by ${row?.owned_apex}`);
+        return () => events.push('told');
+      },
+    }).run();
+
+  const passDays = async (days: number): Promise<void> => {
+    for (let day = 0; day < days; day++) {
+      now += 24 * hourMs;
+      await recheck();
+    }
+  };
+  const misses = async (): Promise<number | undefined> =>
+    (await store.db.selectFrom('domains').select('misses').where('id', '=', 'd1').executeTakeFirst())?.misses;
+
+  test('asks daily, and about verified domains only', async () => {
+    await recheck();
+    assert.equal(asked, 0);
+    now += 24 * hourMs;
+    await recheck();
+    await recheck();
+    assert.equal(asked, 1);
+  });
+
+  test('a proof that stays away for 72 hours loses the domain, and then others are told', async () => {
+    await passDays(3);
+    assert.deepEqual(events, []);
+    await passDays(1);
+    assert.deepEqual(events, ['lost a.com, owned by null', 'told']);
+    await passDays(5);
+    assert.equal(events.length, 2);
+  });
+
+  test('a proof that comes back starts anew', async () => {
+    await passDays(3);
+    answer = 'found';
+    await passDays(1);
+    assert.equal(await misses(), 0);
+    answer = 'missing';
+    await passDays(3);
+    assert.deepEqual(events, []);
+  });
+
+  test('silence and SERVFAIL for a month lose nothing', async () => {
+    answer = 'unknown';
+    await passDays(30);
+    assert.deepEqual(events, []);
+    assert.equal(await misses(), 0);
+  });
+
+  test('two processes check a domain once', async () => {
+    now += 24 * hourMs;
+    await Promise.all([recheck(), recheck()]);
+    assert.equal(asked, 1);
+  });
+});
