@@ -103,73 +103,72 @@ const dueJobs = (db: Queries, nowMs: number): Promise<JobsTable[]> =>
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500);
 
-export const createJobQueue = ({ store, clock, log, handlers }: JobQueueDeps): JobQueue => {
+const finish = async ({ store }: JobQueueDeps, job: JobsTable): Promise<void> => {
+  await store.db.deleteFrom('jobs').where('id', '=', job.id).execute();
+};
+
+const postpone = async (deps: JobQueueDeps, job: JobsTable, error: unknown): Promise<void> => {
+  const attempts = job.attempts + 1;
+  const dueAt = deps.clock() + nextPauseMs(attempts);
+  deps.log.warn({ job: job.id, kind: job.kind, attempts, err: error }, 'job failed');
+  if (dueAt >= job.expires_at) return finish(deps, job);
+  const change = { due_at: dueAt, last_error: errorText(error) };
+  await deps.store.db.updateTable('jobs').set(change).where('id', '=', job.id).execute();
+};
+
+const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
+  const { store, clock, handlers } = deps;
+  if (job.expires_at <= clock()) return finish(deps, job);
+  if (!(await takeJob(store.db, job, clock()))) return;
+  try {
+    const handle = handlers[job.kind as JobKind] as ((payload: unknown) => Promise<void>) | undefined;
+    await handle?.(JSON.parse(job.payload));
+    await finish(deps, job);
+  } catch (error) {
+    await postpone(deps, job, error);
+  }
+};
+
+const runDue = async (deps: JobQueueDeps): Promise<void> => {
+  const read = () => dueJobs(deps.store.db, deps.clock());
+  for (let due = await read(); due.length > 0; due = await read()) {
+    for (const job of due) await runJob(deps, job);
+  }
+};
+
+/** One run at a time; what is asked for while it runs is looked at before it ends. */
+const createDrain = (deps: JobQueueDeps) => {
   let running: Promise<void> | undefined;
   let askedAgain = false;
-  let timer: NodeJS.Timeout | undefined;
-  let waking: NodeJS.Timeout | undefined;
-
-  const finish = (id: string) => store.db.deleteFrom('jobs').where('id', '=', id).execute();
-
-  const postpone = async (job: JobsTable, error: unknown): Promise<void> => {
-    const attempts = job.attempts + 1;
-    const dueAt = clock() + nextPauseMs(attempts);
-    log.warn({ job: job.id, kind: job.kind, attempts, err: error }, 'job failed');
-    if (dueAt >= job.expires_at) return void (await finish(job.id));
-    await store.db
-      .updateTable('jobs')
-      .set({ due_at: dueAt, last_error: errorText(error) })
-      .where('id', '=', job.id)
-      .execute();
-  };
-
-  const runJob = async (job: JobsTable): Promise<void> => {
-    if (job.expires_at <= clock()) return void (await finish(job.id));
-    if (!(await takeJob(store.db, job, clock()))) return;
-    try {
-      const handle = handlers[job.kind as JobKind] as ((payload: unknown) => Promise<void>) | undefined;
-      await handle?.(JSON.parse(job.payload));
-      await finish(job.id);
-    } catch (error) {
-      await postpone(job, error);
-    }
-  };
-
-  const runDue = async (): Promise<void> => {
-    for (let due = await dueJobs(store.db, clock()); due.length > 0; due = await dueJobs(store.db, clock())) {
-      for (const job of due) await runJob(job);
-    }
-  };
-
   const runUntilQuiet = async (): Promise<void> => {
     do {
       askedAgain = false;
-      await runDue();
+      await runDue(deps);
     } while (askedAgain);
   };
-
-  const drain = (): Promise<void> => {
-    askedAgain = true;
-    running ??= runUntilQuiet().finally(() => {
-      running = undefined;
-    });
-    return running;
+  return {
+    drain: (): Promise<void> => {
+      askedAgain = true;
+      running ??= runUntilQuiet().finally(() => {
+        running = undefined;
+      });
+      return running;
+    },
+    settled: async (): Promise<void> => running,
   };
+};
 
+export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
+  const { drain, settled } = createDrain(deps);
+  let timer: NodeJS.Timeout | undefined;
+  let waking: NodeJS.Timeout | undefined;
   const drainQuietly = (): void => {
-    drain().catch((error) => log.error({ err: error }, 'job queue stopped short'));
+    waking = undefined;
+    drain().catch((error) => deps.log.error({ err: error }, 'job queue stopped short'));
   };
-
   return {
     wake: () => {
-      if (!timer || waking) return;
-      waking = setTimeout(
-        () => {
-          waking = undefined;
-          drainQuietly();
-        },
-        randomInt(wakeAfterMs, wakeWithinMs),
-      );
+      if (timer) waking ??= setTimeout(drainQuietly, randomInt(wakeAfterMs, wakeWithinMs));
     },
     drain,
     start: () => {
@@ -181,7 +180,7 @@ export const createJobQueue = ({ store, clock, log, handlers }: JobQueueDeps): J
       clearTimeout(waking);
       timer = undefined;
       waking = undefined;
-      await running;
+      await settled();
     },
   };
 };
