@@ -1,7 +1,7 @@
 // Every command of the docs, run as written against a product that the test starts.
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
@@ -11,9 +11,9 @@ import { type Block, markProblem, place, readBlocks } from './page.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const tools = ['curl', 'openssl', 'nginx', 'haproxy', 'caddy', 'jq', 'python3', 'ssh', 'sshd'] as const;
-const folder = fileURLToPath(new URL('../../docs/', import.meta.url));
-const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));
-const blocksOf = (page: string): Block[] => readBlocks(page, readFileSync(`${folder}${page}`, 'utf8'));
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const pages = globSync('{*.md,docs/*.md,{bench,deploy}/README.md}', { cwd: root }).sort();
+const blocksOf = (page: string): Block[] => readBlocks(page, readFileSync(`${root}${page}`, 'utf8'));
 const isStaged = ({ words, values }: Block): boolean => words.has('run') || values.file !== undefined;
 
 test('every block of the docs has a language, and every command is run or says why not', () => {

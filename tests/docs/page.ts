@@ -57,7 +57,7 @@ function dedent(lines: readonly string[]): string[] {
   return lines.map((line) => line.slice(least));
 }
 
-export const place = ({ page, line }: Block): string => `docs/${page}:${line}`;
+export const place = ({ page, line }: Block): string => `${page}:${line}`;
 
 /** What is wrong with how a block is marked; empty where a test knows what to do. */
 export function markProblem({ language, words, values }: Block): string {

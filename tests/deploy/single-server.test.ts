@@ -1,0 +1,72 @@
+// The systemd unit and the compose file: judged by systemd, and against the table of settings.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readSettings, settingTable } from '@underpass/server/settings.ts';
+import { parse } from 'yaml';
+import { requireTool, skipWithout } from '../helpers/tool.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const unit = readFileSync(join(root, 'deploy/systemd/underpass-server.service'), 'utf8');
+const rows = Object.values(settingTable);
+const isSetting = (name: string): boolean => rows.some((row) => row.name === name || (row.secret && `${row.name}_FILE` === name));
+
+interface Compose {
+  readonly services: Readonly<Record<string, { environment: Readonly<Record<string, string>>; secrets: readonly string[] }>>;
+  readonly secrets: Readonly<Record<string, unknown>>;
+}
+
+const compose = parse(readFileSync(join(root, 'deploy/compose/compose.yaml'), 'utf8')) as Compose;
+
+test('systemd finds nothing to say about the unit', { skip: skipWithout('systemd-analyze') }, (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'underpass-unit-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'underpass-server.service');
+  // The place of the installation and its secrets are not here; everything else stays as it is.
+  writeFileSync(path, unit.replaceAll('/opt/underpass', root.replace(/\/$/, '')));
+  const { status, stderr } = spawnSync(requireTool('systemd-analyze'), ['verify', '--man=no', path], { encoding: 'utf8' });
+  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+});
+
+test('the unit sets only settings that exist, and hands secrets over as files', () => {
+  const names = [...unit.matchAll(/^Environment=(\w+)=/gm)].map(([, name = '']) => name);
+  assert.deepEqual(
+    names.filter((name) => !isSetting(name)),
+    [],
+  );
+  const credentials = [...unit.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name = '']) => name);
+  const files = [...unit.matchAll(/^Environment=\w+_FILE=%d\/([\w-]+)$/gm)].map(([, name = '']) => name);
+  assert.deepEqual(files.sort(), credentials.sort());
+});
+
+test('the compose file sets only settings that exist, secrets by file, and production takes them', () => {
+  const { environment, secrets } = compose.services.underpass ?? assert.fail('no service underpass');
+  assert.deepEqual(
+    Object.keys(environment).filter((name) => !isSetting(name)),
+    [],
+  );
+  const files = Object.entries(environment).filter(([name]) => name.endsWith('_FILE'));
+  assert.deepEqual(files.map(([, path]) => path.replace('/run/secrets/', '')).sort(), [...secrets].sort());
+  for (const name of secrets) assert.ok(name in compose.secrets, name);
+  const result = readSettings({ ...environment, ...exampleEnv() }, secretText);
+  assert.deepEqual(result.ok ? result.warnings : result.problems, []);
+});
+
+/** What env.example puts in place of the `${…}` of the file. */
+function exampleEnv(): Record<string, string> {
+  const text = readFileSync(join(root, 'deploy/compose/env.example'), 'utf8');
+  const pairs = [...text.matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [name, value] as const);
+  const defaults = { UNDERPASS_ACME_DIRECTORY: 'https://acme-v02.api.letsencrypt.org/directory' };
+  return { ...defaults, ...Object.fromEntries(pairs.filter(([name]) => isSetting(name))) };
+}
+
+function secretText(path: string): string {
+  if (path.endsWith('master-key')) return Buffer.alloc(32, 1).toString('base64');
+  return path.endsWith('smtp-url')
+    ? 'smtps://user:password@mail.example.com'
+    : 'postgres://underpass:password@postgres/underpass';
+}
