@@ -57,7 +57,7 @@ function addAdd(tunnels: Command, shell: Shell): void {
     describe(tunnels.command('add <name>'), 'Create a tunnel.', [
       'underpass tunnels add shop --generate-domain',
       'underpass tunnels add shop --domain shop.example.com --region eu1',
-      'underpass tunnels add cluster --type ingress --domain "*.example.com" --proxy-protocol v2',
+      'underpass tunnels add cluster --type ingress --domain app.example.com --proxy-protocol v2',
     ]),
   )
     .option('--region <name>', 'region (default: the first available one)')
