@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 // The `underpass` process: the real world goes in, the exit code comes out.
 import * as http from 'node:http';
+import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { createProcessIo } from './process-io.ts';
 import { run } from './run.ts';
 
 process.stdout.on('error', quietPipe);
 process.stderr.on('error', quietPipe);
 takeProxyFromEnvironment();
+countBuffersWithHeap();
 process.exitCode = await run(process.argv.slice(2), createProcessIo());
 process.stdin.unref?.();
 

@@ -5,6 +5,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Crew } from './crew.ts';

@@ -1,6 +1,7 @@
 // A worker of an edge: an own process with one EdgeProcess, started and fed by the primary.
 
 import { connect } from 'node:net';
+import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { pino } from 'pino';
 import type { FromWorker, ToWorker, WorkerStart } from './crew-message.ts';
 import { EdgeProcess } from './edge-process.ts';
@@ -40,6 +41,7 @@ async function receive(message: ToWorker): Promise<void> {
   }
 }
 
+countBuffersWithHeap();
 process.on('message', (message) => void receive(message as ToWorker));
 // The primary decides about ends; without it there is nothing to serve.
 process.on('disconnect', () => process.exit(0));
