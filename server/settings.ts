@@ -258,7 +258,7 @@ export const settingTable = {
   operatorName: setting(
     'UNDERPASS_OPERATOR_NAME',
     { group: 'Sign-up', about: 'The company that runs this service, for the legal pages and the footer.', parse: parseText(120) },
-    'Underpass',
+    'Underpass Ltd',
   ),
   operatorAddress: optional('UNDERPASS_OPERATOR_ADDRESS', {
     group: 'Sign-up',

@@ -50,7 +50,7 @@ export function AuthOutcome({ title, text, illustration, action, takesFocus = tr
       <title>{`${title} · Underpass`}</title>
       {illustration}
       <div className="grid gap-2">
-        <h1 ref={heading} tabIndex={-1} className="text-2xl font-bold tracking-tight wrap-anywhere">
+        <h1 ref={heading} tabIndex={-1} className="text-xl font-bold tracking-tight wrap-anywhere">
           {title}
         </h1>
         {text && <p className="text-base text-ink-soft">{text}</p>}

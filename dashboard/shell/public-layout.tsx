@@ -1,5 +1,8 @@
 // The frame of the pages that need no sign-in: the mark above, the legal links below.
+import { productName } from '@underpass/rules/text.ts';
 import { Link, Outlet } from 'react-router';
+import { getMeta } from '../api/public.ts';
+import { useFetched } from '../api/use-fetched.ts';
 import { Logo } from '../brand/logo.tsx';
 import { paths } from '../paths.ts';
 
@@ -21,17 +24,24 @@ export function Component() {
   );
 }
 
+/** The operator's name comes when it comes: the page does not wait for it, and the line is as high without it. */
 function PublicFooter() {
+  const { data: meta } = useFetched('meta', getMeta);
   return (
     <footer className="border-t">
       <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-5 text-sm text-ink-soft sm:px-6">
-        <p>© {new Date().getFullYear()} Underpass Ltd. All rights reserved.</p>
-        <nav aria-label="Legal" className="flex gap-5">
+        <p>
+          © {new Date().getFullYear()} {meta?.operator.name ?? productName}. All rights reserved.
+        </p>
+        <nav aria-label="Legal" className="flex flex-wrap gap-x-5 gap-y-1">
           <Link to={paths.termsOfService()} className="underline-offset-4 hover:underline">
             Terms of Service
           </Link>
           <Link to={paths.privacyPolicy()} className="underline-offset-4 hover:underline">
             Privacy Policy
+          </Link>
+          <Link to={paths.abuse()} className="underline-offset-4 hover:underline">
+            Report abuse
           </Link>
         </nav>
       </div>
