@@ -62,6 +62,7 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   const onError = (error: Error): void => log.error({ error: error.message }, 'the copy of the routes is not kept');
   const snapshot = home === undefined ? null : new SnapshotFile(join(home, 'edge', 'routes.json'), onError);
   const parts = { ...options, balancers: options.balancers ?? [], snapshot };
+  countBuffersWithHeap();
   const body =
     workers > 1
       ? await Crew.start(parts, workers)
