@@ -8,7 +8,7 @@ import { createCli, type RunningCli } from '@underpass/client/test-kit.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { launchChromium, type VisitOptions, visit } from './browser.ts';
 import { type NameServer, startNameServer } from './dns.ts';
-import { type Account, type Product, startProduct, tunnelCreated } from './product.ts';
+import { type Account, type Environment, type Product, startProduct, tunnelCreated } from './product.ts';
 
 /** What `npm run build` made, or the folder that UNDERPASS_DASHBOARD names. */
 const builtDashboard = process.env.UNDERPASS_DASHBOARD ?? fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
@@ -23,10 +23,11 @@ export interface Stage {
   open(t: TestContext, path: string, options?: VisitOptions): Promise<Page>;
 }
 
-export async function openStage(t: TestContext): Promise<Stage> {
+/** env: settings of the server by their names. */
+export async function openStage(t: TestContext, env: Environment = {}): Promise<Stage> {
   if (!existsSync(join(builtDashboard, 'index.html'))) throw new Error(`${builtDashboard} has no dashboard: npm run build`);
   const names = await startNameServer(t);
-  const product = await startProduct(t, { dashboard: builtDashboard, env: { UNDERPASS_DNS_SERVERS: names.address } });
+  const product = await startProduct(t, { dashboard: builtDashboard, env: { UNDERPASS_DNS_SERVERS: names.address, ...env } });
   const browser = await launchChromium();
   t.after(() => browser.close());
   const account = await product.signIn();

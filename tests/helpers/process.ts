@@ -10,6 +10,7 @@ import { freePorts } from './product.ts';
 
 const root = join(import.meta.dirname, '../..');
 const startTimeoutMs = 60_000;
+const serverArguments = ['server/main.ts', 'start'];
 
 export interface ProcessOf {
   readonly pid: number;
@@ -106,11 +107,18 @@ export async function startServerProcess(t: TestContext): Promise<StartedServer>
     UNDERPASS_EDGE_HTTPS_PORT: String(https),
     UNDERPASS_EDGE_HTTP_PORT: String(http),
   };
-  const server = startProcess(t, ['server/main.ts', 'start'], env);
+  const server = startProcess(t, serverArguments, env);
   const [, url = '', tokenFile = ''] = await server.seen(/underpass http --url '([^']+)' --token-file (\S+)/);
   const [, publicUrl = ''] = await server.seen(/curl --cacert \S+ (\S+)/);
   const caPem = await readFile(join(home, 'ca.pem'), 'utf8');
   return { server, home, env, ports: { control, https, http }, tunnel: { url, tokenFile, publicUrl }, caPem };
+}
+
+/** The same server on the same home and ports, after its end. */
+export async function restartServerProcess(t: TestContext, { env }: StartedServer): Promise<ProcessOf> {
+  const server = startProcess(t, serverArguments, env);
+  await server.seen(/localhost:\d+/);
+  return server;
 }
 
 /** `underpass http`, connected. */
