@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import type { Release, ReleaseFile } from '@underpass/rules/resource.ts';
 
 const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
-// A program; its sums, their signature and the manifest lie beside it.
-const platformPattern = /^underpass-.*((?:linux|darwin|win)-(?:x64|arm64))(?:\.exe)?$/;
+// A program; its sums, their signature and the manifest lie beside it. The hyphen before keeps darwin from being read as win.
+const platformPattern = /^underpass-(?:.*-)?((?:linux|darwin|win)-(?:x64|arm64))(?:\.exe)?$/;
 
 const hashFile = async (path: string): Promise<string> => {
   const hash = createHash('sha256');

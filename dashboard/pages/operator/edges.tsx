@@ -83,7 +83,7 @@ const COLUMNS: readonly Column<EdgeHealth>[] = [
     cell: ({ clients }) => <span className="tabular">{clients}</span>,
     sortBy: ({ clients }) => clients,
   },
-  { key: 'version', header: 'Version', width: '6.5rem', cell: ({ version }) => version, sortBy: ({ version }) => version },
+  { key: 'version', header: 'Version', width: '9rem', cell: ({ version }) => version, sortBy: ({ version }) => version },
   { key: 'since', header: 'Connected since', cell: ({ since }) => <DateTime at={since} />, sortBy: ({ since }) => since },
   {
     key: 'seen',
