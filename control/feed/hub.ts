@@ -61,6 +61,8 @@ export interface FeedHub extends FeedPort {
   close(): Promise<void>;
 }
 
+const longestReconcileMs = 45_000;
+
 /** Edges answer in milliseconds; one that does not has lost its connection. */
 const deliveryMs = 5_000;
 /** What the bus and another process need for the same. */
@@ -80,6 +82,8 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
   const joiner = createReportJoiner();
   const stops: (() => void)[] = [];
   let saving: Promise<void> = Promise.resolve();
+  let closing = false;
+  let stopReconcile = (): void => {};
 
   const logError = (what: string) => (error: unknown) => log.error({ err: error }, what);
 
@@ -201,6 +205,16 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     stops.push(() => clearInterval(timer));
   };
 
+  /** A large installation is read less often, so that reading takes a small part of the time. */
+  const reconcileLater = (delayMs: number): void => {
+    const timer = setTimeout(async () => {
+      const start = clock();
+      await load();
+      if (!closing) reconcileLater(Math.min(Math.max(timing.reconcileMs, 4 * (clock() - start)), longestReconcileMs));
+    }, delayMs);
+    stopReconcile = () => clearTimeout(timer);
+  };
+
   const load = async (): Promise<void> => {
     refresh.everything();
     await refresh.idle();
@@ -209,7 +223,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
   const start = async (): Promise<void> => {
     listen();
     await load();
-    every(timing.reconcileMs, () => refresh.everything());
+    reconcileLater(timing.reconcileMs);
     every(timing.pingMs, beat);
     every(timing.flushMs, () => void flush(false).catch(logError('feed: the minute history was not written')));
   };
@@ -226,6 +240,8 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
   };
 
   const close = async (): Promise<void> => {
+    closing = true;
+    stopReconcile();
     for (const stop of stops.splice(0)) stop();
     for (const feed of feeds.values()) for (const { session } of feed.connections()) session.close();
     await refresh.idle();

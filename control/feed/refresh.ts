@@ -1,6 +1,7 @@
 // Brings region states up to date with the store: what changed at once, everything from time to time. One reading at
 // a time; what is asked for meanwhile is gathered for the next.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FeedCertificate, FeedPeer, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
@@ -8,18 +9,15 @@ import { servingNames } from './core/liveness.ts';
 import {
   type RegionNames,
   readAllCertificates,
-  readAllTunnels,
   readCertificatesFor,
   readChallenges,
   readRegions,
+  readTunnelPage,
   readTunnels,
   type StoredTunnel,
 } from './region-content.ts';
 import type { RegionFeed } from './region-feed.ts';
 import type { Marks } from './region-state.ts';
-
-/** More changed tunnels than this are cheaper read all together. */
-const maxGathered = 5_000;
 
 export interface RefreshDeps {
   readonly store: Store;
@@ -49,18 +47,26 @@ interface Asked {
 
 const nothing = (): Asked => ({ ids: new Set(), challenges: false, everything: false });
 
-export const marksOf = (tunnels: readonly StoredTunnel[]): Marks =>
+const marksOf = (tunnels: readonly StoredTunnel[]): Marks =>
   new Map(tunnels.flatMap(({ tunnel, mark }) => (mark === null ? [] : [[tunnel.id, mark] as const])));
+
+const noMarks: Marks = new Map();
 
 const hostsOf = (tunnels: readonly FeedTunnel[]): string[] =>
   tunnels.filter((tunnel) => tunnel.type === 'http').flatMap((tunnel) => tunnel.hosts);
 
-/** The names whose certificates a region needs. */
-function neededNames(tunnels: readonly FeedTunnel[], names: RegionNames | undefined): ReadonlySet<string> {
-  const own =
-    names === undefined ? [] : [names.dataPlaneHost, ...(names.wildcardDomain === null ? [] : [`*.${names.wildcardDomain}`])];
-  return new Set([...own, ...hostsOf(tunnels).flatMap(servingNames)]);
+/** By region, the names whose certificates its tunnels need. */
+type Names = Map<string, Set<string>>;
+
+function addNames(names: Names, region: string, tunnel: FeedTunnel): void {
+  const needed = names.get(region) ?? new Set<string>();
+  names.set(region, needed);
+  for (const name of hostsOf([tunnel]).flatMap(servingNames)) needed.add(name);
 }
+
+/** The names of a region itself. */
+const ownNames = (names: RegionNames | undefined): readonly string[] =>
+  names === undefined ? [] : [names.dataPlaneHost, ...(names.wildcardDomain === null ? [] : [`*.${names.wildcardDomain}`])];
 
 export function createRefresh(deps: RefreshDeps): Refresh {
   const { store, keyRing, clock } = deps;
@@ -70,19 +76,15 @@ export function createRefresh(deps: RefreshDeps): Refresh {
   const refreshSome = async (ids: readonly string[]): Promise<void> => {
     const found = await readTunnels(store.db, ids, clock());
     const certificates = await readCertificatesFor(store.db, keyRing, hostsOf(found.map((each) => each.tunnel)), clock());
-    const byRegion = Map.groupBy(found, (each) => each.region);
-    for (const region of byRegion.keys()) deps.feedOf(region);
-    for (const [region, feed] of deps.feeds()) {
-      const tunnels = byRegion.get(region) ?? [];
-      const values = tunnels.map((each) => each.tunnel);
-      const needed = neededNames(values, undefined);
-      const served = certificates.filter((certificate) => certificate.hosts.some((host) => needed.has(host)));
-      const patches = [
-        { part: 'tunnels' as const, ids, values },
-        { part: 'certificates' as const, ids: [], values: served },
-      ];
-      feed.publish(feed.state.patch(patches, marksOf(tunnels)));
+    // Certificates first: a route is served from the moment that it is known.
+    const names: Names = new Map();
+    for (const { region, tunnel } of found) addNames(names, region, tunnel);
+    for (const [region, needed] of names) {
+      const values = certificates.filter(({ hosts }) => hosts.some((host) => needed.has(host)));
+      const feed = deps.feedOf(region);
+      feed.publish(feed.state.patch([{ part: 'certificates', ids: [], values }], noMarks));
     }
+    putTunnels(ids, found);
   };
 
   const refreshChallenges = async (): Promise<void> => {
@@ -90,39 +92,71 @@ export function createRefresh(deps: RefreshDeps): Refresh {
     for (const [region, feed] of deps.feeds()) feed.publish(feed.state.replacePart('challenges', challenges.get(region) ?? []));
   };
 
-  const refreshEverything = async (): Promise<void> => {
-    const [regions, tunnels, certificates] = await Promise.all([
-      readRegions(store.db),
-      readAllTunnels(store.db, clock()),
-      readAllCertificates(store.db, keyRing, clock()),
-    ]);
-    const challenges = await readChallenges(store.db, keyRing, clock());
-    for (const names of regions) deps.feedOf(names.region);
-    const byRegion = Map.groupBy(tunnels, (each) => each.region);
+  const putTunnels = (ids: readonly string[], found: readonly StoredTunnel[]): void => {
+    const byRegion = Map.groupBy(found, (each) => each.region);
+    for (const region of byRegion.keys()) deps.feedOf(region);
     for (const [region, feed] of deps.feeds()) {
-      const stored = byRegion.get(region) ?? [];
-      const values = stored.map((each) => each.tunnel);
-      const needed = neededNames(
-        values,
-        regions.find((each) => each.region === region),
-      );
-      const served = certificates.filter((certificate) => certificate.hosts.some((host) => needed.has(host)));
-      const state = {
-        tunnels: values,
-        certificates: [...deps.givenCertificates(), ...served],
-        challenges: challenges.get(region) ?? [],
-        peers: deps.peersOf(region),
-      };
-      feed.publish(feed.state.replace(state, marksOf(stored)));
+      const tunnels = byRegion.get(region) ?? [];
+      const values = tunnels.map((each) => each.tunnel);
+      feed.publish(feed.state.patch([{ part: 'tunnels', ids, values }], marksOf(tunnels)));
     }
   };
 
-  const runOnce = async (): Promise<void> => {
-    const { ids, challenges, everything } = asked;
-    asked = nothing();
-    if (everything || ids.size > maxGathered) return refreshEverything();
+  /** In pages, so that what changes meanwhile is not kept waiting, and nothing else of this process is. */
+  const refreshTunnels = async (): Promise<Names> => {
+    const gone = new Set(deps.feeds().flatMap(([, feed]) => [...feed.state.ids('tunnels')]));
+    const names: Names = new Map();
+    for (let last = ''; ; ) {
+      const page = await readTunnelPage(store.db, last, clock());
+      putTunnels(
+        page.map((each) => each.tunnel.id),
+        page,
+      );
+      for (const { region, tunnel } of page) {
+        gone.delete(tunnel.id);
+        addNames(names, region, tunnel);
+      }
+      await refreshAsked();
+      const end = page.at(-1)?.tunnel.id;
+      if (end === undefined) break;
+      last = end;
+    }
+    if (gone.size > 0) await refreshSome([...gone]);
+    return names;
+  };
+
+  const refreshCertificates = async (names: Names, regions: readonly RegionNames[]): Promise<void> => {
+    const certificates = await readAllCertificates(store.db, keyRing, clock());
+    for (const [region, feed] of deps.feeds()) {
+      const own = ownNames(regions.find((each) => each.region === region));
+      const needed = names.get(region);
+      const served = certificates.filter(({ hosts }) => hosts.some((host) => own.includes(host) || needed?.has(host)));
+      feed.publish(feed.state.replacePart('certificates', [...deps.givenCertificates(), ...served]));
+    }
+  };
+
+  const refreshEverything = async (): Promise<void> => {
+    const regions = await readRegions(store.db);
+    for (const { region } of regions) deps.feedOf(region);
+    await refreshCertificates(await refreshTunnels(), regions);
+    await refreshChallenges();
+    for (const [region, feed] of deps.feeds()) feed.publish(feed.state.replacePart('peers', deps.peersOf(region)));
+  };
+
+  /** What was asked for by name. */
+  const refreshAsked = async (): Promise<void> => {
+    const { ids, challenges } = asked;
+    asked = { ...nothing(), everything: asked.everything };
     if (challenges) await refreshChallenges();
     if (ids.size > 0) await refreshSome([...ids]);
+    await nextTurn();
+  };
+
+  const runOnce = async (): Promise<void> => {
+    const { everything } = asked;
+    asked.everything = false;
+    if (everything) await refreshEverything();
+    await refreshAsked();
   };
 
   const isAsked = (): boolean => asked.everything || asked.challenges || asked.ids.size > 0;

@@ -49,13 +49,13 @@ function readAllowList(text: string): readonly string[] {
 
 type Token = FeedTunnel['tokens'][number];
 
-async function readTokens(db: Queries, nowMs: number, ids: readonly string[] | undefined): Promise<Map<string, Token[]>> {
+async function readTokens(db: Queries, nowMs: number, ids: readonly string[]): Promise<Map<string, Token[]>> {
   const query = db
     .selectFrom('tunnel_tokens')
     .select(['tunnel_id', 'token_hash', 'expires_at'])
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .orderBy('id');
-  const rows = await (ids === undefined ? query : query.where('tunnel_id', 'in', ids)).execute();
+  const rows = await query.where('tunnel_id', 'in', ids).execute();
   return gather(
     rows,
     (row) => row.tunnel_id,
@@ -63,13 +63,13 @@ async function readTokens(db: Queries, nowMs: number, ids: readonly string[] | u
   );
 }
 
-async function readHosts(db: Queries, ids: readonly string[] | undefined): Promise<Map<string, string[]>> {
+async function readHosts(db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> {
   const query = db
     .selectFrom('tunnel_hosts')
     .select(['tunnel_id', 'live_host'])
     .where('live_host', 'is not', null)
     .orderBy('position');
-  const rows = await (ids === undefined ? query : query.where('tunnel_id', 'in', ids)).execute();
+  const rows = await query.where('tunnel_id', 'in', ids).execute();
   return gather(
     rows,
     (row) => row.tunnel_id,
@@ -111,9 +111,9 @@ async function orphanedProjects(db: Queries): Promise<ReadonlySet<string>> {
   return new Set(rows.map((row) => row.project_id));
 }
 
-async function readSome(db: Queries, nowMs: number, ids: readonly string[] | undefined): Promise<StoredTunnel[]> {
-  const query = tunnelQuery(db);
-  const rows: TunnelRow[] = await (ids === undefined ? query : query.where('t.id', 'in', ids)).execute();
+async function complete(db: Queries, nowMs: number, rows: readonly TunnelRow[]): Promise<StoredTunnel[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
   const [tokens, hosts, orphaned] = await Promise.all([readTokens(db, nowMs, ids), readHosts(db, ids), orphanedProjects(db)]);
   return rows.map((row) => ({
     region: row.region,
@@ -132,12 +132,17 @@ async function readSome(db: Queries, nowMs: number, ids: readonly string[] | und
   }));
 }
 
-export const readAllTunnels = (db: Queries, nowMs: number): Promise<StoredTunnel[]> => readSome(db, nowMs, undefined);
+/** The tunnels that come after an id, in its order; an empty page is the end. */
+export async function readTunnelPage(db: Queries, after: string, nowMs: number): Promise<StoredTunnel[]> {
+  const rows = await tunnelQuery(db).where('t.id', '>', after).orderBy('t.id').limit(idsAtOnce).execute();
+  return complete(db, nowMs, rows);
+}
 
 export async function readTunnels(db: Queries, ids: readonly string[], nowMs: number): Promise<StoredTunnel[]> {
   const found: StoredTunnel[] = [];
   for (let from = 0; from < ids.length; from += idsAtOnce) {
-    found.push(...(await readSome(db, nowMs, ids.slice(from, from + idsAtOnce))));
+    const some = ids.slice(from, from + idsAtOnce);
+    found.push(...(await complete(db, nowMs, await tunnelQuery(db).where('t.id', 'in', some).execute())));
   }
   return found;
 }

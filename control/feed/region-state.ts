@@ -2,7 +2,7 @@
 // was away for a moment needs no snapshot, and the record of what the edges have acknowledged.
 
 import { randomUUID } from 'node:crypto';
-import type { FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
+import type { FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
 import { readySeq } from './core/liveness.ts';
 import {
   applyChange,
@@ -10,7 +10,6 @@ import {
   diffParts,
   emptyIndex,
   type FeedPart,
-  feedParts,
   type IndexedState,
   indexPart,
   type PartChange,
@@ -47,8 +46,8 @@ export interface RegionState {
   readonly epoch: string;
   readonly seq: () => number;
   readonly has: (part: FeedPart, id: string) => boolean;
-  /** Everything anew. Each answers with the message for edges that are up to date; undefined when nothing changed. */
-  readonly replace: (state: FeedState, marks: Marks) => Numbered | undefined;
+  readonly ids: (part: FeedPart) => Iterable<string>;
+  /** Answers with the message for edges that are up to date; undefined when nothing changed. */
   readonly patch: (patches: readonly Patch[], marks: Marks) => Numbered | undefined;
   /** One part anew. */
   readonly replacePart: (part: FeedPart, values: readonly object[]) => Numbered | undefined;
@@ -157,11 +156,7 @@ export function createRegionState(): RegionState {
     epoch,
     seq: () => seq,
     has: (part, id) => index[part].has(id),
-    replace: (state, marks) =>
-      commit(
-        feedParts.map((part) => ({ part, from: index[part], to: indexPart(state[part]) })),
-        marks,
-      ),
+    ids: (part) => index[part].keys(),
     patch: (patches, marks) => commit(patches.map(patchOf), marks),
     replacePart: (part, values) => commit([{ part, from: index[part], to: indexPart(values) }], noMarks),
     catchUp,

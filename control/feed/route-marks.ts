@@ -3,8 +3,8 @@
 import type { Store } from '../store/store.ts';
 import type { LiveMark } from './region-state.ts';
 
-/** One transaction's worth. */
-const marksAtOnce = 500;
+/** One transaction: short, because the embedded database does one thing at a time. */
+const marksAtOnce = 50;
 
 async function saveSome(store: Store, marks: readonly LiveMark[]): Promise<void> {
   await store.write(async (trx) => {
