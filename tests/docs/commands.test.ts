@@ -24,7 +24,10 @@ test('every block of the docs has a language, and every command is run or says w
   assert.deepEqual(problems, []);
 });
 
-describe('commands of the docs', () => {
+/** Pages wait more than they compute: clients connect, servers start. */
+const pagesAtOnce = 3;
+
+describe('commands of the docs', { concurrency: pagesAtOnce }, () => {
   for (const page of pages.filter((name) => blocksOf(name).some((block) => block.words.has('run')))) {
     test(`${page} works as written`, { skip: skipWithout(...tools) }, async (t) => {
       const stage = await openStage(t);
