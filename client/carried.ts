@@ -25,7 +25,8 @@ export function startCarried(io: Io, planned: PlannedTunnel, report: (event: Car
       const status = carrying.status();
       const now = io.now();
       return {
-        name: status.tunnel ?? name,
+        name,
+        tunnel: status.tunnel,
         state: status.state,
         edges: status.carriers.map(({ edge, address, rttMs }) => ({ name: edge || address, rttMs })),
         urls: status.urls,

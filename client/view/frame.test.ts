@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { renderFrame, type TunnelView } from './frame.ts';
 
 const view: TunnelView = {
-  name: 'shop',
+  name: 'eu1.example.com',
+  tunnel: 'shop',
   state: 'connected',
   edges: [
     { name: 'eu1-a', rttMs: 11.6 },

@@ -3,7 +3,10 @@ import { formatByteRate } from '@underpass/rules/metrics.ts';
 import { printable } from '../output.ts';
 
 export interface TunnelView {
+  /** Of the plan: what the lines of the log are told apart by. */
   readonly name: string;
+  /** What the edges call it, once one is connected. */
+  readonly tunnel: string | null;
   readonly state: 'connecting' | 'connected' | 'draining' | 'stopped';
   readonly edges: readonly { readonly name: string; readonly rttMs: number | null }[];
   /** Public addresses, where the edges say them. */
@@ -57,7 +60,7 @@ export function renderFrame(tunnels: readonly TunnelView[], options: FrameOption
 
 function tunnelSpans(tunnel: TunnelView): readonly (readonly Span[])[] {
   const head: Span[] = [
-    ['bold', tunnel.name],
+    ['bold', tunnel.tunnel ?? tunnel.name],
     ['plain', '  '],
     [stateStyles[tunnel.state], stateText(tunnel)],
   ];
