@@ -1,15 +1,14 @@
-// One choice out of a short closed set.
-import { Select as Base } from '@base-ui/react/select';
+// One choice out of a short closed set: the native control, whose list is drawn in the product's clothes where the browser lets us
+// (customizable select, styles/app.css) and in the system's where not.
 import clsx from 'clsx';
-import { Check, ChevronsUpDown } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { ChevronsUpDown } from 'lucide-react';
 import type { ControlProps } from './field.tsx';
-import { useOverlayContainer } from './overlay-container.tsx';
 
 export interface Option<Value extends string> {
   readonly value: Value;
   readonly label: string;
-  readonly description?: ReactNode;
+  /** Said behind the label. */
+  readonly description?: string;
   readonly disabled?: boolean;
 }
 
@@ -30,63 +29,33 @@ export function Select<Value extends string>({
   options,
   onChange,
   label,
-  name,
-  disabled,
   size = 'md',
   className,
-  ...control
+  ...rest
 }: SelectProps<Value>) {
   return (
-    <Base.Root
-      value={value}
-      onValueChange={(next) => next !== null && onChange(next as Value)}
-      items={options.map((option) => ({ value: option.value, label: option.label }))}
-      {...(name === undefined ? {} : { name })}
-      disabled={disabled ?? false}
-      modal={false}
-    >
-      <Base.Trigger
-        {...control}
+    <span className={clsx('relative block', className)}>
+      <select
+        {...rest}
         aria-label={label}
+        value={value}
+        onChange={(event) => onChange(event.target.value as Value)}
         className={clsx(
-          'flex w-full items-center justify-between gap-2 rounded-md border border-edge bg-surface px-3 text-left text-ink hover:border-ink-faint',
-          'data-disabled:bg-sunken data-disabled:opacity-55 aria-invalid:border-danger',
+          'picker w-full cursor-pointer appearance-none truncate rounded-md border border-edge bg-surface pr-9 pl-3 text-left text-ink',
+          'transition-colors hover:border-ink-faint disabled:bg-sunken disabled:opacity-55 aria-invalid:border-danger',
           size === 'sm' ? 'h-8 text-sm' : 'h-10 text-base',
-          className,
         )}
       >
-        <Base.Value className="truncate" />
-        <ChevronsUpDown aria-hidden="true" className="size-4 shrink-0 text-ink-faint" />
-      </Base.Trigger>
-      <Base.Portal {...useOverlayContainer()}>
-        <Base.Positioner sideOffset={4} alignItemWithTrigger={false} className="z-50">
-          <Base.Popup className="max-h-(--available-height) w-(--anchor-width) min-w-44 overflow-y-auto rounded-md border bg-raised p-1 shadow-overlay">
-            {options.map((option) => (
-              <SelectItem key={option.value} option={option} />
-            ))}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
-  );
-}
-
-function SelectItem({ option }: { readonly option: Option<string> }) {
-  return (
-    <Base.Item
-      value={option.value}
-      disabled={option.disabled ?? false}
-      className="flex cursor-default items-start gap-2 rounded-sm px-2 py-1.5 text-base outline-none select-none data-disabled:opacity-55 data-highlighted:bg-hover"
-    >
-      <span className="mt-1 size-4 shrink-0 text-accent-ink">
-        <Base.ItemIndicator>
-          <Check aria-hidden="true" className="size-4" />
-        </Base.ItemIndicator>
-      </span>
-      <span className="min-w-0">
-        <Base.ItemText>{option.label}</Base.ItemText>
-        {option.description && <span className="block text-sm text-ink-soft">{option.description}</span>}
-      </span>
-    </Base.Item>
+        {options.map((option) => (
+          <option key={option.value} value={option.value} disabled={option.disabled}>
+            {option.description ? `${option.label} (${option.description})` : option.label}
+          </option>
+        ))}
+      </select>
+      <ChevronsUpDown
+        aria-hidden="true"
+        className="pointer-events-none absolute top-1/2 right-3 size-4 -translate-y-1/2 text-ink-faint"
+      />
+    </span>
   );
 }

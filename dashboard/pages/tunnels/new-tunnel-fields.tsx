@@ -66,7 +66,7 @@ function regionOption({ name, description, available }: Region) {
     value: name,
     label: description || name,
     disabled: !available,
-    ...(available ? {} : { description: 'Not available' }),
+    ...(available ? {} : { description: 'not available' }),
   };
 }
 
