@@ -8,9 +8,8 @@ import { parseAllDocuments } from 'yaml';
 import { kubernetesComplaints, parseManifests } from '../helpers/kubernetes.ts';
 import { skipWithout } from '../helpers/tool.ts';
 import { type Block, markProblem, place, readBlocks } from './page.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openStage, type Stage, tools } from './stage.ts';
 
-const tools = ['curl', 'openssl', 'nginx', 'haproxy', 'caddy', 'jq', 'python3', 'ssh', 'sshd'] as const;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = globSync('{*.md,docs/*.md,{bench,deploy}/README.md}', { cwd: root }).sort();
 const blocksOf = (page: string): Block[] => readBlocks(page, readFileSync(`${root}${page}`, 'utf8'));

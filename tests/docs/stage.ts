@@ -5,14 +5,19 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Domain } from '@underpass/rules/entity.ts';
 import { startNameServer } from '../helpers/dns.ts';
 import { type Account, freePorts, type Product, startProduct } from '../helpers/product.ts';
+import { requireTool } from '../helpers/tool.ts';
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const deploy = fileURLToPath(new URL('../../deploy', import.meta.url));
+
+/** What the commands of the docs call. */
+export const tools = ['curl', 'openssl', 'nginx', 'haproxy', 'caddy', 'helm', 'jq', 'python3', 'ssh', 'sshd'] as const;
 
 /** Ports of upstreams in the docs; each gets a free one, so that pages can run side by side. */
 const upstreamPorts = [3000, 8080, 8081, 8082, 9080, 9443, 9444, 2222] as const;
@@ -43,6 +48,7 @@ export async function openStage(t: TestContext): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-docs-'));
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   await symlink(modules, join(folder, 'node_modules'));
+  await symlink(deploy, join(folder, 'deploy'));
   const env = await environment(product, await product.createApiToken(account), folder);
   const localise = await createLocalise(product);
   const prepare = () => publishRecords(dns, account);
@@ -79,7 +85,7 @@ async function environment(product: Product, apiToken: string, folder: string): 
   await writeFile(join(home, '.curlrc'), curl);
   return {
     HOME: home,
-    PATH: [join(modules, '.bin'), process.env.PATH, '/usr/local/sbin', '/usr/sbin', '/sbin'].join(delimiter),
+    PATH: [join(modules, '.bin'), process.env.PATH, ...tools.map((tool) => dirname(requireTool(tool)))].join(delimiter),
     LANG: 'C.UTF-8',
     PYTHONUNBUFFERED: '1',
     npm_config_offline: 'true',
