@@ -11,7 +11,7 @@ const CHUNKS = [
   { name: 'react', test: /node_modules\/(react|react-dom|scheduler|react-router)\// },
   {
     name: 'form',
-    test: /dashboard\/(form\/(text-field|use-form)|bot-check\/|pages\/auth-card|ui\/(button|field|input|banner|spinner)\.tsx)|lucide-react\/.*createLucideIcon/,
+    test: /dashboard\/(form\/(text-field|use-form)|bot-check\/bot-check|pages\/auth-card|ui\/(button|field|input|banner|spinner)\.tsx)|lucide-react\/.*createLucideIcon/,
   },
 ];
 

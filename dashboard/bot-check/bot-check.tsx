@@ -8,8 +8,6 @@ import { getBotCheck } from '../api/public.ts';
 import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/field.tsx';
 import { Ring, Skeleton } from '../ui/spinner.tsx';
-import { solveProofOfWork } from './proof-of-work.ts';
-import { renderTurnstile } from './turnstile.ts';
 
 export interface BotCheckProps {
   /** undefined: none yet, or no longer good. */
@@ -113,6 +111,8 @@ function useProofOfWork(challengeUrl: string, onToken: BotCheckProps['onToken'])
     setState('solving');
     work.current = new AbortController();
     try {
+      // Each kind of check is loaded when it is used, so that the form is there first.
+      const { solveProofOfWork } = await import('./proof-of-work.ts');
       const answer = await solveProofOfWork(challengeUrl, work.current.signal);
       onToken(answer.payload);
       setState('verified');
@@ -133,7 +133,8 @@ function TurnstileCheck({ siteKey, onToken, error }: { readonly siteKey: string 
   useEffect(() => {
     if (!container.current) return;
     const handlers = { onToken, onExpired: () => onToken(undefined), onError: () => setFailed(true) };
-    const rendered = renderTurnstile(container.current, siteKey, handlers);
+    const place = container.current;
+    const rendered = import('./turnstile.ts').then(({ renderTurnstile }) => renderTurnstile(place, siteKey, handlers));
     rendered.catch(() => setFailed(true));
     return () => void rendered.then((widget) => widget.remove()).catch(() => undefined);
   }, [siteKey]);
