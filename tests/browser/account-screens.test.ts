@@ -1,6 +1,7 @@
 // Every screen before the sign-in, of one's account, of a project's people and of the operator, in its states.
 import { test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
+import { expect } from '../helpers/browser.ts';
 import { openStage, projectUrl } from '../helpers/dashboard.ts';
 import { createPerson, registerPerson } from '../helpers/people.ts';
 import { checkScreen, type Screen } from '../helpers/screens.ts';

@@ -1,8 +1,9 @@
 // spec 2, Domains list and Domain detail; spec 5, Domain add; spec 8, domain failures. Records come from a name server of the test.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import type { Domain } from '@underpass/rules/entity.ts';
+import { expect } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 
 const invalid = "Domain must be a valid apex domain, e.g. 'example.com'";

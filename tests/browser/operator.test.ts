@@ -1,9 +1,9 @@
 // The pages of the people who run the service: what they do there takes effect, and nobody else reaches it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/resource.ts';
-import { visit } from '../helpers/browser.ts';
+import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, openStage } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
 

@@ -1,8 +1,8 @@
 // The pages about a project and the people and programs that work in it: members, invitations, tokens, audit log, settings.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
-import { visit } from '../helpers/browser.ts';
+import type { Page } from '@playwright/test';
+import { expect, visit } from '../helpers/browser.ts';
 import { openStage, projectUrl } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
 import { createPerson } from '../helpers/people.ts';

@@ -1,7 +1,8 @@
 // Every screen of a project in its states: axe, width and a picture of each (helpers/screens.ts).
 import { type TestContext, test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import type { Project } from '@underpass/rules/entity.ts';
+import { expect } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 import { checkScreen, type Screen } from '../helpers/screens.ts';
 

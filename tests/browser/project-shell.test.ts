@@ -1,9 +1,9 @@
 // spec 2, Project shell and Dashboard: bar, account menu, project selector, navigation; and beyond it palette, theme and live counts.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import type { Project } from '@underpass/rules/entity.ts';
-import { visit } from '../helpers/browser.ts';
+import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 
 const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main' });

@@ -5,8 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { expect } from '@playwright/test';
-import { visit } from '../helpers/browser.ts';
+import { expect, visit } from '../helpers/browser.ts';
 import { openStage } from '../helpers/dashboard.ts';
 
 const operator = {

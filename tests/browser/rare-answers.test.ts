@@ -1,7 +1,6 @@
 // What people see seldom: a slow or odd answer, a missing clipboard, a page that fails (spec 2, 3, 8); and the footer.
 import { test } from 'node:test';
-import { expect } from '@playwright/test';
-import { visit } from '../helpers/browser.ts';
+import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
 
 test('rare answers', async (t) => {

@@ -1,8 +1,8 @@
 // From the registration to the first sign-in: the person, the operator, and the mails between them (spec 2 and 5, Register).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Browser, expect, type Page } from '@playwright/test';
-import { visit } from '../helpers/browser.ts';
+import type { Browser, Page } from '@playwright/test';
+import { expect, visit } from '../helpers/browser.ts';
 import { openStage } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
 import type { Product } from '../helpers/product.ts';

@@ -1,6 +1,7 @@
 // spec 2, Security groups list and detail; spec 4, Security group editor; spec 5, Source address and Security group name.
 import { type TestContext, test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
+import { expect } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 
 const panel = (page: Page) => page.getByRole('dialog', { name: 'New Security Group' });

@@ -1,8 +1,8 @@
 // Signing in by link, as a person and as a mail scanner do it (spec 2, Login page and Token sign-in page; spec 5, Login).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
-import { visit } from '../helpers/browser.ts';
+import type { Page } from '@playwright/test';
+import { expect, visit } from '../helpers/browser.ts';
 import { openStage } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
 import type { Product } from '../helpers/product.ts';

@@ -1,6 +1,7 @@
 // spec 2, Tunnels list and New Tunnel panel; spec 5, Tunnel name to Region and type; spec 8, Create tunnel failure.
 import { test } from 'node:test';
-import { expect, type Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
+import { expect } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
 const panel = (page: Page) => page.getByRole('dialog', { name: 'New Tunnel' });

@@ -4,8 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { expect } from '@playwright/test';
-import { launchChromium } from '../helpers/browser.ts';
+import { expect, launchChromium } from '../helpers/browser.ts';
 import { connectClient } from '../helpers/dashboard.ts';
 import { startProduct, tunnelCreated } from '../helpers/product.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from '@playwright/test';
+import { type Browser, type BrowserContextOptions, chromium, expect as expectWithin, type Page } from '@playwright/test';
 import type { Account, Product } from './product.ts';
 import { requireTool } from './tool.ts';
 
@@ -14,7 +14,10 @@ const args = [
   '--disable-component-update',
   '--disable-sync',
 ];
+/** A busy machine is slow, not wrong. */
 const timeoutMs = 15_000;
+
+export const expect = expectWithin.configure({ timeout: timeoutMs });
 
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: requireTool('chromium'), args });
 
