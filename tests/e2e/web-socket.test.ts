@@ -44,6 +44,8 @@ async function startUpstream(t: TestContext): Promise<string> {
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`,
     );
     open.add(socket);
+    // A browser that closes resets its side, and the reset is passed on.
+    socket.on('error', () => {});
     answerFrames(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
