@@ -46,7 +46,11 @@ export async function openStage(t: TestContext): Promise<Stage> {
   const product = await startProduct(t, { env: { UNDERPASS_DNS_SERVERS: dns.address } });
   const account = await product.signIn();
   const folder = await mkdtemp(join(tmpdir(), 'underpass-docs-'));
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const running: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    for (const stop of running.reverse()) await stop();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  });
   await symlink(modules, join(folder, 'node_modules'));
   await symlink(deploy, join(folder, 'deploy'));
   const env = await environment(product, await product.createApiToken(account), folder);
@@ -61,7 +65,9 @@ export async function openStage(t: TestContext): Promise<Stage> {
       return runScript(localise(script), folder, env);
     },
     runInBackground: async (script, ready, forSection) => {
-      const stop = await startScript(t, localise(script), localise(ready), folder, env);
+      const { stop, isReady } = startScript(localise(script), localise(ready), folder, env);
+      running.push(stop);
+      await isReady;
       if (forSection) ofSection.push(stop);
     },
     endSection: async () => {
@@ -148,13 +154,7 @@ async function runScript(script: string, cwd: string, env: NodeJS.ProcessEnv): P
   return output();
 }
 
-async function startScript(
-  t: TestContext,
-  script: string,
-  ready: string,
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-): Promise<() => Promise<void>> {
+function startScript(script: string, ready: string, cwd: string, env: NodeJS.ProcessEnv) {
   const { child, ended, output, onOutput } = spawnScript(script, cwd, env);
   const stop = async (): Promise<void> => {
     killGroup(child.pid, 'SIGTERM');
@@ -162,12 +162,11 @@ async function startScript(
     await ended;
     clearTimeout(timer);
   };
-  t.after(stop);
-  await new Promise<void>((resolve, reject) => {
+  const isReady = new Promise<void>((resolve, reject) => {
     const look = () => output().includes(ready) && resolve();
     onOutput(look);
     ended.then((code) => reject(new Error(`ended with ${code} before "${ready}"\n${script}\n${output()}`)), reject);
     setTimeout(() => reject(new Error(`no "${ready}" in\n${script}\n${output()}`)), readyTimeoutMs).unref();
   });
-  return stop;
+  return { stop, isReady };
 }

@@ -1,9 +1,19 @@
 // The helper itself: what every whole-system test leans on.
 
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { startProduct, tunnelCreated } from './product.ts';
+
+test('the home folder of a product is gone after its test', async (t) => {
+  let home = '';
+  await t.test('a product', async (inner) => {
+    ({ home } = await startProduct(inner));
+    assert.ok(existsSync(home));
+  });
+  assert.equal(existsSync(home), false);
+});
 
 test('a product starts on free ports, signs its operator in, makes a tunnel that becomes Created, and stops', async (t) => {
   const product = await startProduct(t);

@@ -61,17 +61,24 @@ const maxStarts = 5;
 
 export async function startProduct(t: TestContext, options: ProductOptions = {}): Promise<Product> {
   const home = await mkdtemp(join(tmpdir(), 'underpass-product-'));
-  t.after(() => rm(home, { recursive: true, force: true, maxRetries: 3 }));
+  const stops: (() => Promise<void>)[] = [];
+  // One hook for both: hooks run in the order of their registration, and a server that still runs writes to its home.
+  t.after(async () => {
+    for (const stop of stops) await stop();
+    await rm(home, { recursive: true, force: true, maxRetries: 3 });
+  });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startOnce(t, home, options);
+      const product = await startOnce(home, options);
+      stops.push(product.stop);
+      return product;
     } catch (error) {
       if (attempt === maxStarts || !(error instanceof ServerError) || error.code !== 'port-in-use') throw error;
     }
   }
 }
 
-async function startOnce(t: TestContext, home: string, { env: extra = {}, dashboard }: ProductOptions): Promise<Product> {
+async function startOnce(home: string, { env: extra = {}, dashboard }: ProductOptions): Promise<Product> {
   const [control = 0, https = 0, http = 0] = await freePorts(3);
   const env: Environment = {
     UNDERPASS_HOME: home,
@@ -84,7 +91,7 @@ async function startOnce(t: TestContext, home: string, { env: extra = {}, dashbo
   };
   const settings = settingsOf(env);
   const running = await startServer(settings, createLog(settings.log));
-  return createProduct(t, running, settings, env);
+  return createProduct(running, settings, env);
 }
 
 function settingsOf(env: Environment): Settings {
@@ -93,7 +100,7 @@ function settingsOf(env: Environment): Settings {
   return result.settings;
 }
 
-async function createProduct(t: TestContext, running: Running, { origin, home }: Settings, env: Environment): Promise<Product> {
+async function createProduct(running: Running, { origin, home }: Settings, env: Environment): Promise<Product> {
   const { control = 0, https = 0, http = 0 } = running.ports;
   const caPath = join(home, 'ca.pem');
   let stopped: Promise<void> | undefined;
@@ -101,7 +108,6 @@ async function createProduct(t: TestContext, running: Running, { origin, home }:
     stopped ??= running.close();
     return stopped;
   };
-  t.after(stop);
   const operate = (...argv: string[]): Promise<string> => operateWith(env, argv);
   return {
     origin,
