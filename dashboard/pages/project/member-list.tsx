@@ -121,7 +121,6 @@ function RoleCell({ member, context }: { readonly member: Member; readonly conte
       value={member.role}
       options={possible.map((role) => ({ value: role, label: roleLabels[role] }))}
       onChange={(role) => role !== member.role && task.run(role)}
-      disabled={task.busy}
     />
   );
 }
