@@ -51,6 +51,8 @@ export class CrewFeed {
     this.#members.add(member);
     feed.send({ type: 'welcome', version: feedVersion, epoch: 'crew', region });
     if (this.#table.loaded) feed.send({ type: 'snapshot', seq: this.#seq, state: this.#table.state() });
+    // Says that this was all: a worker takes no visitors before.
+    feed.send({ type: 'ping', id: 0 });
     return member;
   }
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CrewFeed } from './crew-feed.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './crew-message.ts';
-import type { EdgePorts, EdgeProcessOptions, Listen } from './edge-process.ts';
+import { type EdgePorts, type EdgeProcessOptions, type Listen, ticketKeyBytes, ticketKeysMs } from './edge-process.ts';
 import { FeedLink } from './feed-link.ts';
 import { Reporter } from './reporter.ts';
 import { RouteTable } from './route-table.ts';
@@ -28,10 +28,6 @@ interface Worker {
 /** A worker that ends is started again after this long. */
 const restartMs = 500;
 const startMs = 20_000;
-/** Ticket keys live this long; sessions begun under older ones shake hands anew. */
-const ticketKeysMs = 12 * 3_600_000;
-/** As an EdgeProcess has it. */
-const ticketKeyBytes = 48;
 
 export class Crew {
   readonly ports: EdgePorts;

@@ -1,5 +1,6 @@
 // One process of an edge, whole: doors, gate, routes, hops, feed. An edge with several workers has one of these in each.
 
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -80,6 +81,10 @@ export interface EdgeProcessOptions {
 /** Kernel queue of connections that are not accepted yet: a burst of a few thousand visitors. */
 const backlog = 4_096;
 const tokenSweepMs = 1_000;
+/** As OpenSSL wants it: name, HMAC key and AES key of 16 bytes each. */
+export const ticketKeyBytes = 48;
+/** Ticket keys live this long; sessions begun under older ones shake hands anew. */
+export const ticketKeysMs: number = 12 * 3_600_000;
 
 export class EdgeProcess {
   readonly #options: EdgeProcessOptions;
@@ -96,6 +101,7 @@ export class EdgeProcess {
   readonly #sockets = new Set<Socket>();
   #feedLink: FeedLink | null = null;
   #tokenSweep: NodeJS.Timeout | undefined;
+  #rotation: NodeJS.Timeout | undefined;
   #hopPort: number | null = null;
 
   private constructor(options: EdgeProcessOptions) {
@@ -139,9 +145,13 @@ export class EdgeProcess {
       await this.#openHop(server, this.#shared(hop.listen));
       this.#hopPort = portOf(server);
     }
+    this.#feedLink = this.#createFeedLink(held?.position ?? null);
+    // The kernel gives a worker its share of visitors as soon as it listens.
+    if (crew !== undefined) await this.#feedLink.synced;
     await listen(this.#httpsDoor.server, this.#shared(https));
     await listen(this.#httpDoor.server, this.#shared(http));
-    this.#feedLink = this.#createFeedLink(held?.position ?? null);
+    if (crew === undefined)
+      this.#rotation = setInterval(() => this.setTicketKeys(randomBytes(ticketKeyBytes)), ticketKeysMs).unref();
     this.#tokenSweep = setInterval(() => this.#table.expireTokens(Date.now()), tokenSweepMs);
     this.#tokenSweep.unref();
   }
@@ -273,12 +283,14 @@ export class EdgeProcess {
     this.#httpsDoor.server.close();
     this.#httpDoor.server.close();
     this.#gate.drain();
+    for (const tunnel of this.#table.tunnels.values()) for (const visitor of tunnel.visitors) visitor.drain();
     const endsAtMs = performance.now() + graceMs;
     while (this.#sockets.size > 0 && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
   async close(): Promise<void> {
     clearInterval(this.#tokenSweep);
+    clearInterval(this.#rotation);
     this.#feedLink?.close();
     this.#httpsDoor.close();
     this.#httpDoor.close();

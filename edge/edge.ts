@@ -9,7 +9,7 @@ import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Crew } from './crew.ts';
-import { type EdgePorts, EdgeProcess, type HopOptions, type Listen } from './edge-process.ts';
+import { type EdgePorts, EdgeProcess, type HopOptions, type Listen, ticketKeyBytes } from './edge-process.ts';
 import type { Timeouts } from './house.ts';
 import { createEdgeRegistry, createMetricsServer } from './metrics-server.ts';
 import { SnapshotFile } from './snapshot-file.ts';
@@ -53,9 +53,6 @@ export interface Edge {
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
 }
-
-/** As OpenSSL wants it: name, HMAC key and AES key of 16 bytes each. */
-const ticketKeyBytes = 48;
 
 export async function createEdge(options: EdgeOptions): Promise<Edge> {
   const { home, log, metrics, workers = 1 } = options;

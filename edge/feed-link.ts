@@ -45,11 +45,14 @@ const silentMs = 45_000;
 
 export class FeedLink {
   connected = false;
+  /** Resolves at the first PING: what was known when the feed began has been applied by then. */
+  readonly synced: Promise<void>;
   position: FeedPosition | null;
   readonly #options: FeedLinkOptions;
   #feed: FeedStream<FromEdge, ToEdge> | null = null;
   #epoch = '';
   #failures = 0;
+  #onSynced: () => void = () => {};
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
   #silence: NodeJS.Timeout | undefined;
@@ -58,6 +61,9 @@ export class FeedLink {
 
   constructor(options: FeedLinkOptions) {
     this.#options = options;
+    this.synced = new Promise((resolve) => {
+      this.#onSynced = resolve;
+    });
     this.position = options.position;
     this.#ticks = setInterval(() => this.#report(false), paces[options.pace].reportEveryMs);
     this.#ticks.unref();
@@ -117,9 +123,14 @@ export class FeedLink {
 
   async #receive(feed: FeedStream<FromEdge, ToEdge>, message: ToEdge): Promise<void> {
     this.#heard();
-    if (message.type === 'ping') feed.send({ type: 'pong', id: message.id });
+    if (message.type === 'ping') this.#pong(feed, message.id);
     else if (message.type === 'welcome') this.#welcome(message);
     else if (message.type === 'snapshot' || message.type === 'delta') await this.#apply(feed, message);
+  }
+
+  #pong(feed: FeedStream<FromEdge, ToEdge>, id: number): void {
+    feed.send({ type: 'pong', id });
+    this.#onSynced();
   }
 
   #welcome({ epoch, version, region }: Extract<ToEdge, { type: 'welcome' }>): void {

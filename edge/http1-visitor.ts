@@ -408,7 +408,12 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#body.start('until-close');
       this.#answer('UNDERPASS_SLOW_REQUEST');
     } else if (this.#isWaiting) this.#answerLate();
+    else if (this.#phase === phase.head) this.#hangUp();
     else this.cut();
+  }
+
+  drain(): void {
+    if (this.#phase === phase.head && this.#held === null) this.#hangUp();
   }
 
   get #isWaiting(): boolean {
@@ -428,7 +433,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#held = null;
     this.#house.sweeper.forget(this);
     this.#tunnel?.visitors.delete(this);
-    this.#upstream?.abandon();
+    this.#upstream?.release();
     this.#upstream = null;
   }
 }

@@ -26,6 +26,8 @@ export class Http2Door {
         enablePush: false,
       },
       maxHeaderListPairs: headLimits.fieldLines,
+      // An upstream that repeats a field is passed on as it is: refusing to send it would throw behind its carrier.
+      strictSingleValueFields: false,
       // In megabytes: header tables, queues and what has not been read, of one connection.
       maxSessionMemory: 8,
       maxOutstandingPings: 4,

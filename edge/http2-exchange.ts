@@ -107,9 +107,17 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   // The response.
 
+  /** Nothing can be said any more. A visitor that resets with NO_ERROR closes the stream before what it sent is read. */
+  get #gone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
   onResponse(head: ResponseHead, bytes: Buffer, from: number, headEnd: number): void {
     this.#upstream?.link.consume(headEnd - from);
-    if (this.#stream.destroyed) return;
+    if (this.#gone) {
+      this.#stream.destroy();
+      return;
+    }
     const fields = responseFields(head, bytes, headEnd);
     if (head.interim) {
       // RFC 9113 8.1: interim responses come before the final one; 101 does not exist here.
@@ -125,7 +133,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   #sendTrailers(): void {
-    if (!this.#stream.destroyed) this.#stream.sendTrailers(grouped(this.#trailers));
+    if (!this.#gone) this.#stream.sendTrailers(grouped(this.#trailers));
   }
 
   data(bytes: Buffer, from: number, to: number): void {
@@ -178,7 +186,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   #answer(code: VisitorError): void {
     const stream = this.#stream;
-    if (stream.destroyed || this.#responded) return;
+    if (this.#gone) stream.destroy();
+    if (this.#gone || this.#responded) return;
     this.#responded = true;
     this.#visitor.house.countError(code);
     const page = Buffer.from(renderErrorPage(code));
@@ -212,7 +221,8 @@ function frameChunk(piece: Buffer): Buffer {
 
 /** Names and values as Node's http2 takes them where it takes no list; a repeated name becomes an array. */
 function grouped(fields: readonly string[]): Record<string, string | string[]> {
-  const values: Record<string, string | string[]> = {};
+  // No prototype: a trailer may be called "constructor".
+  const values: Record<string, string | string[]> = Object.create(null);
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const [name, value] = [fields[i] as string, fields[i + 1] as string];
     const known = values[name];

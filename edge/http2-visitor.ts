@@ -108,6 +108,10 @@ export class Http2Visitor implements Visitor, Deadline {
     }
   }
 
+  drain(): void {
+    this.#sayGoodbye();
+  }
+
   cut(): void {
     this.#session.destroy();
     this.#finish();

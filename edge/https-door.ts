@@ -31,6 +31,8 @@ export interface HttpsDoorOptions {
   readonly onHttp2: (socket: TLSSocket, peeked: Peeked) => void;
 }
 
+/** A visitor that comes back within this time skips half of the handshake. */
+const sessionSeconds = 12 * 3600;
 /** A TLS handshake that is not done by then is given up. */
 const handshakeMs = 10_000;
 
@@ -134,6 +136,7 @@ export class HttpsDoor {
         handshakeTimeout: handshakeMs,
         allowHalfOpen: true,
         ticketKeys: this.#options.ticketKeys,
+        sessionTimeout: sessionSeconds,
         SNICallback: (host, done) => done(null, this.#options.house.table.certificates.contextOf(host) ?? undefined),
       },
       (socket) => this.#secured(socket),

@@ -113,6 +113,9 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     }
   }
 
+  /** Its end is not ours to choose; it has the time that the drain gives. */
+  drain(): void {}
+
   cut(): void {
     this.#finish();
     breakOff(this.#socket);

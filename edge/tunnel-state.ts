@@ -12,6 +12,8 @@ export interface Visitor {
   readonly host: string;
   /** Ends it at once, both sides. */
   cut(): void;
+  /** Ends it where nothing is under way, or as soon as that is so. */
+  drain(): void;
 }
 
 export class TunnelState {

@@ -93,9 +93,10 @@ export class UpstreamHttp implements LinkOwner {
     this.link.reset(code);
   }
 
-  /** No further request will come. */
+  /** No further request will come: a proper end where nothing is left unsaid, else a reset. */
   release(): void {
-    if (this.#phase === phase.idle && !this.link.remoteEnded) this.link.end();
+    const said = this.#phase === phase.idle || (this.#phase === phase.opaque && this.link.remoteEnded);
+    if (said) this.link.end();
     else this.abandon();
     this.#phase = phase.over;
   }

@@ -69,7 +69,8 @@ export function responseFields(head: ResponseHead, bytes: Buffer, end: number): 
 function pushField(fields: string[], bytes: Buffer, line: number, end: number): void {
   const colon = bytes.indexOf(COLON, line);
   const name = bytes.toString('latin1', line, colon).toLowerCase();
-  if (!connectionFields.has(name)) fields.push(name, bytes.toString('latin1', colon + 1, end).trim());
+  // TE asks, and a response asks nothing (RFC 9110 10.1.4).
+  if (!connectionFields.has(name) && name !== 'te') fields.push(name, bytes.toString('latin1', colon + 1, end).trim());
 }
 
 /** The trailer section of a chunked request; fields that a trailer must not have are left out. */
