@@ -28,6 +28,14 @@ export const durations = {
   connectedWithinSeconds: 15,
 } as const;
 
+/** How long control keeps what the privacy policy names; the policy is written from these. */
+export const retentionDays = {
+  auditLog: 365,
+  /** Registrations that were not approved. */
+  registration: 365,
+  closedAbuseReport: 730,
+} as const;
+
 /** Largest request bodies that control reads. */
 export const bodyMaxBytes = {
   json: 256 * 1024,

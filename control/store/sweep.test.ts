@@ -62,3 +62,62 @@ it('forgets what ended a day ago, and keeps what lives', async () => {
   });
   await test.close();
 });
+
+it('keeps audit rows, registrations and abuse reports for as long as the privacy policy says', async () => {
+  const test = await createTestControl();
+  const { db } = test.store;
+  const at = test.time.now;
+  const person = {
+    first_name: 'A',
+    last_name: 'B',
+    company: '',
+    github: '',
+    x_account: '',
+    subscribed: 0 as const,
+    decided_by: null,
+  };
+  for (const [id, state] of [
+    ['1', 'approved'],
+    ['2', 'rejected'],
+  ] as const) {
+    const row = { id, email: `${state}@example.com`, state, created_at: at, decided_at: at, ...person };
+    await db.insertInto('registrations').values(row).execute();
+  }
+  for (const [id, state] of [
+    ['1', 'open'],
+    ['2', 'closed'],
+  ] as const) {
+    const report = {
+      id,
+      state,
+      host: 'x.example.com',
+      email: 'eve@example.org',
+      text: 'Bad.',
+      address: '192.0.2.1',
+      created_at: at,
+    };
+    await db.insertInto('abuse_reports').values(report).execute();
+  }
+  const event = {
+    id: '1',
+    at,
+    project_id: null,
+    actor: 'ann@example.com',
+    action: 'session.create',
+    target: '',
+    address: '',
+    detail: '{}',
+  };
+  await db.insertInto('audit').values(event).execute();
+  const kept = async (days: number) => {
+    await sweepStore(test.store, at + days * dayMs);
+    const audit = await db.selectFrom('audit').select('id').where('at', '=', at).execute();
+    const registrations = await db.selectFrom('registrations').select('state').execute();
+    const reports = await db.selectFrom('abuse_reports').select('state').execute();
+    return [audit.length, registrations.map((row) => row.state), reports.map((row) => row.state).sort()];
+  };
+  assert.deepEqual(await kept(364), [1, ['approved', 'rejected'], ['closed', 'open']]);
+  assert.deepEqual(await kept(365), [0, ['approved'], ['closed', 'open']]);
+  assert.deepEqual(await kept(730), [0, ['approved'], ['open']]);
+  await test.close();
+});

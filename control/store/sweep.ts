@@ -1,8 +1,8 @@
 // Forgets what has ended, table by table. What is gone here was refused already: sweeping changes no answer.
 
-import { durations } from '@underpass/rules/limits.ts';
+import { durations, retentionDays } from '@underpass/rules/limits.ts';
 import { sql } from 'kysely';
-import type { Store } from './store.ts';
+import type { Queries, Store } from './store.ts';
 
 const dayMs = 24 * 3600_000;
 
@@ -43,5 +43,24 @@ export const sweepStore = async ({ db, kind }: Store, nowMs: number): Promise<vo
     .deleteFrom('leases')
     .where('expires_at', '<=', nowMs - dayMs)
     .execute();
+  await forgetRecords(db, nowMs);
   if (kind === 'postgres') await sql`delete from rate_limits where expire <= ${nowMs}`.execute(db);
+};
+
+/** What the privacy policy says is kept for so long and no longer. */
+const forgetRecords = async (db: Queries, nowMs: number): Promise<void> => {
+  await db
+    .deleteFrom('audit')
+    .where('at', '<=', nowMs - retentionDays.auditLog * dayMs)
+    .execute();
+  await db
+    .deleteFrom('registrations')
+    .where('state', '<>', 'approved')
+    .where('created_at', '<=', nowMs - retentionDays.registration * dayMs)
+    .execute();
+  await db
+    .deleteFrom('abuse_reports')
+    .where('state', '=', 'closed')
+    .where('created_at', '<=', nowMs - retentionDays.closedAbuseReport * dayMs)
+    .execute();
 };

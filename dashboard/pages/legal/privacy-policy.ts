@@ -1,6 +1,7 @@
 // The privacy policy (spec 2, Legal pages): a UK controller; contact information, tunnel configuration and logs.
 // Retention and the facts about cookies and traffic describe what this software does: change both together.
 
+import { durations, retentionDays } from '@underpass/rules/limits.ts';
 import type { OperatorIdentity } from '@underpass/rules/resource.ts';
 import { type LegalDocument, type LegalSection, renderOperatorIdentity } from './legal-document.ts';
 
@@ -225,14 +226,14 @@ const retention: LegalSection = {
   blocks: [
     {
       items: [
-        'Registrations that were not approved: up to 12 months after the last decision or message.',
+        `Registrations that were not approved: ${retentionDays.registration} days.`,
         'Accounts, projects and tunnel configuration: while the account exists. After you close it they are deleted within 30 days.',
-        'A deleted tunnel, domain, security group or token: removed from the live service at once. A released generated name is held back for 90 days, without your details, so that nobody else receives your traffic.',
-        'Sign-in links: 15 minutes. Sessions: until you log out or they expire.',
-        'Audit log: up to 12 months.',
+        `A deleted tunnel, domain, security group or token: removed from the live service at once. A released generated name is held back for ${durations.generatedNameRestDays} days, without your details, so that nobody else receives your traffic.`,
+        `Sign-in links: ${durations.loginLinkMinutes} minutes. Sessions: until you log out, or ${durations.sessionIdleDays} days after their last use.`,
+        `Audit log: ${retentionDays.auditLog} days.`,
         'Technical logs that hold IP addresses: up to 30 days, or longer where a particular record is needed to investigate an incident or a legal claim.',
-        'Measurements of tunnels: up to 12 months.',
-        'Abuse reports and correspondence: up to 24 months after the matter is closed.',
+        'Measurements of tunnels: up to 8 days.',
+        `Abuse reports and correspondence: ${retentionDays.closedAbuseReport} days, or until the matter is closed if that takes longer.`,
         'Backups: overwritten within 35 days.',
         'Records that the law obliges us to keep, such as accounts: as long as it says, usually six years.',
       ],
