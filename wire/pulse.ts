@@ -15,6 +15,8 @@ const pingEveryMs = 5_000;
 const silentTicks = 3;
 /** A HELLO is due within two ticks. */
 const helloTicks = 2;
+/** A minute of pings: long enough to have met an empty queue, short enough to notice another path. */
+const recentPings = 12;
 
 export class Pulse {
   rttMs: number | null = null;
@@ -27,6 +29,8 @@ export class Pulse {
   #silentTicks = 0;
   #id = 0;
   #sentAtMs: number | null = null;
+  /** At most recentPings. */
+  readonly #recentMs: number[] = [];
 
   constructor(options: PulseOptions) {
     this.#options = options;
@@ -39,12 +43,19 @@ export class Pulse {
     this.#ping();
   }
 
+  /** The path without the queues that our own traffic makes in front of it; 0 before the first answer. */
+  get leastRttMs(): number {
+    return this.#recentMs.length === 0 ? 0 : Math.min(...this.#recentMs);
+  }
+
   receivePong(payload: Uint8Array): void {
     if (this.#sentAtMs === null || readU32(payload, 4) !== this.#id) throw new WireError('protocol', 'PONG without a PING');
     const nowMs = this.#options.clock.now();
     this.rttMs = nowMs - this.#sentAtMs;
     this.provenAtMs = nowMs;
     this.#sentAtMs = null;
+    this.#recentMs.push(this.rttMs);
+    if (this.#recentMs.length > recentPings) this.#recentMs.shift();
     this.#options.onProof(this.rttMs);
   }
 

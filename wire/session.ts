@@ -231,7 +231,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   }
 
   get rttForCreditMs(): number {
-    return this.#pulse.rttMs ?? 0;
+    return this.#pulse.leastRttMs;
   }
 
   now(): number {

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createFakeClock } from './fixture/clock.ts';
+import { Pulse } from './pulse.ts';
+
+const pingEveryMs = 5_000;
+
+/** A pulse whose every ping is answered after as long as its turn says. */
+function answered(roundTripsMs: readonly number[]): Pulse {
+  const clock = createFakeClock();
+  let payload = new Uint8Array(8);
+  const pulse = new Pulse({ clock, sendPing: (sent) => (payload = new Uint8Array(sent)), onProof() {}, onSilent() {} });
+  pulse.greet();
+  for (const ms of roundTripsMs) {
+    pulse.heard = true;
+    clock.advance(ms);
+    pulse.receivePong(payload);
+    clock.advance(pingEveryMs - ms);
+  }
+  return pulse;
+}
+
+describe('pulse', () => {
+  it('knows the path without the queue in front of it: the shortest round trip', () => {
+    const pulse = answered([40, 12, 300, 250]);
+    assert.equal(pulse.rttMs, 250);
+    assert.equal(pulse.leastRttMs, 12);
+  });
+
+  it('forgets a shortest round trip of more than a minute ago, which may have been of another path', () => {
+    assert.equal(answered([12, ...Array.from({ length: 11 }, () => 80)]).leastRttMs, 12);
+    assert.equal(answered([12, ...Array.from({ length: 12 }, () => 80)]).leastRttMs, 80);
+  });
+
+  it('gives 0 before the first answer', () => {
+    assert.equal(answered([]).leastRttMs, 0);
+  });
+});
