@@ -83,7 +83,9 @@ const decideChange = async (trx: Queries, { access, caller, segments }: MemberCa
   const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
   const row = orMissing(await memberRows(trx, access.id).where('u.id', '=', segments.id).executeTakeFirst(), 'Member');
   const ownerCount = await countOwners(trx, access.id);
-  const decision = decideMembershipChange({ actor, isSelf: row.id === caller.userId, from: row.role, to, ownerCount });
+  // A token is not the person who made it: a viewer's token must not make an owner leave.
+  const isSelf = row.id === caller.userId && caller.token === null;
+  const decision = decideMembershipChange({ actor, isSelf, from: row.role, to, ownerCount });
   if (!decision.ok) refuse(decision.message === forbiddenMessage ? 'forbidden' : 'conflict', decision.message);
   return row;
 };

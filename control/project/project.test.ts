@@ -137,6 +137,18 @@ describe('members', () => {
     assert.equal((await program.send('GET', `/api/tunnels?project=${ann.projectId}`)).status, 401);
   });
 
+  it('are not made to leave or step down by an API token of theirs that has a lower role', async () => {
+    const ann = await person();
+    const owner = await join(ann, 'owner');
+    for (const role of ['viewer', 'admin']) {
+      const { token } = await owner.call<{ token: string }>('POST', `/api/tokens?project=${ann.projectId}`, { name: role, role });
+      const path = `/api/members/${owner.userId}?project=${ann.projectId}`;
+      assert.deepEqual(await refusal(await test.client(token).send('PATCH', path, { role: 'viewer' })), [403, forbiddenMessage]);
+      assert.deepEqual(await refusal(await test.client(token).send('DELETE', path)), [403, forbiddenMessage]);
+    }
+    assert.equal((await rolesIn(ann))[owner.userId], 'owner');
+  });
+
   it('are not found by an id that is not theirs, nor by a wrong role', async () => {
     const ann = await person();
     const stranger = await person();
