@@ -34,9 +34,10 @@ const browserToken = (parts: Parts, headers: Headers): string => {
 const requestLoginLink = async ({ deps, request, body, address, nowMs }: CallContext<'requestLoginLink'>) => {
   const { email, botCheck } = orInvalidForm(parseLoginForm(body));
   await deps.limiter.take('loginLinkPerAddress', addressKey(address));
+  // Before what is counted for others: who has not done the work uses up nobody's links.
+  await passBotCheck(deps, botCheck, address);
   await deps.limiter.take('loginLinkPerEmail', email);
   await deps.limiter.take('loginLinkOverall', 'all');
-  await passBotCheck(deps, botCheck, address);
   const browser = browserToken(deps, request.headers);
   await addJob(deps.store.db, nowMs, 'login-link', { email, browserHash: hashToken(browser) });
   deps.jobs.wake();

@@ -435,6 +435,15 @@ describe('floods', () => {
     }
   });
 
+  it('without a right answer to the bot check use up nobody’s links', async () => {
+    const limited = await openLimited();
+    for (let i = 0; i < 6; i++) {
+      const form = loginForm('ann@example.com', 'wrong');
+      assert.equal((await limited.client(undefined, `198.51.100.${i}`).send('POST', '/auth/magiclink', form)).status, 400);
+    }
+    assert.equal((await limited.client().send('POST', '/auth/magiclink', loginForm('ann@example.com'))).status, 204);
+  });
+
   it('of links from one address stop at 20', async () => {
     const answers = await flood(
       await openLimited(),

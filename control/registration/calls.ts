@@ -10,8 +10,9 @@ import { addressKey } from '../limit/limiter.ts';
 const register = async ({ deps, body, address, nowMs }: CallContext<'register'>): Promise<void> => {
   const { botCheck, ...registration } = orInvalidForm(parseRegistration(body));
   await deps.limiter.take('register', addressKey(address));
-  await deps.limiter.take('registerOverall', 'all');
+  // Before what is counted for everybody: who has not done the work keeps nobody else out.
   await passBotCheck(deps, botCheck, address);
+  await deps.limiter.take('registerOverall', 'all');
   await addJob(deps.store.db, nowMs, 'registration', registration);
   deps.jobs.wake();
 };
