@@ -1,7 +1,7 @@
 // The calls about projects and their members.
 
 import type { Project, Role } from '@underpass/rules/entity.ts';
-import { decideMembershipChange, forbiddenMessage, parseRole } from '@underpass/rules/permission.ts';
+import { decideMembershipChange, forbiddenMessage, may, mayGrant, parseRole, roles } from '@underpass/rules/permission.ts';
 import { parseProjectName } from '@underpass/rules/project-name.ts';
 import type { Member } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
@@ -90,6 +90,14 @@ const decideChange = async (trx: Queries, { access, caller, segments }: MemberCa
   return row;
 };
 
+/** Whoever may no longer invite, or not as much, cannot come back by an invitation made before. */
+const withdrawInvitations = async (trx: Queries, projectId: string, email: string, to: Role | null): Promise<void> => {
+  const lost = roles.filter((role) => to === null || !may(to, 'invitation.create') || !mayGrant(to, role));
+  if (lost.length === 0) return;
+  const own = trx.deleteFrom('invitations').where('project_id', '=', projectId).where('invited_by', '=', email);
+  await own.where('role', 'in', lost).execute();
+};
+
 const changeMember = async (context: CallContext<'changeMember'>): Promise<Member> => {
   const { deps, access, caller, body } = context;
   const role = orInvalid(parseRole(body.role));
@@ -97,6 +105,7 @@ const changeMember = async (context: CallContext<'changeMember'>): Promise<Membe
     const member = await decideChange(trx, context, role);
     const change = trx.updateTable('members').set({ role }).where('project_id', '=', access.id);
     await change.where('user_id', '=', member.id).execute();
+    await withdrawInvitations(trx, access.id, member.email, role);
     await auditCall(trx, context, 'member.change', member.email, { from: member.role, to: role });
     return member;
   });
@@ -110,6 +119,7 @@ const removeMember = async (context: CallContext<'removeMember'>): Promise<void>
     const { id } = member;
     await trx.deleteFrom('members').where('project_id', '=', access.id).where('user_id', '=', id).execute();
     await trx.deleteFrom('api_tokens').where('project_id', '=', access.id).where('user_id', '=', id).execute();
+    await withdrawInvitations(trx, access.id, member.email, null);
     await trx
       .updateTable('users')
       .set({ default_project: null })

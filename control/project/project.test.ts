@@ -194,6 +194,21 @@ describe('invitations', () => {
     assert.equal((await accept(bob, late)).status, 400);
   });
 
+  it('go with the right to have made them: who was removed or lowered does not come back by one', async () => {
+    const ann = await person();
+    for (const lose of [remove, (who: SignedUp, in_: SignedUp, whom: SignedUp) => changeRole(who, in_, whom, 'member')]) {
+      const [admin, other] = [await join(ann, 'admin'), await person()];
+      await invite(admin, ann, other.email, 'admin');
+      const token = await mailedToken(other.email);
+      assert.ok((await lose(ann, ann, admin)).ok);
+      assert.equal((await accept(other, token)).status, 400);
+    }
+    const [owner, viewer] = [await join(ann, 'owner'), await person()];
+    await invite(owner, ann, viewer.email, 'viewer');
+    assert.ok((await changeRole(ann, ann, owner, 'admin')).ok);
+    assert.equal((await accept(viewer, await mailedToken(viewer.email))).status, 200);
+  });
+
   it('give no role above one’s own', async () => {
     const ann = await person();
     const admin = await join(ann, 'admin');
