@@ -1,5 +1,5 @@
-// The highlighter: shiki with its JavaScript engine and three grammars. Loaded on demand by the code block.
-import { createHighlighterCore, type HighlighterCore } from 'shiki/core';
+// The highlighter: shiki with its JavaScript engine, and a grammar when a text first needs it. Loaded on demand by the code block.
+import { createHighlighterCore, type HighlighterCore, type LanguageInput } from 'shiki/core';
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript';
 
 export type Language = 'yaml' | 'shellscript' | 'systemd';
@@ -9,12 +9,18 @@ export type HighlightedLine = readonly { readonly text: string; readonly color: 
 const THEME = 'vesper';
 const PLAIN = '#e8e6e1';
 
+const grammars: Readonly<Record<Language, LanguageInput>> = {
+  yaml: () => import('shiki/langs/yaml.mjs'),
+  shellscript: () => import('shiki/langs/shellscript.mjs'),
+  systemd: () => import('shiki/langs/systemd.mjs'),
+};
+
 let shared: Promise<HighlighterCore> | undefined;
 
 function loadHighlighter(): Promise<HighlighterCore> {
   shared ??= createHighlighterCore({
     themes: [import('shiki/themes/vesper.mjs')],
-    langs: [import('shiki/langs/yaml.mjs'), import('shiki/langs/shellscript.mjs'), import('shiki/langs/systemd.mjs')],
+    langs: [],
     engine: createJavaScriptRegexEngine(),
   });
   return shared;
@@ -22,6 +28,7 @@ function loadHighlighter(): Promise<HighlighterCore> {
 
 export async function highlight(code: string, language: Language): Promise<readonly HighlightedLine[]> {
   const highlighter = await loadHighlighter();
+  await highlighter.loadLanguage(grammars[language]);
   const { tokens } = highlighter.codeToTokens(code, { lang: language, theme: THEME });
   return tokens.map((line) => line.map((token) => ({ text: token.content, color: token.color ?? PLAIN })));
 }

@@ -1,0 +1,89 @@
+// What the first load of a screen costs: script over the wire, gzipped, and no movement of what is already there.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { expect, type Page } from '@playwright/test';
+import { visit } from '../helpers/browser.ts';
+import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
+
+/** Fetched when they come into sight. */
+const onDemand = /\/(highlight|draw-chart|yaml|shellscript|systemd|vesper)-/;
+
+interface Weights {
+  readonly first: () => number;
+  readonly later: () => number;
+}
+
+function weighScripts(page: Page): Weights {
+  const sizes = new Map<string, number>();
+  page.on('response', async (response) => {
+    if (response.request().resourceType() === 'script') sizes.set(response.url(), gzipSync(await response.body()).length);
+  });
+  const sum = (wanted: (url: string) => boolean) =>
+    [...sizes].reduce((total, [url, size]) => total + (wanted(url) ? size : 0), 0) / 1000;
+  return { first: () => sum((url) => !onDemand.test(url)), later: () => sum((url) => onDemand.test(url)) };
+}
+
+/** Of everything that moved without the user's doing (CLS). */
+const watchShifts = `
+  globalThis.shifts = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) shifts += entry.value;
+  }).observe({ type: 'layout-shift', buffered: true });
+`;
+
+test('budgets', async (t) => {
+  const { product, browser, account } = await openStage(t);
+  await makeTunnel(account, 'weighed');
+
+  await t.test('the first load of login is under 120 kB of script', async (t) => {
+    const page = await visit(t, browser, product);
+    const weights = weighScripts(page);
+    await page.goto('/login', { waitUntil: 'networkidle' });
+    await expect(page.getByRole('button', { name: 'Sign in' })).toBeVisible();
+    t.diagnostic(`login: ${weights.first().toFixed(1)} kB`);
+    assert.ok(weights.first() > 50 && weights.first() < 120, `${weights.first()} kB`);
+  });
+
+  await t.test(
+    'the first load of a tunnel is under 260 kB; highlighter and charts come beside it when they are in sight',
+    async (t) => {
+      const page = await visit(t, browser, product, { account, viewport: { width: 1440, height: 500 } });
+      const weights = weighScripts(page);
+      await page.goto(projectUrl(account, 'tunnels/weighed'));
+      await expect(page.getByRole('heading', { name: 'Traffic' })).toBeVisible();
+      await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
+      t.diagnostic(`tunnel: ${weights.first().toFixed(1)} kB`);
+      assert.ok(weights.first() < 260, `${weights.first()} kB`);
+      assert.equal(weights.later(), 0);
+      await page.getByRole('heading', { name: 'Connected clients' }).scrollIntoViewIfNeeded();
+      await expect(page.locator('canvas')).toHaveCount(2);
+      t.diagnostic(`highlighter and charts: ${weights.later().toFixed(1)} kB`);
+      assert.ok(weights.later() > 0);
+    },
+  );
+
+  await t.test('the meter of movement sees what moves', async (t) => {
+    const page = await visit(t, browser, product, { account });
+    await page.addInitScript(watchShifts);
+    await page.goto(projectUrl(account, 'dashboard'));
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await page.evaluate("document.querySelector('h1').style.marginTop = '300px'");
+    await expect.poll(() => page.evaluate<number>('shifts')).toBeGreaterThan(0.05);
+  });
+
+  for (const path of ['dashboard', 'tunnels', 'tunnels/weighed', 'domains', 'security-groups', 'security-groups/default']) {
+    await t.test(`${path} stays where it is while it loads`, async (t) => {
+      const page = await visit(t, browser, product, { account });
+      await page.addInitScript(watchShifts);
+      await page.goto(projectUrl(account, path));
+      await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+      await expect(page.getByRole('status', { name: 'Loading' })).toHaveCount(0);
+      await page.waitForLoadState('load');
+      const shift = await page.evaluate<number>('shifts');
+      t.diagnostic(`${path}: ${shift.toFixed(4)}`);
+      // 0.1 is what Web Vitals calls good; half of it is the aim here.
+      assert.ok(shift < 0.05, `layout shift of ${shift}`);
+    });
+  }
+});
