@@ -5,7 +5,7 @@ interface MarkProps {
 }
 
 /** Decoration: the name stands beside it, or on the link around it. */
-export function LogoMark({ size = 28 }: MarkProps) {
+function LogoMark({ size = 28 }: MarkProps) {
   return (
     <svg aria-hidden="true" width={size} height={size} viewBox="0 0 32 32" className="shrink-0">
       <rect width="32" height="32" rx="7" className="fill-accent" />

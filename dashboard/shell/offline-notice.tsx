@@ -11,7 +11,7 @@ export function OfflineNotice() {
   );
 }
 
-export function useOnline(): boolean {
+function useOnline(): boolean {
   return useSyncExternalStore(subscribe, () => navigator.onLine);
 }
 

@@ -4,7 +4,7 @@ import { CircleAlert, CircleCheck, Info, TriangleAlert, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { IconButton } from './button.tsx';
 
-export type BannerTone = 'info' | 'ok' | 'warn' | 'danger';
+type BannerTone = 'info' | 'ok' | 'warn' | 'danger';
 
 const TONES: Record<BannerTone, string> = {
   info: 'border-info/40 bg-info-soft text-info',

@@ -3,7 +3,7 @@ import clsx from 'clsx';
 import { useEffect, useRef } from 'react';
 import { useInView } from './use-in-view.ts';
 
-export type SeriesTone = 'accent' | 'info' | 'ok';
+type SeriesTone = 'accent' | 'info' | 'ok';
 
 export interface ChartData {
   readonly title: string;

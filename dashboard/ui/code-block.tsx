@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { HighlightedLine, Language } from './highlight.ts';
 import { useInView } from './use-in-view.ts';
 
-export interface CodeSection {
+interface CodeSection {
   readonly language: Language;
   readonly text: string;
 }

@@ -6,7 +6,7 @@ import { Button, type ButtonProps, IconButton } from './button.tsx';
 const CONFIRMATION_MS = 1500;
 
 /** [copied, copy]: copied stays true for the time of the confirmation. */
-export function useCopy(text: string): readonly [boolean, () => void] {
+function useCopy(text: string): readonly [boolean, () => void] {
   const [copied, setCopied] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);

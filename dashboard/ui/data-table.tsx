@@ -42,6 +42,8 @@ export interface DataTableProps<Row> {
 
 /** From so many rows on, those out of sight are neither laid out nor painted. */
 const SKIP_FROM_ROWS = 100;
+/** The content of a card and of a row of one line, without padding: what stands for a row that was not in sight yet. */
+const SKIPPED = '[content-visibility:auto] [contain-intrinsic-size:auto_9rem] sm:[contain-intrinsic-size:auto_35px]';
 /** Below this many rows a search field is noise. */
 const SEARCH_FROM_ROWS = 8;
 
@@ -199,7 +201,7 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
       className={clsx(
         GRID,
         'border-b py-3 last:rounded-b-lg last:border-b-0 sm:min-h-13 sm:items-center sm:py-2',
-        skips && '[contain-intrinsic-size:auto_3.25rem] [content-visibility:auto]',
+        skips && SKIPPED,
         to !== undefined && 'cursor-pointer hover:bg-hover',
       )}
     >

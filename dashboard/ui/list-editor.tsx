@@ -91,7 +91,7 @@ function Items({ label, items, emptyText, disabled, onRemove }: ItemsProps) {
       {items.map((item) => (
         <li
           key={item}
-          className="flex min-h-10 items-center gap-2 py-1 pr-1 pl-3 [contain-intrinsic-size:auto_2.5rem] [content-visibility:auto]"
+          className="flex min-h-10 items-center gap-2 py-1 pr-1 pl-3 [contain-intrinsic-size:auto_2rem] [content-visibility:auto]"
         >
           <span className="min-w-0 flex-1 font-mono text-sm wrap-anywhere">{item}</span>
           {!disabled && <IconButton label={`Remove ${item}`} icon={<X aria-hidden="true" />} onClick={() => onRemove(item)} />}

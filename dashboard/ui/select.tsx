@@ -4,7 +4,7 @@ import clsx from 'clsx';
 import { ChevronsUpDown } from 'lucide-react';
 import type { ControlProps } from './field.tsx';
 
-export interface Option<Value extends string> {
+interface Option<Value extends string> {
   readonly value: Value;
   readonly label: string;
   /** Said behind the label. */

@@ -1,7 +1,7 @@
 // Waiting, in two forms: a ring for a short wait, bones for a place that will be filled. Neither moves the layout when it ends.
 import clsx from 'clsx';
 
-export function Spinner({ label = 'Loading', className }: { readonly label?: string; readonly className?: string }) {
+function Spinner({ label = 'Loading', className }: { readonly label?: string; readonly className?: string }) {
   return (
     <span role="status" className={clsx('inline-flex items-center', className)}>
       <Ring />

@@ -1,0 +1,94 @@
+// A project with 2,000 tunnels: the list is found through, sorted and scrolled as one with twenty.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { expect, type Page } from '@playwright/test';
+import { makeTunnel, openStage, type Stage } from '../helpers/dashboard.ts';
+
+const count = 2000;
+
+/** Written into the store, for a quota and a rate limit are in the way of the API: copies of one tunnel, under other names. */
+async function fillStore({ product, account }: Stage): Promise<void> {
+  await makeTunnel(account, 'pattern', { type: 'ingress', ingressDomains: ['pattern.example.com'] });
+  const database = new DatabaseSync(join(product.home, 'underpass.db'), { timeout: 10_000 });
+  const columns = (table: string) =>
+    database
+      .prepare(`SELECT name FROM pragma_table_info('${table}')`)
+      .all()
+      .map(({ name }) => String(name));
+  const copy = (table: string, changed: Readonly<Record<string, string>>, where: string) => {
+    const values = columns(table).map((column) => changed[column] ?? column);
+    database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count - 1})
+      INSERT INTO ${table} SELECT ${values.join(', ')} FROM ${table}, n WHERE ${where}`);
+  };
+  const { id } = database.prepare("SELECT id FROM tunnels WHERE name = 'pattern'").get() as { id: string };
+  database.exec('BEGIN IMMEDIATE');
+  copy('tunnels', { id: "id || '-' || i", name: "printf('tunnel-%04d', i)" }, `id = '${id}'`);
+  copy('tunnel_hosts', { tunnel_id: "tunnel_id || '-' || i", host: "printf('t%04d.example.com', i)" }, `tunnel_id = '${id}'`);
+  database.exec('COMMIT');
+  database.close();
+}
+
+/** Seconds of CPU that the page's main thread has spent; a busy machine does not change them. */
+async function createCpuMeter(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
+  };
+}
+
+test('a long list', async (t) => {
+  const stage = await openStage(t);
+  await fillStore(stage);
+  await t.test('2,000 tunnels', (t) => listTests(t, stage));
+});
+
+async function listTests(t: TestContext, stage: Stage): Promise<void> {
+  const page = await stage.open(t, 'tunnels');
+  const rows = page.locator('tbody tr');
+  const cpu = await createCpuMeter(page);
+  const within = async (what: string, boundSeconds: number, work: () => Promise<unknown>) => {
+    const before = await cpu();
+    await work();
+    const spent = (await cpu()) - before;
+    t.diagnostic(`${what}: ${(spent * 1000).toFixed(0)} ms of CPU`);
+    assert.ok(spent < boundSeconds, `${what} took ${spent.toFixed(2)} s of CPU`);
+  };
+
+  await t.test('all rows are there, and only those in sight are laid out', async () => {
+    await expect(rows).toHaveCount(count, { timeout: 60_000 });
+    await expect(page.getByText(`${count} in all`)).toBeVisible();
+    const drawn = await page.evaluate<number>(`[...document.querySelectorAll('tbody tr td:first-child a')]
+      .filter((link) => link.checkVisibility({ contentVisibilityAuto: true })).length`);
+    assert.ok(drawn > 5 && drawn < 150, `${drawn} rows are laid out`);
+  });
+
+  await t.test('a word finds its tunnel, and all come back', async () => {
+    const search = page.getByRole('searchbox', { name: 'Search tunnels' });
+    await within('search', 1, async () => {
+      await search.fill('tunnel-1987');
+      await expect(rows).toHaveCount(1, { timeout: 30_000 });
+    });
+    await within('all again', 3, async () => {
+      await search.fill('');
+      await expect(rows).toHaveCount(count, { timeout: 30_000 });
+    });
+  });
+
+  await t.test('sorting turns the whole list', async () => {
+    await within('sort', 3, async () => {
+      await page.getByRole('button', { name: 'Name' }).click();
+      await expect(rows.first()).toContainText('tunnel-1999', { timeout: 30_000 });
+    });
+  });
+
+  await t.test('it is scrolled from end to end', async () => {
+    await within('scroll', 3, async () => {
+      await page.keyboard.press('End');
+      await expect(page.getByRole('link', { name: 'pattern', exact: true })).toBeInViewport({ timeout: 30_000 });
+    });
+  });
+}
