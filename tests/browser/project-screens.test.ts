@@ -8,6 +8,8 @@ import { checkScreen, type Screen } from '../helpers/screens.ts';
 
 const heading = (name: string | RegExp) => (page: Page) => expect(page.getByRole('heading', { name }).first()).toBeVisible();
 const table = (name: string) => (page: Page) => expect(page.getByRole('table', { name })).toBeVisible();
+const counted = (page: Page) =>
+  expect(page.getByRole('region', { name: 'Metrics' }).getByRole('definition').first()).toHaveText(/\d/);
 const dialog = (page: Page, name: string) => expect(page.getByRole('dialog', { name })).toBeVisible();
 const press = (page: Page, name: string) => page.getByRole('button', { name }).first().click();
 
@@ -27,7 +29,7 @@ test('screens of an empty project', async (t) => {
   const { body: empty } = await stage.account.call<Project>('POST', '/api/projects', { name: 'Empty' });
   const at = (path: string) => projectUrl({ project: empty.id }, path);
   const screens: readonly Screen[] = [
-    { name: 'dashboard-empty', path: at('dashboard'), ready: heading('Tips') },
+    { name: 'dashboard-empty', path: at('dashboard'), ready: counted },
     { name: 'tunnels-empty', path: at('tunnels'), ready: heading('No Tunnels') },
     { name: 'domains-empty', path: at('domains'), ready: heading('No Domains') },
     { name: 'unknown-project', path: '/projects/nobodys/tunnels', expectedErrors: /404/, ready: heading('No such project') },
@@ -76,7 +78,7 @@ type At = (path: string) => string;
 
 function listScreens(at: At): readonly Screen[] {
   return [
-    { name: 'dashboard', path: at('dashboard'), ready: heading('Tips') },
+    { name: 'dashboard', path: at('dashboard'), ready: counted },
     { name: 'tunnels', path: at('tunnels'), ready: table('Tunnels') },
     { name: 'domains', path: at('domains'), ready: table('Domains') },
     { name: 'security-groups', path: at('security-groups'), ready: table('Security groups') },
@@ -120,7 +122,7 @@ function tunnelScreens(at: At): readonly Screen[] {
         await table('Connected clients')(page);
       },
     },
-    { name: 'tunnel-disconnected', path: at('tunnels/shop'), ready: heading('Setup') },
+    { name: 'tunnel-disconnected', path: at('tunnels/shop'), ready: (page) => expect(page.getByText('No DNS')).toBeVisible() },
     { name: 'tunnel-ingress', path: at('tunnels/cluster'), ready: (page) => choose(page, 'Preset') },
     { name: 'tunnel-pending', path: at('tunnels/unproven'), ready: heading('Setup') },
     {
@@ -157,7 +159,11 @@ function tunnelScreens(at: At): readonly Screen[] {
 
 function detailScreens(at: At): readonly Screen[] {
   return [
-    { name: 'domain-verified', path: at('domains/example.com'), ready: heading('example.com') },
+    {
+      name: 'domain-verified',
+      path: at('domains/example.com'),
+      ready: (page) => expect(page.getByText('Verified', { exact: true })).toBeVisible(),
+    },
     { name: 'domain-unverified', path: at('domains/example.net'), ready: heading('Domain verification') },
     {
       name: 'domain-delete',
@@ -177,7 +183,7 @@ function detailScreens(at: At): readonly Screen[] {
       path: at('tunnels/unproven/domains/app.example.net'),
       ready: heading('Domain verification'),
     },
-    { name: 'security-group', path: at('security-groups/Office'), ready: heading('Office') },
+    { name: 'security-group', path: at('security-groups/Office'), ready: heading('Allowed source addresses') },
     {
       name: 'security-group-error',
       path: at('security-groups/Office'),
@@ -221,7 +227,7 @@ function shellScreens(at: At): readonly Screen[] {
       name: 'offline',
       path: at('dashboard'),
       ready: async (page) => {
-        await heading('Tips')(page);
+        await counted(page);
         await page.context().setOffline(true);
         await expect(page.getByText('You are offline.')).toBeVisible();
       },
