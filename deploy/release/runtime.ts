@@ -1,7 +1,7 @@
 // The runtimes that the command line is compiled into, one a platform: pinned packages of the registry, kept in an ignored folder.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Runtime {
@@ -58,37 +58,47 @@ export function hostRuntime(): Runtime {
   return found;
 }
 
-/** Path of the runtime's program; fetched by npm where the cache does not hold it. */
+/** Path of the runtime's program; fetched by npm where the cache does not hold it. Builds that run side by side may share a cache. */
 export function fetchRuntime(runtime: Runtime, cache: string): string {
   const folder = join(cache, `${runtime.packageName.replace('@oven/', '')}-${runtimeVersion}`);
   const program = join(folder, 'package', 'bin', runtime.platform === 'win-x64' ? 'bun.exe' : 'bun');
   if (existsSync(program)) return program;
   mkdirSync(cache, { recursive: true });
-  const archive = fetchArchive(runtime, cache);
-  const draft = `${folder}.${process.pid}`;
-  mkdirSync(draft, { recursive: true });
-  execFileSync('tar', ['-xzf', archive, '-C', draft]);
-  rmSync(archive);
-  rmSync(folder, { recursive: true, force: true });
-  renameSync(draft, folder);
-  return program;
+  const draft = mkdtempSync(`${folder}.`);
+  try {
+    const archive = fetchArchive(runtime, draft);
+    execFileSync('tar', ['-xzf', archive, '-C', draft]);
+    rmSync(archive);
+    moveInto(folder, draft, program);
+    return program;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
 }
 
-function fetchArchive({ packageName, integrity }: Runtime, cache: string): string {
-  const args = ['pack', `${packageName}@${runtimeVersion}`, '--json', '--pack-destination', cache, '--ignore-scripts'];
+/** A rename is refused where another build was first: its copy has the same integrity. */
+function moveInto(folder: string, draft: string, program: string): void {
+  try {
+    renameSync(draft, folder);
+  } catch (error) {
+    if (!existsSync(program)) throw error;
+  }
+}
+
+function fetchArchive({ packageName, integrity }: Runtime, folder: string): string {
+  const args = ['pack', `${packageName}@${runtimeVersion}`, '--json', '--pack-destination', folder, '--ignore-scripts'];
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const shell = process.platform === 'win32';
   const output = execFileSync(npm, args, {
-    cwd: cache,
+    cwd: folder,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
     timeout: 600_000,
     shell,
   });
   const [packed] = JSON.parse(output) as { filename: string }[];
-  const archive = join(cache, (packed?.filename ?? '').replace('@oven/', 'oven-'));
+  const archive = join(folder, (packed?.filename ?? '').replace('@oven/', 'oven-'));
   const actual = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
   if (actual === integrity) return archive;
-  rmSync(archive);
   throw new Error(`${packageName}@${runtimeVersion} has integrity ${actual}, pinned is ${integrity}`);
 }
