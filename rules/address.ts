@@ -85,6 +85,17 @@ export function canonicalAddress(text: string): string | null {
   return address === null ? null : formatAddress(address);
 }
 
+/** What is counted as one source: an IPv4 address, or the /64 that a household or a server has for itself (RFC 6177). */
+export function addressKey(text: string): string {
+  const address = parseAddress(text);
+  if (address === null) return text;
+  if (address.version === 4) return formatAddress(address);
+  return address.groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':');
+}
+
 /** True for `::ffff:0:0/96`, how a dual-stack socket names IPv4 peers (RFC 4291 2.5.5.2). */
 export function isIpv4Mapped(groups: readonly number[]): boolean {
   return groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);

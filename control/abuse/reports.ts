@@ -1,5 +1,6 @@
 // Abuse reports: anybody may send one, operators read and close them.
 
+import { addressKey } from '@underpass/rules/address.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import { parseHostname } from '@underpass/rules/hostname.ts';
 import type { AbuseReport } from '@underpass/rules/resource.ts';
@@ -7,7 +8,6 @@ import type { CallContext } from '../api/call.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { passBotCheck } from '../auth/calls.ts';
 import { addJob } from '../job/queue.ts';
-import { addressKey } from '../limit/limiter.ts';
 import { auditDesk, type Desk, listedAtMost } from '../operator/actor.ts';
 import { createId } from '../store/id.ts';
 import type { AbuseReportsTable } from '../store/schema.ts';

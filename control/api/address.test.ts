@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { addressKey } from '../limit/limiter.ts';
 import { createAddressReader } from './address.ts';
 
 describe('the address of a visitor', () => {
@@ -22,17 +21,5 @@ describe('the address of a visitor', () => {
       const headers = new Headers(forwarded === '' ? {} : { 'x-forwarded-for': forwarded });
       assert.equal(createAddressReader(trusted)(remote, headers), expected);
     });
-  }
-});
-
-describe('the key of a limit', () => {
-  for (const [address, key] of [
-    ['192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
-    ['2001:db8:1:2::', '2001:db8:1:2'],
-    ['::1', '0:0:0:0'],
-    ['', ''],
-  ] as const) {
-    it(`of ${address} is ${key}`, () => assert.equal(addressKey(address), key));
   }
 });

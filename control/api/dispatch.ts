@@ -1,9 +1,9 @@
 // One request through one call: identify, permit, read the body, handle, answer. The rules and the table decide;
 // this file only puts them in order.
 
+import { addressKey } from '@underpass/rules/address.ts';
 import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
 import { findCaller } from '../auth/caller.ts';
-import { addressKey } from '../limit/limiter.ts';
 import type { Parts } from '../parts.ts';
 import { readBody } from './body.ts';
 import type { CallContext, Handlers } from './call.ts';

@@ -1,5 +1,6 @@
 // Sign-in, sign-out, sessions and the bot check.
 
+import { addressKey } from '@underpass/rules/address.ts';
 import type { User } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { parseLoginForm } from '@underpass/rules/login-form.ts';
@@ -11,7 +12,6 @@ import { isOwnNavigation } from '../api/origin.ts';
 import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
 import { writeAudit } from '../audit/audit.ts';
 import { addJob } from '../job/queue.ts';
-import { addressKey } from '../limit/limiter.ts';
 import type { Parts } from '../parts.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { isOwnLink, redeemLoginLink } from './login-link.ts';

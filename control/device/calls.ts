@@ -2,6 +2,7 @@
 // API token. Made when it is fetched, so that no secret waits in the store.
 
 import { randomInt } from 'node:crypto';
+import { addressKey } from '@underpass/rules/address.ts';
 import { generateUserCode, parseUserCode } from '@underpass/rules/device-code.ts';
 import { durations, limits } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
@@ -10,7 +11,6 @@ import type { Device, DeviceStart, DeviceToken } from '@underpass/rules/resource
 import type { Access, CallContext, Handlers } from '../api/call.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { writeAudit } from '../audit/audit.ts';
-import { addressKey } from '../limit/limiter.ts';
 import { findAccess, lowerRole } from '../project/access.ts';
 import { takeQuota } from '../project/quota.ts';
 import { createToken, hashToken } from '../secret/token.ts';

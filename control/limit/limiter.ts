@@ -1,8 +1,6 @@
 // How often somebody may do something: the numbers are in rules/limits.ts, the counting is here.
 // Counted in memory; what guards sign-in is counted in the database where several replicas share one.
 
-import { isIPv6 } from 'node:net';
-import { parseIpv6 } from '@underpass/rules/address.ts';
 import { type RateLimitName, rateLimits } from '@underpass/rules/limits.ts';
 import { CompiledQuery } from 'kysely';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
@@ -13,18 +11,6 @@ export interface Limiter {
   /** Counts one; refuses with 429 and Retry-After when there were too many. */
   take(name: RateLimitName, key: string): Promise<void>;
 }
-
-/** A household or a server has a /64 of its own: its addresses count as one (RFC 6177). */
-export const addressKey = (address: string): string => {
-  if (!isIPv6(address)) return address;
-  const groups = parseIpv6(address);
-  return groups === null
-    ? address
-    : groups
-        .slice(0, 4)
-        .map((group) => group.toString(16))
-        .join(':');
-};
 
 // Every request takes one of these: a write to the database for each would be the load that they are against.
 const inMemoryAlways = new Set<RateLimitName>(['apiPerAddress', 'apiPerUser', 'changePerProject', 'dnsLookupPerUser']);

@@ -1,11 +1,11 @@
 // The public call that registers: a constant answer, whoever is registered already.
 
+import { addressKey } from '@underpass/rules/address.ts';
 import { parseRegistration } from '@underpass/rules/registration.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
 import { orInvalidForm } from '../api/refusal.ts';
 import { passBotCheck } from '../auth/calls.ts';
 import { addJob } from '../job/queue.ts';
-import { addressKey } from '../limit/limiter.ts';
 
 const register = async ({ deps, body, address, nowMs }: CallContext<'register'>): Promise<void> => {
   const { botCheck, ...registration } = orInvalidForm(parseRegistration(body));

@@ -2,11 +2,11 @@
 // Header Underpass-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { addressKey } from '@underpass/rules/address.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import { bodyMaxBytes } from '@underpass/rules/limits.ts';
 import { readBounded } from '../api/body.ts';
 import { orInvalid, refuse } from '../api/refusal.ts';
-import { addressKey } from '../limit/limiter.ts';
 import type { Parts } from '../parts.ts';
 import { putSubscription } from './subscription.ts';
 
