@@ -2,6 +2,7 @@
 
 import type { Registry } from 'prom-client';
 import { reportAbuse } from './abuse/reports.ts';
+import { accountCalls } from './account/calls.ts';
 import { type Connection, createApp } from './api/app.ts';
 import type { Handlers } from './api/call.ts';
 import { cookieNames } from './api/cookie.ts';
@@ -51,6 +52,7 @@ const sweepEveryMs = 10 * 60_000;
 
 const collectHandlers = (deps: ControlDeps, events: EventStreams): Handlers => ({
   ...authCalls,
+  ...accountCalls,
   ...registrationCalls,
   ...projectCalls,
   ...invitationCalls,

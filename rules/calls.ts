@@ -337,6 +337,17 @@ export const moreCalls = {
     who: 'project.rename',
     errors: badField,
   },
+  /** With its tunnels, domains, groups, members and tokens; `name` is typed again by whoever means it. */
+  deleteProject: {
+    method: 'DELETE',
+    path: '/api/projects/:id',
+    query: [],
+    payload: json({ name: 'string' }),
+    answer: null,
+    who: 'project.delete',
+    session: true,
+    errors: '400: the name is another',
+  },
   listMembers: {
     method: 'GET',
     path: '/api/members',
@@ -400,6 +411,17 @@ export const moreCalls = {
     who: 'user',
     session: true,
     errors: '400: invalid, used, expired, or for another e-mail',
+  },
+  /** Erases the person: projects that nobody else is in go too. `email` is typed again by whoever means it. */
+  deleteAccount: {
+    method: 'DELETE',
+    path: '/api/account',
+    query: [],
+    payload: json({ email: 'string' }),
+    answer: null,
+    who: 'user',
+    session: true,
+    errors: "400: the e-mail is another; 409: the last owner of others' project, or the last operator",
   },
   listSessions: {
     method: 'GET',

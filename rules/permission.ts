@@ -29,6 +29,7 @@ const owners: readonly Role[] = ['owner'];
 export const permissions = {
   'project.read': everyone,
   'project.rename': owners,
+  'project.delete': owners,
   'member.read': everyone,
   'member.change': managers,
   'member.remove': managers,

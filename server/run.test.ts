@@ -178,6 +178,23 @@ describe("the operator's commands", () => {
     assert.equal((await command('suspend tunnel nonsense')).code, exitCodes.notFound);
   });
 
+  test('a user and a project are deleted; the last operator, and what is not there, are not', async () => {
+    await command('subscriptions import -', { stdin: 'email\nbob@example.com\n' });
+    const last = await command('users delete operator@underpass.localhost');
+    assert.equal(last.code, exitCodes.refused);
+    assert.match(last.err, /last operator/);
+    assert.equal((await command('users delete nobody@example.com')).code, exitCodes.notFound);
+    assert.equal((await command('projects delete nonsense')).code, exitCodes.notFound);
+    const spare = await makeHome();
+    const env = { UNDERPASS_HOME: spare };
+    const started = await openServer(spare);
+    await started.running.close();
+    const [project] = await json<{ id: string }[]>('projects', { env });
+    assert.match((await command(`projects delete ${project?.id}`, { env })).out, /^project default is deleted\n$/);
+    assert.deepEqual(await json('tunnels', { env }), []);
+    await dropHome(spare);
+  });
+
   test('limits are set by name', async () => {
     const [project] = await json<{ id: string; limits: Record<string, number> }[]>('projects');
     const changed = await json<{ limits: Record<string, number> }>(`limits ${project?.id} tunnels=7`);

@@ -172,6 +172,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   getBotChallenge: nothing,
   createProject: async () => ({ body: { name: 'Another' } }),
   renameProject: async ({ owner }) => ({ segments: { id: owner.projectId }, body: { name: 'Renamed' } }),
+  deleteProject: async ({ owner }) => ({ segments: { id: owner.projectId }, body: { name: 'default' } }),
   listMembers: nothing,
   changeMember: async (world) => ({ segments: { id: await makeMember(world) }, body: { role: 'viewer' } }),
   removeMember: async (world) => ({ segments: { id: await makeMember(world) } }),
@@ -179,6 +180,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   createInvitation: async () => ({ body: { email: `${unique('i')}@example.com`, role: 'viewer' } }),
   deleteInvitation: async (world) => ({ segments: { id: await makeInvitation(world) } }),
   acceptInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
+  deleteAccount: async ({ owner }) => ({ body: { email: owner.email } }),
   listSessions: nothing,
   deleteSession: async (_, caller) => {
     const sessions = await caller.send('GET', '/api/sessions');

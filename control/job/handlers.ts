@@ -3,6 +3,7 @@
 import { createLoginLink, loginUrl } from '../auth/login-link.ts';
 import type { ControlDeps } from '../deps.ts';
 import {
+  accountDeletedMail,
   domainLostMail,
   invitationMail,
   loginLinkMail,
@@ -84,6 +85,7 @@ export const createJobHandlers = (deps: Deps): JobHandlers => ({
     send(deps, email, registrationMails[step](firstName, deps.settings.origin)),
   'operator-mail': (mail) => send(deps, deps.settings.operatorEmail, mail),
   invitation: (payload) => sendInvitation(deps, payload),
+  'account-deleted': ({ email, firstName }) => send(deps, email, accountDeletedMail(firstName)),
   'domain-lost': async ({ projectId, apexName }) => {
     const mail = domainLostMail(apexName, deps.settings.origin);
     for (const email of await managerEmails(deps, projectId)) await send(deps, email, mail);

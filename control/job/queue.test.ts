@@ -27,6 +27,7 @@ const handlersWith = (
   'operator-mail': operatorMail,
   invitation: unexpected,
   'domain-lost': unexpected,
+  'account-deleted': unexpected,
 });
 const createQueue = (handlers: JobHandlers) =>
   createJobQueue({ store, clock: () => time.now, log: pino({ level: 'silent' }), handlers });

@@ -27,6 +27,7 @@ export interface JobPayloads {
   'operator-mail': { readonly subject: string; readonly text: string };
   invitation: { readonly invitationId: string };
   'domain-lost': { readonly projectId: string; readonly apexName: string };
+  'account-deleted': { readonly email: string; readonly firstName: string };
 }
 export type JobKind = keyof JobPayloads;
 export type JobHandlers = { readonly [K in JobKind]: (payload: JobPayloads[K]) => Promise<void> };
@@ -40,6 +41,7 @@ const lifeMs: Readonly<Record<JobKind, number>> = {
   'operator-mail': day,
   invitation: day,
   'domain-lost': 3 * day,
+  'account-deleted': 3 * day,
 };
 
 // While one worker runs a job nobody else takes it; longer than any single job's own timeouts together.

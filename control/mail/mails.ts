@@ -61,6 +61,14 @@ export const invitationMail = ({ projectName, invitedBy, url, origin }: Invitati
     `The invitation works once, within ${durations.invitationDays} days. If you have no account yet, register first: ${origin}/register`,
   );
 
+export const accountDeletedMail = (firstName: string): MailText =>
+  compose(
+    `Your ${productName} account is deleted`,
+    hello(firstName),
+    'your account has been deleted, with the projects that nobody else was in: their tunnels, domains, security groups and tokens have stopped working.',
+    'The audit logs of other projects keep what was changed, without your name or address. If it was not you who asked for this, reply to this mail at once.',
+  );
+
 export const domainLostMail = (apexName: string, origin: string): MailText =>
   compose(
     `${apexName} is no longer verified`,

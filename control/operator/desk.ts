@@ -4,7 +4,7 @@ import { changeAbuseReport, listAbuseReports } from '../abuse/reports.ts';
 import type { Parts } from '../parts.ts';
 import { resealTunnelTokens } from '../tunnel/token.ts';
 import type { Desk } from './actor.ts';
-import { changeProject, listAllProjects, type ProjectChange } from './projects.ts';
+import { changeProject, listAllProjects, type ProjectChange, removeProject } from './projects.ts';
 import {
   changeRegion,
   createRegion,
@@ -18,7 +18,7 @@ import {
 import { approve, listRegistrations, reject } from './registrations.ts';
 import { createSubscription, deleteSubscription, importSubscriptions, listSubscriptions } from './subscriptions.ts';
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
-import { changeUser, createOperatorLink, ensureOperator, listUsers, type UserChange } from './users.ts';
+import { changeUser, createOperatorLink, deleteUser, ensureOperator, listUsers, type UserChange } from './users.ts';
 
 export const createOperatorDesk = (parts: Parts) => {
   const desk = (): Desk => ({ parts, by: 'operator', address: '', nowMs: parts.clock() });
@@ -32,12 +32,14 @@ export const createOperatorDesk = (parts: Parts) => {
     importSubscriptions: (csv: string) => importSubscriptions(desk(), csv),
     listUsers: (q?: string) => listUsers(desk(), q),
     changeUser: (id: string, change: UserChange) => changeUser(desk(), id, change),
+    deleteUser: (id: string) => deleteUser(desk(), id),
     /** A one-time sign-in link for a known user. */
     createLoginLink: (email: string) => createOperatorLink(desk(), email),
     /** True where it made the first operator. */
     ensureOperator: () => ensureOperator(desk()),
     listProjects: (q?: string) => listAllProjects(desk(), q),
     changeProject: (id: string, change: ProjectChange) => changeProject(desk(), id, change),
+    deleteProject: (id: string) => removeProject(desk(), id),
     listTunnels: (q?: string) => listAllTunnels(desk(), q),
     changeTunnel: (id: string, change: { readonly suspended: boolean }) => changeTunnel(desk(), id, change),
     listRegions: () => listOperatorRegions(desk()),

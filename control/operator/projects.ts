@@ -5,6 +5,7 @@ import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { sql } from 'kysely';
 import { orMissing, refuse } from '../api/refusal.ts';
 import { readQuotas } from '../project/access.ts';
+import { deleteProject } from '../project/deletion.ts';
 import type { ProjectsTable } from '../store/schema.ts';
 import { lockProject, type Queries } from '../store/store.ts';
 import { auditDesk, containing, type Desk, listedAtMost } from './actor.ts';
@@ -100,4 +101,18 @@ export const changeProject = async (desk: Desk, id: string, change: ProjectChang
   });
   parts.feed.tunnelsChanged(tunnelIds);
   return (await toProjects(parts.store.db, [row]))[0]!;
+};
+
+/** At the machine: a project whose owners are gone, or that was suspended for good. */
+export const removeProject = async (desk: Desk, id: string): Promise<{ readonly id: string; readonly name: string }> => {
+  const { parts, nowMs } = desk;
+  const { name, tunnelIds } = await parts.store.write(async (trx) => {
+    await lockProject(trx, id);
+    const row = await trx.selectFrom('projects').select('name').where('id', '=', id).executeTakeFirstOrThrow();
+    const ids = await deleteProject(trx, id, nowMs);
+    await auditDesk(trx, desk, { projectId: id, action: 'project.delete', target: row.name });
+    return { name: row.name, tunnelIds: ids };
+  });
+  parts.feed.tunnelsChanged(tunnelIds);
+  return { id, name };
 };

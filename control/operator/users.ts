@@ -3,6 +3,7 @@
 import { parseEmail } from '@underpass/rules/email.ts';
 import type { OperatorUser } from '@underpass/rules/resource.ts';
 import { sql } from 'kysely';
+import { eraseUser } from '../account/erasure.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { createLoginLink, loginUrl } from '../auth/login-link.ts';
 import { insertUser } from '../registration/registrations.ts';
@@ -75,6 +76,20 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
   });
   parts.feed.tunnelsChanged(tunnelIds);
   return toUser(row);
+};
+
+/** At the machine, for who asks by mail: the same as the person's own call. */
+export const deleteUser = async (
+  { parts, nowMs }: Desk,
+  id: string,
+): Promise<{ readonly id: string; readonly email: string }> => {
+  const { user, tunnelIds } = await parts.store.write(async (trx) => {
+    const row = orMissing(await trx.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst(), 'User');
+    return { user: row, tunnelIds: await eraseUser(trx, { user: row, byOperator: true, nowMs }) };
+  });
+  parts.feed.tunnelsChanged(tunnelIds);
+  parts.jobs.wake();
+  return { id, email: user.email };
 };
 
 /** A one-time link for a known user, printed at the machine: no browser asked for it, so its page shows the button. */

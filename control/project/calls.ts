@@ -1,5 +1,6 @@
 // The calls about projects and their members.
 
+import { confirmProjectMessage, confirms } from '@underpass/rules/account.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { decideMembershipChange, forbiddenMessage, may, mayGrant, parseRole, roles } from '@underpass/rules/permission.ts';
 import { parseProjectName } from '@underpass/rules/project-name.ts';
@@ -9,6 +10,7 @@ import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
 import { lockProject, type Queries } from '../store/store.ts';
 import { findAccess } from './access.ts';
+import { deleteProject } from './deletion.ts';
 import { countOwners, insertProject, listProjects } from './projects.ts';
 
 // Sign-up is by approval; a person who makes projects without end is a script.
@@ -52,6 +54,20 @@ const renameProject = async (context: CallContext<'renameProject'>): Promise<Pro
     await auditCall(trx, context, 'project.rename', name, { from: access.name });
   });
   return { id: access.id, name, role: access.role };
+};
+
+const deleteOwnProject = async (context: CallContext<'deleteProject'>): Promise<void> => {
+  const { deps, access, caller, body, nowMs } = context;
+  if (!confirms(body.name, access.name)) refuse('invalid', confirmProjectMessage);
+  const tunnelIds = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const role = (await findAccess(trx, caller, access.id))?.role;
+    if (role === undefined || !may(role, 'project.delete')) refuse('forbidden', forbiddenMessage);
+    const ids = await deleteProject(trx, access.id, nowMs);
+    await auditCall(trx, context, 'project.delete', access.name);
+    return ids;
+  });
+  deps.feed.tunnelsChanged(tunnelIds);
 };
 
 const memberRows = (db: Queries, projectId: string) =>
@@ -131,11 +147,12 @@ const removeMember = async (context: CallContext<'removeMember'>): Promise<void>
 };
 
 export const projectCalls: Handlers<
-  'listProjects' | 'createProject' | 'renameProject' | 'listMembers' | 'changeMember' | 'removeMember'
+  'listProjects' | 'createProject' | 'renameProject' | 'deleteProject' | 'listMembers' | 'changeMember' | 'removeMember'
 > = {
   listProjects: ({ deps, caller }) => listProjects(deps.store.db, caller),
   createProject,
   renameProject,
+  deleteProject: deleteOwnProject,
   listMembers: async ({ deps, access, caller }) =>
     (await memberRows(deps.store.db, access.id).execute()).map((row) => toMember(row, caller.userId)),
   changeMember,

@@ -2,6 +2,7 @@
 
 import type { Kysely, Transaction } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import { refuse } from '../api/refusal.ts';
 import { migrations } from './migrations.ts';
 import type { Schema } from './schema.ts';
 
@@ -33,11 +34,15 @@ export const isUniqueViolation = (error: unknown): boolean => {
   return errcode === 2067 || errcode === 1555 || code === '23505';
 };
 
-/** Takes the project's row lock until the transaction ends, so that counts and owners read after it hold. */
+/**
+ * Takes the project's row lock until the transaction ends, so that counts and owners read after it hold. One that was
+ * deleted meanwhile is missing.
+ */
 export const lockProject = async (trx: Queries, projectId: string): Promise<void> => {
-  await trx
+  const locked = await trx
     .updateTable('projects')
     .set((eb) => ({ revision: eb('revision', '+', 1) }))
     .where('id', '=', projectId)
-    .execute();
+    .executeTakeFirst();
+  if (locked.numUpdatedRows === 0n) refuse('missing', 'Project not found');
 };

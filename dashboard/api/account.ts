@@ -7,6 +7,9 @@ export const listSessions = (signal?: AbortSignal) => request<Session[]>('GET', 
 
 export const deleteSession = (id: string) => request<void>('DELETE', `/api/sessions/${encodeURIComponent(id)}`);
 
+/** The address is typed again by whoever means it. */
+export const deleteAccount = (email: string) => request<void>('DELETE', '/api/account', { json: { email } });
+
 const devicePath = (userCode: string) => `/api/device/${encodeURIComponent(userCode)}`;
 
 export const getDevice = (userCode: string, signal?: AbortSignal) => request<Device>('GET', devicePath(userCode), { signal });

@@ -8,6 +8,10 @@ export const createProject = (name: string) => request<Project>('POST', '/api/pr
 export const renameProject = (id: string, name: string) =>
   request<Project>('PATCH', `/api/projects/${encodeURIComponent(id)}`, { json: { name } });
 
+/** Its name is typed again by whoever means it. */
+export const deleteProject = (id: string, name: string) =>
+  request<void>('DELETE', `/api/projects/${encodeURIComponent(id)}`, { json: { name } });
+
 const memberPath = (id: string) => `/api/members/${encodeURIComponent(id)}`;
 
 export const listMembers = (project: string, signal?: AbortSignal) =>

@@ -1,10 +1,13 @@
 // Asks before something is undone for good, does it, and says so. The question stays open where the deed failed.
+import { confirms } from '@underpass/rules/account.ts';
 import { type ReactNode, useState } from 'react';
 import { useNavigate, useRevalidator } from 'react-router';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
 import { Banner } from '../ui/banner.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { Field } from '../ui/field.tsx';
+import { Input } from '../ui/input.tsx';
 import { toast } from '../ui/toast.tsx';
 
 export interface Question {
@@ -12,7 +15,10 @@ export interface Question {
   /** Names what is lost. */
   readonly warning: ReactNode;
   readonly confirmLabel: string;
-  readonly work: () => Promise<unknown>;
+  /** What has to be typed before the button works, and what its field is called. */
+  readonly proof?: { readonly label: string; readonly text: string };
+  /** Gets what was typed. */
+  readonly work: (typed: string) => Promise<unknown>;
   /** What the toast says afterwards. */
   readonly done: string;
   /** Where this page has nothing to show any more. */
@@ -28,10 +34,11 @@ export interface Confirm {
 export function useConfirm(): Confirm {
   const [question, setQuestion] = useState<Question>();
   const [open, setOpen] = useState(false);
+  const [typed, setTyped] = useState('');
   const { revalidate } = useRevalidator();
   const navigate = useNavigate();
   const task = useTask(async () => {
-    await question?.work();
+    await question?.work(typed);
     setOpen(false);
     toast.done(question?.done ?? '');
     keepFocusInPage();
@@ -40,6 +47,7 @@ export function useConfirm(): Confirm {
   });
   const ask = (next: Question) => {
     task.dismiss();
+    setTyped('');
     setQuestion(next);
     setOpen(true);
   };
@@ -51,9 +59,17 @@ export function useConfirm(): Confirm {
       warning={question.warning}
       confirmLabel={question.confirmLabel}
       busy={task.busy}
+      ready={question.proof === undefined || confirms(typed, question.proof.text)}
       onConfirm={task.run}
     >
       {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
+      {question.proof && (
+        <Field label={question.proof.label}>
+          {(control) => (
+            <Input {...control} autoComplete="off" value={typed} onChange={(event) => setTyped(event.target.value)} />
+          )}
+        </Field>
+      )}
     </ConfirmDialog>
   );
   return { ask, dialog };

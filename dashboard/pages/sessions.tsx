@@ -1,11 +1,14 @@
-// Where one is signed in, and the way to end that.
+// Where one is signed in, the way to end that, and the way out for good.
 import type { Session } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { deleteSession, listSessions } from '../api/account.ts';
+import { deleteAccount, deleteSession, listSessions } from '../api/account.ts';
 import { later } from '../api/later.ts';
 import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
+import { paths } from '../paths.ts';
+import { forgetSession, useShell } from '../session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { Load } from '../ui/load.tsx';
@@ -21,8 +24,37 @@ export function Component() {
     <>
       <PageHeader title="Sessions" subtitle="Where you are signed in. Revoke what you do not recognise." />
       <Load promise={sessions}>{(loaded) => <SessionList sessions={loaded} ask={confirm.ask} />}</Load>
+      <DeleteAccount ask={confirm.ask} />
       {confirm.dialog}
     </>
+  );
+}
+
+function DeleteAccount({ ask }: { readonly ask: Confirm['ask'] }) {
+  const { user } = useShell();
+  const remove = () =>
+    ask({
+      title: 'Delete Account',
+      warning: `Warning! ${user.email} can sign in no more. Projects that nobody else is in are deleted with their tunnels, domains, security groups and tokens. This operation is permanent.`,
+      confirmLabel: 'Delete account',
+      proof: { label: 'Your email address', text: user.email },
+      work: async (typed) => {
+        await deleteAccount(typed);
+        forgetSession();
+      },
+      done: 'Your account is deleted.',
+      leadsTo: paths.login(),
+    });
+  return (
+    <Card
+      className="mt-8"
+      title="Delete account"
+      description="Erases your name, address, sessions and tokens. Audit logs keep what was done, without who did it."
+    >
+      <Button variant="danger" onClick={remove}>
+        Delete account
+      </Button>
+    </Card>
   );
 }
 

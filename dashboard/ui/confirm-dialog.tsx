@@ -11,6 +11,8 @@ export interface ConfirmDialogProps {
   /** What the red button says. */
   readonly confirmLabel: string;
   readonly busy?: boolean;
+  /** False while something has to be typed first. */
+  readonly ready?: boolean;
   readonly onConfirm: () => void;
   readonly children?: ReactNode;
 }
@@ -22,6 +24,7 @@ export function ConfirmDialog({
   warning,
   confirmLabel,
   busy = false,
+  ready = true,
   onConfirm,
   children,
 }: ConfirmDialogProps) {
@@ -38,7 +41,7 @@ export function ConfirmDialog({
           <Button ref={cancel} onClick={() => onOpenChange(false)}>
             Cancel
           </Button>
-          <Button variant="danger" busy={busy} onClick={onConfirm}>
+          <Button variant="danger" busy={busy} disabled={!ready} onClick={onConfirm}>
             {confirmLabel}
           </Button>
         </>

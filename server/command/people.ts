@@ -1,5 +1,6 @@
 // Commands about people: registrations, subscriptions, users, sign-in links.
 
+import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
 import type { Command } from 'commander';
 import { type OutputOptions, printRows, printValue, type Shell, withDesk } from '../command-line.ts';
 import { ServerError } from '../error.ts';
@@ -87,13 +88,29 @@ function readText({ io }: Shell, path: string): string {
   }
 }
 
+/** By e-mail, or by id as it is. */
+export async function userIdOf(desk: OperatorDesk, key: string): Promise<string> {
+  return (await desk.listUsers(key)).find((user) => user.email === key.toLowerCase())?.id ?? key;
+}
+
 function addUsers(program: Command, shell: Shell): void {
-  program
+  const group = program
     .command('users')
     .description('list users, newest first')
     .argument('[text]', 'part of a name or e-mail')
     .option('--json', 'print JSON')
     .action((text: string | undefined, options: OutputOptions) =>
       withDesk(shell, async (desk) => printRows(shell, await desk.listUsers(text), options)),
+    );
+  group
+    .command('delete')
+    .description('erase a user, and the projects that nobody else is in; the edges follow within a minute')
+    .argument('<id or email>')
+    .option('--json', 'print JSON')
+    .action((key: string, options: OutputOptions) =>
+      withDesk(shell, async (desk) => {
+        const deleted = await desk.deleteUser(await userIdOf(desk, key));
+        printValue(shell, deleted, `user ${deleted.email} is deleted`, options);
+      }),
     );
 }

@@ -3,13 +3,14 @@
 import type { Command } from 'commander';
 import { type OutputOptions, printRows, printValue, type Shell, withDesk } from '../command-line.ts';
 import { ServerError } from '../error.ts';
+import { userIdOf } from './people.ts';
 
 export function addPlaceCommands(program: Command, shell: Shell): void {
   for (const [name, list] of [
     ['projects', 'listProjects'],
     ['tunnels', 'listTunnels'],
   ] as const) {
-    program
+    const group = program
       .command(name)
       .description(`list ${name}`)
       .argument('[text]', 'part of a name')
@@ -17,10 +18,25 @@ export function addPlaceCommands(program: Command, shell: Shell): void {
       .action((text: string | undefined, options: OutputOptions) =>
         withDesk(shell, async (desk) => printRows(shell, await desk[list](text), options)),
       );
+    if (name === 'projects') addProjectDeletion(group, shell);
   }
   addLimits(program, shell);
   addSuspension(program, shell);
   addRegions(program, shell);
+}
+
+function addProjectDeletion(group: Command, shell: Shell): void {
+  group
+    .command('delete')
+    .description('delete a project and all that is in it; the edges follow within a minute')
+    .argument('<id>')
+    .option('--json', 'print JSON')
+    .action((id: string, options: OutputOptions) =>
+      withDesk(shell, async (desk) => {
+        const deleted = await desk.deleteProject(id);
+        printValue(shell, deleted, `project ${deleted.name} is deleted`, options);
+      }),
+    );
 }
 
 function addLimits(program: Command, shell: Shell): void {
@@ -70,16 +86,12 @@ function changeSuspension(
 ): Promise<void> {
   return withDesk(shell, async (desk) => {
     const change = {
-      user: async () => desk.changeUser(await userId(desk.listUsers(id), id), { suspended }),
+      user: async () => desk.changeUser(await userIdOf(desk, id), { suspended }),
       project: () => desk.changeProject(id, { suspended }),
       tunnel: () => desk.changeTunnel(id, { suspended }),
     }[kind];
     printValue(shell, await change(), `${kind} ${id} is ${suspended ? 'suspended' : 'resumed'}`, options);
   });
-}
-
-async function userId(found: Promise<readonly { readonly id: string; readonly email: string }[]>, key: string): Promise<string> {
-  return (await found).find((user) => user.email === key.toLowerCase())?.id ?? key;
 }
 
 interface NewRegionOptions extends OutputOptions {

@@ -108,6 +108,8 @@ test('screens of an account and of the people in a project', async (t) => {
     { name: 'new-project', path: '/new-project', ready: heading('New project') },
     { name: 'sessions', path: '/sessions', ready: table('Sessions') },
     { name: 'session-revoke', path: '/sessions', ready: opened('Revoke node', 'Revoke Session') },
+    { name: 'account-delete', path: '/sessions', ready: opened('Delete account', 'Delete Account') },
+    { name: 'project-delete', path: project('settings'), ready: opened('Delete project', 'Delete Project') },
     { name: 'activate', path: '/activate', ready: heading('Sign in a command line client') },
     { name: 'invitation', path: '/invitations/some-token', ready: heading('Join a project') },
     { name: 'download', path: '/download', ready: heading('Download by hand') },

@@ -14,6 +14,12 @@ const confirm = async (page: Page, title: string, button: string): Promise<void>
   await expect(dialog).toBeHidden();
 };
 
+const confirmTyped = async (page: Page, title: string, button: string): Promise<void> => {
+  const dialog = page.getByRole('dialog', { name: title });
+  await dialog.getByRole('button', { name: button }).click();
+  await expect(dialog).toBeHidden();
+};
+
 test('a project and its people', async (t) => {
   const { product, browser, account: owner } = await openStage(t);
   const project = (page: string) => projectUrl(owner, page);
@@ -223,4 +229,50 @@ test('a project and its people', async (t) => {
     await expect(page.getByText('The client was refused.')).toBeVisible();
     assert.equal((await poll(strange.deviceCode)).status, 410);
   });
+
+  await t.test('a project is deleted once its name is typed, and the next one opens', async (t) => {
+    const guest = await createPerson(product, 'ada@example.com');
+    const { body } = await guest.call<{ id: string }>('POST', '/api/projects', { name: 'Attic' });
+    const page = await visit(t, browser, product, { account: guest });
+    await page.goto(`/projects/${body.id}/settings`);
+    await page.getByRole('button', { name: 'Delete project' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete Project' });
+    await expect(dialog.getByRole('button', { name: 'Delete project' })).toBeDisabled();
+    await dialog.getByLabel('Name of the project').fill('Cellar');
+    await expect(dialog.getByRole('button', { name: 'Delete project' })).toBeDisabled();
+    await dialog.getByLabel('Name of the project').fill('Attic');
+    await confirmTyped(page, 'Delete Project', 'Delete project');
+    await page.waitForURL(projectUrl(guest, 'dashboard'));
+    assert.equal((await guest.call<unknown[]>('GET', '/api/projects')).body.length, 1);
+  });
+
+  await t.test(
+    'an account is deleted once its address is typed; the last owner among others is told what to do first',
+    async (t) => {
+      const email = 'mary@example.com';
+      const guest = await createPerson(product, email);
+      const page = await visit(t, browser, product, { account: guest, expectedErrors: /status of (409|401)/ });
+      await owner.call('POST', `/api/invitations?project=${owner.project}`, { email, role: 'owner' });
+      const link = linkIn(await waitForMail(product, email, /Join a project/));
+      await guest.call('POST', '/api/invitations/accept', { token: link.pathname.split('/').at(-1) });
+      const { body: members } = await guest.call<{ id: string; isSelf: boolean; role: string }[]>(
+        'GET',
+        `/api/members?project=${owner.project}`,
+      );
+      for (const { id } of members.filter((each) => !each.isSelf && each.role === 'owner'))
+        await guest.call('PATCH', `/api/members/${id}?project=${owner.project}`, { role: 'admin' });
+      await page.goto('/sessions');
+      await page.getByRole('button', { name: 'Delete account' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Delete Account' });
+      await dialog.getByLabel('Your email address').fill(email);
+      await dialog.getByRole('button', { name: 'Delete account' }).click();
+      await expect(dialog.getByText(/Make someone else an owner, or delete the project first/)).toBeVisible();
+      const other = members.find((each) => !each.isSelf && each.role === 'owner');
+      await guest.call('PATCH', `/api/members/${other?.id}?project=${owner.project}`, { role: 'owner' });
+      await confirmTyped(page, 'Delete Account', 'Delete account');
+      await page.waitForURL('/login');
+      assert.equal((await guest.call('GET', '/api/user')).status, 401);
+      await waitForMail(product, email, /account is deleted/);
+    },
+  );
 });

@@ -1,11 +1,12 @@
-// The project itself: its name, and the id that automation needs.
+// The project itself: its name, the id that automation needs, and its end.
 import { may, roleDescriptions, roleLabels } from '@underpass/rules/permission.ts';
 import { useRevalidator } from 'react-router';
-import { renameProject } from '../../api/projects.ts';
+import { deleteProject, renameProject } from '../../api/projects.ts';
+import { useConfirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../paths.ts';
 import { forgetSession, useProject } from '../../session.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -21,6 +22,20 @@ export function Component() {
     forgetSession();
     await revalidate();
   };
+  const confirm = useConfirm();
+  const remove = () =>
+    confirm.ask({
+      title: 'Delete Project',
+      warning: `Warning! '${project.name}' is deleted for everyone in it, with its tunnels, domains, security groups and tokens. All its clients are disconnected. This operation is permanent.`,
+      confirmLabel: 'Delete project',
+      proof: { label: 'Name of the project', text: project.name },
+      work: async (typed) => {
+        await deleteProject(project.id, typed);
+        forgetSession();
+      },
+      done: 'Project deleted.',
+      leadsTo: paths.home(),
+    });
   return (
     <>
       <PageHeader title="Project settings" />
@@ -45,7 +60,18 @@ export function Component() {
         <Card title="Another project" description="Projects keep tunnels, domains, security groups and members apart.">
           <ButtonLink to={paths.newProject()}>New project</ButtonLink>
         </Card>
+        {may(project.role, 'project.delete') && (
+          <Card
+            title="Delete project"
+            description="Its tunnels stop at once. Its audit log is kept for as long as the privacy policy says."
+          >
+            <Button variant="danger" onClick={remove}>
+              Delete project
+            </Button>
+          </Card>
+        )}
       </div>
+      {confirm.dialog}
     </>
   );
 }

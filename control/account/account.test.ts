@@ -1,0 +1,223 @@
+// Giving up an account, and deleting a project: what goes, what stays, and who may not. On both databases.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { deletedUser, lastOperatorMessage } from '@underpass/rules/account.ts';
+import { sql } from 'kysely';
+import { openPostgresStore } from '../store/postgres.ts';
+import { openSqliteStore } from '../store/sqlite.ts';
+import type { Store } from '../store/store.ts';
+import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.close());
+
+const stores: Readonly<Record<string, () => Promise<Store>>> = {
+  sqlite: () => openSqliteStore(':memory:'),
+  postgres: async () => openPostgresStore(await postgres.createDatabase(), (error) => assert.fail(error)),
+};
+
+const tablesOf = async ({ db, kind }: Store): Promise<string[]> => {
+  const query =
+    kind === 'sqlite'
+      ? sql<{ name: string }>`select name from sqlite_master where type = 'table'`
+      : sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public'`;
+  return (await query.execute(db)).rows.map((row) => row.name);
+};
+
+/** Every row of every table that holds the text anywhere, as `table: row`. */
+const rowsWith = async (store: Store, text: string): Promise<string[]> => {
+  const found: string[] = [];
+  for (const table of await tablesOf(store)) {
+    const { rows } = await sql`select * from ${sql.id(table)}`.execute(store.db);
+    for (const row of rows) if (JSON.stringify(row).includes(text)) found.push(`${table}: ${JSON.stringify(row)}`);
+  }
+  return found;
+};
+
+for (const [name, open] of Object.entries(stores)) {
+  describe(`on ${name}`, () => {
+    let test: TestControl;
+    let operator: SignedUp;
+    let count = 0;
+
+    before(async () => {
+      test = await createTestControl({ store: await open() });
+      operator = await test.signUp('operator@example.com', { operator: true });
+    });
+    after(async () => {
+      await test.close();
+      await test.store.close();
+    });
+
+    const person = (): Promise<SignedUp> => test.signUp(`person-${++count}@example.com`);
+    const leave = (who: SignedUp, email = who.email): Promise<Response> => who.send('DELETE', '/api/account', { email });
+    const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
+    const query = ({ projectId }: SignedUp): string => `?project=${projectId}`;
+    const auditOf = async (projectId: string | null): Promise<object[]> => {
+      const rows = await test.store.db
+        .selectFrom('audit')
+        .select(['actor', 'action', 'target', 'address'])
+        .where('project_id', projectId === null ? 'is' : '=', projectId)
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => ({ ...row }));
+    };
+
+    /** Somebody with something in every corner of the service. */
+    const settled = async (): Promise<SignedUp> => {
+      const ann = await person();
+      await ann.call('POST', `/api/tunnels${query(ann)}`, { name: 'shop', region: 'local' });
+      await ann.call('POST', `/api/domains${query(ann)}`, { name: `${ann.email.replace(/@.*/, '')}.com` });
+      await ann.call('POST', `/api/security-groups${query(ann)}`, { name: 'office', allow: ['192.0.2.1'] });
+      await ann.call('POST', `/api/tokens${query(ann)}`, { name: 'ci', role: 'viewer' });
+      await ann.call('POST', `/api/invitations${query(ann)}`, { email: 'guest@example.org', role: 'viewer' });
+      await operator.call('POST', '/api/operator/subscriptions', { email: ann.email });
+      const registration = {
+        first_name: 'Ann',
+        last_name: 'Lee',
+        company: '',
+        github: 'annlee',
+        x_account: '',
+        subscribed: 1 as const,
+      };
+      const decided = { state: 'approved' as const, created_at: 1, decided_at: 2, decided_by: operator.email };
+      await test.store.db
+        .insertInto('registrations')
+        .values({ id: ann.userId, email: ann.email, ...registration, ...decided })
+        .execute();
+      return ann;
+    };
+
+    it('the account goes with its sessions, tokens, projects, registration; its e-mail is in no row of any table', async () => {
+      const ann = await settled();
+      const bob = await person();
+      await test.addMember(bob.projectId, ann.userId, 'admin');
+      await ann.call('POST', `/api/security-groups${query(bob)}`, { name: 'anns', allow: ['192.0.2.9'] });
+      await ann.call('POST', `/api/invitations${query(bob)}`, { email: 'friend@example.org', role: 'viewer' });
+      const { token } = await ann.call<{ token: string }>('POST', `/api/tokens${query(ann)}`, { name: 'ci', role: 'owner' });
+      const tunnel = await test.store.db.selectFrom('tunnels').select('id').where('project_id', '=', ann.projectId).execute();
+      assert.notDeepEqual(await rowsWith(test.store, ann.email), []);
+
+      const response = await leave(ann, ` ${ann.email.toUpperCase()} `);
+      assert.equal(response.status, 204);
+      assert.match(response.headers.getSetCookie().join(), /session=;.*Max-Age=0/i);
+      assert.ok(test.feed.changed.includes(tunnel[0]!.id), 'edges are told of its tunnels');
+      assert.equal((await test.client(token).send('GET', '/api/projects')).status, 401);
+      await test.control.settle();
+      assert.match(test.mails.findLast((mail) => mail.to === ann.email)!.subject, /account is deleted/);
+
+      assert.deepEqual(await rowsWith(test.store, ann.email), []);
+      assert.deepEqual(await rowsWith(test.store, ann.userId), []);
+      const projectRows = (await rowsWith(test.store, ann.projectId)).filter((row) => !/^(audit|released_names): /.test(row));
+      assert.deepEqual(projectRows, []);
+    });
+
+    it('the audit log keeps what was done, without who did it or from where', async () => {
+      const [ann, bob] = [await person(), await person()];
+      await test.addMember(bob.projectId, ann.userId, 'admin');
+      await ann.call('POST', `/api/security-groups${query(bob)}`, { name: 'anns', allow: ['192.0.2.9'] });
+      await bob.call('PATCH', `/api/members/${ann.userId}${query(bob)}`, { role: 'member' });
+      assert.equal((await leave(ann)).status, 204);
+      assert.deepEqual(await auditOf(bob.projectId), [
+        { actor: deletedUser, action: 'security-group.create', target: 'anns', address: '' },
+        { actor: bob.email, action: 'member.change', target: deletedUser, address: '192.0.2.1' },
+        { actor: deletedUser, action: 'member.leave', target: deletedUser, address: '' },
+      ]);
+      assert.deepEqual((await auditOf(null)).at(-1), {
+        actor: deletedUser,
+        action: 'user.delete',
+        target: deletedUser,
+        address: '',
+      });
+      assert.equal((await bob.call<unknown[]>('GET', `/api/members${query(bob)}`)).length, 1);
+    });
+
+    it('a generated name rests, so that nobody else gets its visitors', async () => {
+      const ann = await person();
+      const { ingressDomains } = await ann.call<{ ingressDomains: { name: string }[] }>('POST', `/api/tunnels${query(ann)}`, {
+        name: 'shop',
+        region: 'local',
+      });
+      await leave(ann);
+      const rests = await test.store.db.selectFrom('released_names').select('host').execute();
+      assert.ok(rests.some((row) => row.host === ingressDomains[0]!.name));
+    });
+
+    it('another e-mail confirms nothing', async () => {
+      const ann = await person();
+      for (const email of ['', 'x@example.com', ann.email.slice(1)]) assert.equal((await leave(ann, email)).status, 400);
+      assert.equal((await ann.send('GET', '/api/user')).status, 200);
+    });
+
+    it('the only owner among others hands over first, or deletes the project', async () => {
+      const [ann, bob] = [await person(), await person()];
+      await test.addMember(ann.projectId, bob.userId, 'admin');
+      const [status, text] = await refusal(await leave(ann));
+      assert.equal(status, 409);
+      assert.match(text, /^'default': other people are in it, and nobody else owns it\./);
+      assert.equal((await ann.send('GET', '/api/user')).status, 200);
+      await ann.call('PATCH', `/api/members/${bob.userId}${query(ann)}`, { role: 'owner' });
+      assert.equal((await leave(ann)).status, 204);
+      assert.equal((await bob.call<unknown[]>('GET', `/api/members${query(ann)}`)).length, 1);
+    });
+
+    it('of two owners who leave at the same moment one stays', async () => {
+      const [ann, bob, eve] = [await person(), await person(), await person()];
+      await test.addMember(ann.projectId, bob.userId, 'owner');
+      await test.addMember(ann.projectId, eve.userId, 'viewer');
+      const statuses = await Promise.all([leave(ann), leave(bob)].map(async (each) => (await each).status));
+      assert.deepEqual(statuses.sort(), [204, 409]);
+    });
+
+    it('whoever is alone in a suspended project writes to the operator, who may delete the account', async () => {
+      const ann = await person();
+      await test.control.operator.changeProject(ann.projectId, { suspended: true });
+      const [status, text] = await refusal(await leave(ann));
+      assert.deepEqual([status, text], [409, "'default' is suspended. Please write to the operator."]);
+      await test.control.operator.deleteUser(ann.userId);
+      assert.deepEqual(await rowsWith(test.store, ann.userId), []);
+    });
+
+    it('the last operator stays, at the machine too; with another one it may go', async () => {
+      assert.deepEqual(await refusal(await leave(operator)), [409, lastOperatorMessage]);
+      await assert.rejects(() => test.control.operator.deleteUser(operator.userId), { message: lastOperatorMessage });
+      const second = await test.signUp(`second-${name}@example.com`, { operator: true });
+      const suspend = (suspended_at: number | null) =>
+        test.store.db.updateTable('users').set({ suspended_at }).where('id', '=', operator.userId).execute();
+      await suspend(1);
+      assert.deepEqual(await refusal(await leave(second)), [409, lastOperatorMessage]);
+      await suspend(null);
+      assert.equal((await leave(second)).status, 204);
+    });
+
+    it('a project is deleted by its name, with all that is in it, and its tunnels stop', async () => {
+      const ann = await settled();
+      const remove = (typed: string) => ann.send('DELETE', `/api/projects/${ann.projectId}`, { name: typed });
+      assert.equal((await remove('defaul')).status, 400);
+      const before = test.feed.changed.length;
+      assert.equal((await remove('default')).status, 204);
+      assert.equal(test.feed.changed.length, before + 1);
+      assert.equal((await ann.send('GET', `/api/tunnels${query(ann)}`)).status, 404);
+      assert.deepEqual(await ann.call('GET', '/api/projects'), []);
+      const left = (await rowsWith(test.store, ann.projectId)).filter((row) => !/^(audit|released_names): /.test(row));
+      assert.deepEqual(left, []);
+      const rows = await auditOf(ann.projectId);
+      assert.deepEqual(rows.at(-1), { actor: ann.email, action: 'project.delete', target: 'default', address: '192.0.2.1' });
+    });
+
+    it('what comes at the same moment as the deletion of its project is refused, not broken', async () => {
+      const ann = await person();
+      const [, ...others] = await Promise.all([
+        ann.send('DELETE', `/api/projects/${ann.projectId}`, { name: 'default' }),
+        ...['a', 'b', 'c', 'd'].map((each) => ann.send('POST', `/api/domains${query(ann)}`, { name: `${each}-${name}.com` })),
+        ...['a', 'b'].map((each) => ann.send('POST', `/api/tunnels${query(ann)}`, { name: each, region: 'local' })),
+      ]);
+      for (const { status } of others) assert.ok([200, 404].includes(status), String(status));
+    });
+  });
+}

@@ -1,0 +1,99 @@
+// Erases a person: the account with all that signs it in, the projects that nobody else is in, the registration.
+// Records that stay (the audit log, decisions on registrations) lose who it was. Privacy policy, sections 11 and 13.
+
+import { type Belonging, decideDeparture, deletedUser, isAlone, lastOperatorMessage } from '@underpass/rules/account.ts';
+import { refuse } from '../api/refusal.ts';
+import { writeAudit } from '../audit/audit.ts';
+import { addJob } from '../job/queue.ts';
+import { deleteProject } from '../project/deletion.ts';
+import { countOwners } from '../project/projects.ts';
+import type { UsersTable } from '../store/schema.ts';
+import { lockProject, type Queries } from '../store/store.ts';
+
+interface Project extends Belonging {
+  readonly id: string;
+}
+
+export interface Erasure {
+  readonly user: UsersTable;
+  /** The person, or the operator at the machine. */
+  readonly byOperator: boolean;
+  readonly nowMs: number;
+}
+
+const countMembers = async (trx: Queries, projectId: string): Promise<number> =>
+  (await trx.selectFrom('members').select('user_id').where('project_id', '=', projectId).execute()).length;
+
+/** Locked in the order of their ids, so that two who go at once do not wait for each other; counted after. */
+const lockBelongings = async (trx: Queries, userId: string): Promise<Project[]> => {
+  const rows = await trx
+    .selectFrom('members as m')
+    .innerJoin('projects as p', 'p.id', 'm.project_id')
+    .select(['p.id', 'p.name', 'p.suspended_at', 'm.role'])
+    .where('m.user_id', '=', userId)
+    .orderBy('p.id')
+    .execute();
+  const projects: Project[] = [];
+  for (const { id, name, suspended_at, role } of rows) {
+    await lockProject(trx, id);
+    const counts = { ownerCount: await countOwners(trx, id), memberCount: await countMembers(trx, id) };
+    projects.push({ id, name, isOwner: role === 'owner', suspended: suspended_at !== null, ...counts });
+  }
+  return projects;
+};
+
+/** Takes every operator's row: two cannot leave the service without one at once. */
+const refuseLastOperator = async (trx: Queries, user: UsersTable): Promise<void> => {
+  if (user.operator !== 1) return;
+  const operators = trx
+    .updateTable('users')
+    .set((eb) => ({ operator: eb.ref('operator') }))
+    .where('operator', '=', 1);
+  const others = (await operators.returning(['id', 'suspended_at']).execute()).filter(
+    ({ id, suspended_at }) => id !== user.id && suspended_at === null,
+  );
+  if (others.length === 0) refuse('conflict', lastOperatorMessage);
+};
+
+const anonymise = async (trx: Queries, email: string): Promise<void> => {
+  await trx.updateTable('audit').set({ actor: deletedUser, address: '' }).where('actor', '=', email).execute();
+  await trx.updateTable('audit').set({ target: deletedUser }).where('target', '=', email).execute();
+  await trx.updateTable('registrations').set({ decided_by: deletedUser }).where('decided_by', '=', email).execute();
+};
+
+const forget = async (trx: Queries, { id, email }: UsersTable): Promise<void> => {
+  await trx.deleteFrom('device_logins').where('user_id', '=', id).execute();
+  await trx
+    .deleteFrom('invitations')
+    .where((eb) => eb.or([eb('email', '=', email), eb('invited_by', '=', email)]))
+    .execute();
+  await trx.deleteFrom('registrations').where('email', '=', email).execute();
+  await trx.deleteFrom('subscriptions').where('email', '=', email).execute();
+  // Sessions, sign-in links, memberships and API tokens go with the row.
+  await trx.deleteFrom('users').where('id', '=', id).execute();
+};
+
+const auditDeparture = (trx: Queries, { byOperator, nowMs }: Erasure, projectId: string | null, action: string, target: string) =>
+  writeAudit(trx, { projectId, actor: byOperator ? 'operator' : deletedUser, action, target, address: '' }, nowMs);
+
+/** In the caller's transaction. Answers the tunnels that the edges must let go of after the commit. */
+export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[]> => {
+  const { user, byOperator, nowMs } = erasure;
+  await refuseLastOperator(trx, user);
+  const projects = await lockBelongings(trx, user.id);
+  const decision = decideDeparture(projects, byOperator);
+  if (!decision.ok) refuse('conflict', decision.message);
+  const tunnelIds: string[] = [];
+  for (const project of projects.filter(isAlone)) {
+    tunnelIds.push(...(await deleteProject(trx, project.id, nowMs)));
+    await auditDeparture(trx, erasure, project.id, 'project.delete', project.name);
+  }
+  for (const { id } of projects.filter((project) => !isAlone(project))) {
+    await auditDeparture(trx, erasure, id, 'member.leave', deletedUser);
+  }
+  await forget(trx, user);
+  await anonymise(trx, user.email);
+  await auditDeparture(trx, erasure, null, 'user.delete', deletedUser);
+  await addJob(trx, nowMs, 'account-deleted', { email: user.email, firstName: user.first_name });
+  return tunnelIds;
+};
