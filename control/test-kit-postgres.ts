@@ -1,8 +1,8 @@
 // For tests: a throw-away Postgres cluster from the system's binaries, reached by a socket in its own folder.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,6 +12,10 @@ import { requireTool } from '../tests/helpers/tool.ts';
 export interface TestPostgres {
   /** A new empty database. */
   createDatabase(): Promise<string>;
+  /** kill -9 of the server and of every process of it. */
+  kill(): Promise<void>;
+  /** The same cluster again, after kill(). */
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -53,6 +57,29 @@ const waitForAnswer = async (url: string): Promise<void> => {
   }
 };
 
+/** Postgres gives every backend a session of its own: they are known by their parent alone. */
+const childrenOf = (parent: number): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => parentOf(pid) === parent);
+
+const parentOf = (pid: number): number | undefined => {
+  try {
+    return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    return undefined;
+  }
+};
+
+const killIfThere = (pid: number): void => {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself meanwhile.
+  }
+};
+
 /** Without fsync a suite takes half the time; a measurement wants it. */
 export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgres> => {
   const bin = dirname(requireTool('postgres'));
@@ -60,18 +87,33 @@ export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgre
   const user = runAs();
   initCluster(bin, home, user);
   const flags = ['-D', join(home, 'data'), '-k', home, '-c', 'listen_addresses=', '-c', `fsync=${fsync ? 'on' : 'off'}`];
-  const server = spawn(join(bin, 'postgres'), flags, { ...user, cwd: home, stdio: 'ignore' });
+  const run = (): ChildProcess => spawn(join(bin, 'postgres'), flags, { ...user, cwd: home, stdio: 'ignore' });
+  let server = run();
   await waitForAnswer(urlOf(home, 'postgres'));
   let count = 0;
+  const end = async (signal: () => void): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    signal();
+    await ended;
+  };
   return {
     createDatabase: async () => {
       const name = `test_${++count}`;
       await runSql(urlOf(home, 'postgres'), `create database ${name}`);
       return urlOf(home, name);
     },
+    kill: () =>
+      end(() => {
+        const { pid = -1 } = server;
+        for (const each of [pid, ...childrenOf(pid)]) killIfThere(each);
+      }),
+    start: async () => {
+      server = run();
+      await waitForAnswer(urlOf(home, 'postgres'));
+    },
     close: async () => {
-      server.kill('SIGINT');
-      await once(server, 'exit');
+      await end(() => server.kill('SIGINT'));
       rmSync(home, { recursive: true, force: true });
     },
   };

@@ -8,6 +8,7 @@ import type { ControlMetrics } from '../metrics/registry.ts';
 import type { Parts } from '../parts.ts';
 import { takeSubscriptionWebhook } from '../registration/webhook.ts';
 import { addSite } from '../site/site.ts';
+import { StoreOutage } from '../store/outage.ts';
 import { createAddressReader } from './address.ts';
 import type { Handlers } from './call.ts';
 import { dispatch, readQuery } from './dispatch.ts';
@@ -26,6 +27,9 @@ export interface AppDeps {
   readonly openApi: object;
   readonly isStopping: () => boolean;
 }
+
+const outageText = 'The database does not answer at the moment. Tunnels carry on; please try again soon.';
+const outageRetrySeconds = 5;
 
 const plain = (text: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(text, {
@@ -76,6 +80,10 @@ const addErrors = (app: App, { log }: Parts): void => {
   app.onError((error, c) => {
     if (error instanceof Refusal) return refusalAnswer(error);
     const { requestId } = c.env;
+    if (error instanceof StoreOutage) {
+      log.error({ err: error, requestId }, 'call failed: no database');
+      return refusalAnswer(new Refusal('unavailable', outageText, outageRetrySeconds));
+    }
     log.error({ err: error, requestId }, 'call failed');
     return plain(`Something went wrong. Please try again. (${requestId})`, 500);
   });

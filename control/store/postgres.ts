@@ -2,6 +2,7 @@
 
 import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import { tellOutages } from './outage.ts';
 import type { Schema } from './schema.ts';
 import { migrateToLatest, type Store } from './store.ts';
 
@@ -24,6 +25,20 @@ const createPool = (url: string) =>
 const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
 const attempts = 4;
 
+// Postgres, appendix A: connection_exception, insufficient_resources (a full disk among them), operator_intervention
+// (a shutdown, a statement that took too long), system_error; read_only_sql_transaction is a standby.
+const outageCodes = /^(08|53|57|58)|^25006$/;
+
+/** What does not come from the server as an error of its own came from the way to it. */
+const isOutage = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError ? outageCodes.test(error.code ?? '') : !(error instanceof TypeError);
+
+class Dialect extends PostgresDialect {
+  override createDriver() {
+    return tellOutages(super.createDriver(), isOutage);
+  }
+}
+
 const writeWithRetry = async <T>(db: Kysely<Schema>, body: (trx: Transaction<Schema>) => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -39,7 +54,9 @@ export const openPostgresStore = async (url: string, onIdleError: (error: Error)
   let isClosing = false;
   // An idle connection that breaks would otherwise end the process.
   pool.on('error', (error) => isClosing || onIdleError(error));
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  // So would one that breaks while a transaction holds it between two queries; its next query tells.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  const db = new Kysely<Schema>({ dialect: new Dialect({ pool }) });
   await migrateToLatest(db);
   return {
     kind: 'postgres',

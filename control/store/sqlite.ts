@@ -12,6 +12,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { tellOutage, tellOutages } from './outage.ts';
 import type { Schema } from './schema.ts';
 import { migrateToLatest, type Store } from './store.ts';
 
@@ -28,6 +29,10 @@ const pragmas = `
   pragma busy_timeout = 5000;
   pragma trusted_schema = off;
 `;
+
+// SQLite result codes, the low byte: BUSY, READONLY, IOERR, FULL, CANTOPEN.
+const outageCodes = new Set([5, 8, 10, 13, 14]);
+const isOutage = (error: unknown): boolean => outageCodes.has(((error as { errcode?: number })?.errcode ?? 0) & 0xff);
 
 const createStatementCache = (database: DatabaseSync) => {
   const cache = new Map<string, StatementSync>();
@@ -92,7 +97,7 @@ const createTurns = () => {
 const createDriver = (database: DatabaseSync): Driver => {
   const connection = createConnection(database);
   const turns = createTurns();
-  const run = async (text: string) => database.exec(text);
+  const run = (text: string) => tellOutage(async () => database.exec(text), isOutage);
   return {
     init: async () => {},
     acquireConnection: async () => {
@@ -102,7 +107,10 @@ const createDriver = (database: DatabaseSync): Driver => {
     // Immediate: the write lock is taken at once, so no transaction fails half-way for want of it.
     beginTransaction: (_, settings) => run(settings.accessMode === 'read only' ? 'begin' : 'begin immediate'),
     commitTransaction: () => run('commit'),
-    rollbackTransaction: () => run('rollback'),
+    // A full disk makes SQLite undo the transaction by itself; a second time would hide why.
+    rollbackTransaction: async () => {
+      if (database.isTransaction) await run('rollback');
+    },
     releaseConnection: async () => turns.give(),
     destroy: async () => database.close(),
   };
@@ -110,7 +118,7 @@ const createDriver = (database: DatabaseSync): Driver => {
 
 const createDialect = (database: DatabaseSync): Dialect => ({
   createAdapter: () => new SqliteAdapter(),
-  createDriver: () => createDriver(database),
+  createDriver: () => tellOutages(createDriver(database), isOutage),
   createIntrospector: (db) => new SqliteIntrospector(db),
   createQueryCompiler: () => new SqliteQueryCompiler(),
 });

@@ -97,7 +97,7 @@ export interface StartedServer {
 }
 
 /** `npm start` without npm. */
-export async function startServerProcess(t: TestContext): Promise<StartedServer> {
+export async function startServerProcess(t: TestContext, more: Record<string, string> = {}): Promise<StartedServer> {
   const home = await mkdtemp(join(tmpdir(), 'underpass-process-'));
   t.after(() => rm(home, { recursive: true, force: true, maxRetries: 3 }));
   const [control = 0, https = 0, http = 0] = await freePorts(3);
@@ -106,6 +106,7 @@ export async function startServerProcess(t: TestContext): Promise<StartedServer>
     UNDERPASS_PORT: String(control),
     UNDERPASS_EDGE_HTTPS_PORT: String(https),
     UNDERPASS_EDGE_HTTP_PORT: String(http),
+    ...more,
   };
   const server = startProcess(t, serverArguments, env);
   const [, url = '', tokenFile = ''] = await server.seen(/underpass http --url '([^']+)' --token-file (\S+)/);

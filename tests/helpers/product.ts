@@ -140,7 +140,8 @@ async function operateWith(env: Environment, argv: readonly string[]): Promise<s
   return out.join('');
 }
 
-async function signInBy(origin: string, link: string): Promise<Account> {
+/** Signs in by a login link, as `npm start` prints one. */
+export async function signInBy(origin: string, link: string): Promise<Account> {
   const token = new URL(link).pathname.split('/').at(-1) ?? '';
   const response = await fetch(`${origin}/auth/login`, {
     method: 'POST',

@@ -1,0 +1,56 @@
+// A database that cannot be had is told apart from a query that is wrong, on both drivers, and is used again once it is back.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { skipWithout } from '../../tests/helpers/tool.ts';
+import { startPostgres } from '../test-kit-postgres.ts';
+import { StoreOutage } from './outage.ts';
+import { openPostgresStore } from './postgres.ts';
+import { openSqliteStore } from './sqlite.ts';
+import type { Store } from './store.ts';
+
+const put = (store: Store, name: string, value = 'x'): Promise<unknown> =>
+  store.write((trx) => trx.insertInto('settings').values({ name, value }).execute());
+const namesIn = async ({ db }: Store): Promise<string[]> =>
+  (await db.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
+
+describe('Postgres', { skip: skipWithout('postgres') }, () => {
+  it('that dies in the middle of a transaction undoes it and no more, and is found again', async () => {
+    const postgres = await startPostgres();
+    const idle: Error[] = [];
+    const store = await openPostgresStore(await postgres.createDatabase(), (error) => idle.push(error));
+    const begun = store.write(async (trx) => {
+      await trx.insertInto('settings').values({ name: 'lost', value: 'x' }).execute();
+      await postgres.kill();
+      // The broken connection is noticed while no query waits for it.
+      await delay(50);
+      await trx.insertInto('settings').values({ name: 'late', value: 'x' }).execute();
+    });
+    await assert.rejects(begun, StoreOutage);
+    await assert.rejects(namesIn(store), StoreOutage);
+    await postgres.start();
+    await put(store, 'kept');
+    assert.deepEqual(await namesIn(store), ['kept']);
+    await assert.rejects(put(store, 'kept'), (error) => !(error instanceof StoreOutage));
+    await store.close();
+    await postgres.close();
+  });
+});
+
+describe('SQLite', () => {
+  it('without room undoes the write and goes on when there is some', async () => {
+    const store = await openSqliteStore(':memory:');
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(store.db);
+    await sql`pragma max_page_count = ${sql.lit((rows[0]?.page_count ?? 0) + 4)}`.execute(store.db);
+    await put(store, 'small');
+    await assert.rejects(put(store, 'large', 'x'.repeat(100_000)), StoreOutage);
+    assert.deepEqual(await namesIn(store), ['small']);
+    await sql`pragma max_page_count = 1000000`.execute(store.db);
+    await put(store, 'large', 'x'.repeat(100_000));
+    assert.deepEqual(await namesIn(store), ['large', 'small']);
+    await assert.rejects(put(store, 'large'), (error) => !(error instanceof StoreOutage));
+    await store.close();
+  });
+});

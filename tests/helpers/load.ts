@@ -1,0 +1,70 @@
+// Visitors who keep coming while something else happens, and what became of them.
+import type { TestContext } from 'node:test';
+import { type Door, visit } from './visitor.ts';
+
+export interface Tally {
+  /** How many visits ended with each status; 0 where the connection broke. */
+  readonly statuses: Readonly<Record<number, number>>;
+  readonly visits: number;
+  readonly slowestMs: number;
+  /** The time that 99 of 100 visits stay below. */
+  readonly p99Ms: number;
+}
+
+export interface Load {
+  /** What happened since the last call. */
+  take(): Tally;
+  /** Waits for what is under way. */
+  stop(): Promise<Tally>;
+}
+
+/** One visit after the other, `pauseMs` apart. */
+export function keepVisiting(t: TestContext, door: Door, { pauseMs = 20, path = '/' } = {}): Load {
+  let times: number[] = [];
+  let statuses: Record<number, number> = {};
+  let stopped = false;
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      const started = performance.now();
+      const { status } = await visit(door, path);
+      times.push(performance.now() - started);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  };
+  const running = run();
+  t.after(() => {
+    stopped = true;
+  });
+  const take = (): Tally => {
+    const sorted = times.sort((a, b) => a - b);
+    const tally = {
+      statuses,
+      visits: sorted.length,
+      slowestMs: sorted.at(-1) ?? 0,
+      p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
+    };
+    times = [];
+    statuses = {};
+    return tally;
+  };
+  return {
+    take,
+    stop: async () => {
+      stopped = true;
+      await running;
+      return take();
+    },
+  };
+}
+
+/** Asks again until the claim holds; gives up loudly with what was last seen. */
+export async function eventually<T>(ask: () => Promise<T> | T, holds: (value: T) => boolean, withinMs = 30_000): Promise<T> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const value = await ask();
+    if (holds(value)) return value;
+    if (performance.now() > deadline) throw new Error(`after ${withinMs} ms it is still ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
