@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startNats } from '../../tests/helpers/nats.ts';
 import { requireTool, skipWithout } from '../../tests/helpers/tool.ts';
 import type { Bus } from './bus.ts';
 import { createMemoryBus } from './memory.ts';
@@ -121,15 +122,35 @@ if (!needsNats) {
 suite('NATS', needsNats, (onError = fail) => openNatsBus(nats.url, onError));
 
 describe('bus on NATS, between replicas', { skip: needsNats }, () => {
+  /** Resolves with the first message, which is said again until the subscription is at the server. */
+  const hear = async (from: Bus, to: Bus, subject: string, message: unknown): Promise<unknown> => {
+    const heard = collect(to, subject, 1);
+    const again = setInterval(() => from.publish(subject, message), 20);
+    return heard.finally(() => clearInterval(again));
+  };
+
   it('brings a message from one replica to another', async () => {
     const [one, two] = await Promise.all([openNatsBus(nats.url, fail), openNatsBus(nats.url, fail)]);
-    const seen = collect(two, 'hello', 1);
-    // The subscription is at the server once something sent after it has come back.
-    const settled = collect(two, 'settle', 1);
-    two.publish('settle', 0);
-    await settled;
-    one.publish('hello', { from: 'one' });
-    assert.deepEqual(await seen, [{ from: 'one' }]);
+    assert.deepEqual(await hear(one, two, 'hello', { from: 'one' }), [{ from: 'one' }]);
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  it('without its server a replica hears itself, and stops in order', async (t) => {
+    const own = await startNats(t);
+    const bus = await openNatsBus(own.url, fail);
+    await own.kill();
+    const seen = collect(bus, 'alone', 1);
+    bus.publish('alone', 1);
+    assert.deepEqual(await seen, [1]);
+    await bus.close();
+  });
+
+  it('finds its server again, with what it listens to', async (t) => {
+    const own = await startNats(t);
+    const [one, two] = await Promise.all([openNatsBus(own.url, fail), openNatsBus(own.url, fail)]);
+    await own.kill();
+    await own.start();
+    assert.deepEqual(await hear(one, two, 'again', 'back'), ['back']);
     await Promise.all([one.close(), two.close()]);
   });
 });

@@ -1,12 +1,16 @@
-// The bus over NATS, for several control replicas. Reconnects for ever; what was said meanwhile is lost, as bus.ts says.
+// The bus over NATS, for several control replicas. Reconnects for ever; what was said meanwhile reaches this process's own
+// listeners and no other's, as bus.ts allows.
 
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { Bus } from './bus.ts';
+import { createMemoryBus } from './memory.ts';
 
 // One installation per prefix: a NATS server may serve others too.
 const prefix = 'underpass.';
 const connectTimeoutMs = 10_000;
 const reconnectPauseMs = 1_000;
+/** What was published last has so long to leave. */
+const drainTimeoutMs = 2_000;
 
 type OnError = (error: unknown) => void;
 
@@ -17,6 +21,8 @@ const toConnect = (url: string) => {
     timeout: connectTimeoutMs,
     maxReconnectAttempts: -1,
     reconnectTimeWait: reconnectPauseMs,
+    // Our own listeners hear of it without the server.
+    noEcho: true,
     ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
     ...(protocol === 'tls:' ? { tls: {} } : {}),
   };
@@ -34,10 +40,21 @@ const listenTo = (connection: NatsConnection, subject: string, listener: (messag
     },
   });
 
+/** A server that is away takes nothing more: then there is nothing to wait for. */
+const end = async (connection: NatsConnection): Promise<void> => {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, drainTimeoutMs);
+  await Promise.race([connection.drain(), late]).catch(() => {});
+  clearTimeout(timer);
+  await connection.close();
+};
+
 export const openNatsBus = async (url: string, onError: OnError): Promise<Bus> => {
   const connection = await connect(toConnect(url));
+  const local = createMemoryBus(onError);
   return {
     publish: (subject, message) => {
+      local.publish(subject, message);
       try {
         connection.publish(prefix + subject, JSON.stringify(message));
       } catch (error) {
@@ -46,9 +63,16 @@ export const openNatsBus = async (url: string, onError: OnError): Promise<Bus> =
       }
     },
     subscribe: (subject, listener) => {
+      const stopLocal = local.subscribe(subject, listener);
       const subscription = listenTo(connection, subject, listener, onError);
-      return () => subscription.unsubscribe();
+      return () => {
+        stopLocal();
+        subscription.unsubscribe();
+      };
     },
-    close: () => connection.drain(),
+    close: async () => {
+      await local.close();
+      await end(connection);
+    },
   };
 };

@@ -6,14 +6,17 @@ import { startPostgres, type TestPostgres } from '@underpass/control/test-kit-po
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import type { AuditPage } from '@underpass/rules/resource.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
+import { startNats } from '../helpers/nats.ts';
 import { startClientProcess, startServerProcess } from '../helpers/process.ts';
-import type { Account } from '../helpers/product.ts';
+import { type Account, tunnelCreated } from '../helpers/product.ts';
 import { skipWithout } from '../helpers/tool.ts';
 import { descriptorsSettle, openDescriptors, visitUntil } from '../helpers/visitor.ts';
 import { doorOf, signIn, startUpstream } from './stage.ts';
 
 /** An API answer is due within this, whatever has died behind it. */
 const answerMs = 8_000;
+/** The drain of visitors that are still there, and of NATS. */
+const stopMs = 15_000;
 
 async function startDatabase(t: TestContext): Promise<{ postgres: TestPostgres; url: string }> {
   const postgres = await startPostgres();
@@ -128,3 +131,35 @@ test('a killed database stops changes and nothing else, says so, and is found ag
   );
   await descriptorsSettle(product.server.pid, before + 12);
 });
+
+test('a killed NATS stops nothing: traffic, changes, a stop in order', { skip: skipWithout('nats-server') }, async (t) => {
+  const nats = await startNats(t);
+  const product = await startServerProcess(t, { NATS_URL: nats.url });
+  const door = doorOf(product);
+  await startClientProcess(t, product, await startUpstream(t));
+  await visitUntil(door, 200);
+  const account = await signIn(product);
+  const before = await openDescriptors(product.server.pid);
+  const visitors = keepVisiting(t, door);
+
+  await nats.kill();
+  await assertTunnelIsLive(account, 'without');
+  await nats.start();
+  await assertTunnelIsLive(account, 'with');
+  await descriptorsSettle(product.server.pid, before + 12);
+
+  await nats.kill();
+  const { statuses, visits } = await visitors.stop();
+  assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
+  const { ms } = await timed(() => product.server.end('SIGTERM'));
+  assert.equal(product.server.child.exitCode, 0, product.server.text());
+  assert.ok(ms < stopMs, `the stop took ${ms} ms`);
+});
+
+/** Its route is at the edge: what is made here travels by the bus. */
+async function assertTunnelIsLive(account: Account, name: string): Promise<void> {
+  const body = { name, region: 'local', ingressDomains: [], proxyProtocol: '', type: 'http' };
+  const { status } = await account.call('POST', `/api/tunnels?project=${account.project}`, body);
+  assert.ok(status < 300, `the tunnel was refused with ${status}`);
+  await tunnelCreated(account, name, 5_000);
+}

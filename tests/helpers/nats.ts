@@ -1,0 +1,29 @@
+// A throw-away NATS server on a port of its own, which a test may kill and start again.
+import type { TestContext } from 'node:test';
+import { startProgram } from './process.ts';
+import { freePorts } from './product.ts';
+import { requireTool } from './tool.ts';
+
+export interface TestNats {
+  readonly url: string;
+  /** kill -9. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export async function startNats(t: TestContext): Promise<TestNats> {
+  const [port = 0] = await freePorts(1);
+  const run = async () => {
+    const started = startProgram(t, requireTool('nats-server'), ['-a', '127.0.0.1', '-p', String(port)]);
+    await started.listening(port);
+    return started;
+  };
+  let server = await run();
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    kill: () => server.end('SIGKILL'),
+    start: async () => {
+      server = await run();
+    },
+  };
+}
