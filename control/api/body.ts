@@ -1,6 +1,7 @@
 // Reads a request's body as its call says: bounded before it is buffered, of the right type, with the right fields.
 
 import type { Call, FieldType, Payload } from '@underpass/rules/calls.ts';
+import { isPlainText } from '@underpass/rules/characters.ts';
 import { bodyMaxBytes, jsonMaxDepth } from '@underpass/rules/limits.ts';
 import { Refusal, refuse } from './refusal.ts';
 
@@ -64,13 +65,22 @@ const checks: Readonly<Record<string, { readonly test: (value: unknown) => boole
   quotas: { test: isQuotas, noun: 'an object of whole numbers' },
 };
 
+const textsOf = (value: unknown): readonly string[] => (typeof value === 'string' ? [value] : Array.isArray(value) ? value : []);
+
+/** Every text of a body, before any rule reads it. */
+const expectPlain = (value: unknown, what: string): void => {
+  if (!textsOf(value).every(isPlainText)) refuse('invalid', `${what} must not hold control characters.`);
+};
+
 const readField = (name: string, type: FieldType, value: unknown): unknown => {
   const isOptional = type.endsWith('?');
   if (value === undefined || (value === null && isOptional)) {
     return isOptional ? undefined : refuse('invalid', `Field '${name}' is missing.`);
   }
   const check = checks[isOptional ? type.slice(0, -1) : type]!;
-  return check.test(value) ? value : refuse('invalid', `Field '${name}' must be ${check.noun}.`);
+  if (!check.test(value)) refuse('invalid', `Field '${name}' must be ${check.noun}.`);
+  expectPlain(value, `Field '${name}'`);
+  return value;
 };
 
 /** The fields of the payload and no others: what a caller may not set never reaches a handler. */
@@ -90,6 +100,7 @@ const readForm = (payload: Payload, entries: Iterable<[string, unknown]>): Recor
   for (const [name, value] of entries) {
     if (!Object.hasOwn(fields, name)) continue;
     if (seen.has(name) || typeof value !== 'string') refuse('invalid', `Field '${name}' must be one text.`);
+    expectPlain(value, `Field '${name}'`);
     seen.add(name);
     fields[name] = value as string;
   }
@@ -118,5 +129,7 @@ export const readBody = async (request: Request, call: Call): Promise<unknown> =
   if (call.payload === null) return undefined;
   if (call.payload !== 'text/csv') return readPayload(request, call.payload);
   expectType(request, 'text/csv');
-  return decodeUtf8(await readBounded(request, bodyMaxBytes.csv));
+  const text = decodeUtf8(await readBounded(request, bodyMaxBytes.csv));
+  expectPlain(text, 'The body');
+  return text;
 };

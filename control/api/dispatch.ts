@@ -3,6 +3,7 @@
 
 import { addressKey } from '@underpass/rules/address.ts';
 import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
+import { isPlainWord } from '@underpass/rules/characters.ts';
 import { findCaller } from '../auth/caller.ts';
 import type { Parts } from '../parts.ts';
 import { readBody } from './body.ts';
@@ -17,6 +18,13 @@ export interface Incoming extends Values {
   readonly address: string;
 }
 
+const notPlain = 'must not hold control characters.';
+
+/** What no name has ever held is not looked for: Postgres would refuse the question. */
+const refuseOddSegments = (segments: Values['segments']): void => {
+  if (!Object.values(segments).every(isPlainWord)) refuse('invalid', `The path ${notPlain}`);
+};
+
 /** Each parameter once, and all that must be there. Others are not looked at. */
 export const readQuery = (search: URLSearchParams, call: Call): Record<string, string> => {
   const query: Record<string, string> = {};
@@ -25,6 +33,7 @@ export const readQuery = (search: URLSearchParams, call: Call): Record<string, s
     const name = isOptional ? key.slice(0, -1) : key;
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) refuse('invalid', `Query parameter '${name}' is given twice.`);
+    if (value !== undefined && !isPlainWord(value)) refuse('invalid', `Query parameter '${name}' ${notPlain}`);
     if (value !== undefined && value !== '') query[name] = value;
     // `project` is asked for by permit.ts, after the caller is known: a stranger gets 401.
     else if (!isOptional && name !== 'project') refuse('invalid', `Query parameter '${name}' is missing.`);
@@ -46,6 +55,7 @@ export const dispatch = async (parts: Parts, handlers: Handlers, incoming: Incom
   if (isUnsafe(request.method) && !isOwnRequest(request.headers, parts.settings.origin)) {
     refuse('forbidden', 'This request came from another site.');
   }
+  refuseOddSegments(segments);
   const caller = await findCaller(parts, request.headers, nowMs);
   if (caller) await parts.limiter.take('apiPerUser', caller.userId);
   const access = await permit(parts, call, caller, { segments, query });

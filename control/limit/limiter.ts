@@ -5,6 +5,7 @@ import { type RateLimitName, rateLimits } from '@underpass/rules/limits.ts';
 import { CompiledQuery } from 'kysely';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import { Refusal } from '../api/refusal.ts';
+import { hashToken } from '../secret/token.ts';
 import type { Store } from '../store/store.ts';
 
 export interface Limiter {
@@ -40,10 +41,14 @@ const databaseLimiter = (store: Store, name: RateLimitName): RateLimiterAbstract
     insuranceLimiter: memoryLimiter(name),
   });
 
+const isShared = (store: Store, name: RateLimitName): boolean => store.kind === 'postgres' && !inMemoryAlways.has(name);
+
 const limiterFor = (store: Store, name: RateLimitName): RateLimiterAbstract =>
-  store.kind === 'postgres' && !inMemoryAlways.has(name) ? databaseLimiter(store, name) : memoryLimiter(name);
+  isShared(store, name) ? databaseLimiter(store, name) : memoryLimiter(name);
 
 export const createLimiter = (store: Store): Limiter => {
+  // The column holds 255 characters, and no e-mail has to stay in it.
+  const keyIn = (name: RateLimitName, key: string): string => (isShared(store, name) ? hashToken(key) : key);
   const limiters = new Map<RateLimitName, RateLimiterAbstract>();
   const find = (name: RateLimitName): RateLimiterAbstract => {
     const limiter = limiters.get(name) ?? limiterFor(store, name);
@@ -53,7 +58,7 @@ export const createLimiter = (store: Store): Limiter => {
   return {
     take: async (name, key) => {
       try {
-        await find(name).consume(key);
+        await find(name).consume(keyIn(name, key));
       } catch (error) {
         if (!(error instanceof RateLimiterRes)) throw error;
         throw new Refusal('tooMany', rateLimits[name].sentence, Math.max(1, Math.ceil(error.msBeforeNext / 1000)));

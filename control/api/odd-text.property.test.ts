@@ -1,0 +1,140 @@
+// Every text that a call takes (segment, query, field), replaced by texts that nobody types: refused in words by both
+// databases alike, never a 500. The calls and their texts come from the table.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
+import { isPlainText, isPlainWord } from '@underpass/rules/characters.ts';
+import fc from 'fast-check';
+import { openPostgresStore } from '../store/postgres.ts';
+import { openSqliteStore } from '../store/sqlite.ts';
+import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
+import { type PreparedCall, pathOf, prepareCall, type World } from './test-kit-calls.ts';
+
+/** One text of a call: `segments.name`, `query.host`, `body.email`. */
+interface Place {
+  readonly part: 'segments' | 'query' | 'body';
+  readonly name: string;
+  readonly isList: boolean;
+}
+
+const bare = (name: string): string => name.replace(/\?$/, '');
+
+const placesOf = (call: Call): Place[] => {
+  const segments = [...call.path.matchAll(/:([A-Za-z]+)/g)].map(([, name = '']) => ({ part: 'segments' as const, name }));
+  const query = call.query.map((name) => ({ part: 'query' as const, name: bare(name) }));
+  const fields = call.payload === null || call.payload === 'text/csv' ? {} : call.payload.fields;
+  const body = Object.entries(fields)
+    .filter(([, type]) => type.startsWith('string'))
+    .map(([name, type]) => ({ part: 'body' as const, name, isList: type.startsWith('strings') }));
+  return [...[...segments, ...query].map((each) => ({ ...each, isList: false })), ...body];
+};
+
+const targets = (Object.keys(calls) as CallName[]).flatMap((name) => placesOf(calls[name]).map((place) => ({ name, place })));
+
+const putIn = (body: PreparedCall['body'], { name, isList }: Place, text: string): NonNullable<PreparedCall['body']> => {
+  if (!(body instanceof FormData) && !(body instanceof URLSearchParams))
+    return { ...(body as object), [name]: isList ? [text] : text };
+  const copy = body instanceof FormData ? new FormData() : new URLSearchParams();
+  for (const [key, value] of body) copy.append(key, value as string);
+  copy.set(name, text);
+  return copy;
+};
+
+const odd = fc.oneof(
+  { weight: 3, arbitrary: fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }) },
+  fc.constantFrom('\0', 'a\0b', '\ud800', 'x\udfff', '\x1b[2J', '\x7f', 'a\nb', '\u202e', '%00', '%', "'", '\\', '../x'),
+  fc.integer({ min: 250, max: 9_000 }).map((length) => 'x'.repeat(length)),
+  fc.integer({ min: 250, max: 3_000 }).map((length) => `${'é'.repeat(length)}@example.com`),
+);
+
+const suite = (name: string, open: () => Promise<TestControl>) =>
+  describe(`odd texts on ${name}`, () => {
+    let test: TestControl;
+    let operator: SignedUp;
+
+    before(async () => {
+      test = await open();
+      operator = await test.signUp('operator@example.com', { operator: true });
+    });
+    after(async () => {
+      await test.close();
+      await test.store.close();
+    });
+
+    let count = 0;
+    const person = (): Promise<SignedUp> => test.signUp(`person-${++count}@example.com`);
+
+    const callerOf = async (call: CallName, owner: SignedUp): Promise<SignedUp> => {
+      if (calls[call].who === 'operator') return operator;
+      return call === 'acceptInvitation' ? person() : owner;
+    };
+
+    const send = async (call: CallName, place: Place, text: string): Promise<Response> => {
+      const owner = await person();
+      const world: World = { test, owner, operator };
+      const caller = await callerOf(call, owner);
+      const prepared = await prepareCall[call](world, caller);
+      const { method } = calls[call];
+      if (place.part === 'body')
+        return caller.send(method, pathOf(call, prepared, owner.projectId), putIn(prepared.body, place, text));
+      // encodeURIComponent takes no half of a pair: those travel as the bytes of a careless program.
+      const encoded = text.isWellFormed()
+        ? encodeURIComponent(text)
+        : encodeURIComponent(text.toWellFormed()).replaceAll('%EF%BF%BD', '%ED%A0%80');
+      const marked = { ...prepared, [place.part]: { ...prepared[place.part], [place.name]: 'PLACE' } };
+      const project = place.name === 'project' ? 'PLACE' : owner.projectId;
+      return caller.send(method, pathOf(call, marked, project).replace('PLACE', encoded), prepared.body);
+    };
+
+    /** JSON keeps half of a pair, as an escape; the other ways of sending one replace it. */
+    const isRefused = (call: CallName, { part }: Place, text: string): boolean => {
+      if (part !== 'body') return text.isWellFormed() && !isPlainWord(text);
+      const { payload } = calls[call] as Call;
+      const isJson = payload !== null && payload !== 'text/csv' && payload.kind === 'json';
+      return !isPlainText(isJson ? text : text.toWellFormed());
+    };
+
+    it('no text in any place breaks a call, and control characters are refused in words', async () => {
+      const property = fc.asyncProperty(fc.constantFrom(...targets), odd, async ({ name: call, place }, text) => {
+        test.time.now += 60_000;
+        const response = await send(call, place, text);
+        const about = `${call} ${place.part}.${place.name} ${JSON.stringify(text.slice(0, 60))}: ${response.status}`;
+        assert.ok(response.status < 500, about);
+        if (!isRefused(call, place, text)) return response.body?.cancel();
+        assert.ok([400, 404].includes(response.status), about);
+        assert.match(await response.text(), /\w/, about);
+      });
+      await fc.assert(property, { numRuns: 400 });
+    });
+
+    it('NUL and the escape character are refused with 400 in every place of every call', async () => {
+      for (const { name: call, place } of targets) {
+        for (const text of ['\0', 'a\x1bb']) {
+          test.time.now += 60_000;
+          const response = await send(call, place, text);
+          const answer = [response.status, await response.text()] as const;
+          assert.equal(answer[0], 400, `${call} ${place.part}.${place.name}: ${answer.join(' ')}`);
+          assert.match(answer[1], /must not hold control characters/);
+        }
+      }
+    });
+
+    it('nothing of it was logged as an error', () => {
+      assert.deepEqual(
+        test.logged.filter((line) => JSON.parse(line).level >= 50),
+        [],
+      );
+    });
+  });
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.close());
+
+suite('sqlite', async () => createTestControl({ store: await openSqliteStore(':memory:') }));
+suite('postgres', async () =>
+  createTestControl({ store: await openPostgresStore(await postgres.createDatabase(), (error) => assert.fail(error)) }));
