@@ -46,6 +46,17 @@ describe('the copy on disk', () => {
       }
     }));
 
+  it('that cannot be written is written as soon as it can be', () =>
+    withHome(async (home) => {
+      const folder = join(home, 'edge');
+      await writeFile(folder, 'in the way');
+      await using _ = await createRig([tunnelOf('t')], { home });
+      await rm(folder);
+      const written = () => readFile(join(folder, 'routes.json'), 'utf8').catch(() => null);
+      while ((await written()) === null) await new Promise((resolve) => setTimeout(resolve, 50));
+      assert.equal(JSON.parse((await written()) ?? '').state.tunnels[0].id, 't');
+    }));
+
   it('tells control where it stands', () =>
     withHome(async (home) => {
       const first = await createRig([tunnelOf('t')], { home });

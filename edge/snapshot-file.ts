@@ -13,12 +13,19 @@ interface Snapshot {
 
 /** Changes within this time are written together. */
 const settleMs = 200;
+/** A disk that refuses is tried again, more and more slowly. */
+const firstRetryMs = 1_000;
+const mostRetryMs = 15_000;
+
+type Current = () => Omit<Snapshot, 'format'>;
 
 export class SnapshotFile {
   readonly #path: string;
   readonly #onError: (error: Error) => void;
-  #pending: (() => Omit<Snapshot, 'format'>) | null = null;
+  #pending: Current | null = null;
   #writing: Promise<void> | null = null;
+  #closing = false;
+  #endPause = (): void => {};
 
   constructor(path: string, onError: (error: Error) => void) {
     this.#path = path;
@@ -37,26 +44,42 @@ export class SnapshotFile {
   }
 
   /** Soon writes what `current` gives then. */
-  save(current: () => Omit<Snapshot, 'format'>): void {
+  save(current: Current): void {
     this.#pending = current;
-    this.#writing ??= this.#settle();
+    this.#writing ??= this.#run();
   }
 
-  /** Resolves when nothing waits to be written. */
+  /** For the end: writes what waits, at once; what the disk refuses now is given up. */
   async flush(): Promise<void> {
-    while (this.#writing !== null) await this.#writing;
+    this.#closing = true;
+    this.#endPause();
+    await this.#writing;
   }
 
-  async #settle(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, settleMs));
-    const current = this.#pending;
-    this.#pending = null;
-    try {
-      if (current !== null) await this.#write(JSON.stringify({ format: 1, ...current() }));
-    } catch (error) {
-      this.#onError(error as Error);
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (this.#pending !== null) {
+      await this.#pause(failures === 0 ? settleMs : Math.min(mostRetryMs, firstRetryMs * 2 ** (failures - 1)));
+      const current = this.#pending;
+      this.#pending = null;
+      const error = await this.#write(JSON.stringify({ format: 1, ...current() })).catch((error: Error) => error);
+      failures = error === undefined ? 0 : failures + 1;
+      if (error === undefined) continue;
+      this.#onError(error);
+      if (!this.#closing) this.#pending ??= current;
     }
-    this.#writing = this.#pending === null ? null : this.#settle();
+    this.#writing = null;
+  }
+
+  #pause(ms: number): Promise<void> {
+    if (this.#closing) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   /** A crash at any point leaves the old file or the new one. */

@@ -96,10 +96,16 @@ export interface StartedServer {
   readonly caPem: string;
 }
 
-/** `npm start` without npm. */
-export async function startServerProcess(t: TestContext, more: Record<string, string> = {}): Promise<StartedServer> {
+/** A folder that goes away with the test. */
+export async function temporaryHome(t: TestContext): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'underpass-process-'));
   t.after(() => rm(home, { recursive: true, force: true, maxRetries: 3 }));
+  return home;
+}
+
+/** `npm start` without npm; `more` are settings beside home and ports. */
+export async function startServerProcess(t: TestContext, more: Record<string, string> = {}): Promise<StartedServer> {
+  const home = more.UNDERPASS_HOME ?? (await temporaryHome(t));
   const [control = 0, https = 0, http = 0] = await freePorts(3);
   const env = {
     UNDERPASS_HOME: home,

@@ -1,4 +1,5 @@
 // How a test asks for a program of the system. In CI a missing one fails the test; elsewhere it skips with one line.
+import { spawnSync } from 'node:child_process';
 import { findTool, systemTools } from '../../tools/system-tools.mjs';
 
 export type ToolName = keyof typeof systemTools;
@@ -15,4 +16,11 @@ export function requireTool(name: ToolName): string {
   const path = findTool(name);
   if (path === undefined) throw new Error(`${name} is not installed: apt-get install ${systemTools[name].package}`);
   return path;
+}
+
+/** For faults that only root can make: a mount, a network of its own. False where this process may make them. */
+export function skipWithoutRoot(what: string): string | false {
+  if (process.getuid?.() !== 0) return `needs root for ${what}`;
+  const allowed = spawnSync('unshare', ['--mount', '--net', 'true'], { stdio: 'ignore' }).status === 0;
+  return allowed ? false : `the system allows no ${what} here`;
 }

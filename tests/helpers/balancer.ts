@@ -1,0 +1,54 @@
+// A load balancer of the simplest kind, as stands in front of the edges of a region: each connection to the next backend
+// that takes it. Closed to new connections it refuses, as a firewall that rejects.
+import { connect, createServer, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+export interface Balancer {
+  readonly port: number;
+  /** Ports behind it, on 127.0.0.1; may change at any time. */
+  backends: readonly number[];
+}
+
+export async function startBalancer(t: TestContext): Promise<Balancer> {
+  const sockets = new Set<Socket>();
+  let turn = 0;
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket)).on('error', () => {});
+  };
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, async (front) => {
+    keep(front);
+    const back = await dialFirst(balancer.backends, turn++);
+    if (back === null) return void front.resetAndDestroy();
+    keep(back);
+    join(front, back);
+    join(back, front);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const balancer: Balancer = { port: (server.address() as { port: number }).port, backends: [] };
+  return balancer;
+}
+
+/** Bytes, ends and breaks in one direction. */
+function join(from: Socket, to: Socket): void {
+  from.pipe(to);
+  from.once('close', () => (from.errored || !from.readableEnded) && to.resetAndDestroy());
+}
+
+async function dialFirst(ports: readonly number[], turn: number): Promise<Socket | null> {
+  for (let index = 0; index < ports.length; index++) {
+    const socket = await dial(ports[(turn + index) % ports.length] ?? 0);
+    if (socket !== null) return socket;
+  }
+  return null;
+}
+
+const dial = (port: number): Promise<Socket | null> =>
+  new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true }, () => resolve(socket));
+    socket.once('error', () => resolve(null));
+  });

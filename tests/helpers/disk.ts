@@ -1,0 +1,39 @@
+// A small disk that a test fills. Root only.
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, open, rm, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+export interface SmallDisk {
+  readonly path: string;
+  /** Takes all the room that is left. */
+  fill(): Promise<void>;
+  /** Gives it back. */
+  free(): Promise<void>;
+}
+
+const blockBytes = 4_096;
+
+export async function mountSmallDisk(t: TestContext, mebibytes: number): Promise<SmallDisk> {
+  const path = await mkdtemp(join(tmpdir(), 'underpass-disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=700`, 'underpass-test', path]);
+  t.after(async () => {
+    // Lazy: a process of this test may still be on its way out.
+    execFileSync('umount', ['--lazy', path]);
+    await rmdir(path);
+  });
+  const ballast = join(path, 'ballast');
+  return { path, fill: () => fillWith(ballast), free: () => rm(ballast) };
+}
+
+async function fillWith(path: string): Promise<void> {
+  const file = await open(path, 'w');
+  try {
+    for (;;) await file.write(Buffer.alloc(blockBytes));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,139 @@
+// Control and the edges of one region, each a process of its own, as in production but on one machine.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { type ProcessOf, startProcess, temporaryHome } from './process.ts';
+import { type Account, freePorts, signInBy, tunnelCreated } from './product.ts';
+import type { Door } from './visitor.ts';
+
+export interface StartedEdge {
+  process: ProcessOf;
+  readonly home: string;
+  readonly port: number;
+  readonly metricsPort: number;
+  /** The same edge on the same home and ports, after its end. */
+  restart(): Promise<void>;
+}
+
+export interface EdgeOptions {
+  readonly env?: Record<string, string>;
+  readonly home?: string;
+}
+
+export interface RegionTunnel {
+  readonly name: string;
+  readonly url: string;
+  readonly tokenFile: string;
+  /** What visitors ask for. */
+  readonly host: string;
+}
+
+export interface StartedRegion {
+  control: ProcessOf;
+  readonly account: Account;
+  readonly caPem: string;
+  startEdge(options?: EdgeOptions): Promise<StartedEdge>;
+  /** The same control on the same home and port, after its end. */
+  restartControl(): Promise<void>;
+  createTunnel(name: string): Promise<RegionTunnel>;
+  /** `underpass http`, connected; `url` where it is to dial another port than the region's. */
+  startClient(tunnel: RegionTunnel, upstream: string, env?: Record<string, string>): Promise<ProcessOf>;
+  doorOf(tunnel: RegionTunnel, port: number): Door;
+}
+
+const server = ['server/main.ts', 'start'];
+
+/** `httpsPort`: where clients and visitors are told to go. */
+export async function startRegion(t: TestContext, httpsPort: number, env: Record<string, string> = {}): Promise<StartedRegion> {
+  const home = await temporaryHome(t);
+  const [port = 0] = await freePorts(1);
+  const origin = `http://localhost:${port}`;
+  const controlEnv = { UNDERPASS_ROLE: 'control', UNDERPASS_HOME: home, UNDERPASS_PORT: String(port), ...env };
+  const control = startProcess(t, server, controlEnv);
+  const [, link = ''] = await control.seen(/(http\S+\/magiclink\/\S+)/);
+  const account = await signInBy(origin, link);
+  const key = await createRegion(account, httpsPort);
+  const region: StartedRegion = {
+    control,
+    account,
+    caPem: await readFile(join(home, 'ca.pem'), 'utf8'),
+    startEdge: (options = {}) => startEdge(t, origin, key, options),
+    restartControl: async () => {
+      region.control = startProcess(t, server, controlEnv);
+      await region.control.seen(/localhost:\d+/);
+    },
+    createTunnel: (name) => createTunnel(account, name, home),
+    startClient: async ({ url, tokenFile }, upstream, clientEnv) => {
+      const flags = ['--url', url, '--token-file', tokenFile, '--upstream', upstream];
+      const client = startProcess(t, ['client/main.ts', 'http', ...flags], clientEnv);
+      await client.seen(/ connected /);
+      return client;
+    },
+    doorOf: ({ host }, to) => ({ port: to, host, caPem: region.caPem }),
+  };
+  return region;
+}
+
+async function createRegion({ call }: Account, httpsPort: number): Promise<string> {
+  const region = {
+    name: 'eu',
+    description: 'Europe',
+    dataPlaneHost: 'eu.localhost',
+    tlsTermination: true,
+    wildcardIngressDomain: 'eu-tunnels.localhost',
+    httpsPort,
+  };
+  const { status, body } = await call('POST', '/api/operator/regions', region);
+  if (status >= 300) throw new Error(`the region was refused: ${status} ${JSON.stringify(body)}`);
+  return (await call<{ key: string }>('POST', '/api/operator/regions/eu/key')).body.key;
+}
+
+async function startEdge(t: TestContext, origin: string, key: string, options: EdgeOptions): Promise<StartedEdge> {
+  const home = options.home ?? (await temporaryHome(t));
+  const [https = 0, http = 0, metrics = 0] = await freePorts(3);
+  const env = {
+    UNDERPASS_ROLE: 'edge',
+    UNDERPASS_HOME: home,
+    UNDERPASS_CONTROL_URL: origin,
+    UNDERPASS_EDGE_KEY: key,
+    UNDERPASS_REGION: 'eu',
+    UNDERPASS_DATA_PLANE_HOST: 'eu.localhost',
+    UNDERPASS_EDGE_HTTPS_PORT: String(https),
+    UNDERPASS_EDGE_HTTP_PORT: String(http),
+    UNDERPASS_METRICS_PORT: String(metrics),
+    ...options.env,
+  };
+  const start = async (): Promise<ProcessOf> => {
+    const started = startProcess(t, server, env);
+    await started.seen(/ports \d+/);
+    return started;
+  };
+  const edge: StartedEdge = {
+    process: await start(),
+    home,
+    port: https,
+    metricsPort: metrics,
+    restart: async () => {
+      edge.process = await start();
+    },
+  };
+  return edge;
+}
+
+async function createTunnel(account: Account, name: string, folder: string): Promise<RegionTunnel> {
+  const body = { name, region: 'eu', ingressDomains: [], proxyProtocol: '', type: 'http' };
+  const { status } = await account.call('POST', `/api/tunnels?project=${account.project}`, body);
+  if (status >= 300) throw new Error(`the tunnel was refused with ${status}`);
+  const { url, token, ingressDomains }: Tunnel = await tunnelCreated(account, name);
+  const tokenFile = join(folder, `${name}.token`);
+  await writeFile(tokenFile, token ?? '', { mode: 0o600 });
+  return { name, url, tokenFile, host: ingressDomains[0]?.name ?? '' };
+}
+
+/** One figure of an edge's private port, labels summed. */
+export async function figureOf({ metricsPort }: StartedEdge, name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const values = text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));
+  return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
+}
