@@ -5,10 +5,12 @@ import type { Socket } from 'node:net';
 import { breakOff } from '@underpass/wire/outlet.ts';
 import { visitorAddress } from './core/address.ts';
 import { type Endpoints, peekProxyHeader } from './core/proxy-protocol.ts';
+import type { Doorman } from './doorman.ts';
 import type { Deadline, Sweeper } from './sweeper.ts';
 
 export interface ArrivalRules {
   readonly sweeper: Sweeper;
+  readonly doorman: Doorman;
   readonly headMs: number;
   isBalancer(address: string): boolean;
   /** Looks at the bytes so far; true once it has taken the connection over or ended it. */
@@ -25,16 +27,19 @@ export class Arrival implements Deadline {
   #bytes: Buffer | null = null;
   #awaitsHeader: boolean;
 
-  constructor(socket: Socket, rules: ArrivalRules) {
+  /** A connection that was just accepted; `who` may come to this port. */
+  static receive(socket: Socket, rules: ArrivalRules, who: 'visitor' | 'anybody'): void {
+    if (!rules.doorman.admit(socket, who)) return;
+    const ends = endsOf(socket);
+    const behindBalancer = rules.isBalancer(ends.sourceAddress);
+    if (behindBalancer || rules.doorman.seat(socket, ends.sourceAddress)) new Arrival(socket, ends, behindBalancer, rules);
+  }
+
+  private constructor(socket: Socket, ends: Endpoints, behindBalancer: boolean, rules: ArrivalRules) {
     this.socket = socket;
     this.#rules = rules;
-    this.ends = {
-      sourceAddress: visitorAddress(socket.remoteAddress),
-      sourcePort: socket.remotePort ?? 0,
-      destinationAddress: visitorAddress(socket.localAddress),
-      destinationPort: socket.localPort ?? 0,
-    };
-    this.#awaitsHeader = rules.isBalancer(this.ends.sourceAddress);
+    this.ends = ends;
+    this.#awaitsHeader = behindBalancer;
     this.deadlineMs = rules.sweeper.nowMs + rules.headMs;
     rules.sweeper.watch(this);
     socket.on('data', this.#receive).on('end', this.#lost).on('error', this.#lost).on('close', this.#lost);
@@ -55,12 +60,18 @@ export class Arrival implements Deadline {
     if (peek.kind !== 'header') return false;
     this.#awaitsHeader = false;
     this.#bytes = bytes.subarray(peek.bytes);
-    if (peek.source !== null) {
-      this.ends = { ...this.ends, sourceAddress: peek.source.address, sourcePort: peek.source.port };
-    }
-    return true;
+    return peek.source === null || this.#take(peek.source);
   }
 
+  /** The visitor's own address takes the place of the balancer's; false where it has too many connections. */
+  #take({ address, port }: { readonly address: string; readonly port: number }): boolean {
+    this.ends = { ...this.ends, sourceAddress: address, sourcePort: port };
+    const seated = this.#rules.doorman.seat(this.socket, address);
+    if (!seated) this.#leave();
+    return seated;
+  }
+
+  /** Its owner is somebody else from here on. */
   #leave(): void {
     const { socket } = this;
     this.#rules.sweeper.forget(this);
@@ -79,6 +90,13 @@ export class Arrival implements Deadline {
     this.#lost();
   }
 }
+
+const endsOf = (socket: Socket): Endpoints => ({
+  sourceAddress: visitorAddress(socket.remoteAddress),
+  sourcePort: socket.remotePort ?? 0,
+  destinationAddress: visitorAddress(socket.localAddress),
+  destinationPort: socket.localPort ?? 0,
+});
 
 /** Says one last thing and ends, without waiting for the visitor longer than it takes to send it. */
 export function sayAndEnd(socket: Socket, words: Uint8Array | string, sweeper: Sweeper): void {

@@ -7,7 +7,17 @@ export interface WorkerStart {
   readonly type: 'start';
   readonly edge: Pick<
     EdgeProcessOptions,
-    'region' | 'software' | 'regionHosts' | 'https' | 'http' | 'publicHttpsPort' | 'balancers' | 'timeouts' | 'hop'
+    | 'region'
+    | 'software'
+    | 'regionHosts'
+    | 'https'
+    | 'http'
+    | 'publicHttpsPort'
+    | 'balancers'
+    | 'timeouts'
+    | 'crowd'
+    | 'workers'
+    | 'hop'
   >;
   /** Of the worker: the edge's id and the worker's number and start. */
   readonly name: string;

@@ -56,7 +56,7 @@ export class Crew {
     this.#rotation.unref();
   }
 
-  static async start(options: CrewEdgeOptions, count: number): Promise<Crew> {
+  static async start(options: CrewEdgeOptions): Promise<Crew> {
     let onReport = (): void => {};
     const parts = await openParts(options, () => onReport());
     const held = await options.snapshot?.load();
@@ -70,7 +70,7 @@ export class Crew {
     const feedLink = createFeedLink(options, parts, held?.position ?? null);
     onReport = () => feedLink.presenceChanged();
     const crew = new Crew(options, parts, ports, worker, feedLink);
-    await Promise.all(Array.from({ length: count - 1 }, (_, i) => crew.#launch(i + 1)));
+    await Promise.all(Array.from({ length: options.workers - 1 }, (_, i) => crew.#launch(i + 1)));
     return crew;
   }
 
@@ -219,7 +219,7 @@ async function startWorker(
   index: number,
   { https, http, hop }: Listens,
 ): Promise<{ worker: Worker; ports: EdgePorts }> {
-  const { region, software, regionHosts, publicHttpsPort, balancers, timeouts, log, edgeId } = options;
+  const { region, software, regionHosts, publicHttpsPort, balancers, timeouts, crowd, workers, log, edgeId } = options;
   const child = fork(join(import.meta.dirname, 'worker.ts'), { serialization: 'json' });
   const name = `${edgeId}/${index}/${child.pid}`;
   const socketPath = join(folder, `worker-${index}-${child.pid}`);
@@ -232,6 +232,8 @@ async function startWorker(
     publicHttpsPort,
     balancers,
     timeouts,
+    crowd,
+    workers,
     hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: hop },
   };
   const feedPath = join(folder, 'feed');

@@ -6,8 +6,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { Duplex } from 'node:stream';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { Logger } from 'pino';
+import { readAllowance } from './allowance.ts';
+import { type CrowdLimits, decideCrowdLimits } from './core/crowd.ts';
 import type { VisitorError } from './core/visitor-error.ts';
 import { Dialer } from './dialer.ts';
+import { Doorman } from './doorman.ts';
 import { FeedLink } from './feed-link.ts';
 import { Gate } from './gate.ts';
 import { HopGate } from './hop-gate.ts';
@@ -68,6 +71,10 @@ export interface EdgeProcessOptions {
   /** Addresses and ranges of load balancers that put a PROXY header in front. */
   readonly balancers: readonly string[];
   readonly timeouts?: Partial<Timeouts> | undefined;
+  /** Instead of what the process's own limits allow. */
+  readonly crowd?: Partial<CrowdLimits> | undefined;
+  /** Processes that share the machine's memory with this one, itself included. */
+  readonly workers: number;
   readonly hop?: HopOptions | undefined;
   readonly crew?: CrewOptions | undefined;
   /** 48 bytes; equal in all workers, so that a session begun at one is resumed at another. */
@@ -112,7 +119,8 @@ export class EdgeProcess {
     this.#table = table;
     const everywhere = new Dialer(new Hops(() => [...this.#siblings(), ...this.#peers()]));
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
-    this.#house = new House({ table, sweeper: new Sweeper(), dialer: everywhere, timeouts, log });
+    const doorman = new Doorman(decideCrowdLimits(readAllowance(options.workers), options.crowd ?? {}), log);
+    this.#house = new House({ table, sweeper: new Sweeper(), doorman, dialer: everywhere, timeouts, log });
     this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });
     this.#peerGate = new HopGate({ table, dialer: new Dialer(new Hops(() => this.#siblings())), software });
     this.#gate = this.#createGate();
@@ -253,7 +261,7 @@ export class EdgeProcess {
   }
 
   stats(): EdgeStats {
-    const { sweeper, unrouted, responses, errors } = this.#house;
+    const { sweeper, doorman, unrouted, responses, errors } = this.#house;
     const tunnels = [...this.#table.tunnels.values()];
     const clients = tunnels.flatMap((tunnel) => tunnel.clients);
     const sum = (key: 'rxBytes' | 'txBytes' | 'connections' | 'requests'): number =>
@@ -261,6 +269,10 @@ export class EdgeProcess {
     return {
       sockets: this.#sockets.size,
       deadlines: sweeper.watched,
+      open: doorman.open,
+      openLimit: doorman.limits.total,
+      addresses: doorman.addresses,
+      refused: { ...doorman.refused },
       clients: clients.length,
       streams: clients.reduce((total, { session }) => total + session.openStreams, 0),
       rxBytes: sum('rxBytes'),

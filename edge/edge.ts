@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { CrowdLimits } from './core/crowd.ts';
 import { Crew } from './crew.ts';
 import { type EdgePorts, EdgeProcess, type HopOptions, type Listen, ticketKeyBytes } from './edge-process.ts';
 import type { Timeouts } from './house.ts';
@@ -40,6 +41,8 @@ export interface EdgeOptions {
   /** Dials control; called again, with back-off, whenever the feed is lost. */
   readonly feed: () => Promise<Duplex>;
   readonly timeouts?: Partial<Timeouts>;
+  /** Connections that each process takes on its public ports; by its own limits where missing. */
+  readonly crowd?: Partial<CrowdLimits>;
   readonly log: Logger;
 }
 
@@ -62,8 +65,8 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   countBuffersWithHeap();
   const body =
     workers > 1
-      ? await Crew.start(parts, workers)
-      : await EdgeProcess.start({ ...parts, ticketKeys: randomBytes(ticketKeyBytes) });
+      ? await Crew.start({ ...parts, workers })
+      : await EdgeProcess.start({ ...parts, workers, ticketKeys: randomBytes(ticketKeyBytes) });
   const metricsServer = metrics === undefined ? null : await openMetrics(body, metrics);
   return {
     ports: { ...body.ports, metrics: metricsServer === null ? null : (metricsServer.address() as AddressInfo).port },

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { type Endpoints, encodeProxyHeader } from './core/proxy-protocol.ts';
 import type { VisitorError } from './core/visitor-error.ts';
 import type { Dialer } from './dialer.ts';
+import type { Doorman } from './doorman.ts';
 import { Link, type LinkOwner } from './link.ts';
 import type { RouteTable } from './route-table.ts';
 import type { Sweeper } from './sweeper.ts';
@@ -34,6 +35,7 @@ export const defaultTimeouts: Timeouts = {
 export class House {
   readonly table: RouteTable;
   readonly sweeper: Sweeper;
+  readonly doorman: Doorman;
   readonly dialer: Dialer;
   readonly timeouts: Timeouts;
   readonly log: Logger;
@@ -45,9 +47,10 @@ export class House {
   /** Connections that ended before they could be routed. */
   unrouted = 0;
 
-  constructor(parts: Pick<House, 'table' | 'sweeper' | 'dialer' | 'timeouts' | 'log'>) {
+  constructor(parts: Pick<House, 'table' | 'sweeper' | 'doorman' | 'dialer' | 'timeouts' | 'log'>) {
     this.table = parts.table;
     this.sweeper = parts.sweeper;
+    this.doorman = parts.doorman;
     this.dialer = parts.dialer;
     this.timeouts = parts.timeouts;
     this.log = parts.log;

@@ -30,6 +30,7 @@ export class HttpDoor {
     this.#options = options;
     const rules: ArrivalRules = {
       sweeper: house.sweeper,
+      doorman: house.doorman,
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
       decide: (arrival, bytes) => this.#decide(arrival, bytes),
@@ -37,7 +38,7 @@ export class HttpDoor {
         house.unrouted++;
       },
     };
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => new Arrival(socket, rules));
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => Arrival.receive(socket, rules, 'visitor'));
   }
 
   #decide(arrival: Arrival, bytes: Buffer): boolean {

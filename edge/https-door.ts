@@ -5,7 +5,7 @@ import { createServer as createTlsServer, type SecureContext, type TLSSocket, ty
 import { breakOff } from '@underpass/wire/outlet.ts';
 import { Arrival, type ArrivalRules, sayAndEnd } from './arrival.ts';
 import { maxHelloBytes, peekClientHello } from './core/client-hello.ts';
-import { decideDestination, encodeAlert } from './core/destination.ts';
+import { type Destination, decideDestination, encodeAlert } from './core/destination.ts';
 import type { Endpoints } from './core/proxy-protocol.ts';
 import { renderErrorResponse } from './core/visitor-error.ts';
 import type { House } from './house.ts';
@@ -52,6 +52,7 @@ export class HttpsDoor {
     this.#challenges = this.#createChallenges();
     this.#rules = {
       sweeper: house.sweeper,
+      doorman: house.doorman,
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
       decide: (arrival, bytes) => this.#decide(arrival, bytes),
@@ -59,7 +60,9 @@ export class HttpsDoor {
         house.unrouted++;
       },
     };
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => new Arrival(socket, this.#rules));
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+      Arrival.receive(socket, this.#rules, 'anybody'),
+    );
   }
 
   set ticketKeys(keys: Buffer) {
@@ -74,11 +77,22 @@ export class HttpsDoor {
     if (peek.kind === 'malformed') return this.#turnAway(arrival, encodeAlert('unexpected_message'));
     const destination = decideDestination(peek.serverName, peek.protocols, this.#options.house.table);
     if (destination.kind === 'nowhere') return this.#turnAway(arrival, encodeAlert('unrecognized_name'));
+    if (this.#options.house.doorman.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(arrival);
     if (destination.kind === 'passthrough') return this.#pass(arrival, bytes, destination.tunnel, destination.host);
     if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival, bytes);
     this.#peeked.set(arrival.socket, { host: destination.host, tunnel: destination.tunnel, ends: arrival.ends });
     if (destination.tunnel !== null) destination.tunnel.connections++;
     return this.#handOver(this.#tls, arrival, bytes);
+  }
+
+  /** Clients dial the region's own host; the proof of a name is as rare and as needed. */
+  #servesClients(destination: Destination<TunnelState>): boolean {
+    return destination.kind === 'challenge' || (destination.kind === 'terminate' && this.#options.isRegionHost(destination.host));
+  }
+
+  #refuse({ socket, ends }: Arrival): true {
+    this.#options.house.doorman.turnAway(socket, 'total', ends.sourceAddress);
+    return true;
   }
 
   #turnAway(arrival: Arrival, words: Uint8Array | string): true {

@@ -47,6 +47,8 @@ const counters = {
 
 const gauges = {
   underpass_edge_sockets: ['Open sockets of visitors and clients', 'sockets'],
+  underpass_edge_open_connections: ['Connections on the public ports', 'open'],
+  underpass_edge_open_connections_limit: ['How many of them there may be', 'openLimit'],
   underpass_edge_clients: ['Carriers of clients', 'clients'],
   underpass_edge_streams: ['Open streams on carriers', 'streams'],
 } as const;
@@ -91,6 +93,16 @@ function setGauge(value: () => number): (this: Gauge) => void {
 }
 
 function addLabelled(registers: Registry[], stats: () => EdgeStats): void {
+  new Counter({
+    name: 'underpass_edge_refused_connections_total',
+    help: 'Connections closed on arrival, because their address or the whole edge had too many',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [reason, count] of Object.entries(stats().refused)) this.inc({ reason }, count);
+    },
+  });
   new Counter({
     name: 'underpass_edge_responses_total',
     help: 'Responses of upstreams by class of status',

@@ -1,10 +1,18 @@
 // What one edge process counts beside its tunnels, as plain data that workers send to their primary.
 
 import type { VisitorError } from './core/visitor-error.ts';
+import type { CrowdReason } from './doorman.ts';
 
 export interface EdgeStats {
   readonly sockets: number;
   readonly deadlines: number;
+  /** Connections on the public ports, and how many there may be. */
+  readonly open: number;
+  readonly openLimit: number;
+  /** Where they come from; an address with connections at two workers counts twice. */
+  readonly addresses: number;
+  /** Connections turned away, because of their address or because of all of them. */
+  readonly refused: Readonly<Record<CrowdReason, number>>;
   readonly clients: number;
   readonly streams: number;
   readonly rxBytes: number;
@@ -20,6 +28,10 @@ export interface EdgeStats {
 const none: EdgeStats = {
   sockets: 0,
   deadlines: 0,
+  open: 0,
+  openLimit: 0,
+  addresses: 0,
+  refused: { address: 0, total: 0 },
   clients: 0,
   streams: 0,
   rxBytes: 0,
@@ -42,6 +54,10 @@ function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
   return {
     sockets: a.sockets + b.sockets,
     deadlines: a.deadlines + b.deadlines,
+    open: a.open + b.open,
+    openLimit: a.openLimit + b.openLimit,
+    addresses: a.addresses + b.addresses,
+    refused: { address: a.refused.address + b.refused.address, total: a.refused.total + b.refused.total },
     clients: a.clients + b.clients,
     streams: a.streams + b.streams,
     rxBytes: a.rxBytes + b.rxBytes,

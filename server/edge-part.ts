@@ -26,6 +26,10 @@ function metricsOf({ role, metricsPort: port, metricsListen: host }: Settings): 
   return role === 'edge' && port !== undefined ? { metrics: { host, port } } : {};
 }
 
+function crowdOf({ edgeConnections: total, edgeConnectionsPerAddress: perAddress }: Settings): Pick<EdgeOptions, 'crowd'> {
+  return { crowd: { ...(total === undefined ? {} : { total }), ...(perAddress === undefined ? {} : { perAddress }) } };
+}
+
 const ports = 'UNDERPASS_EDGE_HTTPS_PORT, UNDERPASS_EDGE_HTTP_PORT, UNDERPASS_HOP_PORT or UNDERPASS_METRICS_PORT';
 
 export async function openEdge(settings: Settings, feed: () => Promise<Duplex>, log: Logger): Promise<Edge> {
@@ -36,6 +40,7 @@ export async function openEdge(settings: Settings, feed: () => Promise<Duplex>, 
       ...{ region, software, publicHttpsPort, balancers, home, feed, log },
       ...hopOf(settings),
       ...metricsOf(settings),
+      ...crowdOf(settings),
       edgeId: settings.edgeId ?? (await keepEdgeId(home)),
       regionHosts: [settings.dataPlaneHost],
       https: { host, port: edgeHttpsPort },

@@ -354,6 +354,24 @@ export const settingTable = {
     (env) => (isProduction(env) ? 0 : 1),
     '0 in production, else 1',
   ),
+  edgeConnections: optional(
+    'UNDERPASS_EDGE_CONNECTIONS',
+    {
+      group: 'Region and edge',
+      about: 'Connections that each process of the edge holds at once on its public ports; the last tenth is for clients.',
+      parse: parseWhole(100, 10_000_000),
+    },
+    'what four fifths of its file descriptors and half of its share of the memory allow',
+  ),
+  edgeConnectionsPerAddress: optional(
+    'UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS',
+    {
+      group: 'Region and edge',
+      about: 'How many of them may come from one IPv4 address or one IPv6 /64.',
+      parse: parseWhole(10, 10_000_000),
+    },
+    '2000, or a quarter of UNDERPASS_EDGE_CONNECTIONS where that is less',
+  ),
   trustedBalancers: setting<readonly string[]>(
     'UNDERPASS_TRUSTED_BALANCERS',
     {
