@@ -809,6 +809,9 @@ export const operatorCalls = {
 
 export const calls = { ...specCalls, ...moreCalls, ...operatorCalls } as const satisfies Readonly<Record<string, Call>>;
 
+/** Texts of calls, in a path or a body, that let somebody in: no log holds them. */
+export const secretNames = ['token', 'deviceCode', 'userCode', 'bot-check'] as const;
+
 export type CallName = keyof typeof calls;
 
 /** The names of the `:name` segments of a path. */

@@ -12,6 +12,7 @@ import { StoreOutage } from '../store/outage.ts';
 import { createAddressReader } from './address.ts';
 import type { Handlers } from './call.ts';
 import { dispatch, readQuery } from './dispatch.ts';
+import { loggedPath } from './logged-path.ts';
 import { Refusal } from './refusal.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -43,9 +44,6 @@ const refusalAnswer = (refusal: Refusal): Response =>
     refusal.status,
     refusal.retryAfterSeconds === undefined ? {} : { 'retry-after': String(refusal.retryAfterSeconds) },
   );
-
-/** Pages with a one-time token in their address are logged without it. */
-export const redactPath = (path: string): string => path.replace(/^\/(login|magiclink|invitations)\/.+$/, '/$1/[token]');
 
 const withHeaders = (response: Response, headers: readonly (readonly [string, string])[], requestId: string): Response => {
   const copy = new Response(response.body, response);
@@ -109,7 +107,7 @@ export const createApp = ({ parts, handlers, metrics, openApi, isStopping }: App
     const ms = performance.now() - started;
     const { requestId, call } = trace;
     metrics.observe(call, response.status, ms / 1000);
-    const path = redactPath(new URL(request.url).pathname);
+    const path = loggedPath(new URL(request.url).pathname);
     log.info({ requestId, call, method: request.method, path, status: response.status, ms: Math.round(ms) }, 'request');
     return withHeaders(response, headers, requestId);
   };
