@@ -1,7 +1,7 @@
 // What is served beside the calls: pages, assets, downloads, installers, health, headers; and what is never served.
 
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ before(async () => {
     put(`releases/${version}/SHA256SUMS`, 'sums');
     put(`releases/${version}/underpass-linux-x64.sig`, 'signature');
   }
-  put('install/install.sh', '#!/bin/sh\ncurl @ORIGIN@/releases\n');
+  put('install/install.sh', '#!/bin/sh\ncurl @ORIGIN@/releases\nkey=@RELEASE_KEY@\n');
   const settings = { dashboard: join(root, 'dist'), releases: join(root, 'releases'), installers: join(root, 'install') };
   test = await createTestControl({ settings });
 });
@@ -128,7 +128,14 @@ describe('downloads', () => {
   });
 
   it('have an installer that fetches from this server', async () => {
-    assert.equal(await (await get('/install.sh')).text(), '#!/bin/sh\ncurl http://localhost:8400/releases\n');
+    const installer = async () => (await get('/install.sh')).text();
+    assert.equal(await installer(), '#!/bin/sh\ncurl http://localhost:8400/releases\nkey=\n');
+    const { publicKey } = generateKeyPairSync('ed25519');
+    put('releases/release-key.pem', publicKey.export({ type: 'spki', format: 'pem' }).toString());
+    const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
+    assert.equal(await installer(), `#!/bin/sh\ncurl http://localhost:8400/releases\nkey=${key}\n`);
+    put('releases/release-key.pem', '$(touch owned)');
+    assert.match(await installer(), /^key=$/m);
     assert.equal((await get('/install.ps1')).status, 404);
   });
 

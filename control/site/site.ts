@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env, Hono } from 'hono';
 import type { ControlSettings } from '../deps.ts';
+import { readReleaseKey } from '../release/release-key.ts';
 import type { Store } from '../store/store.ts';
 import { createFileFolder, type FileFolder } from './files.ts';
 
@@ -31,10 +32,12 @@ const renderSecurityTxt = ({ origin, securityContact }: ControlSettings, nowMs: 
   return `Contact: ${securityContact}\nContact: ${origin}/abuse\nExpires: ${expires}\nCanonical: ${canonical}\nPreferred-Languages: en\n`;
 };
 
-/** The installers are templates: they fetch from the server that handed them out. */
-const serveInstaller = async ({ installers, origin }: ControlSettings, name: string): Promise<Response> => {
+/** The installers are templates: they fetch from the server that handed them out, and trust its key. */
+const serveInstaller = async ({ installers, releases, origin }: ControlSettings, name: string): Promise<Response> => {
   const text = installers && (await readFile(join(installers, name), 'utf8').catch(() => undefined));
-  return text === undefined ? notFound() : plain(text.replaceAll('@ORIGIN@', origin));
+  return text === undefined
+    ? notFound()
+    : plain(text.replaceAll('@ORIGIN@', origin).replaceAll('@RELEASE_KEY@', await readReleaseKey(releases)));
 };
 
 const isReady = async (store: Store): Promise<boolean> =>

@@ -1,5 +1,6 @@
 # Installs the underpass command for this user:  irm @ORIGIN@/install.ps1 | iex
-# Needs no administrator. Checks the SHA-256 of what it fetched. Again is an update, or does nothing.
+# Needs no administrator. Checks the SHA-256 of what it fetched, and with openssl 3 the signature over it (Ed25519).
+# Again is an update, or does nothing.
 #   $env:UNDERPASS_VERSION      this version instead of the newest
 #   $env:UNDERPASS_INSTALL_DIR  this folder instead of %LOCALAPPDATA%\Programs\underpass
 
@@ -12,6 +13,10 @@
   # Quoted so that nothing in the address is ever run.
   $origin = @'
 @ORIGIN@
+'@
+  # The key that has to have signed the sums: SPKI, base64. Empty where the server has none.
+  $releaseKey = @'
+@RELEASE_KEY@
 '@
   if ($origin -notmatch '^https?://') { throw 'This script has to come from an Underpass server.' }
   if (-not [Environment]::Is64BitOperatingSystem) { throw 'There is a release for 64-bit Windows only.' }
@@ -31,7 +36,41 @@
   if (-not $folder) { $folder = Join-Path $env:LOCALAPPDATA 'Programs\underpass' }
   $program = Join-Path $folder 'underpass.exe'
 
-  $sums = [Text.Encoding]::UTF8.GetString((Invoke-WebRequest -UseBasicParsing -Uri "$origin/releases/$version/SHA256SUMS").RawContentStream.ToArray())
+  # What a program says on its error stream is no error of this script.
+  function Invoke-OpenSsl([string[]] $words) {
+    $ErrorActionPreference = 'Continue'
+    $said = (& openssl @words 2>&1) -join ' '
+    return @{ Code = $LASTEXITCODE; Said = $said }
+  }
+
+  # Throws where the key did not sign the sums; answers why that could not be found out here, or nothing.
+  function Test-Signature([byte[]] $sums) {
+    if ($releaseKey -eq '') { return 'this server names no key for releases' }
+    $needed = 'openssl 3 is needed for its signature'
+    if (-not (Get-Command openssl -CommandType Application -ErrorAction SilentlyContinue)) { return $needed }
+    $work = Join-Path ([IO.Path]::GetTempPath()) ([IO.Path]::GetRandomFileName())
+    New-Item -ItemType Directory -Path $work | Out-Null
+    try {
+      $keyFile = Join-Path $work 'key'
+      $sumsFile = Join-Path $work 'sums'
+      $signatureFile = Join-Path $work 'signature'
+      [IO.File]::WriteAllText($keyFile, "-----BEGIN PUBLIC KEY-----`n$releaseKey`n-----END PUBLIC KEY-----`n")
+      if ((Invoke-OpenSsl @('pkeyutl', '-help')).Said -notmatch 'rawin') { return $needed }
+      if ((Invoke-OpenSsl @('pkey', '-pubin', '-in', $keyFile, '-noout')).Code -ne 0) { return $needed }
+      $text = [Text.Encoding]::UTF8.GetString((Invoke-WebRequest -UseBasicParsing -Uri "$origin/releases/$version/SHA256SUMS.sig").RawContentStream.ToArray())
+      [IO.File]::WriteAllBytes($signatureFile, [Convert]::FromBase64String($text.Trim()))
+      [IO.File]::WriteAllBytes($sumsFile, $sums)
+      $verified = Invoke-OpenSsl @('pkeyutl', '-verify', '-pubin', '-inkey', $keyFile, '-rawin', '-in', $sumsFile, '-sigfile', $signatureFile)
+      if ($verified.Code -ne 0) { throw "The signature of version $version is not of the key of $origin; nothing was installed." }
+      return ''
+    } finally {
+      Remove-Item -LiteralPath $work -Recurse -Force -ErrorAction SilentlyContinue
+    }
+  }
+
+  $sumsBytes = (Invoke-WebRequest -UseBasicParsing -Uri "$origin/releases/$version/SHA256SUMS").RawContentStream.ToArray()
+  $unsigned = Test-Signature $sumsBytes
+  $sums = [Text.Encoding]::UTF8.GetString($sumsBytes)
   $line = [regex]::Match($sums, '(?m)^([0-9a-f]{64})  ' + [regex]::Escape($name) + '\r?$')
   if (-not $line.Success) { throw "Version $version is not there for Windows." }
   $wanted = $line.Groups[1].Value
@@ -57,6 +96,7 @@
       Remove-Item -LiteralPath $draft -Force -ErrorAction SilentlyContinue
     }
     Write-Host "underpass $version is in $folder"
+    if ($unsigned) { Write-Host "only the SHA-256 was checked: $unsigned" }
   }
 
   $userPath = [string][Environment]::GetEnvironmentVariable('Path', 'User')

@@ -1,15 +1,24 @@
 #!/bin/sh
 # Installs the underpass command for this user:  curl -fsSL @ORIGIN@/install.sh | sh
-# Needs no root. Checks the SHA-256 of what it fetched. Again is an update, or does nothing.
+# Needs no root. Checks the SHA-256 of what it fetched, and with openssl 3 the signature over it (Ed25519).
+# Again is an update, or does nothing.
 #   UNDERPASS_VERSION      this version instead of the newest
 #   UNDERPASS_INSTALL_DIR  this folder instead of ~/.local/bin
 set -eu
+
+unsigned=
 
 # Quoted so that nothing in the address is ever run.
 origin=$(
   cat <<'ORIGIN'
 @ORIGIN@
 ORIGIN
+)
+# The key that has to have signed the sums: SPKI, base64. Empty where the server has none.
+release_key=$(
+  cat <<'KEY'
+@RELEASE_KEY@
+KEY
 )
 
 main() {
@@ -30,6 +39,7 @@ main() {
   trap 'rm -rf "$work"' EXIT
   trap 'exit 1' HUP INT TERM
   fetch "$origin/releases/$version/SHA256SUMS" "$work/sums" || fail "$origin has no version $version"
+  check_signature
   wanted=$(sed -n "s/^\([0-9a-f]\{64\}\)  $name\$/\1/p" "$work/sums")
   [ -n "$wanted" ] || fail "version $version is not there for $platform"
 
@@ -40,6 +50,27 @@ main() {
     say "underpass $version is in $folder"
   fi
   say_path
+}
+
+# Refuses sums that the key did not sign; says so where that cannot be found out here.
+check_signature() {
+  case $release_key in
+    '') unsigned="this server names no key for releases" && return ;;
+    *[!0-9A-Za-z+/=]*) fail "the key of this script is damaged" ;;
+  esac
+  printf -- '-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n' "$release_key" >"$work/key"
+  can_verify || { unsigned="openssl 3 is needed for its signature" && return; }
+  fetch "$origin/releases/$version/SHA256SUMS.sig" "$work/signature.txt" || fail "version $version is not signed; nothing was installed"
+  openssl base64 -d -A -in "$work/signature.txt" -out "$work/signature" 2>/dev/null || true
+  openssl pkeyutl -verify -pubin -inkey "$work/key" -rawin -in "$work/sums" -sigfile "$work/signature" >/dev/null 2>&1 ||
+    fail "the signature of version $version is not of the key of $origin; nothing was installed"
+}
+
+# Older ones, and what macOS has by that name, read no Ed25519 key or verify only what is hashed already.
+can_verify() {
+  command -v openssl >/dev/null 2>&1 || return 1
+  case $(openssl pkeyutl -help 2>&1) in *-rawin*) ;; *) return 1 ;; esac
+  openssl pkey -pubin -in "$work/key" -noout >/dev/null 2>&1
 }
 
 install_program() {
@@ -53,6 +84,7 @@ install_program() {
   cp "$work/program" "$draft" 2>/dev/null || fail "$folder cannot be written; set UNDERPASS_INSTALL_DIR"
   chmod 755 "$draft"
   mv -f "$draft" "$program"
+  [ -z "$unsigned" ] || say "only the SHA-256 was checked: $unsigned"
 }
 
 find_platform() {

@@ -1,7 +1,7 @@
 // install.sh as people run it: by two shells, two fetchers, without root, against a server that offers right and wrong files.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -20,12 +20,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { publicHalf, signSums } from '../release/sign.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const script = readFileSync(join(here, 'install.sh'), 'utf8');
 const windowsScript = readFileSync(join(here, 'install.ps1'), 'utf8');
 const platform = `linux-${process.arch}`;
 const program = '#!/bin/sh\necho "underpass for tests"\n';
+const releaseKey = generateKeyPairSync('ed25519').privateKey;
 const sum = (text: string) => createHash('sha256').update(text).digest('hex');
 /** nobody: the tests may run as root, the installer must not need it. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -34,11 +36,14 @@ interface Offer {
   readonly version?: string;
   readonly sums?: string;
   readonly releases?: string;
+  /** null: none is there. */
+  readonly signature?: string | null;
 }
 
-async function startServer(t: TestContext, { version = '1.2.3', sums, releases }: Offer = {}) {
+async function startServer(t: TestContext, { version = '1.2.3', sums, releases, signature }: Offer = {}) {
   const name = `underpass-${version}-${platform}`;
   const asked: string[] = [];
+  const offered = sums ?? `${sum('other')}  underpass-${version}-plan9-mips\n${sum(program)}  ${name}\n`;
   const answers: Record<string, string> = {
     '/api/releases':
       releases ??
@@ -46,7 +51,8 @@ async function startServer(t: TestContext, { version = '1.2.3', sums, releases }
         { version, files: [{ name }] },
         { version: '1.0.0', files: [] },
       ]),
-    [`/releases/${version}/SHA256SUMS`]: sums ?? `${sum('other')}  underpass-${version}-plan9-mips\n${sum(program)}  ${name}\n`,
+    [`/releases/${version}/SHA256SUMS`]: offered,
+    ...(signature === null ? {} : { [`/releases/${version}/SHA256SUMS.sig`]: signature ?? signSums(offered, releaseKey) }),
     [`/releases/${version}/${name}`]: program,
   };
   const server = createServer((request, response) => {
@@ -67,6 +73,8 @@ interface RunOptions {
   readonly tools?: readonly string[];
   readonly env?: Record<string, string>;
   readonly text?: string;
+  /** What the server puts into the script; none by default. */
+  readonly key?: string;
 }
 
 function home(t: TestContext): string {
@@ -93,7 +101,7 @@ function toolsFolder(t: TestContext, names: readonly string[]): string {
 function install(t: TestContext, folder: string, origin: string, options: RunOptions = {}) {
   const path = options.tools ? toolsFolder(t, options.tools) : process.env.PATH;
   const env = { HOME: folder, PATH: path, ...options.env };
-  const text = options.text ?? script.replaceAll('@ORIGIN@', origin);
+  const text = options.text ?? script.replaceAll('@ORIGIN@', origin).replaceAll('@RELEASE_KEY@', options.key ?? '');
   const { stdout: found } = spawnSync('sh', ['-c', `command -v ${options.shell ?? 'dash'}`], { encoding: 'utf8' });
   return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
     const child = spawn(found.trim(), [], { env, cwd: folder, ...user });
@@ -193,6 +201,83 @@ for (const [name, offer, env, message] of wrong) {
   });
 }
 
+const key = publicHalf(releaseKey);
+const otherKey = generateKeyPairSync('ed25519').privateKey;
+const name = `underpass-1.2.3-${platform}`;
+const sums = `${sum(program)}  ${name}\n`;
+
+test('sums that the key signed are taken, and nothing is said about it', async (t) => {
+  const { origin, asked } = await startServer(t);
+  const folder = home(t);
+  const { code, stdout, stderr } = await install(t, folder, origin, { key });
+  assert.equal(code, 0, stderr);
+  assert.equal(readFileSync(installed(folder), 'utf8'), program);
+  assert.doesNotMatch(stdout, /only the SHA-256/);
+  assert.ok(asked.some((path) => path.endsWith('SHA256SUMS.sig')));
+});
+
+const unsigned: readonly (readonly [string, Offer, RegExp])[] = [
+  [
+    'sums that another key signed',
+    { signature: signSums(sums, otherKey), sums },
+    /the signature of version 1\.2\.3 is not of the key/,
+  ],
+  [
+    'sums that were changed after they were signed',
+    { signature: signSums(sums, releaseKey), sums: `${sums}\n` },
+    /is not of the key/,
+  ],
+  ['a signature that is none', { signature: 'hello\n' }, /is not of the key/],
+  ['an empty signature', { signature: '' }, /is not of the key/],
+  ['sums without a signature', { signature: null }, /is not signed/],
+];
+for (const [what, offer, message] of unsigned) {
+  test(`${what} are refused where openssl can tell, and nothing is left behind`, async (t) => {
+    const { origin } = await startServer(t, offer);
+    const folder = home(t);
+    const { code, stderr } = await install(t, folder, origin, { key });
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+    assert.equal(existsSync(installed(folder)), false);
+  });
+}
+
+/** A program called openssl that knows as much as an old one, or as LibreSSL. */
+function oldOpenSsl(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'underpass-openssl-'));
+  chmodSync(folder, 0o755);
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'openssl'), '#!/bin/sh\necho "Usage: pkeyutl [-verify] [-sigfile file]" >&2\nexit 1\n', {
+    mode: 0o755,
+  });
+  return folder;
+}
+
+test('where the signature cannot be looked at, one line says that only the sum was', async (t) => {
+  const { origin } = await startServer(t, { signature: null });
+  const cases: readonly (readonly [RunOptions, RegExp])[] = [
+    [{ key, tools: ['curl', 'sha256sum'] }, /^only the SHA-256 was checked: openssl 3 is needed/m],
+    [{ key, env: { PATH: `${oldOpenSsl(t)}:${process.env.PATH}` } }, /^only the SHA-256 was checked: openssl 3 is needed/m],
+    [{}, /^only the SHA-256 was checked: this server names no key/m],
+  ];
+  for (const [options, message] of cases) {
+    const folder = home(t);
+    const { code, stdout, stderr } = await install(t, folder, origin, options);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, message);
+    assert.equal(readFileSync(installed(folder), 'utf8'), program);
+  }
+});
+
+test('a key that is no base64 is never run', async (t) => {
+  const { origin } = await startServer(t);
+  const folder = home(t);
+  const { code, stderr } = await install(t, folder, origin, { key: `$(touch ${folder}/owned)` });
+  assert.equal(code, 1);
+  assert.match(stderr, /key of this script is damaged/);
+  assert.equal(existsSync(join(folder, 'owned')), false);
+});
+
 test('a script that was cut off in the middle does nothing', async (t) => {
   const { origin, asked } = await startServer(t);
   const folder = home(t);
@@ -214,7 +299,7 @@ test('an address full of shell is never run', async (t) => {
 
 test('both scripts take their address from the server alone, and pass the syntax check of two shells', () => {
   for (const text of [script, windowsScript]) {
-    assert.ok(text.includes('@ORIGIN@'));
+    assert.ok(text.includes('@ORIGIN@') && text.includes('@RELEASE_KEY@'));
     assert.doesNotMatch(text.replaceAll('@ORIGIN@', ''), /https?:\/\/[a-z]/);
   }
   for (const shell of ['dash', 'bash']) assert.equal(spawnSync(shell, ['-n', join(here, 'install.sh')]).status, 0);
@@ -233,4 +318,6 @@ test('install.ps1 is balanced, stops at the first error, and compares the sum be
   assert.deepEqual(open, []);
   assert.match(windowsScript, /\$ErrorActionPreference = 'Stop'/);
   assert.ok(windowsScript.indexOf('-ne $wanted') < windowsScript.indexOf('Move-Item -LiteralPath $draft'));
+  const signed = windowsScript.indexOf('$unsigned = Test-Signature $sumsBytes');
+  assert.ok(signed > 0 && signed < windowsScript.indexOf('$wanted ='));
 });

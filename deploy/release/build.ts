@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isSignedAdHoc, signAdHoc } from './macho.ts';
 import { fetchRuntime, hostRuntime, type Runtime, runtimes } from './runtime.ts';
-import { publicHalf, releaseKey, renderSums, sha256Of, signSums } from './sign.ts';
+import { publicHalf, publicPem, releaseKey, renderSums, sha256Of, signSums } from './sign.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -36,6 +36,8 @@ function buildRelease(options: BuildOptions): readonly BuiltFile[] {
   const sums = renderSums(files);
   writeFileSync(join(folder, 'SHA256SUMS'), sums);
   writeFileSync(join(folder, 'SHA256SUMS.sig'), signSums(sums, key));
+  // Read by control/release/release-key.ts.
+  writeFileSync(join(options.out, 'release-key.pem'), publicPem(key));
   writeFileSync(join(folder, 'manifest.json'), `${JSON.stringify({ version: options.version, files }, null, 2)}\n`);
   return files;
 }

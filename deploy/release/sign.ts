@@ -34,6 +34,11 @@ export function publicHalf(key: KeyObject): string {
   return createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64');
 }
 
+/** What the server puts into the installers. */
+export function publicPem(key: KeyObject): string {
+  return createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString();
+}
+
 export interface SummedFile {
   readonly name: string;
   readonly sha256: string;
