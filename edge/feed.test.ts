@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { pino } from 'pino';
 import { nextBackoffMs } from './feed-link.ts';
 import { createRig, readUntil, tunnelOf } from './fixture/rig.ts';
 
@@ -50,7 +51,10 @@ describe('the copy on disk', () => {
     withHome(async (home) => {
       const folder = join(home, 'edge');
       await writeFile(folder, 'in the way');
-      await using _ = await createRig([tunnelOf('t')], { home });
+      const refused = Promise.withResolvers<void>();
+      const log = pino({ level: 'error' }, { write: () => refused.resolve() });
+      await using _ = await createRig([tunnelOf('t')], { home, log });
+      await refused.promise;
       await rm(folder);
       const written = () => readFile(join(folder, 'routes.json'), 'utf8').catch(() => null);
       while ((await written()) === null) await new Promise((resolve) => setTimeout(resolve, 50));

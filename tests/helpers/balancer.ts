@@ -1,12 +1,14 @@
 // A load balancer of the simplest kind, as stands in front of the edges of a region: each connection to the next backend
-// that takes it. Closed to new connections it refuses, as a firewall that rejects.
-import { connect, createServer, type Socket } from 'node:net';
+// that takes it, reset where there is none.
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
 export interface Balancer {
   readonly port: number;
   /** Ports behind it, on 127.0.0.1; may change at any time. */
   backends: readonly number[];
+  /** Breaks what is open; with no backends nothing new comes through either. */
+  cut(): void;
 }
 
 export async function startBalancer(t: TestContext): Promise<Balancer> {
@@ -29,7 +31,13 @@ export async function startBalancer(t: TestContext): Promise<Balancer> {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  const balancer: Balancer = { port: (server.address() as { port: number }).port, backends: [] };
+  const balancer: Balancer = {
+    port: (server.address() as AddressInfo).port,
+    backends: [],
+    cut: () => {
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
+  };
   return balancer;
 }
 

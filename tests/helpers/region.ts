@@ -31,6 +31,7 @@ export interface RegionTunnel {
 
 export interface StartedRegion {
   control: ProcessOf;
+  readonly controlPort: number;
   readonly account: Account;
   readonly caPem: string;
   startEdge(options?: EdgeOptions): Promise<StartedEdge>;
@@ -56,6 +57,7 @@ export async function startRegion(t: TestContext, httpsPort: number, env: Record
   const key = await createRegion(account, httpsPort);
   const region: StartedRegion = {
     control,
+    controlPort: port,
     account,
     caPem: await readFile(join(home, 'ca.pem'), 'utf8'),
     startEdge: (options = {}) => startEdge(t, origin, key, options),
