@@ -60,13 +60,13 @@ export class Arrival implements Deadline {
     if (peek.kind !== 'header') return false;
     this.#awaitsHeader = false;
     this.#bytes = bytes.subarray(peek.bytes);
-    return peek.source === null || this.#take(peek.source);
+    return peek.ends === null || this.#take(peek.ends);
   }
 
-  /** The visitor's own address takes the place of the balancer's; false where it has too many connections. */
-  #take({ address, port }: { readonly address: string; readonly port: number }): boolean {
-    this.ends = { ...this.ends, sourceAddress: address, sourcePort: port };
-    const seated = this.#rules.doorman.seat(this.socket, address);
+  /** The visitor's own ends take the place of the balancer's; false where it has too many connections. */
+  #take(ends: Endpoints): boolean {
+    this.ends = ends;
+    const seated = this.#rules.doorman.seat(this.socket, ends.sourceAddress);
     if (!seated) this.#leave();
     return seated;
   }

@@ -17,10 +17,15 @@ export function addressBytes(text: string): Uint8Array | null {
   return groups === null ? null : Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 255]));
 }
 
-/** Canonical text of 4 or 16 bytes. */
+/** Canonical text of 4 or 16 bytes: IPv4 where it is IPv4 mapped into IPv6. */
 export function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
-  const groups = Array.from({ length: 8 }, (_, i) => ((bytes[2 * i] as number) << 8) | (bytes[2 * i + 1] as number));
-  const text = formatAddress({ version: 6, groups });
+  const text = ipv6Text(bytes);
   return canonicalAddress(text) ?? text;
+}
+
+/** Text of 16 bytes that stays IPv6. */
+export function ipv6Text(bytes: Uint8Array): string {
+  const groups = Array.from({ length: 8 }, (_, i) => ((bytes[2 * i] as number) << 8) | (bytes[2 * i + 1] as number));
+  return formatAddress({ version: 6, groups });
 }

@@ -1,7 +1,7 @@
 // PROXY protocol headers, versions 1 and 2, both ways. haproxy.org, proxy-protocol.txt.
 
 import type { ProxyProtocol } from '@underpass/rules/entity.ts';
-import { addressBytes, addressText } from './address.ts';
+import { addressBytes, addressText, ipv6Text } from './address.ts';
 
 export interface Endpoints {
   readonly sourceAddress: string;
@@ -28,7 +28,7 @@ function encodeV1(ends: Endpoints): string {
   const pair = sameFamily(ends);
   if (pair === null) return 'PROXY UNKNOWN\r\n';
   const family = pair.source.length === 4 ? 'TCP4' : 'TCP6';
-  const addresses = `${addressText(pair.source)} ${addressText(pair.destination)}`;
+  const addresses = `${familyText(pair.source)} ${familyText(pair.destination)}`;
   return `PROXY ${family} ${addresses} ${ends.sourcePort} ${ends.destinationPort}\r\n`;
 }
 
@@ -58,6 +58,9 @@ function sameFamily(ends: Endpoints): { source: Uint8Array; destination: Uint8Ar
   return { source: mapped(source), destination: mapped(destination) };
 }
 
+/** In the family's own notation: a receiver of TCP6 takes no IPv4 text, not even for a mapped address. */
+const familyText = (bytes: Uint8Array): string => (bytes.length === 4 ? addressText(bytes) : ipv6Text(bytes));
+
 function mapped(bytes: Uint8Array): Uint8Array {
   return bytes.length === 16 ? bytes : Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, ...bytes]);
 }
@@ -70,12 +73,8 @@ function writeU16(out: Uint8Array, at: number, value: number): void {
 export type ProxyPeek =
   | { readonly kind: 'more' }
   | { readonly kind: 'malformed' }
-  /** `source` is null where the balancer speaks for itself (LOCAL, UNKNOWN). */
-  | {
-      readonly kind: 'header';
-      readonly bytes: number;
-      readonly source: { readonly address: string; readonly port: number } | null;
-    };
+  /** `ends` is null where the balancer speaks for itself (LOCAL, UNKNOWN). */
+  | { readonly kind: 'header'; readonly bytes: number; readonly ends: Endpoints | null };
 
 const more: ProxyPeek = { kind: 'more' };
 const malformed: ProxyPeek = { kind: 'malformed' };
@@ -90,14 +89,15 @@ function peekV1(bytes: Uint8Array): ProxyPeek {
   const end = bytes.subarray(0, maxV1Bytes).indexOf(10);
   if (end < 0) return bytes.length < maxV1Bytes && isPrefix('PROXY ', bytes) ? more : malformed;
   const line = String.fromCharCode(...bytes.subarray(0, end + 1));
-  if (/^PROXY UNKNOWN[^\r\n]*\r\n$/.test(line)) return { kind: 'header', bytes: end + 1, source: null };
+  if (/^PROXY UNKNOWN[^\r\n]*\r\n$/.test(line)) return { kind: 'header', bytes: end + 1, ends: null };
   const match = /^PROXY (TCP[46]) ([0-9a-fA-F.:]+) ([0-9a-fA-F.:]+) (0|[1-9][0-9]{0,4}) (0|[1-9][0-9]{0,4})\r\n$/.exec(line);
   if (match === null) return malformed;
-  const [, family, from, to, port] = match as unknown as [string, string, string, string, string];
-  const source = addressBytes(from);
+  const [, family, from, to, fromPort, toPort] = match as unknown as [string, string, string, string, string, string];
+  const [source, destination] = [addressBytes(from), addressBytes(to)];
   const size = family === 'TCP4' ? 4 : 16;
-  if (source?.length !== size || addressBytes(to)?.length !== size || Number(port) > 65535) return malformed;
-  return { kind: 'header', bytes: end + 1, source: { address: addressText(source), port: Number(port) } };
+  if (source?.length !== size || destination?.length !== size) return malformed;
+  if (Number(fromPort) > 65535 || Number(toPort) > 65535) return malformed;
+  return { kind: 'header', bytes: end + 1, ends: endsOf(source, Number(fromPort), destination, Number(toPort)) };
 }
 
 function isPrefix(text: string, bytes: Uint8Array): boolean {
@@ -122,10 +122,20 @@ function readV2(header: Uint8Array): ProxyPeek {
   const command = (header[12] as number) & 15;
   if (command > 1) return malformed;
   const size = header[13] === 0x11 ? 4 : header[13] === 0x21 ? 16 : 0;
-  if (command === 0 || size === 0) return { kind: 'header', bytes: header.length, source: null };
+  if (command === 0 || size === 0) return { kind: 'header', bytes: header.length, ends: null };
   if (header.length < v2HeaderBytes + 2 * size + 4) return malformed;
-  const portAt = v2HeaderBytes + 2 * size;
-  const port = ((header[portAt] as number) << 8) | (header[portAt + 1] as number);
-  const address = addressText(header.subarray(v2HeaderBytes, v2HeaderBytes + size));
-  return { kind: 'header', bytes: header.length, source: { address, port } };
+  const [destinationAt, portsAt] = [v2HeaderBytes + size, v2HeaderBytes + 2 * size];
+  const source = header.subarray(v2HeaderBytes, destinationAt);
+  const destination = header.subarray(destinationAt, portsAt);
+  const ends = endsOf(source, readU16(header, portsAt), destination, readU16(header, portsAt + 2));
+  return { kind: 'header', bytes: header.length, ends };
 }
+
+const endsOf = (source: Uint8Array, sourcePort: number, destination: Uint8Array, destinationPort: number): Endpoints => ({
+  sourceAddress: addressText(source),
+  sourcePort,
+  destinationAddress: addressText(destination),
+  destinationPort,
+});
+
+const readU16 = (bytes: Uint8Array, at: number): number => ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
