@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { installTools, missingTools, systemTools } from './system-tools.mjs';
+import { installTools, missingTools, wayTo } from './system-tools.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const log = (line) => process.stderr.write(`setup: ${line}\n`);
@@ -43,8 +43,7 @@ function buildDashboard() {
 function checkTools() {
   const missing = installTools(missingTools(), log);
   if (missing.length === 0) return;
-  const packages = missing.map((name) => systemTools[name].package).join(' ');
-  log(`missing for tests: ${missing.join(', ')} (apt-get install ${packages})`);
+  log(`missing for tests: ${missing.map((name) => `${name} (${wayTo(name)})`).join(', ')}`);
   if (process.env.CI) process.exit(1);
 }
 

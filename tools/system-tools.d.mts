@@ -19,8 +19,16 @@ export declare const systemTools: Record<
   | 'sshd'
   | 'git'
   | 'helm',
-  { package: string; module?: string; why: string; folders?: () => string[] }
+  {
+    package: string;
+    module?: string;
+    flags?: string[];
+    why: string;
+    folders?: () => string[];
+    fits?: (path: string) => boolean;
+  }
 >;
 export declare function findTool(name: string): string | undefined;
+export declare function wayTo(name: string): string;
 export declare function missingTools(): string[];
 export declare function installTools(missing: string[], log: (line: string) => void): string[];

@@ -91,7 +91,13 @@ async function environment(product: Product, apiToken: string, folder: string): 
   await writeFile(join(home, '.curlrc'), curl);
   return {
     HOME: home,
-    PATH: [join(modules, '.bin'), process.env.PATH, ...tools.map((tool) => dirname(requireTool(tool)))].join(delimiter),
+    // A caddy that is too old may lie on the PATH before the one that fits.
+    PATH: [
+      join(modules, '.bin'),
+      dirname(requireTool('caddy')),
+      process.env.PATH,
+      ...tools.map((tool) => dirname(requireTool(tool))),
+    ].join(delimiter),
     LANG: 'C.UTF-8',
     PYTHONUNBUFFERED: '1',
     npm_config_offline: 'true',

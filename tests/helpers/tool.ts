@@ -1,6 +1,6 @@
 // How a test asks for a program of the system. In CI a missing one fails the test; elsewhere it skips with one line.
 import { spawnSync } from 'node:child_process';
-import { findTool, systemTools } from '../../tools/system-tools.mjs';
+import { findTool, type systemTools, wayTo } from '../../tools/system-tools.mjs';
 
 export type ToolName = keyof typeof systemTools;
 
@@ -8,13 +8,13 @@ export type ToolName = keyof typeof systemTools;
 export function skipWithout(...names: ToolName[]): string | false {
   const missing = names.filter((name) => findTool(name) === undefined);
   if (missing.length === 0 || process.env.CI) return false;
-  return `needs ${missing.join(', ')}: apt-get install ${missing.map((name) => systemTools[name].package).join(' ')}`;
+  return `needs ${missing.join(', ')}: ${missing.map(wayTo).join('; ')}`;
 }
 
-/** Full path of a tool; throws one line naming the package. */
+/** Full path of a tool; throws one line that says how to get it. */
 export function requireTool(name: ToolName): string {
   const path = findTool(name);
-  if (path === undefined) throw new Error(`${name} is not installed: apt-get install ${systemTools[name].package}`);
+  if (path === undefined) throw new Error(`${name} is not installed: ${wayTo(name)}`);
   return path;
 }
 
