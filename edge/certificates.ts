@@ -40,10 +40,17 @@ export class Certificates {
   }
 
   contextOf(host: string): SecureContext | null {
-    const entry = this.#byHost.get(host) ?? this.#byHost.get(`*${host.slice(host.indexOf('.'))}`);
+    const entry = this.#entryOf(host);
     if (entry === undefined) return null;
     if (entry.context === undefined) entry.context = this.#build(entry.certificate);
     return entry.context;
+  }
+
+  /** Its own while it lives: one that stood in for a wildcard is not renewed once the wildcard is back. */
+  #entryOf(host: string): Entry | undefined {
+    const own = this.#byHost.get(host);
+    if (own !== undefined && own.certificate.notAfterMs > Date.now()) return own;
+    return this.#byHost.get(`*${host.slice(host.indexOf('.'))}`) ?? own;
   }
 
   #build({ id, certificatePem, privateKeyPem }: FeedCertificate): SecureContext | null {

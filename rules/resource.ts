@@ -224,6 +224,8 @@ export interface OperatorRegion {
   readonly httpsPort: number;
   readonly httpPort: number;
   readonly tunnels: number;
+  /** Why the host or the wildcard of the region has no new certificate, while that is so. */
+  readonly certificateProblem?: string;
 }
 
 /** Answered once, when a region's key is made. */

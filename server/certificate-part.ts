@@ -4,16 +4,19 @@ import { readFile } from 'node:fs/promises';
 import { keepAccountKey } from '@underpass/control/certificate/account-key.ts';
 import { createAcmeAuthority } from '@underpass/control/certificate/acme/authority.ts';
 import type { Authority } from '@underpass/control/certificate/authority.ts';
+import { addCertificateMetrics } from '@underpass/control/certificate/certificate-metrics.ts';
 import { dropChallenge, saveChallenge } from '@underpass/control/certificate/certificate-rows.ts';
 import { createGivenFiles, type GivenFiles } from '@underpass/control/certificate/given-files.ts';
 import { type LocalCa, openLocalCa } from '@underpass/control/certificate/local-ca.ts';
 import { pointsHere } from '@underpass/control/certificate/points-here.ts';
 import { createDnsUpdater, type DnsUpdater } from '@underpass/control/certificate/rfc2136/updater.ts';
 import { createUpkeep, type Upkeep } from '@underpass/control/certificate/upkeep.ts';
-import type { DnsPort } from '@underpass/control/dns/port.ts';
 import type { FeedHub } from '@underpass/control/feed/hub.ts';
+import { addJob } from '@underpass/control/job/queue.ts';
+import { certificateTroubleMail } from '@underpass/control/mail/mails.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { ControlCore } from './control-part.ts';
 import { ServerError } from './error.ts';
 import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
@@ -53,6 +56,7 @@ async function openAcme(settings: Settings, directory: string, state: State, hub
   const { store, keyRing, clock } = state;
   const ca = await readCaFile(settings.acmeCaFile);
   const dns = openDnsUpdater(settings, clock);
+  const { acmeEabKeyId: keyId, acmeEabHmac: hmacKey } = settings;
   return createAcmeAuthority({
     directory,
     clock,
@@ -68,6 +72,7 @@ async function openAcme(settings: Settings, directory: string, state: State, hub
     },
     ...(ca === undefined ? {} : { ca }),
     ...(dns === undefined ? {} : { dns }),
+    ...(keyId === undefined || hmacKey === undefined ? {} : { externalAccount: { keyId, hmacKey } }),
     ...(settings.acmeEmail === undefined ? {} : { email: settings.acmeEmail }),
   });
 }
@@ -76,11 +81,15 @@ async function openAcme(settings: Settings, directory: string, state: State, hub
 export async function openUpkeep(
   settings: Settings,
   state: State,
-  sources: CertificateSources,
-  hub: FeedHub,
-  dns: DnsPort,
+  { control, hub, dns, sources }: Pick<ControlCore, 'control' | 'hub' | 'dns' | 'sources'>,
 ): Promise<Upkeep | undefined> {
   const { store, keyRing, clock, log } = state;
+  const metrics = addCertificateMetrics({
+    registry: control.metrics,
+    store,
+    clock,
+    givenCertificates: sources.certificates,
+  });
   const directory = settings.acmeDirectory;
   const authority = directory === undefined ? sources.localCa : await openAcme(settings, directory, state, hub);
   if (authority === undefined) return undefined;
@@ -94,5 +103,7 @@ export async function openUpkeep(
     pointsHere: (name, region) => pointsHere(store.db, dns, name, region),
     withLease: createWithLease(store, clock),
     onIssued: () => hub.certificatesChanged(),
+    onOrder: metrics.observe,
+    onTrouble: (trouble) => addJob(store.db, clock(), 'operator-mail', certificateTroubleMail(trouble)),
   });
 }

@@ -197,8 +197,9 @@ async function resealAll({ store, keyRing, log }: State): Promise<void> {
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
 }
 
-async function startUpkeep(settings: Settings, state: State, { hub, dns, sources }: ControlCore): Promise<() => Promise<void>> {
-  const upkeep = await openUpkeep(settings, state, sources, hub, dns);
+async function startUpkeep(settings: Settings, state: State, core: ControlCore): Promise<() => Promise<void>> {
+  const { hub, sources } = core;
+  const upkeep = await openUpkeep(settings, state, core);
   sources.given?.watch(() => hub.certificatesChanged());
   if (upkeep === undefined) return async () => {};
   const unsubscribe = state.bus.subscribe('feed.tunnels', () => upkeep.nudge());

@@ -372,6 +372,16 @@ export const settingTable = {
     },
     '2000, or a quarter of UNDERPASS_EDGE_CONNECTIONS where that is less',
   ),
+  drainSeconds: setting(
+    'UNDERPASS_DRAIN_SECONDS',
+    {
+      group: 'Region and edge',
+      about: 'How long a stop waits for what visitors have under way; a download that takes longer is cut.',
+      parse: parseWhole(0, 3600),
+    },
+    (env) => (isProduction(env) ? 45 : 10),
+    '45 in production, else 10',
+  ),
   trustedBalancers: setting<readonly string[]>(
     'UNDERPASS_TRUSTED_BALANCERS',
     {
@@ -420,6 +430,16 @@ export const settingTable = {
     group: 'Certificates',
     about: 'Contact for the ACME account.',
     parse: parseMailAddress,
+  }),
+  acmeEabKeyId: optional('UNDERPASS_ACME_EAB_KEY_ID', {
+    group: 'Certificates',
+    about: 'Key id that the authority gave for external account binding, where it asks for one (ZeroSSL, Google).',
+    parse: parseText(512),
+  }),
+  acmeEabHmac: secret('UNDERPASS_ACME_EAB_HMAC', {
+    group: 'Certificates',
+    about: 'The HMAC key that came with it, base64url.',
+    parse: parseBase64Key(16),
   }),
   acmeCaFile: optional('UNDERPASS_ACME_CA_FILE', {
     group: 'Certificates',
@@ -573,6 +593,10 @@ const requirements: readonly Requirement[] = [
   {
     problem: 'UNDERPASS_TURNSTILE_SITE_KEY and UNDERPASS_TURNSTILE_SECRET must be set together',
     broken: (s) => countSet(s, ['turnstileSiteKey', 'turnstileSecret']) === 1,
+  },
+  {
+    problem: 'UNDERPASS_ACME_EAB_KEY_ID and UNDERPASS_ACME_EAB_HMAC must be set together',
+    broken: (s) => countSet(s, ['acmeEabKeyId', 'acmeEabHmac']) === 1,
   },
   {
     problem: 'UNDERPASS_HOP_SECRET is needed with UNDERPASS_HOP_PORT where there is no UNDERPASS_EDGE_KEY',

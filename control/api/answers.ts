@@ -240,6 +240,7 @@ export const answerSchemas = {
     httpsPort: count(),
     httpPort: count(),
     tunnels: count(),
+    certificateProblem: exactOptional(string()),
   }),
   RegionKey: strictObject({ key: string() }),
   EdgeHealth: strictObject({

@@ -75,12 +75,40 @@ export async function readKnown(db: Queries): Promise<ReadonlyMap<string, KnownC
   return new Map(rows.map((row) => [row.name, row]));
 }
 
+/** When the last certificate of each name that one holds ends. */
+export async function readHeldNames(db: Queries): Promise<Map<string, number>> {
+  const rows = await db.selectFrom('certificates').select(['hosts', 'expires_at']).execute();
+  const ends = new Map<string, number>();
+  for (const { hosts, expires_at } of rows)
+    for (const host of JSON.parse(hosts) as string[]) ends.set(host, Math.max(ends.get(host) ?? 0, expires_at));
+  return ends;
+}
+
 export const readAttempts = (db: Queries, nowMs: number): Promise<Attempt[]> =>
   db
     .selectFrom('certificate_attempts')
     .select(['name', 'project_id as projectId', 'at', 'outcome'])
     .where('at', '>', nowMs - attemptsKeptMs)
     .execute();
+
+/** Of each region, what the last orders for our own names failed with: none where the last one succeeded. */
+export async function readOwnProblems(db: Queries): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('certificate_attempts')
+    .select(['name', 'outcome', 'detail'])
+    .where('project_id', '=', '')
+    .orderBy('at')
+    .execute();
+  const last = new Map(rows.map((row) => [row.name, row]));
+  const problems = new Map<string, string>();
+  for (const { name, region } of await readOwnNames(db)) {
+    const failed = last.get(name);
+    if (failed?.outcome !== 'failed') continue;
+    const line = `${name}: ${failed.detail}`;
+    problems.set(region, problems.has(region) ? `${problems.get(region)}; ${line}` : line);
+  }
+  return problems;
+}
 
 export async function startAttempt(store: Store, wanted: WantedName, nowMs: number): Promise<string> {
   const id = createId(nowMs);

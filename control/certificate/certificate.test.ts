@@ -4,17 +4,19 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { Registry } from 'prom-client';
 import { addProject, addRegion, addTunnel, openMemoryStore, silentLog, testKeyRing } from '../feed/test-kit.ts';
 import { createWithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
 import { keepAccountKey } from './account-key.ts';
 import type { Authority, IssueRequest } from './authority.ts';
+import { addCertificateMetrics } from './certificate-metrics.ts';
 import { type Attempt, backOffMs, decideOrder, failuresInARow } from './core/budget.ts';
 import { isDue, renewAt } from './core/lifetime.ts';
 import { createGivenFiles } from './given-files.ts';
 import { openLocalCa } from './local-ca.ts';
 import { dropFolder, makeFolder } from './test-kit.ts';
-import { createUpkeep, type Upkeep, type UpkeepDeps } from './upkeep.ts';
+import { createUpkeep, type Trouble, type Upkeep, type UpkeepDeps } from './upkeep.ts';
 import { createRoot, issueLeaf } from './x509.ts';
 
 const folders: string[] = [];
@@ -264,6 +266,143 @@ describe('upkeep', () => {
     now += 3 * 60_000;
     await upkeep.run();
     assert.deepEqual(failures, [0, 1]);
+  });
+
+  describe('a wildcard that cannot be had', () => {
+    const wildcard = '*.tunnels.example.com';
+    const generated = 'calm-river.tunnels.example.com';
+    const minuteMs = 60_000;
+    const troubles: Trouble[] = [];
+    let broken: boolean;
+
+    const openBroken = async (lifeMs = 90 * dayMs): Promise<Upkeep> => {
+      const authority = await testAuthority({ canIssue: () => true }, lifeMs);
+      const failing: Authority = {
+        ...authority,
+        issue: async (request) => {
+          if (!broken || request.name !== wildcard) return authority.issue(request);
+          throw new Error('the name server answered REFUSED');
+        },
+      };
+      return open(failing, { onTrouble: async (trouble) => void troubles.push(trouble) });
+    };
+    /** As often as the back-off lets it. */
+    const failTimes = async (upkeep: Upkeep, times: number): Promise<void> => {
+      for (let each = 0; each < times; each++) {
+        await upkeep.run();
+        now += backOffMs(each + 1) + minuteMs;
+      }
+    };
+
+    beforeEach(async () => {
+      broken = true;
+      troubles.length = 0;
+      await store.db.updateTable('regions').set({ wildcard_ingress_domain: 'tunnels.example.com' }).execute();
+      await tunnel('web', [generated]);
+    });
+
+    test('leaves each name to a certificate of its own after three failures, and the operator is told once', async () => {
+      const upkeep = await openBroken();
+      await failTimes(upkeep, 2);
+      await upkeep.run();
+      assert.deepEqual(asked, ['eu.example.com'], 'until then it is waited for');
+      assert.deepEqual(troubles, [
+        { name: wildcard, failures: 3, why: 'the name server answered REFUSED', expiresAt: undefined },
+      ]);
+      now += minuteMs;
+      await upkeep.run();
+      assert.deepEqual(asked, ['eu.example.com', generated]);
+      await failTimes(upkeep, 3);
+      assert.equal(troubles.length, 1);
+    });
+
+    test('is relied on again once it is there; what stood in for it is not renewed', async () => {
+      const upkeep = await openBroken();
+      await failTimes(upkeep, 3);
+      await upkeep.run();
+      broken = false;
+      now += dayMs;
+      await upkeep.run();
+      assert.deepEqual(asked, ['eu.example.com', generated, wildcard]);
+      now += 70 * dayMs;
+      await upkeep.run();
+      assert.deepEqual(asked.slice(3).toSorted(), [wildcard, 'eu.example.com'].toSorted());
+    });
+
+    test('is relied on while it lives, whatever its renewal does; the last sixth is for names of their own', async () => {
+      broken = false;
+      const upkeep = await openBroken();
+      await upkeep.run();
+      assert.deepEqual(asked.toSorted(), [wildcard, 'eu.example.com'].toSorted());
+      broken = true;
+      for (let day = 1; day < 75; day++) {
+        now += dayMs;
+        await upkeep.run();
+      }
+      assert.ok(!asked.includes(generated));
+      assert.equal(troubles.length, 1);
+      for (let day = 75; day < 90; day++) {
+        now += dayMs;
+        await upkeep.run();
+      }
+      assert.equal(asked.filter((name) => name === generated).length, 1);
+      assert.ok(troubles.length >= 5 && troubles.length <= 9, `daily in the last week: ${troubles.length}`);
+    });
+
+    test("a user's name that does not prove itself troubles no operator", async () => {
+      broken = false;
+      await tunnel('own', ['www.example.org']);
+      const authority = await testAuthority({ canIssue: () => true });
+      const upkeep = open(
+        {
+          ...authority,
+          issue: async (request) => {
+            if (request.name === 'www.example.org') throw new Error('no proof');
+            return authority.issue(request);
+          },
+        },
+        { onTrouble: async (trouble) => void troubles.push(trouble) },
+      );
+      await failTimes(upkeep, 6);
+      assert.deepEqual(troubles, []);
+    });
+  });
+
+  test('metrics tell when certificates end, what has none, and how orders went', async () => {
+    await tunnel('web', ['www.example.com', 'shop.example.com']);
+    const registry = new Registry();
+    const given = { id: 'f', hosts: ['shop.example.com'], certificatePem: '', privateKeyPem: '', notAfterMs: now + 5 * dayMs };
+    const deps = { registry, store, clock: () => now, givenCertificates: () => [given] };
+    const metrics = addCertificateMetrics(deps);
+    const scrape = async (): Promise<string> => {
+      now += 61_000;
+      return registry.metrics();
+    };
+    const value = (text: string, line: string): number =>
+      Number(
+        text
+          .split('\n')
+          .find((each) => each.startsWith(`${line} `))
+          ?.split(' ')[1] ?? Number.NaN,
+      );
+    const before = await scrape();
+    assert.equal(value(before, 'underpass_certificates_missing{region="eu",kind="host"}'), 1);
+    assert.equal(value(before, 'underpass_certificates_missing{region="eu",kind="tunnel"}'), 1);
+    const authority = await testAuthority();
+    const failing: Authority = {
+      ...authority,
+      issue: async (request) => (request.name === 'eu.example.com' ? assert.fail('no') : authority.issue(request)),
+    };
+    const madeAt = Math.floor(now / 1000);
+    await open(failing, { onOrder: metrics.observe, givenCertificates: () => [given] }).run();
+    const text = await scrape();
+    assert.equal(value(text, 'underpass_certificates_missing{region="eu",kind="host"}'), 1);
+    assert.equal(value(text, 'underpass_certificates_missing{region="eu",kind="tunnel"}'), 0);
+    assert.equal(value(text, 'underpass_certificate_orders_total{kind="host",outcome="failed"}'), 1);
+    assert.equal(value(text, 'underpass_certificate_orders_total{kind="tunnel",outcome="issued"}'), 1);
+    const ends = value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="tunnel"}');
+    assert.ok(Math.abs(ends - given.notAfterMs / 1000) < 1, 'the first that ends');
+    assert.ok(Number.isNaN(value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="host"}')), `${madeAt}`);
   });
 
   test('a certificate for another name is never stored', async () => {

@@ -6,9 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, createServer as createTlsServer } from 'node:tls';
 import type { FeedChallenge } from '@underpass/wire/feed.ts';
 import { requireTool } from '../../tests/helpers/tool.ts';
@@ -44,6 +45,20 @@ function printed(child: ChildProcessWithoutNullStreams, text: string): Promise<v
     child.stderr.on('data', read);
     child.once('exit', fail);
   });
+}
+
+/** pebble says so a moment before it listens. */
+async function listens(child: ChildProcessWithoutNullStreams, port: number): Promise<void> {
+  for (let tries = 0; child.exitCode === null && tries < 200; tries++) {
+    const socket = connect(port, '127.0.0.1');
+    const isOpen = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'close').then(() => false)]).catch(
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return;
+    await delay(25);
+  }
+  throw new Error(`nothing listens on port ${port}`);
 }
 
 async function stop(child: ChildProcessWithoutNullStreams): Promise<void> {
@@ -112,7 +127,13 @@ export interface TestAuthority {
 }
 
 /** pebble, which looks for proofs at these ports. One nonce in seven is refused, to see that it is tried again. */
-export async function startPebble(folder: string, dnsPort: number, ports: { http: number; tls: number }): Promise<TestAuthority> {
+export async function startPebble(
+  folder: string,
+  dnsPort: number,
+  ports: { http: number; tls: number },
+  /** Accounts have to be bound to one of these: HMAC keys (base64url) by key id. */
+  externalAccounts?: Readonly<Record<string, string>>,
+): Promise<TestAuthority> {
   const [port, managementPort] = [await findFreePort(), await findFreePort()];
   const span = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 3_600_000) };
   const root = await createRoot('test', span);
@@ -127,13 +148,15 @@ export async function startPebble(folder: string, dnsPort: number, ports: { http
     httpPort: ports.http,
     tlsPort: ports.tls,
     ocspResponderURL: '',
-    externalAccountBindingRequired: false,
+    externalAccountBindingRequired: externalAccounts !== undefined,
+    ...(externalAccounts === undefined ? {} : { externalAccountMACKeys: externalAccounts }),
   };
   await writeFile(join(folder, 'pebble.json'), JSON.stringify({ pebble }));
   const env = { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '15', PEBBLE_AUTHZREUSE: '0' };
   const args = ['-config', join(folder, 'pebble.json'), '-dnsserver', `127.0.0.1:${dnsPort}`];
   const child = spawn(requireTool('pebble'), args, { env });
   await printed(child, 'ACME directory available at');
+  await listens(child, port);
   return { directory: `https://localhost:${port}/dir`, ca: root.certificatePem, close: () => stop(child) };
 }
 

@@ -9,6 +9,7 @@ import type { KeyRing } from '../secret/key-ring.ts';
 import type { WithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
 import type { Authority, IssuedCertificate } from './authority.ts';
+import type { OrderOutcome } from './certificate-metrics.ts';
 import {
   dropExpired,
   failAttempt,
@@ -24,6 +25,7 @@ import {
   type WantedName,
 } from './certificate-rows.ts';
 import { type Attempt, decideOrder, failuresInARow } from './core/budget.ts';
+import { covers, isWorthTelling } from './core/cover.ts';
 import { isDue } from './core/lifetime.ts';
 import { hostsOf } from './given-files.ts';
 
@@ -38,6 +40,17 @@ export interface UpkeepDeps {
   readonly pointsHere: (name: string, region: string) => Promise<boolean>;
   readonly withLease: WithLease;
   readonly onIssued: () => void;
+  readonly onOrder?: (wanted: WantedName, outcome: OrderOutcome) => void;
+  /** A name of ours that cannot be had: people have to look. */
+  readonly onTrouble?: (trouble: Trouble) => Promise<void>;
+}
+
+export interface Trouble {
+  readonly name: string;
+  readonly failures: number;
+  readonly why: string;
+  /** Of the certificate that is there still. */
+  readonly expiresAt: number | undefined;
 }
 
 export interface Upkeep {
@@ -87,10 +100,14 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     return deps.givenCertificates().some((each) => each.notAfterMs > clock() && each.hosts.some((host) => names.includes(host)));
   };
 
-  const wantedNames = async ({ known }: Pass): Promise<readonly WantedName[]> => {
+  const isCovering = (wildcard: string, { known, attempts }: Pass): boolean =>
+    covers(known.get(wildcard), failuresInARow(attempts, wildcard).count, clock());
+
+  const wantedNames = async (pass: Pass): Promise<readonly WantedName[]> => {
+    const { known } = pass;
     const own = (await readOwnNames(store.db)).filter((each) => authority.canIssue(each.name));
-    const wildcards = new Set(own.map((each) => each.name).filter(isWildcard));
-    // A name under one of our wildcards needs none of its own.
+    const wildcards = new Set(own.map((each) => each.name).filter((name) => isWildcard(name) && isCovering(name, pass)));
+    // A name under one of our wildcards needs none of its own, unless that cannot be had.
     const hosts = (await readTunnelNames(store.db)).filter((each) => !wildcards.has(servingNames(each.name)[1]));
     const missing = [...own, ...hosts].filter((each) => !isServed(each.name, known) && !isGiven(each.name));
     return missing.filter((each) => clock() >= (elsewhere.get(each.name)?.until ?? 0)).slice(0, namesPerPass);
@@ -114,10 +131,21 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
       const issued = await authority.issue({ name: wanted.name, region: wanted.region, failures, signal });
       await saveCertificate(store, keyRing, describe(wanted.name, authority.id, issued), attempt, clock());
       log.info({ name: wanted.name }, 'certificates: issued');
+      deps.onOrder?.(wanted, 'issued');
     } catch (error) {
-      await failAttempt(store, attempt, error instanceof Error ? error.message : String(error));
+      const why = error instanceof Error ? error.message : String(error);
+      await failAttempt(store, attempt, why);
       log.warn({ name: wanted.name, err: error }, 'certificates: not issued; it is tried again later');
+      deps.onOrder?.(wanted, 'failed');
+      await tellOfTrouble(wanted, failures + 1, why);
     }
+  };
+
+  /** Of our own names only: a user's name that does not prove itself is that user's to mend. */
+  const tellOfTrouble = async ({ name, projectId }: WantedName, failures: number, why: string): Promise<void> => {
+    const known = (await readKnown(store.db)).get(name);
+    if (projectId !== '' || !isWorthTelling(known, failures, clock())) return;
+    await deps.onTrouble?.({ name, failures, why, expiresAt: known?.expiresAt });
   };
 
   const mayOrder = (wanted: WantedName, attempts: readonly Attempt[]): boolean =>

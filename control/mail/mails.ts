@@ -69,6 +69,29 @@ export const accountDeletedMail = (firstName: string): MailText =>
     'The audit logs of other projects keep what was changed, without your name or address. If it was not you who asked for this, reply to this mail at once.',
   );
 
+export interface CertificateTroubleFacts {
+  readonly name: string;
+  readonly failures: number;
+  readonly why: string;
+  readonly expiresAt: number | undefined;
+}
+
+/** To the operator. */
+export const certificateTroubleMail = ({ name, failures, why, expiresAt }: CertificateTroubleFacts): MailText => {
+  const left =
+    expiresAt === undefined ? 'There is none that is valid.' : `The one in use ends at ${new Date(expiresAt).toISOString()}.`;
+  const single = name.startsWith('*.')
+    ? 'Until it can be had, each name under it gets a certificate of its own where the budget of the authority allows.'
+    : 'Clients of the region cannot connect without it.';
+  return compose(
+    `No certificate for ${name}`,
+    'Hello,',
+    `the certificate of ${name} could not be had, ${failures} times in a row. ${left} ${single}`,
+    `The last error: ${why}`,
+    'It is tried again, daily at least. "Incidents" in the documentation of operations says what to look at.',
+  );
+};
+
 export const domainLostMail = (apexName: string, origin: string): MailText =>
   compose(
     `${apexName} is no longer verified`,

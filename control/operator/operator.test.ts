@@ -403,6 +403,23 @@ describe('projects and tunnels', () => {
 });
 
 describe('regions', () => {
+  it('show why the last order for a name of theirs failed, until one succeeds', async () => {
+    const shown = async () =>
+      (await operator.call<OperatorRegion[]>('GET', '/api/operator/regions')).find(({ name }) => name === 'local')
+        ?.certificateProblem;
+    const attempt = { name: '*.tunnels.localhost', project_id: '' };
+    const add = (at: number, outcome: 'failed' | 'issued', detail: string) =>
+      test.store.db
+        .insertInto('certificate_attempts')
+        .values({ ...attempt, id: `attempt-${at}`, at, outcome, detail })
+        .execute();
+    assert.equal(await shown(), undefined);
+    await add(1, 'failed', 'acme: not-proven: no TXT record');
+    assert.equal(await shown(), '*.tunnels.localhost: acme: not-proven: no TXT record');
+    await add(2, 'issued', '');
+    assert.equal(await shown(), undefined);
+  });
+
   const region = {
     name: 'eu-1',
     description: 'Europe',

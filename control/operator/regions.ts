@@ -4,6 +4,7 @@ import { parseHostname } from '@underpass/rules/hostname.ts';
 import type { OperatorRegion, RegionKey } from '@underpass/rules/resource.ts';
 import { parseSingleLine } from '@underpass/rules/single-line.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { readOwnProblems } from '../certificate/certificate-rows.ts';
 import { listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
 import type { RegionsTable } from '../store/schema.ts';
 import { isUniqueViolation, type Queries } from '../store/store.ts';
@@ -15,13 +16,15 @@ const tunnelCounts = async (db: Queries): Promise<Map<string, number>> => {
 };
 
 export const listOperatorRegions = async ({ parts }: Desk): Promise<OperatorRegion[]> => {
-  const [rows, tunnels] = await Promise.all([listRegionRows(parts.store.db), tunnelCounts(parts.store.db)]);
+  const { db } = parts.store;
+  const [rows, tunnels, problems] = await Promise.all([listRegionRows(db), tunnelCounts(db), readOwnProblems(db)]);
   return rows.map((row) => ({
     ...toRegion(row),
     dataPlaneHost: row.data_plane_host,
     httpsPort: row.https_port,
     httpPort: row.http_port,
     tunnels: tunnels.get(row.name) ?? 0,
+    ...(problems.has(row.name) ? { certificateProblem: problems.get(row.name)! } : {}),
   }));
 };
 

@@ -35,7 +35,7 @@ const queries = [...rules.map(({ expr }) => expr), ...panelQueries, variableQuer
 
 /** Words of the language itself; every other word outside quotes and braces is the name of a metric. */
 const language = new Set(
-  'sum by max min rate changes topk histogram_quantile min_over_time offset and or unless on ignoring'.split(' '),
+  'sum by max min rate increase time changes topk histogram_quantile min_over_time offset and or unless on ignoring'.split(' '),
 );
 /** Prometheus writes it for every target. */
 const prometheusOwn = ['up'];
@@ -91,6 +91,8 @@ test('deploy/monitoring', async (t) => {
     const known: Record<string, (value: string) => boolean> = {
       job: () => true,
       instance: () => true,
+      kind: (value) => ['host', 'wildcard', 'tunnel', 'console'].includes(value),
+      outcome: (value) => ['issued', 'failed'].includes(value),
       status: (value) => /^[1-5]/.test(value),
       code: (value) => Object.hasOwn(visitorErrors, value),
       call: (value) => value.split('|').every((name) => Object.hasOwn(calls, name)),

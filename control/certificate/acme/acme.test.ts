@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { X509Certificate } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createFeedHub, type FeedHub } from '../../feed/hub.ts';
 import {
@@ -30,7 +30,7 @@ import {
 } from '../test-kit.ts';
 import { createUpkeep, type Upkeep } from '../upkeep.ts';
 import { createAcmeAuthority } from './authority.ts';
-import { createAccountKeyPem } from './jws.ts';
+import { createAccountKeyPem, type ExternalAccount } from './jws.ts';
 
 const zone = 'example.test';
 const keyRing = testKeyRing();
@@ -87,11 +87,13 @@ beforeEach(async () => {
   );
 });
 
-function openAuthority(over: { withDns?: boolean } = {}): Authority {
+function openAuthority(over: { withDns?: boolean; pebble?: TestAuthority; externalAccount?: ExternalAccount } = {}): Authority {
+  const { directory, ca } = over.pebble ?? pebble;
   const server = { address: '127.0.0.1', port: dns.port };
   return createAcmeAuthority({
-    directory: pebble.directory,
-    ca: pebble.ca,
+    directory,
+    ca,
+    ...(over.externalAccount === undefined ? {} : { externalAccount: over.externalAccount }),
     email: 'ops@example.com',
     accountKey: async () => accountKey,
     showAtEdges: async (region, challenge) => {
@@ -165,6 +167,27 @@ describe('an ACME authority (pebble)', () => {
       clock: Date.now,
     });
     await assert.rejects(blind.issue({ name: `blind.${zone}`, region: 'eu', failures: 0, signal }), { code: 'not-proven' });
+  });
+
+  test('an account is bound to one that the authority gave out, and refused with a wrong key (RFC 8555 7.3.4)', async () => {
+    const hmacKey = randomBytes(32).toString('base64url');
+    const bindingFolder = await makeFolder();
+    const binding = await startPebble(bindingFolder, dns.port, ports, { 'kid-1': hmacKey });
+    closers.push(
+      () => dropFolder(bindingFolder),
+      () => binding.close(),
+    );
+    const issueWith = (externalAccount?: ExternalAccount) =>
+      openAuthority({ pebble: binding, ...(externalAccount === undefined ? {} : { externalAccount }) }).issue({
+        name: `bound.${zone}`,
+        region: 'eu',
+        failures: 0,
+        signal,
+      });
+    await assert.rejects(issueWith(), { code: 'refused' });
+    await assert.rejects(issueWith({ keyId: 'kid-1', hmacKey: randomBytes(32).toString('base64url') }), { code: 'refused' });
+    const issued = await issueWith({ keyId: 'kid-1', hmacKey });
+    assert.equal(new X509Certificate(issued.chainPem).subjectAltName, `DNS:bound.${zone}`);
   });
 
   test('an authority that is not there is a coded failure', async () => {

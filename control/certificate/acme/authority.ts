@@ -7,13 +7,14 @@ import type { Authority, IssueRequest } from '../authority.ts';
 import type { DnsUpdater } from '../rfc2136/updater.ts';
 import { createAlpnCertificate } from '../x509.ts';
 import { type AcmeClient, type ChallengeKind, createAcmeClient, type Proof } from './client.ts';
-import { dnsProof, readAccountKey } from './jws.ts';
+import { dnsProof, type ExternalAccount, readAccountKey } from './jws.ts';
 import { AcmeError } from './problem.ts';
 
 export interface AcmeAuthorityDeps {
   readonly directory: string;
   readonly ca?: string;
   readonly email?: string;
+  readonly externalAccount?: ExternalAccount;
   /** The account's key (PEM), made at the first use. */
   readonly accountKey: () => Promise<string>;
   /** Puts a challenge to the edges of a region and waits until they hold it; answers how to take it back. */
@@ -33,12 +34,19 @@ function kindsFor(name: string, failures: number): readonly ChallengeKind[] {
 }
 
 export function createAcmeAuthority(deps: AcmeAuthorityDeps): Authority {
-  const { directory, ca, email, dns } = deps;
+  const { directory, dns } = deps;
   let client: Promise<AcmeClient> | undefined;
 
   const openClient = async (): Promise<AcmeClient> => {
     const key = readAccountKey(await deps.accountKey());
-    return createAcmeClient({ directory, key, ...(ca === undefined ? {} : { ca }), ...(email === undefined ? {} : { email }) });
+    const { ca, email, externalAccount } = deps;
+    return createAcmeClient({
+      directory,
+      key,
+      ...(ca === undefined ? {} : { ca }),
+      ...(email === undefined ? {} : { email }),
+      ...(externalAccount === undefined ? {} : { externalAccount }),
+    });
   };
 
   const theClient = (): Promise<AcmeClient> => {

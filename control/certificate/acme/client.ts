@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSigningRequest } from '../x509.ts';
 import { type Answer, exchange } from './exchange.ts';
-import { type AccountKey, keyAuthorization, signRequest } from './jws.ts';
+import { type AccountKey, bindExternalAccount, type ExternalAccount, keyAuthorization, signRequest } from './jws.ts';
 import { AcmeError, errorOf, problemDetail, problemType } from './problem.ts';
 
 export type ChallengeKind = 'http-01' | 'tls-alpn-01' | 'dns-01';
@@ -23,6 +23,8 @@ export interface AcmeOptions {
   readonly ca?: string;
   readonly email?: string;
   readonly key: AccountKey;
+  /** For authorities that want an account of theirs first. */
+  readonly externalAccount?: ExternalAccount;
 }
 
 export interface OrderRequest {
@@ -138,7 +140,9 @@ export function createAcmeClient(options: AcmeOptions): AcmeClient {
   const register = async (signal: AbortSignal): Promise<string> => {
     const contact = options.email === undefined ? {} : { contact: [`mailto:${options.email}`] };
     const { newAccount } = await theDirectory(signal);
-    const answer = await post(newAccount, { termsOfServiceAgreed: true, ...contact }, undefined, signal);
+    const bound = options.externalAccount;
+    const binding = bound === undefined ? {} : { externalAccountBinding: bindExternalAccount(key, bound, newAccount) };
+    const answer = await post(newAccount, { termsOfServiceAgreed: true, ...contact, ...binding }, undefined, signal);
     const url = answer.header('location');
     if (url === undefined) throw new AcmeError('refused', 'an account without an address');
     return url;

@@ -1,6 +1,14 @@
 // Signs requests to a certificate authority with the account's key (RFC 8555 6.2, RFC 7515, RFC 7638).
 
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto';
 
 export interface AccountKey {
   readonly privateKey: KeyObject;
@@ -36,6 +44,20 @@ export function signRequest(key: AccountKey, { nonce, url, kid }: JwsHeader, pay
   const body = payload === undefined ? '' : base64url(JSON.stringify(payload));
   const signature = sign('sha256', Buffer.from(`${header}.${body}`), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
   return JSON.stringify({ protected: header, payload: body, signature: signature.toString('base64url') });
+}
+
+/** What an authority gave out by another way: its account there vouches for ours (RFC 8555 7.3.4). */
+export interface ExternalAccount {
+  readonly keyId: string;
+  /** base64url. */
+  readonly hmacKey: string;
+}
+
+export function bindExternalAccount(key: AccountKey, { keyId, hmacKey }: ExternalAccount, url: string): object {
+  const header = base64url(JSON.stringify({ alg: 'HS256', kid: keyId, url }));
+  const payload = base64url(JSON.stringify(key.jwk));
+  const signature = createHmac('sha256', Buffer.from(hmacKey, 'base64url')).update(`${header}.${payload}`).digest('base64url');
+  return { protected: header, payload, signature };
 }
 
 /** RFC 8555 8.1. */

@@ -150,6 +150,9 @@ function Hosts({ region }: { readonly region: OperatorRegion }) {
     <span className="grid font-mono text-sm">
       <span>{`${region.dataPlaneHost}:${region.httpsPort}`}</span>
       {region.wildcardIngressDomain && <span className="text-ink-soft">{`*.${region.wildcardIngressDomain}`}</span>}
+      {region.certificateProblem && (
+        <span className="mt-1 font-sans whitespace-normal wrap-anywhere text-danger">{`No certificate for ${region.certificateProblem}`}</span>
+      )}
     </span>
   );
 }

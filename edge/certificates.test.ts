@@ -1,0 +1,37 @@
+// Which certificate a name is served with, while several hold it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { Certificates } from './certificates.ts';
+
+const dayMs = 86_400_000;
+const log = pino({ level: 'silent' });
+
+/** A context is made from nothing but the bounds of TLS: which of the two it is, is told by asking again. */
+const certificatesOf = (lives: Readonly<Record<string, number>>) => {
+  const certificates = new Certificates(log);
+  for (const [host, days] of Object.entries(lives)) {
+    const notAfterMs = Date.now() + days * dayMs;
+    certificates.put({ id: host, hosts: [host], certificatePem: '', privateKeyPem: '', notAfterMs });
+  }
+  certificates.reindex();
+  return certificates;
+};
+
+const served = (certificates: Certificates, host: string): string | null => {
+  const context = certificates.contextOf(host);
+  if (context === null) return null;
+  return context === certificates.contextOf('probe.example.com') ? '*.example.com' : 'own';
+};
+
+const cases: readonly (readonly [string, Readonly<Record<string, number>>, string | null])[] = [
+  ['its own, although the wildcard ends later', { 'a.example.com': 1, '*.example.com': 90 }, 'own'],
+  ['the wildcard, once its own has ended', { 'a.example.com': -1, '*.example.com': 90 }, '*.example.com'],
+  ['its own, while the wildcard has ended', { 'a.example.com': 1, '*.example.com': -1 }, 'own'],
+  ['the wildcard alone', { '*.example.com': 1 }, '*.example.com'],
+  ['nothing', { '*.example.org': 1 }, null],
+];
+for (const [what, lives, expected] of cases) {
+  test(`a name is served with ${what}`, () => assert.equal(served(certificatesOf(lives), 'a.example.com'), expected));
+}
