@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
+import type { FeedPeer } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import { readAllowance } from './allowance.ts';
 import { type CrowdLimits, decideCrowdLimits } from './core/crowd.ts';
@@ -143,6 +144,7 @@ export class EdgeProcess {
     const { snapshot, https, http, crew, hop } = this.#options;
     const held = await snapshot?.load();
     if (held) this.#table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
+    this.#gate.edgesChanged();
     if (crew !== undefined)
       await this.#openHop(
         createServer({ allowHalfOpen: true }, (socket) => this.#siblingGate.receive(socket)),
@@ -183,7 +185,17 @@ export class EdgeProcess {
       this.#siblingGate.presenceChanged();
       this.#peerGate.presenceChanged();
     };
-    return new Gate({ table: this.#table, edgeId, region, software, urlOf: (host) => `https://${host}${port}`, log, onPresence });
+    const countEdges = (): number => 1 + this.#otherEdges().length;
+    return new Gate({
+      table: this.#table,
+      edgeId,
+      region,
+      software,
+      urlOf: (host) => `https://${host}${port}`,
+      countEdges,
+      log,
+      onPresence,
+    });
   }
 
   #createDoors(): [HttpsDoor, HttpDoor] {
@@ -218,6 +230,7 @@ export class EdgeProcess {
         if (change.type === 'snapshot') this.#table.applySnapshot(change);
         else this.#table.applyDelta(change);
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
+        this.#gate.edgesChanged();
       },
       report: (all) => reporter.report(all),
       log,
@@ -234,8 +247,11 @@ export class EdgeProcess {
   #peers(): HopSession[] {
     const key = this.#hopKey;
     if (key === null) return [];
-    const others = this.#table.peers.filter(({ edgeId }) => edgeId !== this.#options.edgeId);
-    return others.map(({ address }) => this.#hopSession(address, () => dialHop(key, address)));
+    return this.#otherEdges().map(({ address }) => this.#hopSession(address, () => dialHop(key, address)));
+  }
+
+  #otherEdges(): readonly FeedPeer[] {
+    return this.#table.peers.filter(({ edgeId }) => edgeId !== this.#options.edgeId);
   }
 
   #hopSession(name: string, dial: () => Promise<Duplex>): HopSession {

@@ -118,6 +118,24 @@ describe('who is sent away', () => {
   });
 });
 
+describe('what a client hears', () => {
+  it('how many edges the region has, and every change of it', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const { session } = await rig.client('t', () => {});
+    assert.deepEqual([session.peerInfo.edges, session.peerInfo.tunnel], [1, 't']);
+    const informed = async (edges: number): Promise<void> => {
+      while (session.peerInfo.edges !== edges) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.equal(session.peerInfo.tunnel, 't', 'the rest is said again');
+    };
+    const self = { edgeId: 'edge-1', address: '127.0.0.1:1' };
+    await rig.control.change({ peers: [self, { edgeId: 'edge-2', address: '127.0.0.1:2' }] });
+    await informed(2);
+    assert.equal((await rig.client('t', () => {})).session.peerInfo.edges, 2);
+    await rig.control.change({}, { peers: ['edge-2'] });
+    await informed(1);
+  });
+});
+
 describe('what control hears', () => {
   it('a client within a moment of its coming and going, carriers of one client as one', async () => {
     await using rig = await createRig([tunnelOf('t')]);

@@ -3,6 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { RefusalCode } from '@underpass/wire/core/code.ts';
+import type { Info } from '@underpass/wire/core/hello.ts';
 import { carrierPath, carrierProtocol, edgeHeader, parseClientFacts, type UpgradeRequest } from '@underpass/wire/core/upgrade.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
@@ -25,6 +26,8 @@ export interface GateOptions {
   readonly software: string;
   /** Public address of a host, for the client's status. */
   readonly urlOf: (host: string) => string;
+  /** Edges that the region has now, this one included. */
+  readonly countEdges: () => number;
   readonly log: Logger;
   /** Somebody came, went, or was proven for the first time. */
   readonly onPresence: () => void;
@@ -34,9 +37,27 @@ export class Gate {
   readonly #options: GateOptions;
   readonly #sockets = new Set<Duplex>();
   draining = false;
+  #toldEdges: number;
 
   constructor(options: GateOptions) {
     this.#options = options;
+    this.#toldEdges = options.countEdges();
+  }
+
+  /** Clients look for a second edge where there is one. */
+  edgesChanged(): void {
+    const edges = this.#options.countEdges();
+    if (edges === this.#toldEdges) return;
+    this.#toldEdges = edges;
+    for (const tunnel of this.#options.table.tunnels.values()) {
+      for (const { session } of tunnel.clients) session.inform(this.#infoOf(tunnel));
+    }
+  }
+
+  #infoOf(tunnel: TunnelState): Info {
+    const { edgeId, region, software, urlOf } = this.#options;
+    const urls = tunnel.feed.hosts.slice(0, 16).map(urlOf);
+    return { software, edge: edgeId, region, edges: this.#toldEdges, tunnel: tunnel.feed.name, urls };
   }
 
   /** Takes a connection on the region's host: a client, or somebody who is told that he is none. */
@@ -83,13 +104,15 @@ export class Gate {
     tunnel: TunnelState,
     facts: { readonly clientId: string; readonly software: string; readonly tokenHash: string; readonly address: string },
   ): void {
-    const { edgeId, region, software, urlOf, onPresence } = this.#options;
-    const urls = tunnel.feed.hosts.slice(0, 16).map(urlOf);
-    const info = { software, edge: edgeId, region, tunnel: tunnel.feed.name, urls };
+    const { onPresence } = this.#options;
+    const info = this.#infoOf(tunnel);
     const session = createSession(socket, { side: 'acceptor', peerMayOpen: false, info });
     const client = new TunnelClient(session, facts, Date.now());
     this.#retireOldest(tunnel, facts.clientId);
     tunnel.clients.push(client);
+    session.onReady = () => {
+      if (info.edges !== this.#toldEdges) session.inform(this.#infoOf(tunnel));
+    };
     session.onProof = () => {
       session.onProof = () => {};
       onPresence();

@@ -23,9 +23,6 @@ export interface Running {
   close(): Promise<void>;
 }
 
-/** Visitors' requests under way at a stop have so long. */
-const drainMs = 10_000;
-
 export function startServer(settings: Settings, log: Logger): Promise<Running> {
   return settings.role === 'edge' ? startEdge(settings, log) : startWithControl(settings, log);
 }
@@ -43,7 +40,7 @@ async function startEdge(settings: Settings, log: Logger): Promise<Running> {
       origin: undefined,
       database: undefined,
     }),
-    close: () => closeEdge(edge),
+    close: () => closeEdge(edge, settings),
   };
 }
 
@@ -51,8 +48,8 @@ function portsOf({ ports: { https, http, metrics } }: Edge): { https: number; ht
   return { https, http, ...(metrics === null ? {} : { metrics }) };
 }
 
-async function closeEdge(edge: Edge): Promise<void> {
-  await edge.drain(drainMs);
+async function closeEdge(edge: Edge, { drainSeconds }: Settings): Promise<void> {
+  await edge.drain(drainSeconds * 1_000);
   await edge.close();
 }
 
@@ -120,7 +117,7 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
     });
     opened.push(() => control.close());
     const edge = settings.role === 'all' ? await startLocalEdge(settings, control.core, log) : undefined;
-    if (edge !== undefined) opened.push(() => closeEdge(edge));
+    if (edge !== undefined) opened.push(() => closeEdge(edge, settings));
     const metrics = await openMetricsDoor(settings, [
       control.core.control.metrics,
       ...(edge === undefined ? [] : [edge.registry]),

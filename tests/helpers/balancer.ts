@@ -1,5 +1,5 @@
-// A load balancer of the simplest kind, as stands in front of the edges of a region: each connection to the next backend
-// that takes it, reset where there is none.
+// A load balancer of the simplest kind, as stands in front of the edges of a region: each connection to the backend that
+// has the fewest, or to the next one that takes it; reset where there is none.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
@@ -13,16 +13,21 @@ export interface Balancer {
 
 export async function startBalancer(t: TestContext): Promise<Balancer> {
   const sockets = new Set<Socket>();
-  let turn = 0;
+  const open = new Map<number, number>();
+  const count = (port: number, by: number): void => void open.set(port, (open.get(port) ?? 0) + by);
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket)).on('error', () => {});
   };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, async (front) => {
     keep(front);
-    const back = await dialFirst(balancer.backends, turn++);
+    const ports = balancer.backends.toSorted((a, b) => (open.get(a) ?? 0) - (open.get(b) ?? 0));
+    const back = await dialFirst(ports);
     if (back === null) return void front.resetAndDestroy();
     keep(back);
+    const port = back.remotePort ?? 0;
+    count(port, 1);
+    back.once('close', () => count(port, -1));
     join(front, back);
     join(back, front);
   });
@@ -47,9 +52,9 @@ function join(from: Socket, to: Socket): void {
   from.once('close', () => (from.errored || !from.readableEnded) && to.resetAndDestroy());
 }
 
-async function dialFirst(ports: readonly number[], turn: number): Promise<Socket | null> {
-  for (let index = 0; index < ports.length; index++) {
-    const socket = await dial(ports[(turn + index) % ports.length] ?? 0);
+async function dialFirst(ports: readonly number[]): Promise<Socket | null> {
+  for (const port of ports) {
+    const socket = await dial(port);
     if (socket !== null) return socket;
   }
   return null;

@@ -1,0 +1,114 @@
+// A deploy in the middle of downloads: edges and clients are replaced one after the other, and no visitor notices.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { startBalancer } from '../helpers/balancer.ts';
+import { eventually, keepVisiting } from '../helpers/load.ts';
+import { freePorts } from '../helpers/product.ts';
+import { type EdgeOptions, figureOf, type StartedEdge, startRegion } from '../helpers/region.ts';
+import { type Door, getRequest, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
+import { startUpstream } from './stage.ts';
+
+const pieceBytes = 64 * 1024;
+const pieces = 60;
+const pieceEveryMs = 50;
+/** Three seconds of 20 Mbit/s: longer than any step of a deploy here, shorter than the drain. */
+const downloadBytes = pieces * pieceBytes;
+
+const pieceOf = (number: number): Buffer => Buffer.alloc(pieceBytes, `piece ${number} `);
+
+/** /slow gives the download piece by piece, everything else an answer at once. */
+function serve(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url !== '/slow') return void response.end('served');
+  response.writeHead(200, { 'Content-Length': downloadBytes });
+  let sent = 0;
+  const timer = setInterval(() => {
+    response.write(pieceOf(sent++));
+    if (sent === pieces) response.end();
+  }, pieceEveryMs);
+  response.once('close', () => clearInterval(timer));
+}
+
+const wholeHash = (() => {
+  const hash = createHash('sha256');
+  for (let number = 0; number < pieces; number++) hash.update(pieceOf(number));
+  return hash.digest('hex');
+})();
+
+/** Resolves once it is on its way; `whole` with the hash of what came. */
+async function beginDownload(door: Door): Promise<{ whole: Promise<string> }> {
+  const socket = await openVisitor(door);
+  socket.write(getRequest(door, '/slow'));
+  const head = (await once(socket, 'data'))[0] as Buffer;
+  const hash = createHash('sha256').update(head.subarray(head.indexOf('\r\n\r\n') + 4));
+  const rest = async (): Promise<string> => {
+    for await (const chunk of socket) hash.update(chunk as Buffer);
+    return hash.digest('hex');
+  };
+  return { whole: rest() };
+}
+
+/** What an edge needs to hand visitors to the others. */
+async function hopSettings(): Promise<EdgeOptions> {
+  const [port = 0] = await freePorts(1);
+  return { env: { UNDERPASS_HOP_PORT: String(port), UNDERPASS_HOP_ADDRESS: `127.0.0.1:${port}` } };
+}
+
+const clientsAt = (edge: StartedEdge): Promise<number> => figureOf(edge, 'underpass_edge_clients');
+
+test('edges and clients are replaced one by one under downloads, and no visitor notices', async (t) => {
+  const balancer = await startBalancer(t);
+  const region = await startRegion(t, balancer.port);
+  const edges = [await region.startEdge(await hopSettings()), await region.startEdge(await hopSettings())];
+  balancer.backends = edges.map(({ port }) => port);
+  const tunnel = await region.createTunnel('web');
+  const door = region.doorOf(tunnel, balancer.port);
+  const upstream = await startUpstream(t, serve);
+  let client = await region.startClient(tunnel, upstream);
+  await visitUntil(door, 200);
+  for (const edge of edges)
+    await eventually(
+      () => clientsAt(edge),
+      (clients) => clients > 0,
+    );
+  const visitors = keepVisiting(t, door);
+
+  for (const edge of edges) {
+    const download = await beginDownload(region.doorOf(tunnel, edge.port));
+    await edge.process.end('SIGTERM');
+    assert.equal(edge.process.child.exitCode, 0, edge.process.text());
+    assert.equal(await download.whole, wholeHash);
+    assert.equal((await visit(region.doorOf(tunnel, edge.port))).status, 0, 'it is gone');
+    await edge.restart();
+    await eventually(
+      () => clientsAt(edge),
+      (clients) => clients > 0,
+    );
+  }
+
+  const download = await beginDownload(door);
+  const next = await region.startClient(tunnel, upstream);
+  await client.end('SIGTERM');
+  assert.equal(client.child.exitCode, 0, client.text());
+  assert.equal(await download.whole, wholeHash);
+  client = next;
+  const { statuses, visits } = await visitors.stop();
+  assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
+});
+
+test('a stop waits for a download as long as it is told to, and no longer', async (t) => {
+  const [publicPort = 0] = await freePorts(1);
+  const region = await startRegion(t, publicPort);
+  const env = { UNDERPASS_EDGE_HTTPS_PORT: String(publicPort), UNDERPASS_DRAIN_SECONDS: '1' };
+  const edge = await region.startEdge({ env });
+  const tunnel = await region.createTunnel('web');
+  await region.startClient(tunnel, await startUpstream(t, serve));
+  const download = await beginDownload(region.doorOf(tunnel, publicPort));
+  const started = performance.now();
+  await edge.process.end('SIGTERM');
+  const ms = performance.now() - started;
+  assert.ok(ms >= 1_000 && ms < 3_000, `the stop took ${ms} ms`);
+  assert.notEqual(await download.whole, wholeHash);
+});
