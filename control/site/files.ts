@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { decideDelivery } from './conditional.ts';
 
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -55,17 +56,33 @@ const findEncoded = async (path: string, accepted: string): Promise<{ file: Foun
   return undefined;
 };
 
-const streamOf = (path: string): ReadableStream => Readable.toWeb(createReadStream(path)) as ReadableStream;
+const streamOf = (path: string, start: number, end: number): ReadableStream =>
+  Readable.toWeb(createReadStream(path, { start, end })) as ReadableStream;
+
+/** The file, the part of it that is asked for, or that there is nothing new. */
+const deliver = (request: Request, { path, size, etag }: Found, headers: Headers): Response => {
+  const delivery = decideDelivery(request.method, request.headers, { size, etag });
+  if (delivery.kind === 'unchanged') return new Response(null, { status: 304, headers });
+  if (delivery.kind === 'unsatisfiable') {
+    headers.set('content-range', `bytes */${size}`);
+    headers.delete('content-encoding');
+    return new Response(null, { status: 416, headers });
+  }
+  const { start, end } = delivery.kind === 'part' ? delivery : { start: 0, end: size - 1 };
+  if (delivery.kind === 'part') headers.set('content-range', `bytes ${start}-${end}/${size}`);
+  headers.set('content-length', String(end - start + 1));
+  const body = request.method === 'HEAD' || size === 0 ? null : streamOf(path, start, end);
+  return new Response(body, { status: delivery.kind === 'part' ? 206 : 200, headers });
+};
 
 const answer = async (request: Request, plain: Found, cacheControl: string): Promise<Response> => {
   const type = types[plain.path.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
   const encoded = await findEncoded(plain.path, request.headers.get('accept-encoding') ?? '');
   const file = encoded?.file ?? plain;
   const headers = new Headers({ 'content-type': type, etag: file.etag, 'cache-control': cacheControl, vary: 'accept-encoding' });
-  if (request.headers.get('if-none-match') === file.etag) return new Response(null, { status: 304, headers });
+  headers.set('accept-ranges', 'bytes');
   if (encoded) headers.set('content-encoding', encoded.encoding);
-  headers.set('content-length', String(file.size));
-  return new Response(request.method === 'HEAD' ? null : streamOf(file.path), { headers });
+  return deliver(request, file, headers);
 };
 
 export interface FileFolder {

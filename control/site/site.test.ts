@@ -127,6 +127,34 @@ describe('downloads', () => {
     assert.equal((await get('/releases/..%2f..%2fsecret.txt')).status, 404);
   });
 
+  it('go on where they broke off, for the same file alone', async () => {
+    const path = '/releases/0.10.0/underpass-linux-x64';
+    const whole = await get(path);
+    const etag = whole.headers.get('etag') ?? '';
+    assert.equal(whole.headers.get('accept-ranges'), 'bytes');
+    const rest = await get(path, { range: 'bytes=7-', 'if-range': etag });
+    assert.deepEqual(
+      [rest.status, rest.headers.get('content-range'), rest.headers.get('content-length'), await rest.text()],
+      [206, 'bytes 7-12/13', '6', '0.10.0'],
+    );
+    const changed = await get(path, { range: 'bytes=7-', 'if-range': '"another"' });
+    assert.deepEqual([changed.status, await changed.text()], [200, 'binary 0.10.0']);
+    const beyond = await get(path, { range: 'bytes=13-' });
+    assert.deepEqual([beyond.status, beyond.headers.get('content-range'), await beyond.text()], [416, 'bytes */13', '']);
+    assert.equal((await get(path, { 'if-none-match': `W/"a", ${etag}` })).status, 304);
+    const head = await get(path, { range: 'bytes=7-' }, 'HEAD');
+    assert.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, '13', '']);
+    const part = await get('/assets/main-Bq3xK9_a.js', { 'accept-encoding': 'br', range: 'bytes=0-1' });
+    assert.deepEqual([part.status, part.headers.get('content-encoding'), await part.text()], [206, 'br', 'br']);
+  });
+
+  it('an empty file is served as one', async () => {
+    put('releases/0.9.0/empty.txt', '');
+    const response = await get('/releases/0.9.0/empty.txt');
+    assert.deepEqual([response.status, response.headers.get('content-length'), await response.text()], [200, '0', '']);
+    assert.equal((await get('/releases/0.9.0/empty.txt', { range: 'bytes=0-' })).status, 416);
+  });
+
   it('have an installer that fetches from this server', async () => {
     const installer = async () => (await get('/install.sh')).text();
     assert.equal(await installer(), '#!/bin/sh\ncurl http://localhost:8400/releases\nkey=\n');
@@ -213,6 +241,24 @@ describe('every answer', () => {
     assert.ok(broken.logged.some((line) => line.includes(id) && line.includes('secret detail')));
     await broken.close();
   });
+
+  for (const path of [
+    '/',
+    '/login',
+    '/releases/0.9.0/SHA256SUMS',
+    '/install.sh',
+    '/assets/main-Bq3xK9_a.js',
+    '/healthz',
+    '/openapi.json',
+  ]) {
+    it(`${path} is read and nothing else: 405 says what is allowed`, async () => {
+      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+        const response = await get(path, {}, method);
+        assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'], method);
+      }
+      assert.equal((await get(path, {}, 'HEAD')).status, 200);
+    });
+  }
 
   it('to an unknown call is a plain 404, whatever the method', async () => {
     for (const [method, path] of [

@@ -12,6 +12,13 @@ const plain = (text: string, status = 200): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
 const notFound = (): Response => plain('Page not found', 404);
 
+/** Whatever is here is read and nothing else (RFC 9110 15.5.6). */
+const refuseMethod = (): Response => {
+  const response = plain('Method not allowed', 405);
+  response.headers.set('allow', 'GET, HEAD');
+  return response;
+};
+
 /** What a browser asks for when somebody opens or reloads a page; a missing script is a missing script. */
 const wantsPage = (request: Request): boolean =>
   ['GET', 'HEAD'].includes(request.method) && (request.headers.get('accept') ?? '*/*').match(/text\/html|\*\/\*/) !== null;
@@ -70,5 +77,6 @@ export const addSite = <E extends Env>(app: Hono<E>, { settings, store, clock, i
   app.all('/api/*', notFound);
   app.all('/auth/*', notFound);
   app.get('*', (c) => servePage(dashboard, c.req.raw, c.req.path.slice(1)));
+  app.all('*', refuseMethod);
   app.notFound(notFound);
 };
