@@ -1,8 +1,9 @@
 // Finds the session on which a visitor's stream is opened: a client here, else a sibling worker, else a peer edge.
+// A client here that is not known to work comes behind one that is, wherever it is connected.
 
 import type { Session } from '@underpass/wire/api.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
-import { chooseClient } from './core/client-choice.ts';
+import { type ClientState, chooseClient, isSound } from './core/client-choice.ts';
 import type { TunnelState } from './tunnel-state.ts';
 
 export interface Route {
@@ -13,8 +14,15 @@ export interface Route {
 
 /** Places beyond this process, nearest first. A hop never goes through one of its own kind again, so it ends. */
 export interface HopSource {
-  /** Sessions not tried yet that may lead to a client of the tunnel; may have to dial. */
+  /** A session not tried yet that is known to lead to a client that works; null where none is known now. */
+  sound(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null;
+  /** The best session not tried yet that may lead to a client of the tunnel; may have to dial. */
   next(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null>;
+}
+
+interface LocalClient {
+  readonly session: Session;
+  readonly sound: boolean;
 }
 
 export class Dialer {
@@ -26,22 +34,23 @@ export class Dialer {
 
   /** The best route not in `tried`; null where there is none. Only hops take time. */
   next(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): Route | null | Promise<Route | null> {
-    const session = this.local(tunnel, request, tried);
-    if (session !== null) return { session, hop: false };
+    const local = localClient(tunnel, request, tried);
+    if (local?.sound) return { session: local.session, hop: false };
+    const elsewhere = this.#hops?.sound(tunnel, tried) ?? null;
+    if (elsewhere !== null) return { session: elsewhere, hop: true };
+    if (local !== null) return { session: local.session, hop: false };
     if (this.#hops === null) return null;
     return this.#hops.next(tunnel, tried).then((hop) => (hop === null ? null : { session: hop, hop: true }));
   }
+}
 
-  /** The best client that is connected to this process. */
-  local(tunnel: TunnelState, { kind, host }: OpenRequest, tried: ReadonlySet<Session>): Session | null {
-    const clients = tried.size === 0 ? tunnel.clients : tunnel.clients.filter(({ session }) => !tried.has(session));
-    const only = clients.length === 1 ? clients[0] : undefined;
-    if (only !== undefined) return only.session.canOpen ? only.session : null;
-    const nowMs = performance.now();
-    const index = chooseClient(
-      clients.map((client) => client.stateFor(kind, host, nowMs)),
-      tunnel.turn++,
-    );
-    return clients[index]?.session ?? null;
-  }
+/** The best client that is connected to this process. */
+function localClient(tunnel: TunnelState, { kind, host }: OpenRequest, tried: ReadonlySet<Session>): LocalClient | null {
+  const clients = tried.size === 0 ? tunnel.clients : tunnel.clients.filter(({ session }) => !tried.has(session));
+  if (clients.length === 0) return null;
+  const nowMs = performance.now();
+  const states = clients.map((client) => client.stateFor(kind, host, nowMs));
+  const index = chooseClient(states, tunnel.turn++);
+  const chosen = clients[index];
+  return chosen === undefined ? null : { session: chosen.session, sound: isSound(states[index] as ClientState) };
 }

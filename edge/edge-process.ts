@@ -8,6 +8,7 @@ import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import { readAllowance } from './allowance.ts';
+import { Console, type ConsoleOptions } from './console.ts';
 import { type CrowdLimits, decideCrowdLimits } from './core/crowd.ts';
 import type { VisitorError } from './core/visitor-error.ts';
 import { Dialer } from './dialer.ts';
@@ -77,6 +78,8 @@ export interface EdgeProcessOptions {
   /** Processes that share the machine's memory with this one, itself included. */
   readonly workers: number;
   readonly hop?: HopOptions | undefined;
+  /** The dashboard on this machine; nowhere if missing. */
+  readonly console?: ConsoleOptions | undefined;
   readonly crew?: CrewOptions | undefined;
   /** 48 bytes; equal in all workers, so that a session begun at one is resumed at another. */
   readonly ticketKeys: Buffer;
@@ -89,6 +92,8 @@ export interface EdgeProcessOptions {
 /** Kernel queue of connections that are not accepted yet: a burst of a few thousand visitors. */
 const backlog = 4_096;
 const tokenSweepMs = 1_000;
+/** A worker that came anew is known to its siblings after this long. */
+const acquaintMs = 250;
 /** As OpenSSL wants it: name, HMAC key and AES key of 16 bytes each. */
 export const ticketKeyBytes = 48;
 /** Ticket keys live this long; sessions begun under older ones shake hands anew. */
@@ -110,6 +115,7 @@ export class EdgeProcess {
   #feedLink: FeedLink | null = null;
   #tokenSweep: NodeJS.Timeout | undefined;
   #rotation: NodeJS.Timeout | undefined;
+  #acquaint: NodeJS.Timeout | undefined;
   #hopPort: number | null = null;
 
   private constructor(options: EdgeProcessOptions) {
@@ -123,7 +129,12 @@ export class EdgeProcess {
     const doorman = new Doorman(decideCrowdLimits(readAllowance(options.workers), options.crowd ?? {}), log);
     this.#house = new House({ table, sweeper: new Sweeper(), doorman, dialer: everywhere, timeouts, log });
     this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });
-    this.#peerGate = new HopGate({ table, dialer: new Dialer(new Hops(() => this.#siblings())), software });
+    this.#peerGate = new HopGate({
+      table,
+      dialer: new Dialer(new Hops(() => this.#siblings())),
+      beyond: () => this.#siblings().flatMap(({ offers }) => offers),
+      software,
+    });
     this.#gate = this.#createGate();
     [this.#httpsDoor, this.#httpDoor] = this.#createDoors();
     this.#track(this.#httpsDoor.server, this.#httpDoor.server);
@@ -163,6 +174,8 @@ export class EdgeProcess {
     if (crew === undefined)
       this.#rotation = setInterval(() => this.setTicketKeys(randomBytes(ticketKeyBytes)), ticketKeysMs).unref();
     this.#tokenSweep = setInterval(() => this.#table.expireTokens(Date.now()), tokenSweepMs);
+    // Other edges are told what any worker of this one has clients of.
+    if (hop !== undefined) this.#acquaint = setInterval(() => this.#meetSiblings(), acquaintMs).unref();
     this.#tokenSweep.unref();
   }
 
@@ -200,9 +213,14 @@ export class EdgeProcess {
 
   #createDoors(): [HttpsDoor, HttpDoor] {
     const house = this.#house;
-    const { balancers, regionHosts, ticketKeys, publicHttpsPort } = this.#options;
+    const { balancers, regionHosts, ticketKeys, publicHttpsPort, console: place } = this.#options;
     const hosts = new Set(regionHosts);
-    const shared = { house, isBalancer: compileAllowList(balancers), isRegionHost: (host: string) => hosts.has(host) };
+    const shared = {
+      house,
+      isBalancer: compileAllowList(balancers),
+      isRegionHost: (host: string) => hosts.has(host),
+      console: place === undefined ? undefined : new Console(place),
+    };
     const http2 = new Http2Door(house);
     const httpsDoor = new HttpsDoor({
       ...shared,
@@ -242,6 +260,13 @@ export class EdgeProcess {
 
   #siblings(): HopSession[] {
     return (this.#options.crew?.siblingPaths() ?? []).map((path) => this.#hopSession(path, () => dialUnix(path)));
+  }
+
+  #meetSiblings(): void {
+    for (const sibling of this.#siblings()) {
+      sibling.onOffers = () => this.#peerGate.presenceChanged();
+      void sibling.open();
+    }
   }
 
   #peers(): HopSession[] {
@@ -319,6 +344,7 @@ export class EdgeProcess {
   async close(): Promise<void> {
     clearInterval(this.#tokenSweep);
     clearInterval(this.#rotation);
+    clearInterval(this.#acquaint);
     this.#feedLink?.close();
     this.#httpsDoor.close();
     this.#httpDoor.close();

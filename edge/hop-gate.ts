@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
-import { maxOffers } from '@underpass/wire/core/offer.ts';
+import { maxOffers, type Offer } from '@underpass/wire/core/offer.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Dialer } from './dialer.ts';
 import { Link, type LinkOwner, type Tally } from './link.ts';
@@ -13,11 +13,17 @@ export interface HopGateOptions {
   readonly table: RouteTable;
   /** Reaches clients of this process and, for streams of other edges, its siblings; never other edges. */
   readonly dialer: Dialer;
+  /** What the places behind this gate have clients of, where the dialer leads on to them. */
+  readonly beyond?: () => Iterable<Offer>;
   readonly software: string;
 }
 
-/** What came in on one session is told which tunnels have clients here; changes within this time go together. */
-const coalesceMs = 50;
+/** What came in on one session is told which tunnels have clients here; changes within this time go together: half of what is a flood. */
+const coalesceMs = 100;
+/** No list of offers reads like this. */
+const untold = ' ';
+/** A client whose proof has run out says nothing: looked at this often. */
+const lookEveryMs = 2_000;
 
 /** The visitor's edge counts. */
 const uncounted: Tally = { rxBytes: 0, txBytes: 0 };
@@ -69,18 +75,22 @@ class HopRelay implements LinkOwner {
 
 export class HopGate {
   readonly #options: HopGateOptions;
-  readonly #sessions = new Set<Session>();
+  /** Each with what it was told last. */
+  readonly #sessions = new Map<Session, string>();
+  readonly #look: NodeJS.Timeout;
   #soon: NodeJS.Timeout | undefined;
 
   constructor(options: HopGateOptions) {
     this.#options = options;
+    this.#look = setInterval(() => this.#tellNews(), lookEveryMs);
+    this.#look.unref();
   }
 
   receive(carrier: Duplex): void {
     const session = createSession(carrier, { side: 'acceptor', peerMayOpen: true, info: { software: this.#options.software } });
-    this.#sessions.add(session);
+    this.#sessions.set(session, untold);
     session.onStream = (stream) => void this.#lead(stream);
-    session.onReady = () => this.#tell();
+    session.onReady = () => this.#tellNews();
     session.onClose = () => void this.#sessions.delete(session);
   }
 
@@ -97,20 +107,40 @@ export class HopGate {
   presenceChanged(): void {
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
-      this.#tell();
+      this.#tellNews();
     }, coalesceMs);
   }
 
-  /** With more tunnels than an OFFER holds every stream is worth trying. */
-  #tell(): void {
-    const held = [...this.#options.table.tunnels.values()].filter(({ clients }) => clients.length > 0);
-    const keys = held.length > maxOffers ? ['*'] : held.map(({ feed }) => feed.id);
-    const offers = keys.map((key) => ({ key, healthy: true }));
-    for (const session of this.#sessions) session.offer(offers);
+  #tellNews(): void {
+    if (this.#sessions.size === 0) return;
+    const offers = this.#offers();
+    const words = offers.map(({ key, healthy }) => `${key} ${healthy}`).join();
+    for (const [session, told] of this.#sessions) {
+      if (told === words || session.version === 0) continue;
+      this.#sessions.set(session, words);
+      session.offer(offers);
+    }
+  }
+
+  /** Tunnels with a client here or behind; healthy where one of them works. With more than an OFFER holds, all are worth trying. */
+  #offers(): readonly Offer[] {
+    const nowMs = performance.now();
+    const healthy = new Map<string, boolean>();
+    for (const { feed, clients } of this.#options.table.tunnels.values()) {
+      if (clients.length > 0)
+        healthy.set(
+          feed.id,
+          clients.some((client) => client.isSound(nowMs)),
+        );
+    }
+    for (const offer of this.#options.beyond?.() ?? []) healthy.set(offer.key, offer.healthy || healthy.get(offer.key) === true);
+    if (healthy.size > maxOffers) return [{ key: '*', healthy: false }];
+    return [...healthy].map(([key, isHealthy]) => ({ key, healthy: isHealthy }));
   }
 
   close(): void {
+    clearInterval(this.#look);
     clearTimeout(this.#soon);
-    for (const session of this.#sessions) session.close();
+    for (const session of [...this.#sessions.keys()]) session.close();
   }
 }

@@ -2,12 +2,19 @@
 
 import type { Duplex } from 'node:stream';
 import type { Session } from '@underpass/wire/api.ts';
+import { offerVersion } from '@underpass/wire/core/hello.ts';
+import type { Offer } from '@underpass/wire/core/offer.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Logger } from 'pino';
 
 /** After a failed dial the place is passed over for this long, so that visitors do not wait for it one by one. */
 const restMs = 2_000;
 const readyMs = 5_000;
+/** What a place has clients of follows its HELLO at once; one that does not say is tried without. */
+const offersMs = 1_000;
+
+/** What a place said about a tunnel: a client that works, one that may not, none; or it has not said. */
+export type Standing = 'sound' | 'held' | 'none' | 'unknown';
 
 export class HopSession {
   readonly name: string;
@@ -18,6 +25,8 @@ export class HopSession {
   #connecting: Promise<Session | null> | null = null;
   #restUntilMs = 0;
   #closed = false;
+  /** What it says about its clients has changed. */
+  onOffers: () => void = () => {};
 
   constructor(name: string, dial: () => Promise<Duplex>, software: string, log: Logger) {
     this.name = name;
@@ -26,15 +35,26 @@ export class HopSession {
     this.#log = log;
   }
 
-  /** False only where the place has said which tunnels it has clients of, and this is not one of them. */
-  mayHold(tunnelId: string): boolean {
-    const offers = this.#session?.canOpen ? this.#session.peerOffers : null;
-    return offers?.some(({ key }) => key === tunnelId || key === '*') ?? true;
+  /** Null where it has to be dialled first. */
+  get session(): Session | null {
+    return this.#session?.canOpen ? this.#session : null;
   }
 
-  /** The session, dialled where there is none; null where that fails. */
+  get offers(): readonly Offer[] {
+    return this.session?.peerOffers ?? [];
+  }
+
+  standing(tunnelId: string): Standing {
+    const offers = this.session?.peerOffers ?? null;
+    if (offers === null) return 'unknown';
+    const offer = offers.find(({ key }) => key === tunnelId);
+    if (offer !== undefined) return offer.healthy ? 'sound' : 'held';
+    return offers.some(({ key }) => key === '*') ? 'held' : 'none';
+  }
+
+  /** The session, dialled where there is none, with its first offers; null where that fails. */
   async open(): Promise<Session | null> {
-    if (this.#session?.canOpen) return this.#session;
+    if (this.session !== null) return this.session;
     if (this.#closed || performance.now() < this.#restUntilMs) return null;
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = null;
@@ -50,14 +70,29 @@ export class HopSession {
         info: { software: this.#software },
       });
       await whenReady(session);
+      await this.#whenOffered(session);
       if (this.#closed) session.close();
       this.#session = session;
+      this.onOffers();
       return session;
     } catch (error) {
       this.#restUntilMs = performance.now() + restMs;
       this.#log.info({ hop: this.name, error: (error as Error).message }, 'hop cannot be reached');
       return null;
     }
+  }
+
+  #whenOffered(session: Session): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, session.version < offerVersion ? 0 : offersMs);
+      const heard = (): void => {
+        clearTimeout(timer);
+        resolve();
+        if (this.#session === session) this.onOffers();
+      };
+      session.onOffers = heard;
+      session.onClose = heard;
+    });
   }
 
   close(): void {

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { describe, it } from 'node:test';
-import { createRig, readUntil, tunnelOf } from './fixture/rig.ts';
+import { encodeFrame, frameType } from '@underpass/wire/core/frame.ts';
+import { currentVersion, encodeHello, oldestVersion } from '@underpass/wire/core/hello.ts';
+import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
+import { requestUpgrade } from '@underpass/wire/handshake.ts';
+import { createRig, readUntil, regionHost, tunnelOf } from './fixture/rig.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
@@ -11,9 +17,35 @@ const hop = (secret = 's') => ({ listen: { host: '127.0.0.1', port: 0 }, address
 async function ask(rig: Awaited<ReturnType<typeof createRig>>, host = 't.tunnels.test'): Promise<string> {
   const visitor = await rig.visit(host);
   visitor.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-  const text = await readUntil(visitor, (all) => all.endsWith('ok') || all.endsWith('</html>\n'));
+  const text = await readUntil(visitor, (all) => /\r\n\r\n..$/.test(all) || all.endsWith('</html>\n'));
   visitor.destroy();
   return /underpass-error: (\w+)/.exec(text)?.[1] ?? text.slice(-2);
+}
+
+/** Who has which clients, and how they are, is told within a moment; answers how often it was asked. */
+async function askUntil(rig: Awaited<ReturnType<typeof createRig>>, wanted: string): Promise<number> {
+  const end = performance.now() + 10_000;
+  for (let asked = 1; ; asked++) {
+    const answer = await ask(rig);
+    if (answer === wanted) return asked;
+    assert.ok(performance.now() < end, `still ${answer}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** An upstream that says where it is, in two characters. */
+const answerWith = (name: string) => (socket: import('node:net').Socket) =>
+  void socket.on('data', () => socket.write(ok.replace(/ok$/, name)));
+
+/** A carrier that says HELLO and nothing more: no PING comes back over it. */
+async function connectSilent(rig: Awaited<ReturnType<typeof createRig>>): Promise<void> {
+  const socket = rig.connectTls(regionHost);
+  await once(socket, 'secureConnect');
+  const headers = { [clientIdHeader]: randomBytes(16).toString('hex'), [softwareHeader]: 'underpass/0.0.0' };
+  const request = { host: regionHost, path: carrierPath, protocol: carrierProtocol, token: 'token-t', headers };
+  await requestUpgrade(socket, { ...request, timeoutMs: 5_000 });
+  const hello = { oldest: oldestVersion, newest: currentVersion, maxStreams: 100, windowBytes: 65_536, info: {} };
+  socket.write(encodeFrame(frameType.hello, 0, encodeHello(hello)));
 }
 
 function get(port: number, path: string): Promise<{ status: number; body: string }> {
@@ -37,9 +69,7 @@ describe('another edge of the region', () => {
     await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
     assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
     await far.client('t', answerOk);
-    // Who has which clients is told within a moment.
-    let asked = 1;
-    while ((await ask(near)) !== 'ok') asked++;
+    const asked = await askUntil(near, 'ok');
     assert.equal(near.edge.stats().requests, 1 + asked);
     assert.equal(far.edge.stats().rxBytes, 0);
     assert.ok(near.edge.stats().rxBytes > 0);
@@ -65,12 +95,83 @@ describe('another edge of the region', () => {
     assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
   });
 
+  it('reaches a client of any of its workers, whichever took the hop', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop(), workers: 2 });
+    await far.client('t', answerOk);
+    const peers = [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }];
+    // Each comes with a hop session of its own, to a worker of the kernel's choice.
+    for (let i = 0; i < 8; i++) {
+      await using near = await createRig([tunnelOf('t')], { edgeId: `near-${i}`, hop: hop() });
+      await near.control.change({ peers });
+      await askUntil(near, 'ok');
+    }
+  });
+
   it('judges the visitor by its own list as well', async () => {
     await using far = await createRig([tunnelOf('t', { allowList: ['10.0.0.0/8'] })], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     await far.client('t', answerOk);
     await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
     assert.equal(await ask(near), 'UNDERPASS_SOURCE_DENIED');
+  });
+});
+
+describe('a client that is known to work', () => {
+  const near = () => createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+  const far = () => createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+  const introduce = (rig: Awaited<ReturnType<typeof createRig>>, port: number | null) =>
+    rig.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${port}` }] });
+  const healthy = [{ key: '*', healthy: true }];
+  const unhealthy = [{ key: '*', healthy: false }];
+
+  it('at another edge is preferred to one here whose upstream fails its probe, until it fails too', async () => {
+    await using here = await near();
+    await using there = await far();
+    await here.client('t', answerWith('hh'), { offers: unhealthy });
+    const { session } = await there.client('t', answerWith('tt'), { offers: healthy });
+    assert.equal(await ask(here), 'hh', 'the only one that is known');
+    await introduce(here, there.edge.ports.hop);
+    await askUntil(here, 'tt');
+    for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'tt');
+    session.offer(unhealthy);
+    await askUntil(here, 'hh');
+    for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'hh');
+  });
+
+  it('at another edge is preferred to one here that was never heard of since it came', async () => {
+    await using here = await near();
+    await using there = await far();
+    await connectSilent(here);
+    await there.client('t', answerWith('tt'));
+    await introduce(here, there.edge.ports.hop);
+    // The first visitors make the edge ask the other one, and hang on the silent client meanwhile.
+    const late = () => new Promise<string>((resolve) => setTimeout(resolve, 250, 'late'));
+    const end = performance.now() + 10_000;
+    while ((await Promise.race([ask(here), late()])) !== 'tt') assert.ok(performance.now() < end, 'the silent one is preferred');
+    for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'tt');
+  });
+
+  it('here is preferred to any elsewhere', async () => {
+    await using here = await near();
+    await using there = await far();
+    await introduce(here, there.edge.ports.hop);
+    await there.client('t', answerWith('tt'));
+    await askUntil(here, 'tt');
+    await here.client('t', answerWith('hh'));
+    await askUntil(here, 'hh');
+    for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'hh');
+  });
+
+  it('at a sibling worker is preferred to an unhealthy one here', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    // Enough that both workers have one, whatever the kernel chooses.
+    for (let i = 0; i < 12; i++) await rig.client('t', answerWith('uu'), { offers: unhealthy });
+    await rig.client('t', answerWith('hh'), { offers: healthy });
+    let inRow = 0;
+    for (let asked = 0; inRow < 24; asked++) {
+      assert.ok(asked < 500, 'the healthy one is not found');
+      inRow = (await ask(rig)) === 'hh' ? inRow + 1 : 0;
+    }
   });
 });
 

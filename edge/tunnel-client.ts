@@ -46,6 +46,11 @@ export class TunnelClient {
     return this.session.peerOffers?.every((offer) => offer.healthy) ?? true;
   }
 
+  /** Takes streams, is connected beyond doubt, and all of its upstreams answer. */
+  isSound(nowMs: number): boolean {
+    return this.session.canOpen && this.isProven(nowMs) && this.healthy;
+  }
+
   stateFor(kind: StreamKind, host: string, nowMs: number): ClientState {
     const { canOpen, openStreams } = this.session;
     return { canOpen, openStreams, proven: this.isProven(nowMs), answer: this.#answer(kind, host) };
