@@ -8,7 +8,6 @@ import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import { readAllowance } from './allowance.ts';
-import { Console, type ConsoleOptions } from './console.ts';
 import { type CrowdLimits, decideCrowdLimits } from './core/crowd.ts';
 import type { VisitorError } from './core/visitor-error.ts';
 import { Dialer } from './dialer.ts';
@@ -78,8 +77,6 @@ export interface EdgeProcessOptions {
   /** Processes that share the machine's memory with this one, itself included. */
   readonly workers: number;
   readonly hop?: HopOptions | undefined;
-  /** The dashboard on this machine; nowhere if missing. */
-  readonly console?: ConsoleOptions | undefined;
   readonly crew?: CrewOptions | undefined;
   /** 48 bytes; equal in all workers, so that a session begun at one is resumed at another. */
   readonly ticketKeys: Buffer;
@@ -213,14 +210,9 @@ export class EdgeProcess {
 
   #createDoors(): [HttpsDoor, HttpDoor] {
     const house = this.#house;
-    const { balancers, regionHosts, ticketKeys, publicHttpsPort, console: place } = this.#options;
+    const { balancers, regionHosts, ticketKeys, publicHttpsPort } = this.#options;
     const hosts = new Set(regionHosts);
-    const shared = {
-      house,
-      isBalancer: compileAllowList(balancers),
-      isRegionHost: (host: string) => hosts.has(host),
-      console: place === undefined ? undefined : new Console(place),
-    };
+    const shared = { house, isBalancer: compileAllowList(balancers), isRegionHost: (host: string) => hosts.has(host) };
     const http2 = new Http2Door(house);
     const httpsDoor = new HttpsDoor({
       ...shared,
