@@ -103,6 +103,7 @@ export const createControl = (deps: ControlDeps): Control => {
     settle: () => parts.jobs.drain(),
     beginStop: () => {
       isStopping = true;
+      events.close();
     },
     close: async () => {
       isStopping = true;

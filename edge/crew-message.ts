@@ -18,6 +18,7 @@ export interface WorkerStart {
     | 'crowd'
     | 'workers'
     | 'hop'
+    | 'console'
   >;
   /** Of the worker: the edge's id and the worker's number and start. */
   readonly name: string;

@@ -219,7 +219,7 @@ async function startWorker(
   index: number,
   { https, http, hop }: Listens,
 ): Promise<{ worker: Worker; ports: EdgePorts }> {
-  const { region, software, regionHosts, publicHttpsPort, balancers, timeouts, crowd, workers, log, edgeId } = options;
+  const { region, software, regionHosts, publicHttpsPort, balancers, timeouts, crowd, workers, log, edgeId, console } = options;
   const child = fork(join(import.meta.dirname, 'worker.ts'), { serialization: 'json' });
   const name = `${edgeId}/${index}/${child.pid}`;
   const socketPath = join(folder, `worker-${index}-${child.pid}`);
@@ -234,6 +234,7 @@ async function startWorker(
     timeouts,
     crowd,
     workers,
+    console,
     hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: hop },
   };
   const feedPath = join(folder, 'feed');

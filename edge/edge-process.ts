@@ -8,6 +8,7 @@ import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 import { readAllowance } from './allowance.ts';
+import { Console, type ConsoleOptions } from './console.ts';
 import { type CrowdLimits, decideCrowdLimits } from './core/crowd.ts';
 import type { VisitorError } from './core/visitor-error.ts';
 import { Dialer } from './dialer.ts';
@@ -77,6 +78,8 @@ export interface EdgeProcessOptions {
   /** Processes that share the machine's memory with this one, itself included. */
   readonly workers: number;
   readonly hop?: HopOptions | undefined;
+  /** The dashboard on this machine; nowhere if missing. */
+  readonly console?: ConsoleOptions | undefined;
   readonly crew?: CrewOptions | undefined;
   /** 48 bytes; equal in all workers, so that a session begun at one is resumed at another. */
   readonly ticketKeys: Buffer;
@@ -109,6 +112,8 @@ export class EdgeProcess {
   readonly #hopSessions = new Map<string, HopSession>();
   readonly #hopKey: Buffer | null;
   readonly #sockets = new Set<Socket>();
+  /** From other workers: they stay until the end, and no drain waits for them. */
+  readonly #siblingSockets = new Set<Socket>();
   #feedLink: FeedLink | null = null;
   #tokenSweep: NodeJS.Timeout | undefined;
   #rotation: NodeJS.Timeout | undefined;
@@ -134,7 +139,7 @@ export class EdgeProcess {
     });
     this.#gate = this.#createGate();
     [this.#httpsDoor, this.#httpDoor] = this.#createDoors();
-    this.#track(this.#httpsDoor.server, this.#httpDoor.server);
+    this.#track(this.#sockets, this.#httpsDoor.server, this.#httpDoor.server);
   }
 
   static async start(options: EdgeProcessOptions): Promise<EdgeProcess> {
@@ -157,6 +162,7 @@ export class EdgeProcess {
       await this.#openHop(
         createServer({ allowHalfOpen: true }, (socket) => this.#siblingGate.receive(socket)),
         { path: crew.socketPath },
+        this.#siblingSockets,
       );
     if (hop !== undefined && this.#hopKey !== null) {
       const server = createHopServer(this.#hopKey, (socket) => this.#peerGate.receive(socket));
@@ -181,9 +187,9 @@ export class EdgeProcess {
     return { port, backlog, reusePort: this.#options.crew !== undefined, ...(host === undefined ? {} : { host }) };
   }
 
-  async #openHop(server: Server, where: object): Promise<void> {
+  async #openHop(server: Server, where: object, sockets = this.#sockets): Promise<void> {
     this.#hopServers.push(server);
-    this.#track(server);
+    this.#track(sockets, server);
     await listen(server, where);
   }
 
@@ -210,9 +216,14 @@ export class EdgeProcess {
 
   #createDoors(): [HttpsDoor, HttpDoor] {
     const house = this.#house;
-    const { balancers, regionHosts, ticketKeys, publicHttpsPort } = this.#options;
+    const { balancers, regionHosts, ticketKeys, publicHttpsPort, console: place } = this.#options;
     const hosts = new Set(regionHosts);
-    const shared = { house, isBalancer: compileAllowList(balancers), isRegionHost: (host: string) => hosts.has(host) };
+    const shared = {
+      house,
+      isBalancer: compileAllowList(balancers),
+      isRegionHost: (host: string) => hosts.has(host),
+      console: place === undefined ? undefined : new Console(place),
+    };
     const http2 = new Http2Door(house);
     const httpsDoor = new HttpsDoor({
       ...shared,
@@ -345,16 +356,16 @@ export class EdgeProcess {
     this.#peerGate.close();
     for (const server of this.#hopServers) server.close();
     for (const session of this.#hopSessions.values()) session.close();
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of [...this.#sockets, ...this.#siblingSockets]) socket.destroy();
     this.#house.sweeper.close();
     await this.#options.snapshot?.flush();
   }
 
-  #track(...servers: readonly Server[]): void {
+  #track(sockets: Set<Socket>, ...servers: readonly Server[]): void {
     for (const server of servers) {
       server.on('connection', (socket) => {
-        this.#sockets.add(socket);
-        socket.once('close', () => this.#sockets.delete(socket));
+        sockets.add(socket);
+        socket.once('close', () => sockets.delete(socket));
       });
     }
   }

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { ConsoleOptions } from './console.ts';
 import type { CrowdLimits } from './core/crowd.ts';
 import { Crew } from './crew.ts';
 import { type EdgePorts, EdgeProcess, type HopOptions, type Listen, ticketKeyBytes } from './edge-process.ts';
@@ -38,6 +39,8 @@ export interface EdgeOptions {
   readonly workers?: number;
   /** How the edges of the region reach each other; not at all if missing. */
   readonly hop?: HopOptions;
+  /** The dashboard on this machine, served under its own host; nowhere if missing. */
+  readonly console?: ConsoleOptions;
   /** Dials control; called again, with back-off, whenever the feed is lost. */
   readonly feed: () => Promise<Duplex>;
   readonly timeouts?: Partial<Timeouts>;

@@ -2,6 +2,7 @@
 
 import { createServer, type Server } from 'node:net';
 import { Arrival, type ArrivalRules, sayAndEnd } from './arrival.ts';
+import type { Console } from './console.ts';
 import { hostOf } from './core/authority.ts';
 import { encodeAlert } from './core/destination.ts';
 import { RequestHead } from './core/request-head.ts';
@@ -14,6 +15,8 @@ export interface HttpDoorOptions {
   readonly house: House;
   readonly isBalancer: (address: string) => boolean;
   readonly isRegionHost: (host: string) => boolean;
+  /** Missing where the dashboard is served elsewhere. */
+  readonly console: Console | undefined;
   /** The port of https as visitors see it. */
   readonly publicHttpsPort: number;
 }
@@ -51,15 +54,16 @@ export class HttpDoor {
   }
 
   #route(arrival: Arrival, bytes: Buffer, head: RequestHead): true {
-    const { house, isRegionHost } = this.#options;
+    const { house } = this.#options;
     const host = hostOf(head.authority);
+    const isOurs = this.#options.isRegionHost(host) || host === this.#options.console?.host;
     const target = bytes.toString('latin1', head.targetStart, head.targetEnd);
-    const tunnel = house.table.tunnelOf(host);
+    const tunnel = host === this.#options.console?.host ? null : house.table.tunnelOf(host);
     if (tunnel !== null) tunnel.connections++;
     if (tunnel?.type === 'ingress') return this.#pass(arrival, bytes, head, tunnel, host);
     const proof = target.startsWith(challengePath) ? house.table.httpChallenge(host, target.slice(challengePath.length)) : null;
     if (proof !== null) return this.#say(arrival, renderProof(proof));
-    if (tunnel === null && !isRegionHost(host)) return this.#refuse(arrival, head, 'UNDERPASS_NO_SUCH_HOST');
+    if (tunnel === null && !isOurs) return this.#refuse(arrival, head, 'UNDERPASS_NO_SUCH_HOST');
     const refusal = tunnel === null ? null : house.admitTo(tunnel, arrival.ends.sourceAddress);
     if (refusal !== null) return this.#refuse(arrival, head, refusal);
     return this.#redirect(arrival, head, host, target);

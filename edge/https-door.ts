@@ -4,8 +4,9 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContext, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { breakOff } from '@underpass/wire/outlet.ts';
 import { Arrival, type ArrivalRules, sayAndEnd } from './arrival.ts';
+import type { Console } from './console.ts';
 import { maxHelloBytes, peekClientHello } from './core/client-hello.ts';
-import { type Destination, decideDestination, encodeAlert } from './core/destination.ts';
+import { type Destination, type Door, decideDestination, encodeAlert } from './core/destination.ts';
 import type { Endpoints } from './core/proxy-protocol.ts';
 import { renderErrorResponse } from './core/visitor-error.ts';
 import type { House } from './house.ts';
@@ -24,6 +25,8 @@ export interface HttpsDoorOptions {
   readonly isBalancer: (address: string) => boolean;
   /** Connections whose server name is one of these belong to clients and ACME. */
   readonly isRegionHost: (host: string) => boolean;
+  /** Missing where the dashboard is served elsewhere. */
+  readonly console: Console | undefined;
   readonly ticketKeys: Buffer;
   /** Kernel queue of connections not yet accepted. */
   readonly onClient: (socket: TLSSocket, ends: Endpoints) => void;
@@ -41,6 +44,8 @@ export class HttpsDoor {
   readonly #options: HttpsDoorOptions;
   readonly #tls: TlsServer;
   readonly #challenges: TlsServer;
+  readonly #console: TlsServer;
+  readonly #names: Door<TunnelState>;
   readonly #rules: ArrivalRules;
   /** Weak, so that a connection that dies on the way is forgotten with its socket. */
   readonly #peeked = new WeakMap<Socket, Peeked>();
@@ -50,6 +55,14 @@ export class HttpsDoor {
     this.#options = options;
     this.#tls = this.#createTls();
     this.#challenges = this.#createChallenges();
+    this.#console = this.#createConsole();
+    const { table } = house;
+    this.#names = {
+      isConsole: (host) => host === options.console?.host,
+      tunnelOf: (host) => table.tunnelOf(host),
+      hasCertificate: (host) => table.hasCertificate(host),
+      hasTlsChallenge: (host) => table.hasTlsChallenge(host),
+    };
     this.#rules = {
       sweeper: house.sweeper,
       doorman: house.doorman,
@@ -67,6 +80,7 @@ export class HttpsDoor {
 
   set ticketKeys(keys: Buffer) {
     this.#tls.setTicketKeys(keys);
+    this.#console.setTicketKeys(keys);
   }
 
   #decide(arrival: Arrival, bytes: Buffer): boolean {
@@ -75,11 +89,12 @@ export class HttpsDoor {
       return bytes.length > maxHelloBytes ? this.#turnAway(arrival, encodeAlert('unexpected_message')) : false;
     if (peek.kind === 'foreign') return this.#foreign(arrival, bytes);
     if (peek.kind === 'malformed') return this.#turnAway(arrival, encodeAlert('unexpected_message'));
-    const destination = decideDestination(peek.serverName, peek.protocols, this.#options.house.table);
+    const destination = decideDestination(peek.serverName, peek.protocols, this.#names);
     if (destination.kind === 'nowhere') return this.#turnAway(arrival, encodeAlert('unrecognized_name'));
     if (this.#options.house.doorman.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(arrival);
     if (destination.kind === 'passthrough') return this.#pass(arrival, bytes, destination.tunnel, destination.host);
     if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival, bytes);
+    if (destination.kind === 'console') return this.#handToConsole(arrival, bytes);
     this.#peeked.set(arrival.socket, { host: destination.host, tunnel: destination.tunnel, ends: arrival.ends });
     if (destination.tunnel !== null) destination.tunnel.connections++;
     return this.#handOver(this.#tls, arrival, bytes);
@@ -159,6 +174,32 @@ export class HttpsDoor {
     return server;
   }
 
+  #handToConsole(arrival: Arrival, bytes: Buffer): true {
+    this.#peeked.set(arrival.socket, { host: this.#options.console?.host ?? '', tunnel: null, ends: arrival.ends });
+    return this.#handOver(this.#console, arrival, bytes);
+  }
+
+  /** HTTP/1.1 alone: what comes goes on to control's server as it is. */
+  #createConsole(): TlsServer {
+    const server = createTlsServer(
+      {
+        ALPNProtocols: ['http/1.1'],
+        minVersion: 'TLSv1.2',
+        handshakeTimeout: handshakeMs,
+        ticketKeys: this.#options.ticketKeys,
+        sessionTimeout: sessionSeconds,
+        SNICallback: (host, done) => done(null, this.#options.house.table.certificates.contextOf(host) ?? undefined),
+      },
+      (socket) => {
+        const ends = this.#peeked.get(parentOf(socket) as Socket)?.ends;
+        if (ends === undefined) socket.destroy();
+        else this.#options.console?.receive(socket, ends);
+      },
+    );
+    server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
+    return server;
+  }
+
   #createChallenges(): TlsServer {
     const context = (host: string): SecureContext | undefined => this.#options.house.table.challengeContext(host) ?? undefined;
     const server = createTlsServer(
@@ -189,6 +230,7 @@ export class HttpsDoor {
     this.server.close();
     this.#tls.close();
     this.#challenges.close();
+    this.#console.close();
   }
 }
 

@@ -46,6 +46,7 @@ const edgePorts = () => ({ UNDERPASS_EDGE_HTTP_PORT: String(ports.http), UNDERPA
 
 const acmeSettings = () => ({
   ...edgePorts(),
+  UNDERPASS_ORIGIN: `https://console.${zone}:${ports.tls}`,
   UNDERPASS_DATA_PLANE_HOST: `eu.${zone}`,
   UNDERPASS_WILDCARD_DOMAIN: `tunnels.${zone}`,
   UNDERPASS_DNS_SERVERS: `127.0.0.1:${dns.port}`,
@@ -90,6 +91,15 @@ describe('a server with an ACME authority (pebble) and RFC 2136 (knot)', () => {
       (each) => each !== null,
     );
     assert.equal(found?.names, `DNS:eu.${zone}`);
+    assert.match(found?.issuer ?? '', /Pebble/);
+  });
+
+  test('the dashboard is served on the same port, its host proven by the same edge', async () => {
+    const found = await eventually(
+      () => shown(`console.${zone}`),
+      (each) => each !== null,
+    );
+    assert.equal(found?.names, `DNS:console.${zone}`);
     assert.match(found?.issuer ?? '', /Pebble/);
   });
 

@@ -18,6 +18,7 @@ import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
 import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
 import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
+import { type ConsoleDoor, openConsoleDoor } from './console-door.ts';
 import { openFeedDoor } from './feed-door.ts';
 import { listen } from './listen.ts';
 import type { Settings } from './settings.ts';
@@ -126,6 +127,8 @@ export async function openControlCore(settings: Settings, state: State): Promise
 export interface RunningControl {
   readonly core: ControlCore;
   readonly port: number;
+  /** Where the edge of this process hands over the dashboard's visitors, if it serves them. */
+  readonly consolePath: string | undefined;
   /** No new requests; answers 503 to who asks whether it is ready. */
   beginStop(): void;
   close(): Promise<void>;
@@ -136,11 +139,24 @@ const recheckEveryMs = 5 * 60_000;
 /** Requests under way at a stop have so long. */
 const requestGraceMs = 5_000;
 
-function openHttp(state: State, { control, hub, sources }: ControlCore): Server {
-  const answer = getRequestListener((request, { incoming }) => {
+interface Http {
+  readonly server: Server;
+  /** Visitors of the dashboard who come through the edge. */
+  readonly door: ConsoleDoor | undefined;
+  /** From now on an answer is the last of its connection. */
+  beginStop(): void;
+}
+
+async function openHttp(settings: Settings, state: State, { control, hub, sources }: ControlCore): Promise<Http> {
+  let isStopping = false;
+  let door: ConsoleDoor | undefined;
+  const answer = getRequestListener(async (request, { incoming }) => {
     if (sources.localCa !== undefined && new URL(request.url).pathname === '/ca.pem')
       return answerCa(sources.localCa.certificatePem);
-    return control.fetch(request, { remoteAddress: incoming.socket.remoteAddress ?? '' });
+    const remoteAddress = door?.addressOf(incoming.socket) ?? incoming.socket.remoteAddress ?? '';
+    const response = await control.fetch(request, { remoteAddress });
+    if (isStopping) response.headers.set('connection', 'close');
+    return response;
   });
   const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000 }, answer);
   openFeedDoor(server, {
@@ -149,7 +165,15 @@ function openHttp(state: State, { control, hub, sources }: ControlCore): Server 
     log: state.log,
   });
   server.on('dropRequest', (_, socket) => socket.destroy());
-  return server;
+  if (settings.edgeConsole) door = await openConsoleDoor(server);
+  const closeIdle = (): void => server.closeIdleConnections();
+  // A live view that ends leaves its connection open for the next request.
+  server.on('request', (_, response) => response.once('finish', () => isStopping && setImmediate(closeIdle)));
+  const beginStop = (): void => {
+    isStopping = true;
+    closeIdle();
+  };
+  return { server, door, beginStop };
 }
 
 const answerCa = (pem: string): Response => new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
@@ -170,8 +194,8 @@ export async function startControl(
 ): Promise<RunningControl> {
   const core = await openControlCore(settings, state);
   await resealAll(state);
-  const server = openHttp(state, core);
-  const port = await listen(server, settings.listen, settings.port, 'UNDERPASS_PORT');
+  const http = await openHttp(settings, state, core);
+  const port = await listen(http.server, settings.controlListen, settings.port, 'UNDERPASS_PORT');
   await prepare(core);
   await core.hub.start();
   const stopUpkeep = await startUpkeep(settings, state, core);
@@ -180,13 +204,18 @@ export async function startControl(
   return {
     core,
     port,
-    beginStop: () => core.control.beginStop(),
+    consolePath: http.door?.path,
+    beginStop: () => {
+      core.control.beginStop();
+      http.beginStop();
+    },
     close: async () => {
       stopRecheck();
       await stopUpkeep();
-      const closed = closeHttp(server);
+      const closed = closeHttp(http.server);
       await core.close();
       await closed;
+      await http.door?.close();
     },
   };
 }

@@ -32,7 +32,13 @@ function crowdOf({ edgeConnections: total, edgeConnectionsPerAddress: perAddress
 
 const ports = 'UNDERPASS_EDGE_HTTPS_PORT, UNDERPASS_EDGE_HTTP_PORT, UNDERPASS_HOP_PORT or UNDERPASS_METRICS_PORT';
 
-export async function openEdge(settings: Settings, feed: () => Promise<Duplex>, log: Logger): Promise<Edge> {
+/** `consolePath`: where control takes the dashboard's visitors, if this edge serves them. */
+export async function openEdge(
+  settings: Settings,
+  feed: () => Promise<Duplex>,
+  log: Logger,
+  consolePath?: string,
+): Promise<Edge> {
   const home = await openHome(settings.home);
   const { region, listen: host, edgeHttpsPort, edgeHttpPort, publicHttpsPort, trustedBalancers: balancers } = settings;
   try {
@@ -41,11 +47,13 @@ export async function openEdge(settings: Settings, feed: () => Promise<Duplex>, 
       ...hopOf(settings),
       ...metricsOf(settings),
       ...crowdOf(settings),
+      ...(consolePath === undefined ? {} : { console: { host: new URL(settings.origin).hostname, path: consolePath } }),
       edgeId: settings.edgeId ?? (await keepEdgeId(home)),
       regionHosts: [settings.dataPlaneHost],
       https: { host, port: edgeHttpsPort },
       http: { host, port: edgeHttpPort },
       workers: workersOf(settings),
+      timeouts: { responseMs: settings.answerSeconds * 1_000 },
     });
   } catch (error) {
     throw portError(error, ports);

@@ -70,8 +70,23 @@ function valueOr<T>(parse: ParseValue<T>, text: string | undefined, fallback: T)
 
 const controlPort = (env: Environment): number => valueOr(parsePort, env.UNDERPASS_PORT, 8400);
 const edgePort = (env: Environment): number => valueOr(parsePort, env.UNDERPASS_EDGE_HTTPS_PORT, 8443);
+const publicPort = (env: Environment): number =>
+  valueOr(parseWhole(1, 65535), env.UNDERPASS_PUBLIC_HTTPS_PORT, isProduction(env) ? 443 : edgePort(env));
 const laptopOrigin = (env: Environment): string => `http://localhost:${controlPort(env)}`;
 const list = parseList;
+
+/** The address of the dashboard is one of the edge's own, and nothing is said of a proxy in front of it. */
+function ownsOrigin(env: Environment): boolean {
+  const url = new URL(valueOr(parseOrigin, env.UNDERPASS_ORIGIN, laptopOrigin(env)));
+  const isEdgePort = url.protocol === 'https:' && Number(url.port || 443) === publicPort(env);
+  const isAll = (env.UNDERPASS_ROLE || 'all') === 'all';
+  return isAll && isEdgePort && url.hostname !== env.UNDERPASS_DATA_PLANE_HOST && !env.UNDERPASS_TRUSTED_PROXIES;
+}
+
+const servesConsole = (env: Environment): boolean => valueOr(parseSwitch, env.UNDERPASS_EDGE_CONSOLE, ownsOrigin(env));
+
+const edgeAddress = (env: Environment): string =>
+  valueOr(onlyAddress, env.UNDERPASS_LISTEN, isProduction(env) ? '::' : '127.0.0.1');
 
 function defaultHome(env: Environment): string {
   if (env.XDG_STATE_HOME) return `${env.XDG_STATE_HOME}/underpass`;
@@ -129,11 +144,21 @@ export const settingTable = {
     'UNDERPASS_LISTEN',
     {
       group: 'Addresses',
-      about: 'Address that the dashboard, the API and the edge listen on.',
+      about: 'Address that the edge listens on, and the dashboard and the API unless UNDERPASS_CONTROL_LISTEN says another.',
       parse: (text) => onlyAddress(text),
     },
-    (env) => (isProduction(env) ? '::' : '127.0.0.1'),
+    edgeAddress,
     ':: in production, else 127.0.0.1',
+  ),
+  controlListen: setting(
+    'UNDERPASS_CONTROL_LISTEN',
+    {
+      group: 'Addresses',
+      about: 'Address that the port of the dashboard and the API listens on.',
+      parse: (text) => onlyAddress(text),
+    },
+    (env) => (servesConsole(env) ? '127.0.0.1' : edgeAddress(env)),
+    '127.0.0.1 with UNDERPASS_EDGE_CONSOLE, else UNDERPASS_LISTEN',
   ),
   port: setting('UNDERPASS_PORT', { group: 'Addresses', about: 'Port of the dashboard and the API.', parse: parsePort }, 8400),
   edgeHttpsPort: setting(
@@ -153,7 +178,7 @@ export const settingTable = {
       about: 'Port in the https addresses that people are shown, when a balancer or a port mapping stands in front.',
       parse: parseWhole(1, 65535),
     },
-    (env) => (isProduction(env) ? 443 : edgePort(env)),
+    publicPort,
     '443 in production, else UNDERPASS_EDGE_HTTPS_PORT',
   ),
   origin: setting(
@@ -333,6 +358,17 @@ export const settingTable = {
     { group: 'Region and edge', about: 'Domain under which that first region makes names.', parse: parseDomainName },
     'tunnels.localhost',
   ),
+  edgeConsole: setting(
+    'UNDERPASS_EDGE_CONSOLE',
+    {
+      group: 'Region and edge',
+      about:
+        'In role all: the edge serves the dashboard too, on its own ports, under the host of UNDERPASS_ORIGIN; nothing stands in front.',
+      parse: parseSwitch,
+    },
+    ownsOrigin,
+    'true where UNDERPASS_ORIGIN is https on the port of the edge and UNDERPASS_TRUSTED_PROXIES is empty',
+  ),
   controlUrl: optional('UNDERPASS_CONTROL_URL', {
     group: 'Region and edge',
     about: 'Where an edge finds control. Needed in role edge.',
@@ -371,6 +407,15 @@ export const settingTable = {
       parse: parseWhole(10, 10_000_000),
     },
     '2000, or a quarter of UNDERPASS_EDGE_CONNECTIONS where that is less',
+  ),
+  answerSeconds: setting(
+    'UNDERPASS_ANSWER_SECONDS',
+    {
+      group: 'Region and edge',
+      about: 'How long a service behind a tunnel may take to begin its answer; then the visitor gets 504.',
+      parse: parseWhole(1, 3600),
+    },
+    120,
   ),
   drainSeconds: setting(
     'UNDERPASS_DRAIN_SECONDS',
@@ -597,6 +642,18 @@ const requirements: readonly Requirement[] = [
   {
     problem: 'UNDERPASS_ACME_EAB_KEY_ID and UNDERPASS_ACME_EAB_HMAC must be set together',
     broken: (s) => countSet(s, ['acmeEabKeyId', 'acmeEabHmac']) === 1,
+  },
+  {
+    problem: 'UNDERPASS_EDGE_CONSOLE is for role all: an edge elsewhere has no dashboard beside it',
+    broken: (s) => s.edgeConsole && s.role !== 'all',
+  },
+  {
+    problem: 'UNDERPASS_EDGE_CONSOLE needs an https address in UNDERPASS_ORIGIN',
+    broken: (s) => s.edgeConsole && !s.origin.startsWith('https:'),
+  },
+  {
+    problem: 'UNDERPASS_EDGE_CONSOLE needs two names: the host of UNDERPASS_ORIGIN cannot be UNDERPASS_DATA_PLANE_HOST',
+    broken: (s) => s.edgeConsole && originHost(s) === s.dataPlaneHost,
   },
   {
     problem: 'UNDERPASS_HOP_SECRET is needed with UNDERPASS_HOP_PORT where there is no UNDERPASS_EDGE_KEY',

@@ -1,6 +1,7 @@
 // The server in one of its roles: everything, control alone, or the edge of one region.
 
 import { type Duplex, duplexPair } from 'node:stream';
+import { keepConsoleHost } from '@underpass/control/region/console-host.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
@@ -54,7 +55,7 @@ async function closeEdge(edge: Edge, { drainSeconds }: Settings): Promise<void> 
 }
 
 /** The edge of this process, fed in memory; ready when it holds its routes. */
-async function openLocalEdge(settings: Settings, { hub }: ControlCore, log: Logger): Promise<Edge> {
+async function openLocalEdge(settings: Settings, { core: { hub }, consolePath }: RunningControl, log: Logger): Promise<Edge> {
   const { region } = settings;
   const dialled = Promise.withResolvers<void>();
   const dial = async (): Promise<Duplex> => {
@@ -63,7 +64,7 @@ async function openLocalEdge(settings: Settings, { hub }: ControlCore, log: Logg
     dialled.resolve();
     return ours;
   };
-  const edge = await openEdge(settings, dial, log);
+  const edge = await openEdge(settings, dial, log, consolePath);
   await dialled.promise;
   await hub.delivered(region);
   return edge;
@@ -91,6 +92,10 @@ async function ensureRegion(settings: Settings, { control }: ControlCore, httpsP
 /** Before anybody is served: the region, and on the first start the operator and on a laptop a tunnel. */
 async function prepare(settings: Settings, state: State, core: ControlCore): Promise<First | undefined> {
   const { operator } = core.control;
+  if (settings.role === 'all') {
+    const host = new URL(settings.origin).hostname;
+    await keepConsoleHost(state.store.db, settings.edgeConsole ? { host, region: settings.region } : null);
+  }
   if (settings.role === 'all') await ensureRegion(settings, core, settings.publicHttpsPort || 443, settings.edgeHttpPort || 80);
   if (!(await operator.ensureOperator())) return undefined;
   const signInUrl = await operator.createLoginLink(settings.operatorEmail);
@@ -98,9 +103,9 @@ async function prepare(settings: Settings, state: State, core: ControlCore): Pro
   return { signInUrl, tunnel: laptop ? await makeFirstTunnel(state, settings) : undefined };
 }
 
-async function startLocalEdge(settings: Settings, core: ControlCore, log: Logger): Promise<Edge> {
-  const edge = await openLocalEdge(settings, core, log);
-  if (settings.publicHttpsPort === 0) await ensureRegion(settings, core, edge.ports.https, edge.ports.http);
+async function startLocalEdge(settings: Settings, control: RunningControl, log: Logger): Promise<Edge> {
+  const edge = await openLocalEdge(settings, control, log);
+  if (settings.publicHttpsPort === 0) await ensureRegion(settings, control.core, edge.ports.https, edge.ports.http);
   return edge;
 }
 
@@ -116,7 +121,7 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
       first = await prepare(settings, state, core);
     });
     opened.push(() => control.close());
-    const edge = settings.role === 'all' ? await startLocalEdge(settings, control.core, log) : undefined;
+    const edge = settings.role === 'all' ? await startLocalEdge(settings, control, log) : undefined;
     if (edge !== undefined) opened.push(() => closeEdge(edge, settings));
     const metrics = await openMetricsDoor(settings, [
       control.core.control.metrics,

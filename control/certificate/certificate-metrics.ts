@@ -19,7 +19,7 @@ export interface CertificateMetricsDeps {
   readonly givenCertificates: () => readonly FeedCertificate[];
 }
 
-/** `host`: what clients of a region dial. `wildcard`: its generated names. `tunnel`: a user's name. */
+/** `host`: what clients of a region dial, and the dashboard's. `wildcard`: its generated names. `tunnel`: a user's name. */
 const kindOf = ({ name, projectId }: Pick<WantedName, 'name' | 'projectId'>): string => {
   if (projectId !== '') return 'tunnel';
   return name.startsWith('*.') ? 'wildcard' : 'host';

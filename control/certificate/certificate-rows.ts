@@ -2,6 +2,7 @@
 
 import type { FeedChallenge } from '@underpass/wire/feed.ts';
 import { certificateContext, challengeContext } from '../feed/region-content.ts';
+import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import { createId } from '../store/id.ts';
 import type { Queries, Store } from '../store/store.ts';
@@ -22,17 +23,19 @@ export interface KnownCertificate extends Lifetime {
   readonly issuer: string;
 }
 
-/** Our own names: each region's host and its wildcard. */
+/** Our own names: each region's host and its wildcard, and the dashboard's where an edge serves it. */
 export async function readOwnNames(db: Queries): Promise<WantedName[]> {
   const rows = await db
     .selectFrom('regions')
     .select(['name', 'data_plane_host', 'wildcard_ingress_domain', 'tls_termination'])
     .execute();
-  return rows.flatMap((row) => {
+  const console = await readConsoleHost(db);
+  const names = rows.flatMap((row) => {
     const own = { region: row.name, projectId: '' };
     const wildcard = row.tls_termination === 1 ? row.wildcard_ingress_domain : null;
     return [{ ...own, name: row.data_plane_host }, ...(wildcard === null ? [] : [{ ...own, name: `*.${wildcard}` }])];
   });
+  return console === undefined ? names : [...names, { name: console.host, region: console.region, projectId: '' }];
 }
 
 /** Verified hosts of http tunnels that nobody has suspended, in regions that end TLS: the only ones that are asked for. */

@@ -66,7 +66,13 @@ function addNames(names: Names, region: string, tunnel: FeedTunnel): void {
 
 /** The names of a region itself. */
 const ownNames = (names: RegionNames | undefined): readonly string[] =>
-  names === undefined ? [] : [names.dataPlaneHost, ...(names.wildcardDomain === null ? [] : [`*.${names.wildcardDomain}`])];
+  names === undefined
+    ? []
+    : [
+        names.dataPlaneHost,
+        ...(names.wildcardDomain === null ? [] : [`*.${names.wildcardDomain}`]),
+        ...(names.consoleHost === null ? [] : servingNames(names.consoleHost)),
+      ];
 
 export function createRefresh(deps: RefreshDeps): Refresh {
   const { store, keyRing, clock } = deps;

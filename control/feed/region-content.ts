@@ -1,6 +1,7 @@
 // Reads from the store what the edges of a region must hold. The only place that turns rows into feed messages.
 
 import type { FeedCertificate, FeedChallenge, FeedTunnel } from '@underpass/wire/feed.ts';
+import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Queries } from '../store/store.ts';
 import { servingNames } from './core/liveness.ts';
@@ -208,11 +209,15 @@ export interface RegionNames {
   readonly region: string;
   readonly dataPlaneHost: string;
   readonly wildcardDomain: string | null;
+  /** Of the dashboard, where the region's edges serve it. */
+  readonly consoleHost: string | null;
 }
 
 export async function readRegions(db: Queries): Promise<RegionNames[]> {
   const rows = await db.selectFrom('regions').select(['name', 'data_plane_host', 'wildcard_ingress_domain']).execute();
+  const console = await readConsoleHost(db);
   return rows.map((row) => ({
+    consoleHost: console?.region === row.name ? console.host : null,
     region: row.name,
     dataPlaneHost: row.data_plane_host,
     wildcardDomain: row.wildcard_ingress_domain,

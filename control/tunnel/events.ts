@@ -39,6 +39,7 @@ const tooMany = 'Too many live views are open.';
 export const createEventStreams = (): EventStreams => {
   /** How to end each open stream, by user. */
   const open = new Map<string, Set<() => void>>();
+  let isClosed = false;
   const forget = (userId: string, end: () => void): void => {
     const own = open.get(userId);
     own?.delete(end);
@@ -47,6 +48,7 @@ export const createEventStreams = (): EventStreams => {
 
   const streamEvents = async (context: Context): Promise<Response> => {
     const { deps, caller, access } = context;
+    if (isClosed) throw new Refusal('unavailable', 'The server is stopping.', 5);
     const own = open.get(caller.userId) ?? new Set();
     if (own.size >= streamsPerUser) throw new Refusal('tooMany', tooMany, 60);
     const end = (): void => stream.end();
@@ -64,6 +66,7 @@ export const createEventStreams = (): EventStreams => {
   return {
     calls: { streamEvents },
     close: () => {
+      isClosed = true;
       for (const end of [...open.values()].flatMap((own) => [...own])) end();
     },
   };
