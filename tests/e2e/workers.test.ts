@@ -1,0 +1,109 @@
+// The server as its own process with two edge workers: visitors who reach either get to a client that one of them holds.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import { type StartedServer, startClientProcess, startServerProcess } from '../helpers/process.ts';
+
+const workers = 2;
+
+async function startUpstream(t: TestContext): Promise<string> {
+  const server = createServer((request, response) => void request.pipe(response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Processes whose parent that is (proc(5), stat). */
+async function childrenOf(parent: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const parents = await Promise.all(
+    pids.map(async (pid) => Number(/\) \S (\d+)/.exec(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))?.[1])),
+  );
+  return pids.filter((_, index) => parents[index] === parent);
+}
+
+/** The inodes of a process's sockets. */
+async function socketsOf(pid: number): Promise<ReadonlySet<string>> {
+  const names = await readdir(`/proc/${pid}/fd`);
+  const links = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')));
+  return new Set(links.map((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? '').filter((inode) => inode !== ''));
+}
+
+/** The inode of the server's end of a connection, by the ports of both ends (proc(5), net/tcp). */
+async function inodeOf(serverPort: number, visitorPort: number): Promise<string | undefined> {
+  const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
+  const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+  const found = lines.find(
+    ([, local = '', remote = '']) => local.endsWith(`:${hex(serverPort)}`) && remote.endsWith(`:${hex(visitorPort)}`),
+  );
+  return found?.[9];
+}
+
+async function openVisitor({ ports, tunnel, caPem }: StartedServer): Promise<TLSSocket> {
+  const host = new URL(tunnel.publicUrl).hostname;
+  const socket = connect({ host: '127.0.0.1', port: ports.https, ca: caPem, servername: host, ALPNProtocols: ['http/1.1'] });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** One request on a connection that stays open; the upstream repeats its body. */
+async function exchange(socket: TLSSocket, host: string, body: string): Promise<string> {
+  socket.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  let text = '';
+  while (!text.includes(body)) text += String((await once(socket, 'data'))[0]);
+  return text;
+}
+
+test('two workers share the port, and each leads its visitors to the one client', async (t) => {
+  if (process.platform !== 'linux') return t.skip('several processes share a port on Linux alone');
+  const product = await startServerProcess(t, { UNDERPASS_EDGE_WORKERS: String(workers) });
+  const pids = await childrenOf(product.server.pid);
+  assert.equal(pids.length, workers);
+  await startClientProcess(t, product, await startUpstream(t));
+
+  const host = new URL(product.tunnel.publicUrl).hostname;
+  const visitors: TLSSocket[] = [];
+  t.after(() => {
+    for (const visitor of visitors) visitor.destroy();
+  });
+  const taken = new Map<number, number>(pids.map((pid) => [pid, 0]));
+  // The kernel spreads connections by a hash of their ports: of 40, one worker getting none is one in 2^39.
+  for (let number = 0; number < 40; number++) {
+    const visitor = await openVisitor(product);
+    visitors.push(visitor);
+    const body = `visitor ${number} ${'x'.repeat(5_000)}`;
+    assert.match(await exchange(visitor, host, body), /^HTTP\/1\.1 200 /);
+    const inode = await inodeOf(product.ports.https, visitor.localPort ?? 0);
+    for (const pid of pids)
+      if (inode !== undefined && (await socketsOf(pid)).has(inode)) taken.set(pid, (taken.get(pid) ?? 0) + 1);
+  }
+  t.diagnostic(`visitors by worker: ${[...taken.values()].join(', ')}`);
+  assert.equal(
+    [...taken.values()].reduce((sum, each) => sum + each),
+    visitors.length,
+    'each belongs to one worker',
+  );
+  for (const [pid, count] of taken) assert.ok(count > 0, `worker ${pid} took nobody`);
+
+  // Both go on at once, on connections that are open already.
+  const answers = await Promise.all(
+    visitors.map((visitor, number) => exchange(visitor, host, `again ${number} ${'y'.repeat(20_000)}`)),
+  );
+  assert.ok(answers.every((answer) => answer.startsWith('HTTP/1.1 200 ')));
+
+  for (const visitor of visitors) visitor.destroy();
+  const started = performance.now();
+  await product.server.end();
+  const seconds = (performance.now() - started) / 1000;
+  t.diagnostic(`stopped in ${seconds.toFixed(1)} s`);
+  assert.ok(seconds < 8, 'workers wait for visitors, not for each other');
+  assert.deepEqual(await childrenOf(product.server.pid), [], 'no worker outlives the server');
+});
