@@ -92,6 +92,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
     });
     stream.on('end', () => {
+      // Node ends what can be read of a stream that was reset or lost, too: half a request would look whole.
+      if (this.#gone || stream.aborted) return;
       this.#requestDone = true;
       if (chunked) this.#write(Buffer.from(`0\r\n${trailers}\r\n`, 'latin1'));
     });
@@ -170,7 +172,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const retry = failure === 'broke' || failure === 'upstream-reset' ? this.#upstream?.retryable : null;
     this.#upstream = null;
     if (retry) this.#send(retry, false);
-    else if (this.#responded) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    else if (this.#responded) this.#breakOff();
     else if (failure === 'bad-response') this.#answer('UNDERPASS_BAD_RESPONSE');
     else this.#answer(failure === 'broke' ? 'UNDERPASS_UPSTREAM_BROKE' : errorOfReset(failure));
   }
@@ -202,8 +204,13 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const upstream = this.#upstream;
     this.#upstream = null;
     upstream?.abandon('idle');
-    if (this.#responded) this.#stream.close(constants.NGHTTP2_CANCEL);
+    if (this.#responded) this.#breakOff();
     else this.#answer(this.#requestDone ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
+  }
+
+  /** RST_STREAM, INTERNAL_ERROR. close() would end the stream first where nothing waits: half a response would look whole. */
+  #breakOff(): void {
+    this.#stream.destroy(new Error('the response broke off'));
   }
 
   #closed(): void {

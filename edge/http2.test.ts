@@ -25,6 +25,8 @@ async function ask(
   body?: string | ((stream: ClientHttp2Stream) => void),
 ): Promise<Answer> {
   const stream = h2.request({ ':path': '/', ...headers }, { endStream: body === undefined });
+  // An error that comes with the response is met by whoever reads it, a turn later.
+  stream.on('error', () => {});
   if (typeof body === 'function') body(stream);
   else if (body !== undefined) stream.end(body);
   let trailers = {};
