@@ -22,6 +22,8 @@ export interface Timeouts {
   readonly stallMs: number;
   /** Neither direction moves. */
   readonly idleStreamMs: number;
+  /** The same while a response is on its way to a visitor that ended its side: it only said all, or it has gone. */
+  readonly endedMs: number;
 }
 
 export const defaultTimeouts: Timeouts = {
@@ -30,6 +32,7 @@ export const defaultTimeouts: Timeouts = {
   responseMs: 120_000,
   stallMs: 120_000,
   idleStreamMs: 3_600_000,
+  endedMs: 15_000,
 };
 
 export class House {

@@ -204,9 +204,15 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #visitorEnd(): void {
     this.#visitorEnded = true;
     if (this.#phase === phase.opaque) this.#upstream?.link.end();
-    else if (this.#phase === phase.answered) this.#close = true;
+    else if (this.#phase === phase.answered) this.#heardAll();
     else if (this.#phase === phase.request) this.cut();
     else this.#hangUp();
+  }
+
+  /** Only a write would tell a visitor that reads on from one that has gone, and a quiet upstream causes none. */
+  #heardAll(): void {
+    this.#close = true;
+    if (this.#answering) this.#touch();
   }
 
   // What the upstream answers.
@@ -281,8 +287,9 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   /** Bytes moved. A visitor that takes nothing has less time than a connection on which nobody speaks. */
   #touch(): void {
-    const { stallMs, idleStreamMs } = this.#house.timeouts;
-    this.deadlineMs = this.#house.sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : idleStreamMs);
+    const { stallMs, idleStreamMs, endedMs } = this.#house.timeouts;
+    const quietMs = this.#visitorEnded && this.#phase === phase.answered ? endedMs : idleStreamMs;
+    this.deadlineMs = this.#house.sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : quietMs);
   }
 
   onOpaqueEnd(): void {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { refusedHeads } from './core/smuggling.corpus.ts';
-import { createRig, type Handler, readAll, readUntil, tunnelOf } from './fixture/rig.ts';
+import { createRig, type Handler, type Rig, readAll, readUntil, tunnelOf, whenClosed } from './fixture/rig.ts';
 
 const host = 't.tunnels.test';
 const get = (path = '/', fields = '') => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
@@ -398,7 +398,7 @@ describe('who may come in, and where to', () => {
     const visitor = await rig.visit(host);
     visitor.write(get());
     await readUntil(visitor, endsWith('ok'));
-    const closed = once(visitor, 'close');
+    const closed = whenClosed(visitor);
     await rig.control.change({ tunnels: [tunnelOf('t', { allowList: ['192.0.2.0/24'] })] });
     await closed;
     const denied = await rig.visit(host);
@@ -416,7 +416,7 @@ describe('who may come in, and where to', () => {
     const visitor = await rig.visit(host);
     visitor.write(get());
     await readUntil(visitor, endsWith('ok'));
-    const closed = once(visitor, 'close');
+    const closed = whenClosed(visitor);
     await rig.control.change({ tunnels: [tunnelOf('t', { hosts: [] }), tunnelOf('u', { hosts: [host] })] });
     await closed;
     const again = await rig.visit(host);
@@ -460,6 +460,38 @@ describe('time', () => {
     visitor.write(get());
     assert.match(await readUntil(visitor, endsWith('x'.repeat(20))), /x{20}$/);
     await readAll(visitor);
+  });
+});
+
+describe('a visitor that ends its side behind a request', () => {
+  const begun = 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n';
+  const halfClosed = async (rig: Rig): Promise<TLSSocket> => {
+    const visitor = await rig.visit(host, { allowHalfOpen: true } as ConnectionOptions);
+    visitor.end(get());
+    return visitor;
+  };
+
+  it('is served to the end while bytes come', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { endedMs: 500 } });
+    await rig.client('t', (socket) => {
+      socket.once('data', () => {
+        socket.write(begun);
+        let left = 20;
+        const drip = setInterval(() => {
+          socket.write('x');
+          if (--left === 0) clearInterval(drip);
+        }, 50);
+      });
+    });
+    assert.match(await readAll(await halfClosed(rig)), /x{20}$/);
+  });
+
+  it('holds nothing for long when the upstream falls silent: it may have gone', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { endedMs: 300 } });
+    const { session } = await rig.client('t', (socket) => void socket.once('data', () => socket.write(`${begun}begun`)));
+    assert.match(await readAll(await halfClosed(rig)), /begun$/);
+    while (session.openStreams > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(rig.edge.stats().sockets, 1);
   });
 });
 

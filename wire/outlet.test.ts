@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { it } from 'node:test';
+import { connect as connectTls, createServer as createServerTls, type TLSSocket } from 'node:tls';
+import { createTestAuthority } from './fixture/certificate.ts';
 import { breakOff } from './outlet.ts';
 
 /** A connected pair; the second end counts how its peer left. */
@@ -31,5 +33,25 @@ it('a socket that is broken off in the turn of its end is really closed', async 
   near.end();
   breakOff(near);
   await Promise.all([closed, once(near, 'close')]);
+  assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length, 0);
+});
+
+it('so is one under TLS, whose peer might overlook that TLS has no end, and nothing of it stays', async () => {
+  const { certificatePem: ca, issue } = await createTestAuthority();
+  const { keyPem: key, chainPem: cert } = await issue(['far.test']);
+  const [near, far] = await createPair();
+  const tls = createServerTls({ key, cert, allowHalfOpen: true });
+  tls.emit('connection', near);
+  const visitor = connectTls({ socket: far, servername: 'far.test', ca });
+  const [[secured]] = (await Promise.all([once(tls, 'secureConnection'), once(visitor, 'secureConnect')])) as [
+    [TLSSocket],
+    unknown,
+  ];
+  const error = new Promise<NodeJS.ErrnoException>((resolve) => visitor.once('error', resolve));
+  const closed = [near, far].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+  visitor.resume();
+  breakOff(secured);
+  assert.equal((await error).code, 'ECONNRESET');
+  await Promise.all(closed);
   assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length, 0);
 });

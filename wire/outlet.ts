@@ -111,14 +111,18 @@ export class Outlet {
   };
 }
 
-/** Ends a socket so that its peer sees a reset, not a proper end, where the transport can say so. */
+/**
+ * Ends a socket so that its peer sees a reset, not a proper end, where the transport can say so. Under TLS it is said by the
+ * connection below: that no close_notify came is overlooked by most who read.
+ */
 export function breakOff(socket: Duplex): void {
-  if (socket instanceof Socket && mayReset(socket)) socket.resetAndDestroy();
+  const below = socket instanceof TLSSocket ? parentOf(socket) : socket;
+  if (below instanceof Socket && !isEnding(socket) && !isEnding(below) && !below.connecting) below.resetAndDestroy();
   else socket.destroy();
 }
 
 /** While an end() is on its way libuv refuses to reset, and Node (26.10) then never closes the descriptor. */
-function mayReset(socket: Socket): boolean {
-  const ending = socket.writableEnded && !socket.writableFinished;
-  return !(socket instanceof TLSSocket) && !socket.connecting && !ending;
-}
+const isEnding = (socket: Duplex): boolean => socket.writableEnded && !socket.writableFinished;
+
+/** The connection that was given to TLS; none where TLS dialled by itself. */
+const parentOf = (socket: TLSSocket): Socket | undefined => (socket as TLSSocket & { readonly _parent?: Socket })._parent;

@@ -134,7 +134,7 @@ async function createTunnel(account: Account, name: string, folder: string): Pro
 }
 
 /** One figure of an edge's private port, labels summed. */
-export async function figureOf({ metricsPort }: StartedEdge, name: string): Promise<number> {
+export async function figureOf({ metricsPort }: { readonly metricsPort: number }, name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   const values = text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));
   return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
