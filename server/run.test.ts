@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exitCodes } from './error.ts';
@@ -235,11 +235,17 @@ describe("the operator's commands", () => {
 describe('what is kept', () => {
   test('a backup restores into an empty home, and nowhere else', async () => {
     const file = join(home, 'backup.jsonl');
-    assert.equal((await command(`backup ${file}`)).code, exitCodes.ok);
+    const backup = await command(`backup ${file}`);
+    assert.equal(backup.code, exitCodes.ok);
+    for (const name of ['keys', 'ca.pem', 'ca-key.pem']) assert.ok(backup.out.includes(join(home, name)), backup.out);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     assert.equal((await command(`backup ${file}`)).code, exitCodes.local, 'it never overwrites');
     const empty = await makeHome();
     const env = { UNDERPASS_HOME: empty };
+    const keyless = await command(`restore ${file}`, { env });
+    assert.equal(keyless.code, exitCodes.refused);
+    assert.match(keyless.err, /sealed with a key that is not in .*keys; put the key .* there, or restore --without-keys/);
+    await copyFile(join(home, 'keys'), join(empty, 'keys'));
     assert.equal((await command(`restore ${file}`, { env })).code, exitCodes.ok);
     assert.deepEqual(await json('users', { env }), await json('users'));
     assert.equal((await command(`restore ${file}`)).code, exitCodes.local);

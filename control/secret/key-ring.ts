@@ -11,6 +11,8 @@ export interface KeyRing {
   /** `context` names what is sealed (table and row id): a sealed text moved to another row does not open. */
   seal(text: string, context: string): string;
   open(sealed: string, context: string): string;
+  /** Whether its key is here. */
+  canOpen(sealed: string): boolean;
   /** True when `sealed` was made by a key that is no longer the newest. */
   isStale(sealed: string): boolean;
   /** Signs proof-of-work challenges and the like; differs per `purpose`. */
@@ -51,6 +53,7 @@ export const createKeyRing = (keys: readonly Buffer[]): KeyRing => {
       if (!key) throw new Error(`key ring: no key ${id}; it was removed before everything was sealed again`);
       return openWith(key, body, context);
     },
+    canOpen: (sealed) => byId.has(parseSealed(sealed).id),
     isStale: (sealed) => parseSealed(sealed).id !== keyId(newest),
     derive: (purpose) => createHash('sha256').update(newest).update(`purpose:${purpose}`).digest('base64url'),
   };

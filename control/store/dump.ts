@@ -126,11 +126,16 @@ const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<
   if (table) await insertRows(db, table, rows);
 };
 
-/** All or nothing, into an empty store only. */
-export const restoreStore = async (store: Store, path: string): Promise<void> => {
+/** All or nothing, into an empty store only. `finish` looks at what came, and may still refuse it. */
+export const restoreStore = async (
+  store: Store,
+  path: string,
+  finish: (trx: Queries) => Promise<void> = async () => {},
+): Promise<void> => {
   await store.write(async (trx) => {
     if (!(await isEmpty(trx))) throw new Error('restore: the database already holds users; restore into an empty one');
     // Opened last: an interface that nobody reads yet loses lines.
     await restoreLines(trx, createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY }));
+    await finish(trx);
   });
 };

@@ -35,6 +35,16 @@ export const rotateTunnelToken = async (trx: Queries, keyRing: KeyRing, tunnelId
   await insertTunnelToken(trx, keyRing, tunnelId, nowMs);
 };
 
+/** Tokens whose key is lost cannot be shown any more: each tunnel gets another, and the old hash works until `endsAt`. */
+export const giveUpTunnelTokens = async (trx: Queries, keyRing: KeyRing, nowMs: number, endsAt: number): Promise<void> => {
+  const rows = await trx.selectFrom('tunnel_tokens').select(['id', 'tunnel_id', 'token_sealed', 'expires_at']).execute();
+  for (const row of rows.filter((each) => !keyRing.canOpen(each.token_sealed))) {
+    const set = { token_sealed: keyRing.seal('', sealContext(row.id)), expires_at: row.expires_at ?? endsAt };
+    await trx.updateTable('tunnel_tokens').set(set).where('id', '=', row.id).execute();
+    if (row.expires_at === null) await insertTunnelToken(trx, keyRing, row.tunnel_id, nowMs);
+  }
+};
+
 /** The token in use of each tunnel. */
 export const readTunnelTokens = async (
   db: Queries,

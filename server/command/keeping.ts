@@ -1,14 +1,16 @@
 // Commands about what the server keeps: backup, restore, migration, keys, certificates, the feed's last known state.
 
 import { readFile } from 'node:fs/promises';
-import { accountSettings } from '@underpass/control/certificate/account-key.ts';
+import { join } from 'node:path';
 import { readEdgeNotes } from '@underpass/control/feed/edge-notes.ts';
 import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
+import { giveUpSealed, readSealed } from '@underpass/control/secret/sealed-rows.ts';
 import { dumpStore, restoreStore } from '@underpass/control/store/dump.ts';
+import type { Queries } from '@underpass/control/store/store.ts';
 import type { Command } from 'commander';
 import { type OutputOptions, printRows, type Shell, withState } from '../command-line.ts';
 import { ServerError } from '../error.ts';
-import { createKeyText, keyFile, writeWhole } from '../home.ts';
+import { createKeyText, keyFile, readIfThere, writeWhole } from '../home.ts';
 import type { Settings } from '../settings.ts';
 import type { State } from '../state.ts';
 
@@ -49,30 +51,62 @@ const showEdges = (shell: Shell, options: OutputOptions): Promise<void> =>
 function addBackup(program: Command, shell: Shell): void {
   program
     .command('backup')
-    .description('write a consistent copy of the database to a new file; keep the key file beside it')
+    .description('write a consistent copy of the database to a new file; says what else has to be kept')
     .argument('<file>')
     .action((file: string) =>
       withState(shell, async ({ store }, settings) => {
         await usingFile(file, () => dumpStore(store, file));
-        shell.io.stdout.write(`wrote ${file}; keep ${keyFile(settings.home)} with it: without the key its secrets stay sealed\n`);
+        shell.io.stdout.write(`wrote ${file}\n${await renderKeepsakes(settings)}`);
       }),
     );
   program
     .command('restore')
     .description('read a backup into an empty database; stop the server first')
     .argument('<file>')
-    .action((file: string) =>
-      withState(shell, async ({ store }) => {
-        await usingFile(file, () => restoreStore(store, file));
+    .option(
+      '--without-keys',
+      'the keys are lost: tunnels get new tokens (the old ones work for a day), certificates are made anew',
+    )
+    .action((file: string, { withoutKeys = false }: { withoutKeys?: boolean }) =>
+      withState(shell, async (state, settings) => {
+        const { store, keyRing, clock } = state;
+        await usingFile(file, () =>
+          restoreStore(store, file, async (trx) => {
+            if (withoutKeys) await giveUpSealed(trx, keyRing, clock());
+            else await expectKeys(trx, keyRing, settings);
+          }),
+        );
         shell.io.stdout.write(`restored ${file}\n`);
       }),
     );
+}
+
+/** What a backup does not hold and a fresh machine needs. */
+async function renderKeepsakes({ home, masterKey }: Settings): Promise<string> {
+  const key = masterKey === undefined ? keyFile(home) : 'UNDERPASS_MASTER_KEY';
+  const localCa = (await readIfThere(join(home, 'ca.pem'))) !== undefined;
+  const pinned = localCa
+    ? `and ${join(home, 'ca.pem')} and ${join(home, 'ca-key.pem')}: clients trust that authority by its fingerprint\n`
+    : '';
+  return `keep ${key} too, in another place: without it the secrets in the backup stay sealed\n${pinned}`;
+}
+
+/** A restore whose secrets nobody can open would only fail later. */
+async function expectKeys(trx: Queries, keyRing: KeyRing, { home, masterKey }: Settings): Promise<void> {
+  const lost = (await readSealed(trx)).filter((sealed) => !keyRing.canOpen(sealed)).length;
+  if (lost === 0) return;
+  const place = masterKey === undefined ? keyFile(home) : 'UNDERPASS_MASTER_KEY';
+  throw new ServerError(
+    'refused',
+    `${lost} secrets in the backup are sealed with a key that is not in ${place}; put the key of the backed-up server there, or restore --without-keys if it is lost. Nothing was restored`,
+  );
 }
 
 async function usingFile(file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
+    if (error instanceof ServerError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new ServerError('file-unusable', `${file}: ${why}`, { cause: error });
   }
@@ -120,11 +154,7 @@ async function rotateKey({ io }: Shell, settings: Settings): Promise<void> {
 }
 
 async function countStale({ store }: State, ring: KeyRing): Promise<number> {
-  const tokens = await store.db.selectFrom('tunnel_tokens').select('token_sealed as sealed').execute();
-  const certificates = await store.db.selectFrom('certificates').select('key_sealed as sealed').execute();
-  const challenges = await store.db.selectFrom('challenges').select('payload_sealed as sealed').execute();
-  const accounts = await accountSettings(store.db);
-  return [...tokens, ...certificates, ...challenges, ...accounts].filter(({ sealed }) => ring.isStale(sealed)).length;
+  return (await readSealed(store.db)).filter((sealed) => ring.isStale(sealed)).length;
 }
 
 async function pruneKeys({ io }: Shell, state: State, settings: Settings): Promise<void> {

@@ -1,0 +1,30 @@
+// Every sealed text of the store: counted, and given up where its key is lost.
+
+import { durations } from '@underpass/rules/limits.ts';
+import { accountSettings } from '../certificate/account-key.ts';
+import type { Queries } from '../store/store.ts';
+import { giveUpTunnelTokens } from '../tunnel/token.ts';
+import type { KeyRing } from './key-ring.ts';
+
+export const readSealed = async (db: Queries): Promise<string[]> => {
+  const tokens = await db.selectFrom('tunnel_tokens').select('token_sealed as sealed').execute();
+  const certificates = await db.selectFrom('certificates').select('key_sealed as sealed').execute();
+  const challenges = await db.selectFrom('challenges').select('payload_sealed as sealed').execute();
+  const accounts = await accountSettings(db);
+  return [...tokens, ...certificates, ...challenges, ...accounts].map(({ sealed }) => sealed);
+};
+
+/**
+ * The keys are gone for good: tunnels get new tokens, and the old ones work on for the overlap of a rotation, by their
+ * hashes; certificates and the account at the authority are made anew.
+ */
+export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> => {
+  await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * 3600_000);
+  const isLost = ({ sealed }: { readonly sealed: string }): boolean => !keyRing.canOpen(sealed);
+  const certificates = await trx.selectFrom('certificates').select(['id', 'key_sealed as sealed']).execute();
+  for (const { id } of certificates.filter(isLost)) await trx.deleteFrom('certificates').where('id', '=', id).execute();
+  const challenges = await trx.selectFrom('challenges').select(['id', 'payload_sealed as sealed']).execute();
+  for (const { id } of challenges.filter(isLost)) await trx.deleteFrom('challenges').where('id', '=', id).execute();
+  for (const { name } of (await accountSettings(trx)).filter(isLost))
+    await trx.deleteFrom('settings').where('name', '=', name).execute();
+};
