@@ -1,8 +1,9 @@
 // Where a token comes from: a file, standard input or the environment. Never the command line, which `ps` shows to all.
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { ClientError } from './error.ts';
 import type { Io } from './io.ts';
 import type { Output } from './output.ts';
+import { isOpenToOthers } from './token-file-mode.ts';
 
 /** Longer than any token that the product issues. */
 const maxTokenLength = 4096;
@@ -18,8 +19,8 @@ export async function readToken(io: Io, source: string | undefined, output: Outp
 
 export async function readTokenFile(path: string, output: Output): Promise<string> {
   try {
-    const [text, { mode }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-    if (process.platform !== 'win32' && isOpenToOthers(path, mode)) {
+    const text = await readFile(path, 'utf8');
+    if (process.platform !== 'win32' && (await othersMayRead(path))) {
       output.warning(`others on this machine may read ${path}: run "chmod 600 ${path}"`);
     }
     return parseToken(text, path);
@@ -29,10 +30,13 @@ export async function readTokenFile(path: string, output: Output): Promise<strin
   }
 }
 
-/** Secrets that systemd and Kubernetes mount are readable to the group of this process alone: that is how they hand them over. */
-function isOpenToOthers(path: string, mode: number): boolean {
-  const isMounted = /^\/(var\/)?run\/(secrets|credentials|user\/\d+\/credentials)\//.test(path);
-  return (mode & (isMounted ? 0o037 : 0o077)) !== 0;
+async function othersMayRead(path: string): Promise<boolean> {
+  // A Secret's file is a link into the folder of its version.
+  const real = await realpath(path);
+  const { mode, uid, gid } = await stat(real);
+  const gids = [process.getegid?.() ?? -1, ...(process.getgroups?.() ?? [])];
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  return isOpenToOthers({ path: real, mode, uid, gid }, { uid: process.geteuid?.() ?? -1, gids, mounts });
 }
 
 /** Printable ASCII without spaces: it travels in a header. */
