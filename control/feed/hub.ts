@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Bus } from '../bus/bus.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
+import { reconcilePauseMs } from './core/reconcile.ts';
 import { noteEdges } from './edge-notes.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import { createHistory } from './history.ts';
@@ -60,8 +61,6 @@ export interface FeedHub extends FeedPort {
   delivered(region: string): Promise<void>;
   close(): Promise<void>;
 }
-
-const longestReconcileMs = 45_000;
 
 /** Edges answer in milliseconds; one that does not has lost its connection. */
 const deliveryMs = 5_000;
@@ -205,12 +204,11 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     stops.push(() => clearInterval(timer));
   };
 
-  /** A large installation is read less often, so that reading takes a small part of the time. */
   const reconcileLater = (delayMs: number): void => {
     const timer = setTimeout(async () => {
       const start = clock();
       await load();
-      if (!closing) reconcileLater(Math.min(Math.max(timing.reconcileMs, 4 * (clock() - start)), longestReconcileMs));
+      if (!closing) reconcileLater(reconcilePauseMs(clock() - start, timing.reconcileMs));
     }, delayMs);
     stopReconcile = () => clearTimeout(timer);
   };
