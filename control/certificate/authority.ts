@@ -1,5 +1,7 @@
 // Who makes certificates: the local authority of a laptop (local-ca.ts) or an ACME directory (acme/).
 
+import type { RenewalWindow } from './core/renewal.ts';
+
 export interface IssuedCertificate {
   /** Leaf first; a private root last, so that clients can pin it. */
   readonly chainPem: string;
@@ -14,7 +16,14 @@ export interface IssueRequest {
   readonly region: string;
   /** Failures in a row so far: another way of proving may be tried. */
   readonly failures: number;
+  /** The chain that the new one takes the place of: authorities count such orders for less (RFC 9773 5). */
+  readonly replaces?: string;
   readonly signal: AbortSignal;
+}
+
+export interface RenewalInfo {
+  readonly window: RenewalWindow;
+  readonly askAgainMs: number | undefined;
 }
 
 export interface Authority {
@@ -25,4 +34,6 @@ export interface Authority {
   /** Whether it can make this one at all. */
   canIssue(name: string): boolean;
   issue(request: IssueRequest): Promise<IssuedCertificate>;
+  /** When it wants this chain renewed, and how long that holds; undefined where it says nothing. */
+  renewal?(chainPem: string, signal: AbortSignal): Promise<RenewalInfo | undefined>;
 }

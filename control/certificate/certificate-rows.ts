@@ -78,6 +78,12 @@ export async function readKnown(db: Queries): Promise<ReadonlyMap<string, KnownC
   return new Map(rows.map((row) => [row.name, row]));
 }
 
+/** The chain in use for a name, where this authority made it. */
+export async function readChain(db: Queries, name: string, issuer: string): Promise<string | undefined> {
+  const query = db.selectFrom('certificates').select('chain_pem').where('name', '=', name).where('issuer', '=', issuer);
+  return (await query.executeTakeFirst())?.chain_pem;
+}
+
 /** When the last certificate of each name that one holds ends. */
 export async function readHeldNames(db: Queries): Promise<Map<string, number>> {
   const rows = await db.selectFrom('certificates').select(['hosts', 'expires_at']).execute();

@@ -9,10 +9,11 @@ import { addProject, addRegion, addTunnel, openMemoryStore, silentLog, testKeyRi
 import { createWithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
 import { keepAccountKey } from './account-key.ts';
-import type { Authority, IssueRequest } from './authority.ts';
+import type { Authority, IssueRequest, RenewalInfo } from './authority.ts';
 import { addCertificateMetrics } from './certificate-metrics.ts';
 import { type Attempt, backOffMs, decideOrder, failuresInARow } from './core/budget.ts';
 import { isDue, renewAt } from './core/lifetime.ts';
+import { momentIn } from './core/renewal.ts';
 import { createGivenFiles } from './given-files.ts';
 import { openLocalCa } from './local-ca.ts';
 import { dropFolder, makeFolder } from './test-kit.ts';
@@ -221,6 +222,87 @@ describe('upkeep', () => {
     await upkeep.run();
     assert.equal(asked.length, 4);
     assert.equal((await store.db.selectFrom('certificates').select('id').execute()).length, 2, 'the new one replaces the old');
+  });
+
+  describe('an authority that says when to renew (RFC 9773)', () => {
+    const advised = async (window: () => RenewalInfo | undefined | Promise<never>, seen: string[] = []): Promise<Authority> => {
+      const authority = await testAuthority();
+      return {
+        ...authority,
+        issue: (request) => {
+          if (request.replaces !== undefined) seen.push(request.name);
+          return authority.issue(request);
+        },
+        renewal: async () => window(),
+      };
+    };
+    const in_ = (startDay: number, endDay: number, askAgainMs?: number): RenewalInfo => ({
+      window: { startMs: startOf + startDay * dayMs, endMs: startOf + endDay * dayMs },
+      askAgainMs,
+    });
+    let startOf: number;
+    beforeEach(() => {
+      startOf = now;
+    });
+
+    test('is obeyed, earlier than two thirds of the life or later, and told what is replaced', async () => {
+      const replaced: string[] = [];
+      const upkeep = open(await advised(() => in_(70, 71), replaced));
+      await upkeep.run();
+      now += 69 * dayMs;
+      await upkeep.run();
+      assert.equal(asked.length, 1, 'not at two thirds');
+      now += 3 * dayMs;
+      await upkeep.run();
+      assert.equal(asked.length, 2);
+      assert.deepEqual(replaced, ['eu.example.com']);
+    });
+
+    test('a window that is suddenly past means at once: the authority will revoke', async () => {
+      let info = in_(60, 61, 3_600_000);
+      const upkeep = open(await advised(() => info));
+      await upkeep.run();
+      await upkeep.run();
+      info = in_(-2, -1, 3_600_000);
+      now += hourMs / 2;
+      await upkeep.run();
+      assert.equal(asked.length, 1, 'it is not asked before its time');
+      now += hourMs;
+      await upkeep.run();
+      assert.equal(asked.length, 2);
+    });
+
+    test('silence and failure leave two thirds; no advice is later than the last sixth', async () => {
+      for (const [say, dueDay] of [
+        [() => undefined, 60],
+        [() => assert.fail('unreachable'), 60],
+        [() => in_(200, 201), 75],
+      ] as const) {
+        await store.db.deleteFrom('certificates').execute();
+        await store.db.deleteFrom('certificate_attempts').execute();
+        asked.length = 0;
+        startOf = now;
+        const upkeep = open(await advised(say));
+        await upkeep.run();
+        now = startOf + dueDay * dayMs - hourMs;
+        await upkeep.run();
+        assert.equal(asked.length, 1, `before day ${dueDay}`);
+        now = startOf + dueDay * dayMs + hourMs;
+        await upkeep.run();
+        assert.equal(asked.length, 2, `after day ${dueDay}`);
+      }
+    });
+
+    test('names are spread over the window, each at its own moment', () => {
+      fc.assert(
+        fc.property(fc.string(), fc.nat(), fc.integer({ min: 1, max: 10 ** 9 }), (name, startMs, length) => {
+          const moment = momentIn({ startMs, endMs: startMs + length }, name);
+          assert.ok(moment >= startMs && moment < startMs + length);
+        }),
+      );
+      const moments = Array.from({ length: 1_000 }, (_, at) => momentIn({ startMs: 0, endMs: 10 }, `host-${at}.example.com`));
+      for (let tenth = 0; tenth < 10; tenth++) assert.ok(moments.filter((each) => each === tenth).length > 50, `tenth ${tenth}`);
+    });
   });
 
   test('what was deleted is not renewed', async () => {

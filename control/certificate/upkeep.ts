@@ -17,6 +17,7 @@ import {
   type KnownCertificate,
   type MadeCertificate,
   readAttempts,
+  readChain,
   readKnown,
   readOwnNames,
   readTunnelNames,
@@ -26,8 +27,8 @@ import {
 } from './certificate-rows.ts';
 import { type Attempt, decideOrder, failuresInARow } from './core/budget.ts';
 import { covers, isWorthTelling } from './core/cover.ts';
-import { isDue } from './core/lifetime.ts';
 import { hostsOf } from './given-files.ts';
+import { createRenewalAdvice } from './renewal-advice.ts';
 
 export interface UpkeepDeps {
   readonly store: Store;
@@ -70,6 +71,8 @@ const everyMs = 60_000;
 const nudgeMs = 250;
 /** One order, proofs and polls included. */
 const orderTimeoutMs = 8 * 60_000;
+/** All questions of a pass about renewals. */
+const adviceTimeoutMs = 30_000;
 /** How long a name that does not point here is left alone: it grows from the first to the second. */
 const firstLookAgainMs = 15_000;
 const lastLookAgainMs = 10 * 60_000;
@@ -84,6 +87,7 @@ interface Pass {
 export function createUpkeep(deps: UpkeepDeps): Upkeep {
   const { store, keyRing, clock, log, authority } = deps;
   const stopping = new AbortController();
+  const advice = createRenewalAdvice(deps);
   const elsewhere = new Map<string, { readonly until: number; readonly delayMs: number }>();
   let running: Promise<void> | undefined;
   let again = false;
@@ -92,7 +96,7 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
 
   const isServed = (name: string, known: Pass['known']): boolean => {
     const certificate = known.get(name);
-    return certificate !== undefined && certificate.issuer === authority.id && !isDue(certificate, clock());
+    return certificate !== undefined && certificate.issuer === authority.id && !advice.isDue(certificate);
   };
 
   const isGiven = (name: string): boolean => {
@@ -109,7 +113,10 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     const wildcards = new Set(own.map((each) => each.name).filter((name) => isWildcard(name) && isCovering(name, pass)));
     // A name under one of our wildcards needs none of its own, unless that cannot be had.
     const hosts = (await readTunnelNames(store.db)).filter((each) => !wildcards.has(servingNames(each.name)[1]));
-    const missing = [...own, ...hosts].filter((each) => !isServed(each.name, known) && !isGiven(each.name));
+    const made = [...own, ...hosts].filter((each) => !isGiven(each.name));
+    const inUse = made.flatMap(({ name }) => known.get(name) ?? []);
+    await advice.refresh(inUse, AbortSignal.any([stopping.signal, AbortSignal.timeout(adviceTimeoutMs)]));
+    const missing = made.filter((each) => !isServed(each.name, known));
     return missing.filter((each) => clock() >= (elsewhere.get(each.name)?.until ?? 0)).slice(0, namesPerPass);
   };
 
@@ -128,7 +135,9 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     const attempt = await startAttempt(store, wanted, clock());
     try {
       const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(orderTimeoutMs)]);
-      const issued = await authority.issue({ name: wanted.name, region: wanted.region, failures, signal });
+      const replaces = await readChain(store.db, wanted.name, authority.id);
+      const { name, region } = wanted;
+      const issued = await authority.issue({ name, region, failures, signal, ...(replaces === undefined ? {} : { replaces }) });
       await saveCertificate(store, keyRing, describe(wanted.name, authority.id, issued), attempt, clock());
       log.info({ name: wanted.name }, 'certificates: issued');
       deps.onOrder?.(wanted, 'issued');

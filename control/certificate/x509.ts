@@ -102,6 +102,14 @@ export async function issueLeaf(
   return { certificatePem: `${certificate.toString('pem')}\n`, privateKeyPem: await exportPrivateKey(keys) };
 }
 
+/** Of the leaf, the first certificate of the chain; undefined where it has no such extension. */
+export async function readAuthorityKeyId(chainPem: string): Promise<Buffer | undefined> {
+  const x509 = await loadLibrary();
+  const [leaf = ''] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(chainPem) ?? [];
+  const extension = new x509.X509Certificate(leaf).getExtension(x509.AuthorityKeyIdentifierExtension);
+  return extension?.keyId === undefined ? undefined : Buffer.from(extension.keyId, 'hex');
+}
+
 export interface SigningRequest {
   /** DER. */
   readonly request: Buffer;

@@ -9,6 +9,7 @@ import { createAlpnCertificate } from '../x509.ts';
 import { type AcmeClient, type ChallengeKind, createAcmeClient, type Proof } from './client.ts';
 import { dnsProof, type ExternalAccount, readAccountKey } from './jws.ts';
 import { AcmeError } from './problem.ts';
+import { certificateIdOf } from './renewal-info.ts';
 
 export interface AcmeAuthorityDeps {
   readonly directory: string;
@@ -85,7 +86,18 @@ export function createAcmeAuthority(deps: AcmeAuthorityDeps): Authority {
     issue: async (request) => {
       const { name, failures, signal } = request;
       const acme = await theClient();
-      return acme.order({ name, kinds: kindsFor(name, failures), show: (proof) => show(proof, request), signal });
+      const replaces = request.replaces && (await certificateIdOf(request.replaces));
+      return acme.order({
+        name,
+        kinds: kindsFor(name, failures),
+        show: (proof) => show(proof, request),
+        signal,
+        ...(replaces ? { replaces } : {}),
+      });
+    },
+    renewal: async (chainPem, signal) => {
+      const id = await certificateIdOf(chainPem);
+      return id === undefined ? undefined : (await theClient()).renewalInfo(id, signal);
     },
   };
 }

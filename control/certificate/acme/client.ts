@@ -2,10 +2,12 @@
 // How proofs are shown to the world is passed in.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RenewalInfo } from '../authority.ts';
 import { createSigningRequest } from '../x509.ts';
 import { type Answer, exchange } from './exchange.ts';
 import { type AccountKey, bindExternalAccount, type ExternalAccount, keyAuthorization, signRequest } from './jws.ts';
 import { AcmeError, errorOf, problemDetail, problemType } from './problem.ts';
+import { parseRenewalInfo } from './renewal-info.ts';
 
 export type ChallengeKind = 'http-01' | 'tls-alpn-01' | 'dns-01';
 
@@ -34,9 +36,13 @@ export interface OrderRequest {
   /** Shows the proof; resolves when it can be seen, with the way to take it back. */
   readonly show: (proof: Proof) => Promise<() => Promise<void>>;
   readonly signal: AbortSignal;
+  /** The certificate id of the one that is renewed. */
+  readonly replaces?: string;
 }
 
 export interface AcmeClient {
+  /** Undefined where the directory has no such resource, or says nothing that can be read. */
+  renewalInfo(certificateId: string, signal: AbortSignal): Promise<RenewalInfo | undefined>;
   order(request: OrderRequest): Promise<{ readonly chainPem: string; readonly privateKeyPem: string }>;
 }
 
@@ -44,6 +50,8 @@ interface Directory {
   readonly newNonce: string;
   readonly newAccount: string;
   readonly newOrder: string;
+  /** RFC 9773; not every authority has it. */
+  readonly renewalInfo?: string;
 }
 
 interface Challenge {
@@ -71,6 +79,8 @@ interface Order {
 const nonceTries = 8;
 const firstPollMs = 200;
 const longestPollMs = 10_000;
+/** However short the time that an authority gives its advice (RFC 9773 4.3.1). */
+const leastAskMs = 60_000;
 /** Polls of one authorization or order: about five minutes. */
 const maxPolls = 40;
 
@@ -202,10 +212,31 @@ export function createAcmeClient(options: AcmeOptions): AcmeClient {
     }
   };
 
+  const openOrder = async ({ name, replaces, signal }: OrderRequest): Promise<Answer> => {
+    const { newOrder, renewalInfo } = await theDirectory(signal);
+    const wanted = { identifiers: [{ type: 'dns', value: name }] };
+    if (replaces === undefined || renewalInfo === undefined) return call(newOrder, wanted, signal);
+    // RFC 9773 5: one that was replaced already, or is not known there any more, is ordered without the claim.
+    return call(newOrder, { ...wanted, replaces }, signal).catch((error) => {
+      if ((error as AcmeError).code !== 'refused') throw error;
+      return call(newOrder, wanted, signal);
+    });
+  };
+
+  const renewalInfo: AcmeClient['renewalInfo'] = async (certificateId, signal) => {
+    const { renewalInfo: base } = await theDirectory(signal);
+    if (base === undefined) return undefined;
+    const answer = await send('GET', `${base}/${certificateId}`, signal);
+    if (answer.status >= 400) throw errorOf(answer.status, answer.json(), answer.retryAfterMs);
+    const window = parseRenewalInfo(answer.json());
+    if (window === undefined) return undefined;
+    const { retryAfterMs } = answer;
+    return { window, askAgainMs: retryAfterMs === undefined ? undefined : Math.max(retryAfterMs, leastAskMs) };
+  };
+
   const order: AcmeClient['order'] = async (request) => {
     const { name, signal } = request;
-    const { newOrder } = await theDirectory(signal);
-    const made = await call(newOrder, { identifiers: [{ type: 'dns', value: name }] }, signal);
+    const made = await openOrder(request);
     const orderUrl = made.header('location') ?? '';
     const opened = made.json() as Order;
     for (const url of opened.authorizations) await prove(url, request);
@@ -217,5 +248,5 @@ export function createAcmeClient(options: AcmeOptions): AcmeClient {
     return { chainPem: (await call(done.certificate, undefined, signal)).text, privateKeyPem };
   };
 
-  return { order };
+  return { order, renewalInfo };
 }
