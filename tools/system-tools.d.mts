@@ -18,6 +18,8 @@ export declare const systemTools: Record<
   | 'ssh'
   | 'sshd'
   | 'git'
+  | 'ip'
+  | 'faketime'
   | 'helm',
   {
     package: string;

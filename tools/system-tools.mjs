@@ -21,6 +21,8 @@ export const systemTools = {
   openssl: { package: 'openssl', why: 'TLS peers in tests' },
   jq: { package: 'jq', why: 'commands of the docs' },
   python3: { package: 'python3', why: 'commands of the docs' },
+  ip: { package: 'iproute2', why: 'a client behind a wire that loses and delays' },
+  faketime: { package: 'faketime', why: 'a clock that jumps' },
   ssh: { package: 'openssh-client', why: 'SSH through an ingress tunnel' },
   sshd: { package: 'openssh-server', why: 'SSH through an ingress tunnel' },
   git: { package: 'git', why: 'lint by what git tracks' },

@@ -129,9 +129,14 @@ export async function restartServerProcess(t: TestContext, { env }: StartedServe
 }
 
 /** `underpass http`, connected. */
-export async function startClientProcess(t: TestContext, { tunnel }: StartedServer, upstream: string): Promise<ProcessOf> {
+export async function startClientProcess(
+  t: TestContext,
+  { tunnel }: StartedServer,
+  upstream: string,
+  start = startProcess,
+): Promise<ProcessOf> {
   const flags = ['--url', tunnel.url, '--token-file', tunnel.tokenFile, '--upstream', upstream];
-  const client = startProcess(t, ['client/main.ts', 'http', ...flags]);
+  const client = start(t, ['client/main.ts', 'http', ...flags]);
   await client.seen(/ connected /);
   return client;
 }

@@ -1,0 +1,124 @@
+// A client on a machine of its own, behind a wire that delays, loses, falls silent in one direction or in both.
+// Root only: the machine is a network namespace.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { describe, it, type TestContext, test } from 'node:test';
+import { eventually } from '../helpers/load.ts';
+import { type FarMachine, skipWithoutFarMachine, startFarMachine, type WireState } from '../helpers/network.ts';
+import { hashOfNumbered } from '../helpers/numbered-bytes.ts';
+import { type ProcessOf, type StartedServer, startClientProcess, startServerProcess } from '../helpers/process.ts';
+import { freePorts } from '../helpers/product.ts';
+import { figureOf } from '../helpers/region.ts';
+import { type Door, descriptorsSettle, getRequest, openDescriptors, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
+import { doorOf } from './stage.ts';
+
+const skip = skipWithoutFarMachine();
+const regionHost = 'edge.underpass.test';
+/** docs/protocol.md 6, Pings: 15 s of silence, looked at every 5 s; where one direction works a last PING is heard 5 s later. */
+const foundDeadMs = 25_000;
+const slackMs = 4_000;
+/** The longest pause between two tries after some 20 s of failing, and the steps of one try. */
+const backWithinMs = 30_000;
+
+interface Scene {
+  readonly far: FarMachine;
+  readonly product: StartedServer;
+  readonly client: ProcessOf;
+  readonly door: Door;
+  carriers(): Promise<number>;
+}
+
+/** The wire is as it is to be before the client dials: a carrier knows its path by the pings of the last minute. */
+async function setUp(t: TestContext, wire: WireState = {}): Promise<Scene> {
+  const far = await startFarMachine(t, [regionHost]);
+  await far.spoil(wire);
+  const [metricsPort = 0] = await freePorts(1);
+  const product = await startServerProcess(t, {
+    UNDERPASS_LISTEN: '0.0.0.0',
+    UNDERPASS_DATA_PLANE_HOST: regionHost,
+    UNDERPASS_METRICS_PORT: String(metricsPort),
+  });
+  const upstream = far.start(t, ['tests/helpers/bulk-upstream.ts']);
+  const [, port] = await upstream.seen(/port (\d+)/);
+  const client = await startClientProcess(t, product, `http://127.0.0.1:${port}`, far.start);
+  const door = doorOf(product);
+  await visitUntil(door, 200);
+  const carriers = (): Promise<number> => figureOf({ metricsPort }, 'underpass_edge_clients');
+  await eventually(carriers, (count) => count === 2);
+  return { far, product, client, door, carriers };
+}
+
+async function download(door: Door, bytes: number): Promise<{ hash: string; seconds: number }> {
+  const started = performance.now();
+  const socket = await openVisitor(door);
+  socket.write(getRequest(door, `/${bytes}`));
+  const hash = createHash('sha256');
+  let head = '';
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    if (head.includes('\r\n\r\n')) hash.update(chunk);
+    else {
+      head += chunk.toString('latin1');
+      const end = head.indexOf('\r\n\r\n');
+      if (end >= 0) hash.update(Buffer.from(head.slice(end + 4), 'latin1'));
+    }
+  }
+  return { hash: hash.digest('hex'), seconds: (performance.now() - started) / 1_000 };
+}
+
+test('with 100 ms of delay windows grow until a download fills the path', { skip }, async (t) => {
+  const { door } = await setUp(t, { delayMs: 50 });
+  const bytes = 20_000_000;
+  // A first window and no more for each round trip would carry 2.6 MB/s.
+  const withoutGrowthSeconds = (bytes / 262_144) * 0.1;
+  const { hash, seconds } = await download(door, bytes);
+  t.diagnostic(`20 MB at 100 ms of round trip: ${seconds.toFixed(1)} s; ${withoutGrowthSeconds.toFixed(1)} s if no window grew`);
+  assert.equal(hash, hashOfNumbered(bytes));
+  assert.ok(seconds < withoutGrowthSeconds * 0.75, `it took ${seconds} s`);
+});
+
+test('with 100 ms of delay and 1 % of loss pages and downloads arrive whole', { skip }, async (t) => {
+  const { door, carriers } = await setUp(t, { delayMs: 50, lossPercent: 1 });
+  const pages = await Promise.all(Array.from({ length: 50 }, () => visit(door)));
+  assert.deepEqual(new Set(pages.map(({ status }) => status)), new Set([200]));
+  const { hash, seconds } = await download(door, 2_000_000);
+  t.diagnostic(`2 MB at 100 ms and 1 % of loss: ${seconds.toFixed(1)} s`);
+  assert.equal(hash, hashOfNumbered(2_000_000));
+  assert.equal(await carriers(), 2, 'no carrier was given up');
+});
+
+const silences = { both: 'both directions', out: 'the direction of the client', back: 'the direction of the edge' } as const;
+
+describe('a wire that falls silent', { skip, concurrency: 3 }, () => {
+  for (const [drop, way] of Object.entries(silences) as [keyof typeof silences, string][]) {
+    it(`in ${way} is found out within the protocol's bound, visitors are told, and all heals by itself`, (t) =>
+      assertHeals(t, drop));
+  }
+});
+
+async function assertHeals(t: TestContext, drop: keyof typeof silences): Promise<void> {
+  const { far, product, client, door, carriers } = await setUp(t);
+  const pids = [product.server.pid, client.pid];
+  const before = await Promise.all(pids.map(openDescriptors));
+  const begun = await openVisitor(door);
+  begun.on('error', () => {}).write(getRequest(door, '/50000000'));
+  await once(begun, 'data');
+  const cutAt = performance.now();
+  const broken = new Promise<number>((resolve) => {
+    begun.resume().once('close', () => resolve(performance.now() - cutAt));
+  });
+  await far.spoil({ drop });
+  const told = await Promise.all(Array.from({ length: 20 }, () => visit(door)));
+  for (const { status, text } of told) assert.ok([502, 503].includes(status), `${status}: ${text}`);
+  await eventually(carriers, (count) => count === 0, foundDeadMs + slackMs);
+  assert.ok((await broken) < foundDeadMs + slackMs, 'a download under way is ended');
+  assert.match((await visit(door)).text, /UNDERPASS_NO_CLIENT/);
+  t.diagnostic(`found dead ${Math.round(performance.now() - cutAt)} ms after the cut`);
+
+  await far.spoil({});
+  const mendedAt = performance.now();
+  await visitUntil(door, 200, backWithinMs);
+  t.diagnostic(`served again ${Math.round(performance.now() - mendedAt)} ms after the wire was whole`);
+  await eventually(carriers, (count) => count === 2, backWithinMs);
+  for (const [index, pid] of pids.entries()) await descriptorsSettle(pid, (before[index] ?? 0) + 12);
+}

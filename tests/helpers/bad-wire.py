@@ -1,0 +1,82 @@
+"""A wire between two network namespaces that delays, loses or drops packets: what tc netem does where the kernel has it.
+
+bad-wire.py DEVICE NAMESPACE: a TUN device in this namespace and one of the same name in the other. Each line of standard
+input sets it: delay in milliseconds each way, loss in percent, 1 to drop what leaves this side, 1 to drop what comes back.
+"""
+import ctypes
+import fcntl
+import heapq
+import os
+import random
+import select
+import struct
+import sys
+import time
+
+TUNSETIFF, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 0x0001, 0x1000, 0x40000000
+# A second of 100 Mbit/s; what is more is lost, as in any queue.
+MOST_PACKETS = 10_000
+
+
+def open_tun(name):
+    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH", name.encode(), IFF_TUN | IFF_NO_PI))
+    return device
+
+
+def enter(namespace):
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(f"/run/netns/{namespace}") as handle:
+        if libc.setns(handle.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+
+
+def write(device, packet):
+    try:
+        os.write(device, packet)
+    except OSError:
+        pass  # The device is down: lost, as on a wire that is not plugged in.
+
+
+def read_all(device):
+    while True:
+        try:
+            yield os.read(device, 65_536)
+        except BlockingIOError:
+            return
+
+
+def main():
+    name, namespace = sys.argv[1:]
+    near = open_tun(name)
+    enter(namespace)
+    far = open_tun(name)
+    other = {near: far, far: near}
+    delay, loss, drops = 0.0, 0.0, {near: False, far: False}
+    waiting, count = [], 0
+    print("open", flush=True)
+    while True:
+        timeout = max(0.0, waiting[0][0] - time.monotonic()) if waiting else None
+        ready, _, _ = select.select([sys.stdin, near, far], [], [], timeout)
+        if sys.stdin in ready:
+            line = sys.stdin.readline()
+            if not line:
+                return
+            milliseconds, percent, out, back = map(float, line.split())
+            delay, loss, drops = milliseconds / 1000, percent / 100, {near: out > 0, far: back > 0}
+            print("set", flush=True)
+        for device in (near, far):
+            if device not in ready:
+                continue
+            for packet in read_all(device):
+                if drops[device] or random.random() < loss or len(waiting) >= MOST_PACKETS:
+                    continue
+                count += 1
+                heapq.heappush(waiting, (time.monotonic() + delay, count, other[device], packet))
+        now = time.monotonic()
+        while waiting and waiting[0][0] <= now:
+            _, _, device, packet = heapq.heappop(waiting)
+            write(device, packet)
+
+
+main()

@@ -1,0 +1,83 @@
+// A machine of its own for a client: a network namespace, reached over a wire that a test may spoil. Root only.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { type ProcessOf, startProgram } from './process.ts';
+import { requireTool, skipWithout, skipWithoutRoot } from './tool.ts';
+
+export interface WireState {
+  /** Each way. */
+  readonly delayMs?: number;
+  readonly lossPercent?: number;
+  /** What leaves this side, and what comes back, is dropped in silence. */
+  readonly drop?: 'both' | 'out' | 'back';
+}
+
+export interface FarMachine {
+  /** This machine as the other one sees it. */
+  readonly nearAddress: string;
+  /** As startProcess, but there. */
+  start(t: TestContext, args: readonly string[], env?: Record<string, string>): ProcessOf;
+  /** How the wire is from now on. */
+  spoil(state: WireState): Promise<void>;
+}
+
+/** False where this process may make one. */
+export const skipWithoutFarMachine = (): string | false =>
+  skipWithout('ip', 'python3') ||
+  skipWithoutRoot('a network of its own') ||
+  (existsSync('/dev/net/tun') ? false : 'the system has no /dev/net/tun');
+
+/** Processes of one machine take different names and networks, 198.18.0.0/15 being for such tests (RFC 2544). */
+let machines = 0;
+
+export async function startFarMachine(t: TestContext, hosts: readonly string[]): Promise<FarMachine> {
+  const index = machines++;
+  const name = `up${process.pid}x${index}`;
+  const network = `198.${18 + (index & 1)}.${(process.pid + (index >> 1)) & 255}`;
+  const etc = join('/etc/netns', name);
+  t.after(() => {
+    rmSync(etc, { recursive: true, force: true });
+    execFileSync(requireTool('ip'), ['netns', 'delete', name]);
+  });
+  execFileSync(requireTool('ip'), ['netns', 'add', name]);
+  // `ip netns exec` puts this file over /etc/hosts.
+  mkdirSync(etc, { recursive: true });
+  writeFileSync(join(etc, 'hosts'), `127.0.0.1 localhost\n${hosts.map((host) => `${network}.1 ${host}\n`).join('')}`);
+  const { child, lines } = await startWire(t, name);
+  for (const args of addressing(name, network)) execFileSync(requireTool('ip'), args);
+  return {
+    nearAddress: `${network}.1`,
+    start: (user, args, env) => startProgram(user, requireTool('ip'), ['netns', 'exec', name, process.execPath, ...args], env),
+    spoil: async ({ delayMs = 0, lossPercent = 0, drop }) => {
+      const [out, back] = [drop === 'both' || drop === 'out', drop === 'both' || drop === 'back'];
+      const done = once(lines, 'line');
+      child.stdin?.write(`${delayMs} ${lossPercent} ${Number(out)} ${Number(back)}\n`);
+      await done;
+    },
+  };
+}
+
+async function startWire(t: TestContext, name: string): Promise<{ child: ChildProcess; lines: Interface }> {
+  const program = join(import.meta.dirname, 'bad-wire.py');
+  const child = spawn(requireTool('python3'), [program, name, name], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(async () => {
+    if (child.exitCode !== null) return;
+    child.stdin.end();
+    await once(child, 'exit');
+  });
+  const lines = createInterface({ input: child.stdout });
+  await once(lines, 'line');
+  return { child, lines };
+}
+
+const addressing = (name: string, network: string): string[][] => [
+  ['address', 'add', `${network}.1/24`, 'dev', name],
+  ['link', 'set', name, 'up'],
+  ['-n', name, 'link', 'set', 'lo', 'up'],
+  ['-n', name, 'address', 'add', `${network}.2/24`, 'dev', name],
+  ['-n', name, 'link', 'set', name, 'up'],
+];
