@@ -146,6 +146,20 @@ for (const workers of ['1', '2']) {
       assert.equal((await ask('GET', '/ca.pem')).text, await readFile(file, 'utf8'));
     });
 
+    test('edges elsewhere reach the feed by the same address', async () => {
+      const { key } = JSON.parse((await ask('POST', '/api/operator/regions/local/key')).text) as { key: string };
+      const upgrade = async (bearer: string): Promise<string> => {
+        const socket = await dial(host);
+        const head = `Connection: Upgrade\r\nUpgrade: underpass-feed\r\nAuthorization: Bearer ${bearer}\r\nUnderpass-Region: local`;
+        socket.write(`GET /feed HTTP/1.1\r\nHost: ${host}\r\n${head}\r\n\r\n`);
+        const [chunk] = await once(socket, 'data');
+        socket.destroy();
+        return String(chunk).split('\r\n')[0] ?? '';
+      };
+      assert.match(await upgrade(key), /^HTTP\/1\.1 101 /);
+      assert.match(await upgrade('x'.repeat(43)), /^HTTP\/1\.1 401 /);
+    });
+
     test('port 80 leads to https', async () => {
       const raw = connectTcp(server.running.ports.http ?? 0, '127.0.0.1');
       await once(raw, 'connect');

@@ -232,7 +232,7 @@ const unsigned: readonly (readonly [string, Offer, RegExp])[] = [
   ['sums without a signature', { signature: null }, /is not signed/],
 ];
 for (const [what, offer, message] of unsigned) {
-  test(`${what} are refused where openssl can tell, and nothing is left behind`, async (t) => {
+  test(`${what}: refused where openssl can tell, and nothing is left behind`, async (t) => {
     const { origin } = await startServer(t, offer);
     const folder = home(t);
     const { code, stderr } = await install(t, folder, origin, { key });
