@@ -56,6 +56,7 @@ export function bestOfEach(carriers: readonly FeedClient[]): FeedClient[] {
   return [...best.values()];
 }
 
+/** The proof's age is what counts, and the report is dated by the clock of now: performance.timeOrigin knows none of its jumps. */
 function renderClient(carrier: TunnelClient): FeedClient {
   const { rttMs, provenAtMs } = carrier.session;
   return {
@@ -64,7 +65,7 @@ function renderClient(carrier: TunnelClient): FeedClient {
     version: carrier.software,
     sinceMs: carrier.sinceMs,
     rttMs,
-    provenAtMs: provenAtMs === null ? null : Math.round(performance.timeOrigin + provenAtMs),
+    provenAtMs: provenAtMs === null ? null : Math.round(Date.now() - (performance.now() - provenAtMs)),
     healthy: carrier.healthy,
   };
 }

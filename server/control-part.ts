@@ -95,10 +95,10 @@ export interface ControlCore {
 }
 
 export async function openControlCore(settings: Settings, state: State): Promise<ControlCore> {
-  const { store, bus, keyRing, clock, log } = state;
+  const { store, bus, keyRing, clock, steady, log } = state;
   const sources = await openCertificateSources(settings, state);
   const keyOpens = (region: string, keyHash: string): Promise<boolean> => keyOpensRegion(store.db, region, keyHash, clock());
-  const hub = createFeedHub({ store, bus, keyRing, clock, log, givenCertificates: sources.certificates, keyOpens });
+  const hub = createFeedHub({ store, bus, keyRing, clock, steady, log, givenCertificates: sources.certificates, keyOpens });
   const resolver = createResolver({ servers: settings.dnsServers });
   const dns = createDns({ resolver, ownHosts: () => ownHosts(store.db, settings.origin) });
   const { sendMail, mailbox, closeMail } = await openMail(settings, clock);

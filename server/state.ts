@@ -15,9 +15,14 @@ export interface State {
   readonly bus: Bus;
   readonly keyRing: KeyRing;
   readonly clock: () => number;
+  /** As the clock was at the start, and on from there without its jumps. */
+  readonly steady: () => number;
   readonly log: Logger;
   close(): Promise<void>;
 }
+
+/** Of performance.now(), by the clock of now: performance.timeOrigin may be off where the clock was set since. */
+const startedAtMs = Date.now() - performance.now();
 
 /** Drivers are loaded when they are used: pg and NATS cost memory that a laptop need not pay. */
 async function openStore(settings: Settings, log: Logger): Promise<Store> {
@@ -51,6 +56,7 @@ export async function openState(settings: Settings, log: Logger): Promise<State>
     keyRing,
     log,
     clock: Date.now,
+    steady: () => Math.round(startedAtMs + performance.now()),
     close: async () => {
       await bus.close();
       await store.close();

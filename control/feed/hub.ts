@@ -40,6 +40,8 @@ export interface FeedHubDeps {
   readonly bus: Bus;
   readonly keyRing: KeyRing;
   readonly clock: () => number;
+  /** As the clock at the start, but it never jumps: for what has been silent how long. The clock where missing. */
+  readonly steady?: () => number;
   readonly log: Logger;
   /** Given certificate files; they go to every region. */
   readonly givenCertificates: () => readonly FeedCertificate[];
@@ -70,12 +72,12 @@ const otherProcessMs = 2_000;
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 export function createFeedHub(deps: FeedHubDeps): FeedHub {
-  const { store, bus, clock, log } = deps;
+  const { store, bus, clock, log, steady = clock } = deps;
   const timing = { ...defaultTiming, ...deps.timing };
   const hubId = randomUUID();
   const feeds = new Map<string, RegionFeed>();
   const regionOfTunnel = (tunnelId: string) => [...feeds.values()].find((feed) => feed.state.has('tunnels', tunnelId));
-  const board = createPresenceBoard(clock);
+  const board = createPresenceBoard(steady);
   const tally = createMinuteTally();
   const history = createHistory(store);
   const joiner = createReportJoiner();
@@ -119,7 +121,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     const known = feeds.get(region);
     if (known !== undefined) return known;
     const onRefused = (name: string, why: string): void => log.warn({ region: name, why }, 'feed: an edge was refused');
-    const feed = createRegionFeed({ region, now: clock, onLive, onHeard, onReport, onRefused });
+    const feed = createRegionFeed({ region, now: clock, steady, onLive, onHeard, onReport, onRefused });
     feeds.set(region, feed);
     return feed;
   };
@@ -206,9 +208,9 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
 
   const reconcileLater = (delayMs: number): void => {
     const timer = setTimeout(async () => {
-      const start = clock();
+      const start = steady();
       await load();
-      if (!closing) reconcileLater(reconcilePauseMs(clock() - start, timing.reconcileMs));
+      if (!closing) reconcileLater(reconcilePauseMs(steady() - start, timing.reconcileMs));
     }, delayMs);
     stopReconcile = () => clearTimeout(timer);
   };
@@ -267,14 +269,17 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
       healthy: client.healthy,
     }));
 
+  /** A reading of the steady clock as the clock would tell it now. */
+  const byClock = (steadyMs: number): number => steadyMs + clock() - steady();
+
   const edges = (): readonly EdgeHealth[] =>
     board.edges().map((edge) => ({
       id: edge.edgeId,
       region: edge.region,
       version: edge.software,
       connected: edge.up,
-      since: isoTime(edge.connectedAtMs),
-      lastSeenAt: isoTime(edge.heardAtMs),
+      since: isoTime(byClock(edge.connectedAtMs)),
+      lastSeenAt: isoTime(byClock(edge.heardAtMs)),
       acknowledged: edge.acknowledged,
       clients: edge.clients,
     }));

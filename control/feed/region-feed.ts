@@ -9,6 +9,8 @@ import { createRegionState } from './region-state.ts';
 export interface RegionFeedDeps {
   readonly region: string;
   readonly now: () => number;
+  /** Without the clock's jumps: for silence. */
+  readonly steady: () => number;
   readonly onLive: (marks: readonly LiveMark[]) => void;
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
@@ -76,7 +78,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
       region: deps.region,
       state,
       channel,
-      now: deps.now,
+      now: deps.steady,
       onHello: (edgeId) => endOthers(session, edgeId),
       onAck,
       onHeard: deps.onHeard,
@@ -102,7 +104,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
     },
     beat: (silenceMs) => {
       for (const session of connections.keys()) {
-        if (deps.now() - session.heardAtMs() > silenceMs) session.close();
+        if (deps.steady() - session.heardAtMs() > silenceMs) session.close();
         else session.ping();
       }
     },

@@ -46,6 +46,10 @@ const isShared = (store: Store, name: RateLimitName): boolean => store.kind === 
 const limiterFor = (store: Store, name: RateLimitName): RateLimiterAbstract =>
   isShared(store, name) ? databaseLimiter(store, name) : memoryLimiter(name);
 
+/** Never longer than the window, whatever the clock did since it began. */
+const retryAfterSeconds = (name: RateLimitName, waitMs: number): number =>
+  Math.min(rateLimits[name].windowSeconds, Math.max(1, Math.ceil(waitMs / 1000)));
+
 export const createLimiter = (store: Store): Limiter => {
   // The column holds 255 characters, and no e-mail has to stay in it.
   const keyIn = (name: RateLimitName, key: string): string => (isShared(store, name) ? hashToken(key) : key);
@@ -61,7 +65,7 @@ export const createLimiter = (store: Store): Limiter => {
         await find(name).consume(keyIn(name, key));
       } catch (error) {
         if (!(error instanceof RateLimiterRes)) throw error;
-        throw new Refusal('tooMany', rateLimits[name].sentence, Math.max(1, Math.ceil(error.msBeforeNext / 1000)));
+        throw new Refusal('tooMany', rateLimits[name].sentence, retryAfterSeconds(name, error.msBeforeNext));
       }
     },
   };

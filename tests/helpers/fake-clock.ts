@@ -1,0 +1,31 @@
+// A clock that a test sets while a program runs: libfaketime under it. Durations (the monotonic clock) stay true.
+import { globSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { temporaryHome } from './process.ts';
+import { requireTool } from './tool.ts';
+
+export interface FakeClock {
+  /** For the program. */
+  readonly env: Record<string, string>;
+  /** So many hours from the true time; seen within a second. */
+  set(hours: number): Promise<void>;
+}
+
+export async function createFakeClock(t: TestContext): Promise<FakeClock> {
+  requireTool('faketime');
+  const [library] = globSync('/usr/lib/{*/,}faketime/libfaketime.so.1');
+  if (library === undefined) throw new Error('faketime is installed without its library');
+  const file = join(await temporaryHome(t), 'clock');
+  const set = (hours: number): Promise<void> => writeFile(file, `${hours < 0 ? '' : '+'}${hours}h\n`);
+  await set(0);
+  const env = {
+    LD_PRELOAD: library,
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_CACHE_DURATION: '1',
+    DONT_FAKE_MONOTONIC: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  };
+  return { env, set };
+}
