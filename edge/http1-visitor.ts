@@ -1,6 +1,7 @@
 // One visitor's HTTP/1.1 connection behind TLS: heads checked and rewritten, bodies passed as they come, one request at a time.
 
 import type { Duplex } from 'node:stream';
+import { readBorrowed } from '@underpass/wire/borrowed.ts';
 import { breakOff, Outlet } from '@underpass/wire/outlet.ts';
 import { atTurnEnd } from '@underpass/wire/turn.ts';
 import { hostOf } from './core/authority.ts';
@@ -67,7 +68,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.deadlineMs = house.sweeper.nowMs + house.timeouts.headMs;
     house.sweeper.watch(this);
     tunnel?.visitors.add(this);
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    readBorrowed(socket, (chunk) => this.#receive(chunk));
     socket.on('end', () => this.#visitorEnd());
     socket.on('error', () => this.#finish());
     socket.on('close', () => this.#finish());

@@ -9,7 +9,7 @@ import type { TunnelState } from './tunnel-state.ts';
 
 export interface LinkOwner {
   onLinkOpened(): void;
-  /** Every byte must come back through consume(). */
+  /** Lent: valid until it returns. Every byte must come back through consume(). */
   onLinkData(chunk: Buffer): void;
   onLinkEnd(): void;
   onLinkDrain(): void;
@@ -166,7 +166,7 @@ export class Link {
 
   #keep(chunk: Uint8Array): void {
     this.#replayed += chunk.length;
-    if (this.#replayed <= replayBytes || this.#stream === null) this.#replay?.push(chunk);
+    if (this.#replayed <= replayBytes || this.#stream === null) this.#replay?.push(new Uint8Array(chunk));
     else this.#replay = null;
   }
 

@@ -1,6 +1,7 @@
 // An ingress visitor: bytes untouched both ways, half-close and reset kept.
 
 import type { Socket } from 'node:net';
+import { readBorrowed } from '@underpass/wire/borrowed.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { StreamKind } from '@underpass/wire/core/open.ts';
 import { breakOff, Outlet } from '@underpass/wire/outlet.ts';
@@ -50,7 +51,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   #listen(): void {
     const socket = this.#socket;
-    socket.on('data', (chunk: Buffer) => {
+    readBorrowed(socket, (chunk) => {
       this.#touch();
       if (!this.#link.write(chunk)) socket.pause();
     });

@@ -19,7 +19,7 @@ export interface Stream {
 
   /** The acceptor has its upstream connection. Data may flow before it. */
   onOpened: () => void;
-  /** A slice of the carrier's own read buffer. Call consume() when it is written on or dropped. */
+  /** Lent: valid until the callback returns, keep a copy. Call consume() when it is written on or dropped. */
   onData: (chunk: Buffer) => void;
   /** The peer has ended its direction; this side may still write. */
   onEnd: () => void;
@@ -32,7 +32,7 @@ export interface Stream {
 
   /** Acceptor only: the upstream is connected. */
   accept(): void;
-  /** Takes the chunk in any case (do not change it afterwards); false asks to wait for onDrain. */
+  /** Takes a copy of the chunk in any case; false asks to wait for onDrain. */
   write(chunk: Uint8Array): boolean;
   /** Ends this direction after what was written; half-close. */
   end(): void;

@@ -1,114 +1,54 @@
-// Writes what a stream delivers to a socket: gathered per event-loop turn, credit given back as the socket takes it.
+// Writes what a stream delivers to a socket: gathered per event-loop turn, credit given back as the system takes it.
 // Holds at most the stream's window: the peer may send no more until onTaken has given credit.
 
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { atTurnEnd } from './turn.ts';
+import { Outbox } from './outbox.ts';
+import { type SlabChoice, slabsFor } from './slab.ts';
 
-/** Pieces this small are written at once when nothing waits, and joined when something does. */
-const smallBytes = 4_096;
-/** A joint of small pieces: without it a peer could make each of its one-byte frames cost a queue entry here. */
-const jointBytes = 16_384;
+/** Pieces this small leave at once when nothing waits: an answer that somebody waits for. */
+const promptBytes = 4_096;
+
+export interface OutletOptions {
+  readonly slabs?: SlabChoice;
+  /** See Outbox. */
+  readonly recycles?: boolean;
+}
 
 export class Outlet {
   readonly #socket: Duplex;
-  readonly #onTaken: (bytes: number) => void;
-  #pieces: Buffer[] = [];
-  #bytes = 0;
-  /** The last of #pieces while it has room for more small ones. */
-  #joint: Buffer | null = null;
-  #jointFill = 0;
-  #scheduled = false;
-  /** Bytes that the socket has buffered above its high-water mark; 0 while it takes more. */
-  #owedBytes = 0;
+  readonly #outbox: Outbox;
   #ended = false;
 
   /** onTaken is where the caller gives credit: stream.consume(bytes). */
-  constructor(socket: Duplex, onTaken: (bytes: number) => void) {
+  constructor(socket: Duplex, onTaken: (bytes: number) => void, { slabs = slabsFor.visitor, recycles }: OutletOptions = {}) {
     this.#socket = socket;
-    this.#onTaken = onTaken;
-    socket.on('drain', this.#drained);
+    this.#outbox = new Outbox(socket, slabs, onTaken, recycles);
   }
 
-  /** Bytes accepted here and not yet taken by the socket. */
+  /** Bytes accepted here and not yet taken by the system. */
   get waitingBytes(): number {
-    return this.#bytes + this.#owedBytes;
+    return this.#outbox.pendingBytes;
   }
 
+  /** Copies: the chunk is the caller's again. */
   write(chunk: Buffer): void {
     if (this.#ended) return;
-    if (chunk.length <= smallBytes && this.#bytes === 0 && this.#owedBytes === 0 && this.#socket.writableLength === 0)
-      this.#pass(chunk);
-    else this.#collect(chunk);
+    const outbox = this.#outbox;
+    const prompt = chunk.length <= promptBytes && outbox.pendingBytes === 0;
+    outbox.put(chunk);
+    if (prompt) outbox.flush();
+    else outbox.schedule();
   }
 
   /** Ends the socket's writing side behind everything written. */
   end(): void {
     if (this.#ended) return;
-    this.#flush();
     this.#ended = true;
+    this.#outbox.finish();
     this.#socket.end();
   }
-
-  #pass(chunk: Buffer): void {
-    if (this.#socket.write(chunk)) this.#onTaken(chunk.length);
-    else this.#owedBytes = chunk.length;
-  }
-
-  #collect(chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (chunk.length > smallBytes) {
-      this.#closeJoint();
-      this.#pieces.push(chunk);
-    } else this.#join(chunk);
-    if (this.#scheduled || this.#owedBytes > 0) return;
-    this.#scheduled = true;
-    atTurnEnd(this.#flush);
-  }
-
-  #join(chunk: Buffer): void {
-    if (this.#joint === null || this.#jointFill + chunk.length > jointBytes) {
-      this.#closeJoint();
-      this.#joint = Buffer.allocUnsafeSlow(jointBytes);
-    }
-    this.#joint.set(chunk, this.#jointFill);
-    this.#jointFill += chunk.length;
-  }
-
-  #closeJoint(): void {
-    if (this.#joint !== null) this.#pieces.push(this.#joint.subarray(0, this.#jointFill));
-    this.#joint = null;
-    this.#jointFill = 0;
-  }
-
-  readonly #flush = (): void => {
-    this.#scheduled = false;
-    if (this.#bytes === 0 || this.#ended) return;
-    this.#closeJoint();
-    const pieces = this.#pieces;
-    const bytes = this.#bytes;
-    this.#pieces = [];
-    this.#bytes = 0;
-    if (this.#writeAll(pieces)) this.#onTaken(bytes);
-    else this.#owedBytes += bytes;
-  };
-
-  #writeAll(pieces: readonly Buffer[]): boolean {
-    const socket = this.#socket;
-    if (pieces.length === 1) return socket.write(pieces[0]);
-    socket.cork();
-    for (const piece of pieces) socket.write(piece);
-    socket.uncork();
-    return !socket.writableNeedDrain;
-  }
-
-  readonly #drained = (): void => {
-    const owed = this.#owedBytes;
-    this.#owedBytes = 0;
-    if (owed > 0) this.#onTaken(owed);
-    this.#flush();
-  };
 }
 
 /**

@@ -2,20 +2,22 @@
 
 import type { Duplex } from 'node:stream';
 import type { Stream } from './api.ts';
+import { readBorrowed } from './borrowed.ts';
 import type { ResetCode } from './core/code.ts';
 import { breakOff, Outlet } from './outlet.ts';
+import { slabsFor } from './slab.ts';
 
 /**
  * The socket must have been made with allowHalfOpen. Takes over the callbacks of the stream, onClose and onOpened apart.
  * brokenCode is what the peer is told when the socket fails.
  */
 export function relaySocket(stream: Stream, socket: Duplex, brokenCode: ResetCode): void {
-  const outlet = new Outlet(socket, (bytes) => stream.consume(bytes));
+  const outlet = new Outlet(socket, (bytes) => stream.consume(bytes), { slabs: slabsFor.upstream });
   stream.onData = (chunk) => outlet.write(chunk);
   stream.onEnd = () => outlet.end();
   stream.onReset = () => breakOff(socket);
   stream.onDrain = () => void socket.resume();
-  socket.on('data', (chunk: Buffer) => {
+  readBorrowed(socket, (chunk) => {
     if (!stream.write(chunk)) socket.pause();
   });
   socket.on('end', () => stream.end());

@@ -2,6 +2,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { Session, SessionEnd, Stream } from './api.ts';
+import { readBorrowed } from './borrowed.ts';
 import { Bucket } from './core/bucket.ts';
 import { type GoawayCode, goawayCodeOf, goawayCodes, type ResetCode, resetCodeOf, resetCodes } from './core/code.ts';
 import { minWindowBytes, nextInitialWindow, WindowBudget, type WindowLimits } from './core/credit.ts';
@@ -153,7 +154,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #listen(carrier: Duplex): void {
     const socket = carrier as Duplex & { setNoDelay?: (on: boolean) => void };
     socket.setNoDelay?.(true);
-    carrier.on('data', this.#receive);
+    readBorrowed(carrier, this.#receive);
     carrier.on('end', () => this.#lost('the peer ended the connection'));
     carrier.on('error', (error) => this.#lost(error.message));
     carrier.on('close', () => this.#lost('the connection closed'));

@@ -27,8 +27,6 @@ const noBytes = new Uint8Array(0);
 
 /** A writer that goes on after write() gave false is cut here. */
 const maxQueuedBytes = 4_194_304;
-/** A queued slice this small is copied, so that it does not hold on to the 64 KiB read buffer behind it. */
-const copyQueuedBytes = 4_096;
 
 export class MuxStream implements Stream {
   readonly id: number;
@@ -105,7 +103,7 @@ export class MuxStream implements Stream {
       this.reset('internal');
       return false;
     }
-    this.#queue.push(chunk.length <= copyQueuedBytes ? new Uint8Array(chunk) : chunk);
+    this.#queue.push(new Uint8Array(chunk));
     this.#queuedBytes += chunk.length;
     this.proceed();
     if (this.#queuedBytes > 0) this.#owesDrain = true;

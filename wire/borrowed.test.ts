@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { duplexPair } from 'node:stream';
+import { describe, it } from 'node:test';
+import { lendsReads, readBorrowed } from './borrowed.ts';
+import { atTurnEnd } from './turn.ts';
+
+async function createPair(): Promise<readonly [Socket, Socket]> {
+  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const near = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+  const [[far]] = await Promise.all([once(server, 'connection'), once(near, 'connect')]);
+  server.close();
+  return [near, far];
+}
+
+/** Copies of what was lent, and a way to wait for so many bytes. */
+function createTaker() {
+  let text = '';
+  let wanted: { readonly bytes: number; readonly resolve: () => void } | null = null;
+  return {
+    pieces: [] as Buffer[],
+    take(this: void, bytes: Buffer): void {
+      text += bytes.toString('latin1');
+      if (wanted !== null && text.length >= wanted.bytes) wanted.resolve();
+    },
+    get text() {
+      return text;
+    },
+    until: (bytes: number) =>
+      new Promise<void>((resolve) => {
+        if (text.length >= bytes) resolve();
+        else wanted = { bytes, resolve };
+      }),
+  };
+}
+
+const turn = () => new Promise<void>((resolve) => atTurnEnd(resolve));
+
+describe('lent reads', () => {
+  it('this runtime has what they need; where it has not, each read has its own buffer', () => {
+    assert.equal(lendsReads, true);
+  });
+
+  it('one buffer serves every socket of the process', async () => {
+    const [near, far] = await createPair();
+    const buffers = new Set<ArrayBufferLike>();
+    for (const socket of [near, far]) readBorrowed(socket, (bytes) => void buffers.add(bytes.buffer));
+    near.write('a');
+    far.write('b');
+    while (near.bytesRead + far.bytesRead < 2) await turn();
+    assert.equal(buffers.size, 1);
+    for (const socket of [near, far]) socket.destroy();
+  });
+
+  it('what had arrived before comes first, in order', async () => {
+    const [near, far] = await createPair();
+    far.unshift('first ');
+    near.write('second');
+    while (far.bytesRead < 6) {
+      far.read(0);
+      await turn();
+    }
+    const taker = createTaker();
+    readBorrowed(far, taker.take);
+    near.write(' third');
+    await taker.until(18);
+    assert.equal(taker.text, 'first second third');
+    for (const socket of [near, far]) socket.destroy();
+  });
+
+  it('a paused socket delivers nothing until it is resumed, and its end comes behind its last byte', async () => {
+    const [near, far] = await createPair();
+    const taker = createTaker();
+    readBorrowed(far, taker.take);
+    near.write('one ');
+    await taker.until(4);
+    far.pause();
+    near.end('two');
+    for (let round = 0; round < 20; round++) await turn();
+    assert.equal(taker.text, 'one ');
+    far.resume();
+    await once(far, 'end');
+    assert.equal(taker.text, 'one two');
+    for (const socket of [near, far]) socket.destroy();
+  });
+
+  it('a socket that is paused by what it takes early stays paused', async () => {
+    const [near, far] = await createPair();
+    near.write('early');
+    while (far.bytesRead < 5) {
+      far.read(0);
+      await turn();
+    }
+    const taker = createTaker();
+    readBorrowed(far, (bytes) => {
+      taker.take(bytes);
+      far.pause();
+    });
+    await taker.until(5);
+    near.write('late');
+    for (let round = 0; round < 20; round++) await turn();
+    assert.equal(taker.text, 'early');
+    far.resume();
+    await taker.until(9);
+    for (const socket of [near, far]) socket.destroy();
+  });
+
+  it('a stream that is no socket is read as ever', async () => {
+    const [near, far] = duplexPair();
+    const taker = createTaker();
+    readBorrowed(far, taker.take);
+    near.write('bytes');
+    await taker.until(5);
+    assert.equal(taker.text, 'bytes');
+  });
+});
