@@ -55,11 +55,18 @@ async function openVisitor({ ports, tunnel, caPem }: StartedServer): Promise<TLS
 }
 
 /** One request on a connection that stays open; the upstream repeats its body. */
-async function exchange(socket: TLSSocket, host: string, body: string): Promise<string> {
-  socket.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  let text = '';
-  while (!text.includes(body)) text += String((await once(socket, 'data'))[0]);
-  return text;
+function exchange(socket: TLSSocket, host: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const read = (chunk: Buffer): void => {
+      text += chunk;
+      if (!text.includes(body)) return;
+      socket.off('data', read).off('error', reject);
+      resolve(text);
+    };
+    socket.on('data', read).on('error', reject);
+    socket.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  });
 }
 
 test('two workers share the port, and each leads its visitors to the one client', async (t) => {
