@@ -65,19 +65,12 @@ describe('a login link', () => {
 
   it('is refused with the words of the screen when it is truncated, changed, empty or 10 kB long', async () => {
     const token = await askLink(test.client());
-    const wrong = [
-      token.slice(0, -1),
-      `${token}A`,
-      token.toLowerCase(),
-      '',
-      'x'.repeat(10_000),
-      '../../etc/passwd',
-      `${token}\0`,
-    ];
+    const wrong = [token.slice(0, -1), `${token}A`, token.toLowerCase(), '', 'x'.repeat(10_000), '../../etc/passwd'];
     for (const each of wrong) {
       const response = await redeem(test.client(), each);
       assert.deepEqual([response.status, await response.text()], [401, text.login.failed]);
     }
+    assert.equal((await redeem(test.client(), `${token}\0`)).status, 400, 'no link has a control character');
     assert.equal((await redeem(test.client(), token)).status, 204, 'the link itself was not consumed');
   });
 

@@ -11,7 +11,11 @@ import { type StartedServer, startClientProcess, startServerProcess } from '../h
 const workers = 2;
 
 async function startUpstream(t: TestContext): Promise<string> {
-  const server = createServer((request, response) => void request.pipe(response));
+  const server = createServer((request, response) => {
+    // With its length, so that no chunk sizes come between the bytes.
+    response.setHeader('content-length', request.headers['content-length'] ?? '0');
+    request.pipe(response);
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
