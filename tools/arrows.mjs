@@ -1,6 +1,6 @@
 // Holds the direction of imports between the folders, and the purity of rules/ and of every core/.
 // Works on text: imports are few shapes, and a check that reads them all takes a tenth of a second.
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -84,12 +84,20 @@ function blankStrings(code) {
   );
 }
 
+/** Folders that do not say what they own. */
+export function undescribed(exists) {
+  return [...Object.keys(arrows), 'deploy', 'tools', 'docs']
+    .filter((folder) => !exists(`${folder}/README.md`))
+    .map((folder) => `${folder}/README.md: is missing; it says what the folder owns, who may import it and where to start`);
+}
+
 export function checkArrows(root) {
   const files = globSync(`{${Object.keys(arrows).join(',')}}/**/*.{ts,tsx}`, {
     cwd: root,
     exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path),
   });
   const problems = files.flatMap((file) => arrowProblems(file, readFileSync(posix.join(root, file), 'utf8')));
+  problems.push(...undescribed((path) => existsSync(posix.join(root, path))));
   return { name: 'arrows', read: files.length, problems };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { arrowProblems, checkArrows } from './arrows.mjs';
+import { arrowProblems, checkArrows, undescribed } from './arrows.mjs';
 
 const refused = [
   ['rules/email.ts', "import { x } from '@underpass/wire/feed.ts';", 'rules stands alone'],
@@ -45,6 +45,14 @@ for (const [file, source, why] of refused) {
 for (const [file, source, why] of allowed) {
   test(`accepts ${file} because ${why}: ${source}`, () => assert.deepEqual(arrowProblems(file, source), []));
 }
+
+test('a folder without a README is a problem', () => {
+  assert.deepEqual(
+    undescribed(() => true),
+    [],
+  );
+  assert.match(undescribed((path) => path !== 'wire/README.md').join(), /^wire\/README\.md: is missing/);
+});
 
 test('the repository keeps its own arrows', () => {
   const { read, problems } = checkArrows(dirname(dirname(fileURLToPath(import.meta.url))));
