@@ -3,6 +3,7 @@
 import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { headLimits } from './core/head-scan.ts';
+import { streamWindowBytes } from './core/overhead.ts';
 import type { Endpoints } from './core/proxy-protocol.ts';
 import type { House } from './house.ts';
 import { Http2Visitor } from './http2-visitor.ts';
@@ -14,7 +15,12 @@ const maxStreams = 100;
 export class Http2Door {
   readonly #house: House;
   readonly #server: Http2Server;
-  #arriving: { readonly ends: Endpoints; readonly host: string; readonly tunnel: TunnelState | null } | null = null;
+  #arriving: {
+    readonly socket: TLSSocket;
+    readonly ends: Endpoints;
+    readonly host: string;
+    readonly tunnel: TunnelState | null;
+  } | null = null;
 
   constructor(house: House) {
     this.#house = house;
@@ -22,7 +28,7 @@ export class Http2Door {
       settings: {
         maxConcurrentStreams: maxStreams,
         maxHeaderListSize: headLimits.headBytes,
-        initialWindowSize: 256 * 1024,
+        initialWindowSize: streamWindowBytes,
         enablePush: false,
       },
       maxHeaderListPairs: headLimits.fieldLines,
@@ -45,7 +51,7 @@ export class Http2Door {
   }
 
   receive(socket: TLSSocket, ends: Endpoints, host: string, tunnel: TunnelState | null): void {
-    this.#arriving = { ends, host, tunnel };
+    this.#arriving = { socket, ends, host, tunnel };
     // Emits "session" before it returns.
     this.#server.emit('connection', socket);
     this.#arriving = null;
@@ -54,6 +60,6 @@ export class Http2Door {
   #began(session: ServerHttp2Session): void {
     const arriving = this.#arriving;
     if (arriving === null) session.destroy();
-    else new Http2Visitor(this.#house, session, arriving.ends, arriving.host, arriving.tunnel);
+    else new Http2Visitor(this.#house, session, arriving);
   }
 }

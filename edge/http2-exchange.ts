@@ -31,6 +31,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #requestDone = false;
   #responded = false;
   #over = false;
+  /** The deadline is that of a visitor who takes nothing, not of an upstream that says nothing. */
+  #watchesStall = false;
   /** Of the last piece of the response: payload, for giving back the credit of its framing. */
   #payloadBytes = 0;
   #trailers: string[] = [];
@@ -38,7 +40,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   constructor(visitor: Http2Visitor, stream: ServerHttp2Stream) {
     this.#visitor = visitor;
     this.#stream = stream;
-    this.#outlet = new Outlet(stream, (bytes) => this.#taken(bytes));
+    this.#outlet = new Outlet(stream, (bytes) => this.#taken(bytes), { recycles: true });
     this.deadlineMs = this.#soon('responseMs');
     visitor.house.sweeper.watch(this);
     stream.on('error', () => {});
@@ -88,6 +90,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       trailers = renderTrailers(Object.entries(fields));
     });
     stream.on('data', (piece: Buffer) => {
+      this.#visitor.bodyBytes += piece.length;
       this.deadlineMs = this.#soon('responseMs');
       if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
     });
@@ -140,6 +143,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   data(bytes: Buffer, from: number, to: number): void {
     this.#payloadBytes += to - from;
+    this.#visitor.sentBytes += to - from;
     this.#outlet.write(bytes.subarray(from, to));
     this.#touch();
   }
@@ -157,6 +161,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const upstream = this.#upstream;
     this.#upstream = null;
     this.#outlet.end();
+    this.#touch();
     if (upstream === null) return;
     // Credit for what the visitor has not taken yet is given at once: the stream may carry another response meanwhile.
     upstream.link.consume(this.#outlet.waitingBytes);
@@ -182,8 +187,14 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#touch();
   }
 
+  /** The visitor has not opened its window for all of what is here. */
+  get #waits(): boolean {
+    return this.#outlet.waitingBytes > 0 || this.#stream.writableLength > 0;
+  }
+
   #touch(): void {
-    this.deadlineMs = this.#soon(this.#outlet.waitingBytes > 0 ? 'stallMs' : 'idleStreamMs');
+    this.#watchesStall = this.#waits;
+    this.deadlineMs = this.#soon(this.#watchesStall ? 'stallMs' : 'idleStreamMs');
   }
 
   #answer(code: VisitorError): void {
@@ -201,6 +212,11 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   onDeadline(): void {
+    // What waited was taken meanwhile: Node does not say when.
+    if (this.#watchesStall && !this.#waits) {
+      this.#touch();
+      return;
+    }
     const upstream = this.#upstream;
     this.#upstream = null;
     upstream?.abandon('idle');
@@ -208,9 +224,13 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     else this.#answer(this.#requestDone ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
   }
 
-  /** RST_STREAM, INTERNAL_ERROR. close() would end the stream first where nothing waits: half a response would look whole. */
+  /**
+   * RST_STREAM, INTERNAL_ERROR. close() would end the stream first where nothing waits: half a response would look whole.
+   * One that has ended is closed: Node forgets one that is destroyed before it is reset (http2-visitor.ts).
+   */
   #breakOff(): void {
-    this.#stream.destroy(new Error('the response broke off'));
+    if (this.#stream.writableEnded) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    else this.#stream.destroy(new Error('the response broke off'));
   }
 
   #closed(): void {

@@ -1,9 +1,11 @@
 // One visitor's HTTP/2 connection: each of its streams is one request on an HTTP/1.1 upstream connection.
 // Upstream connections are kept for the same visitor's next request and for nobody else's.
 
-import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
 import { hostOf } from './core/authority.ts';
 import { renderIdentity } from './core/forwarded-head.ts';
+import { OverheadBucket } from './core/overhead.ts';
 import type { Endpoints } from './core/proxy-protocol.ts';
 import type { VisitorError } from './core/visitor-error.ts';
 import type { House } from './house.ts';
@@ -16,6 +18,15 @@ import { type ResponseOwner, UpstreamHttp } from './upstream-http.ts';
 const maxIdle = 16;
 /** After GOAWAY the visitor has this long to finish. */
 const goodbyeMs = 10_000;
+/** How often what came is weighed against what it was for. */
+const weighEveryMs = 500;
+
+interface Arrived {
+  readonly socket: TLSSocket;
+  readonly ends: Endpoints;
+  readonly host: string;
+  readonly tunnel: TunnelState | null;
+}
 
 interface Kept {
   readonly host: string;
@@ -29,39 +40,88 @@ export class Http2Visitor implements Visitor, Deadline {
   readonly house: House;
   readonly tunnel: TunnelState | null;
   readonly #session: ServerHttp2Session;
+  readonly #socket: TLSSocket;
   readonly #ends: Endpoints;
+  readonly #scales: Deadline;
+  /** Payload of requests and of responses. */
+  bodyBytes = 0;
+  sentBytes = 0;
+  #requests = 0;
   #idle: Kept[] = [];
-  #open = 0;
+  readonly #open = new Set<ServerHttp2Stream>();
   #closing = false;
   #authority = '';
   #identity: Buffer = Buffer.alloc(0);
 
-  constructor(house: House, session: ServerHttp2Session, ends: Endpoints, host: string, tunnel: TunnelState | null) {
+  constructor(house: House, session: ServerHttp2Session, { socket, ends, host, tunnel }: Arrived) {
     this.house = house;
     this.#session = session;
+    this.#socket = socket;
     this.#ends = ends;
     this.address = ends.sourceAddress;
     this.host = host;
     this.tunnel = tunnel;
     this.deadlineMs = house.sweeper.nowMs + house.timeouts.keepAliveMs;
     house.sweeper.watch(this);
+    this.#destroySafely();
+    this.#scales = this.#weigh();
+    house.sweeper.watch(this.#scales);
     tunnel?.visitors.add(this);
     session.on('stream', (stream, _headers, flags, rawHeaders) => this.#began(stream, flags, rawHeaders));
     session.on('error', () => {});
     session.on('close', () => this.#finish());
   }
 
+  /**
+   * Node (26.10) does not come back from destroying a session, not even one that the visitor's own errors end, where one
+   * stream has ended its answer and not sent it and another has anything to send: the first is forgotten before it is
+   * reset, and asked for its data without end. Hence the connection goes first, and all streams are reset before any is
+   * forgotten. Both of Node's ways to the end of a session come through this property.
+   */
+  #destroySafely(): void {
+    const session = this.#session;
+    const destroy = session.destroy.bind(session);
+    session.destroy = (error, code) => {
+      if (session.destroyed) return;
+      this.#socket.destroy();
+      for (const stream of this.#open) if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      destroy(error, code);
+    };
+  }
+
+  /** Ends a visitor that sends what is of no use to anybody (core/overhead.ts). */
+  #weigh(): Deadline {
+    const { sweeper } = this.house;
+    const bucket = new OverheadBucket();
+    const scales = {
+      deadlineMs: sweeper.nowMs + weighEveryMs,
+      onDeadline: () => {
+        scales.deadlineMs = sweeper.nowMs + weighEveryMs;
+        const { bodyBytes, sentBytes } = this;
+        const traffic = { receivedBytes: this.#socket.bytesRead, bodyBytes, sentBytes, requests: this.#requests };
+        if (!bucket.take(traffic, weighEveryMs / 1_000, this.#open.size)) this.#end();
+      },
+    };
+    return scales;
+  }
+
+  #end(): void {
+    this.#session.destroy(new Error('more overhead than use'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
   #began(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
-    this.#open++;
+    this.#open.add(stream);
+    this.#requests++;
     this.deadlineMs = Number.POSITIVE_INFINITY;
-    stream.once('close', () => this.#ended());
+    stream.once('close', () => this.#ended(stream));
     if (this.house.draining) this.#sayGoodbye();
     // END_STREAM on HEADERS: there is no body (RFC 9113 8.1).
     new Http2Exchange(this, stream).begin(rawHeaders, (flags & 1) === 0);
   }
 
-  #ended(): void {
-    if (--this.#open > 0) return;
+  #ended(stream: ServerHttp2Stream): void {
+    this.#open.delete(stream);
+    if (this.#open.size > 0) return;
     this.deadlineMs = this.house.sweeper.nowMs + (this.#closing ? goodbyeMs : this.house.timeouts.keepAliveMs);
   }
 
@@ -119,6 +179,7 @@ export class Http2Visitor implements Visitor, Deadline {
 
   #finish(): void {
     this.house.sweeper.forget(this);
+    this.house.sweeper.forget(this.#scales);
     this.tunnel?.visitors.delete(this);
     for (const { upstream } of this.#idle) upstream.release();
     this.#idle = [];
