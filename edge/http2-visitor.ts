@@ -83,7 +83,8 @@ export class Http2Visitor implements Visitor, Deadline {
     const destroy = session.destroy.bind(session);
     session.destroy = (error, code) => {
       if (session.destroyed) return;
-      this.#socket.destroy();
+      // Without streams Node sends what waits, and its goodbye.
+      if (this.#open.size > 0) this.#socket.destroy();
       for (const stream of this.#open) if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
       destroy(error, code);
     };

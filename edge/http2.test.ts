@@ -226,6 +226,29 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
+  it('a drain lets an answer end, to its last byte, before the connection does', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const size = 8_000_000;
+    await rig.client(
+      't',
+      createServer((_, response) => response.end(Buffer.alloc(size, 'x'))),
+    );
+    const visitor = rig.connectTls(host, { ALPNProtocols: ['h2'] });
+    const h2 = connect(`https://${host}`, { createConnection: () => visitor });
+    const stream = h2.request({ ':path': '/' });
+    await once(stream, 'response');
+    const drained = rig.edge.drain(10_000);
+    let received = 0;
+    for await (const chunk of stream) {
+      received += chunk.length;
+      visitor.pause();
+      setImmediate(() => visitor.resume());
+    }
+    assert.equal(received, size);
+    await once(h2, 'close');
+    await drained;
+  });
+
   it('a changed list cuts HTTP/2 visitors too', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client(
