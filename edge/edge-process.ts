@@ -339,6 +339,7 @@ export class EdgeProcess {
     this.#httpsDoor.server.close();
     this.#httpDoor.server.close();
     this.#gate.drain();
+    this.#peerGate.drain();
     for (const tunnel of this.#table.tunnels.values()) for (const visitor of tunnel.visitors) visitor.drain();
     const endsAtMs = performance.now() + graceMs;
     while (this.#sockets.size > 0 && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 50));

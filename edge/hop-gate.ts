@@ -79,6 +79,7 @@ export class HopGate {
   readonly #sessions = new Map<Session, string>();
   readonly #look: NodeJS.Timeout;
   #soon: NodeJS.Timeout | undefined;
+  #draining = false;
 
   constructor(options: HopGateOptions) {
     this.#options = options;
@@ -87,6 +88,10 @@ export class HopGate {
   }
 
   receive(carrier: Duplex): void {
+    if (this.#draining) {
+      carrier.destroy();
+      return;
+    }
     const session = createSession(carrier, { side: 'acceptor', peerMayOpen: true, info: { software: this.#options.software } });
     this.#sessions.set(session, untold);
     session.onStream = (stream) => void this.#lead(stream);
@@ -136,6 +141,12 @@ export class HopGate {
     for (const offer of this.#options.beyond?.() ?? []) healthy.set(offer.key, offer.healthy || healthy.get(offer.key) === true);
     if (healthy.size > maxOffers) return [{ key: '*', healthy: false }];
     return [...healthy].map(([key, isHealthy]) => ({ key, healthy: isHealthy }));
+  }
+
+  /** Takes nothing new; each session ends with its last stream. */
+  drain(): void {
+    this.#draining = true;
+    for (const session of [...this.#sessions.keys()]) session.drain('the edge is draining');
   }
 
   close(): void {

@@ -83,6 +83,29 @@ describe('another edge of the region', () => {
     assert.equal(await ask(a), 'UNDERPASS_NO_CLIENT');
   });
 
+  it('that drains lets a visitor of this one finish, and does not wait for the way between the two', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    const answer = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    await far.client('t', (socket) => {
+      socket.on('data', () => {
+        asked.resolve();
+        void answer.promise.then(() => socket.write(ok));
+      });
+    });
+    const visit = askUntil(near, 'ok');
+    await asked.promise;
+    const started = performance.now();
+    const drained = far.edge.drain(30_000);
+    answer.resolve();
+    await visit;
+    await drained;
+    assert.ok(performance.now() - started < 20_000);
+    assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
+  });
+
   it('with another secret, or that is away, is passed over', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop('other') });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
