@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
 import { describe, it } from 'node:test';
+import { encodeH2Frame, endHeaders, FrameReader, frameTypes, h2Preface, literal, requestFields } from './fixture/h2-frames.ts';
 import { createRig, type Rig, readUntil, tunnelOf } from './fixture/rig.ts';
 
 const host = 't.tunnels.test';
@@ -247,6 +248,37 @@ describe('HTTP/2 to visitors', () => {
     assert.equal(received, size);
     await once(h2, 'close');
     await drained;
+  });
+
+  it('a WebSocket goes over HTTP/1.1 beside it: extended CONNECT is not offered, and refused', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstream = createServer((_, response) => response.end('page'));
+    upstream.on('upgrade', (_request, socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+      socket.pipe(socket);
+    });
+    await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      assert.equal((await ask(h2, {})).body, 'page');
+      assert.ok(!h2.remoteSettings.enableConnectProtocol);
+      const visitor = await rig.visit(host);
+      const upgrade =
+        'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==';
+      visitor.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n${upgrade}\r\n\r\n`);
+      await readUntil(visitor, (text) => text.includes('101 Switching Protocols'));
+      visitor.write('over the socket');
+      await readUntil(visitor, (text) => text.endsWith('over the socket'));
+      assert.equal((await ask(h2, {})).body, 'page');
+    });
+    const attacker = await rig.visit(host, { ALPNProtocols: ['h2'] });
+    const reader = new FrameReader(attacker);
+    attacker.write(h2Preface());
+    const fields = Buffer.concat([requestFields(host, 'CONNECT'), literal(':protocol', 'websocket')]);
+    attacker.write(encodeH2Frame(frameTypes.headers, endHeaders, 1, fields));
+    const answer = await reader.until(
+      ({ type, stream }) => stream === 1 && (type === frameTypes.rstStream || type === frameTypes.headers),
+    );
+    assert.equal(answer?.type, frameTypes.rstStream);
   });
 
   it('a changed list cuts HTTP/2 visitors too', async () => {

@@ -1,4 +1,5 @@
 // A page with a WebSocket and server-sent events, in a real Chromium, through an http tunnel.
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -68,4 +69,7 @@ test('a page in Chromium talks over a WebSocket and hears events at once, throug
   await expect(visitor).toHaveTitle('tunnelled');
   await expect(visitor.locator('#socket')).toHaveText('OVER THE TUNNEL');
   await expect(visitor.locator('#events')).toHaveText('the first event');
+  // RFC 8441 is not offered: the page and its events came over HTTP/2, and the browser opened the socket beside it.
+  const protocol = await visitor.evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol");
+  assert.equal(protocol, 'h2');
 });
