@@ -275,7 +275,8 @@ export class EdgeProcess {
   #peers(): HopSession[] {
     const key = this.#hopKey;
     if (key === null) return [];
-    return this.#otherEdges().map(({ address }) => this.#hopSession(address, () => dialHop(key, address)));
+    const reachable = this.#otherEdges().filter(({ address }) => address !== '');
+    return reachable.map(({ address }) => this.#hopSession(address, () => dialHop(key, address)));
   }
 
   #otherEdges(): readonly FeedPeer[] {

@@ -75,6 +75,14 @@ describe('another edge of the region', () => {
     assert.ok(near.edge.stats().rxBytes > 0);
   });
 
+  it('that takes no hops is told to clients, and not dialled', async () => {
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await near.control.change({ peers: [{ edgeId: 'far', address: '' }] });
+    assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
+    const { session } = await near.client('t', answerOk);
+    assert.equal(session.peerInfo.edges, 2);
+  });
+
   it('is not gone through again: two edges that know each other end a request of nobody', async () => {
     await using a = await createRig([tunnelOf('t')], { edgeId: 'a', hop: hop() });
     await using b = await createRig([tunnelOf('t')], { edgeId: 'b', hop: hop() });

@@ -50,7 +50,7 @@ export type FeedChallenge =
 /** Another edge of the region that a visitor's stream may be handed to, one hop at most. */
 export interface FeedPeer {
   readonly edgeId: string;
-  /** host:port of its hop listener. */
+  /** host:port of its hop listener; empty where it has none and only counts: clients hold carriers to two edges. */
   readonly address: string;
 }
 

@@ -509,5 +509,9 @@ describe('what edges report', () => {
     two.hello('eu', { edgeId: 'edge-2', hopAddress: '10.0.0.2:7000' });
     await one.until((edge) => edge.state.peers.length === 2);
     assert.deepEqual(one.state.peers.map((peer) => peer.address).sort(), ['10.0.0.1:7000', '10.0.0.2:7000']);
+    const three = connect(hub);
+    three.hello('eu', { edgeId: 'edge-3' });
+    await one.until((edge) => edge.state.peers.length === 3);
+    assert.deepEqual(one.state.peers.find(({ edgeId }) => edgeId === 'edge-3')?.address, '', 'one without hops counts');
   });
 });

@@ -110,7 +110,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     board
       .edges()
       .filter((edge) => edge.region === region && edge.up)
-      .flatMap((edge) => (edge.hopAddress === undefined ? [] : [{ edgeId: edge.edgeId, address: edge.hopAddress }]));
+      .map(({ edgeId, hopAddress = '' }) => ({ edgeId, address: hopAddress }));
 
   const publishPeers = (region: string): void => {
     const feed = feeds.get(region);
