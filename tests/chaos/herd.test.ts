@@ -1,0 +1,164 @@
+// Thousands of clients lose their edge at one moment: they come back spread out, the edge serves visitors meanwhile, and
+// when they have gone nothing of them stays. Three thousand by default, so that two busy cores suffice; HERD=10000 runs ten.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { report } from 'node:process';
+import { type TestContext, test } from 'node:test';
+import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
+import { startFakeControl } from '../helpers/fake-control.ts';
+import { startHerd } from '../helpers/herd.ts';
+import { eventually, keepVisiting } from '../helpers/load.ts';
+import { type ProcessOf, startProcess, temporaryHome } from '../helpers/process.ts';
+import { freePorts } from '../helpers/product.ts';
+import { figureOf } from '../helpers/region.ts';
+import { type Door, descriptorsSettle, openDescriptors, visit, visitUntil } from '../helpers/visitor.ts';
+import { startUpstream } from './stage.ts';
+
+/** The command finds it without a resolver. */
+const regionHost = 'region.localhost';
+/** An edge takes 64 clients of one tunnel. */
+const clientsPerTunnel = 60;
+
+/** A TLS connection and its session cost some 80 kB here. */
+const mostBytesEach = 160_000;
+/** Two cores that are the edge's, the clients' and the visitors' take 30 s for ten thousand. */
+const allBackMs = 150_000;
+/** A client waits up to 10 s for its turn; a visitor must not. */
+const firstVisitMs = 15_000;
+const visitMs = 5_000;
+/** A wait is spread over all of its range, two seconds after the first failure. In step it would be nearly all. */
+const mostInOneTenth = 0.2;
+
+/** Half of what one process may open: an edge keeps a reserve for visitors. */
+function herdSize(): number {
+  Object.assign(report, { excludeNetwork: true });
+  const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
+  const limit = Number(userLimits?.open_files?.soft);
+  const wanted = Number(process.env.HERD ?? 3_000);
+  return Number.isFinite(limit) ? Math.min(wanted, Math.floor(limit / 2)) : wanted;
+}
+
+const tokenOf = (index: number): string => `token-${index}`;
+
+const tunnelOf = (index: number): FeedTunnel => ({
+  id: `t${index}`,
+  projectId: 'p',
+  name: `t${index}`,
+  type: 'http',
+  hosts: [`t${index}.tunnels.test`],
+  tokens: [{ hash: createHash('sha256').update(tokenOf(index)).digest('hex'), expiresAtMs: null }],
+  allowList: ['0.0.0.0/0', '::/0'],
+  proxyProtocol: '',
+  suspended: false,
+});
+
+interface Scene {
+  readonly edge: { process: ProcessOf; readonly port: number; readonly metricsPort: number; start(): Promise<void> };
+  readonly door: Door;
+  readonly target: { readonly port: number; readonly host: string; readonly caPem: string; readonly tokens: readonly string[] };
+}
+
+async function setUp(t: TestContext, tunnels: number): Promise<Scene> {
+  const authority = await createTestAuthority();
+  const hosts = [regionHost, '*.tunnels.test'];
+  const { keyPem, chainPem } = await authority.issue(hosts);
+  const certificate = { id: 'c', hosts, certificatePem: chainPem, privateKeyPem: keyPem, notAfterMs: Date.now() + 86_400_000 };
+  const state = {
+    tunnels: Array.from({ length: tunnels + 1 }, (_, index) => tunnelOf(index)),
+    certificates: [certificate],
+    challenges: [],
+    peers: [],
+  };
+  const control = await startFakeControl(t, state);
+  const [port = 0, http = 0, metricsPort = 0] = await freePorts(3);
+  const env = {
+    UNDERPASS_ROLE: 'edge',
+    UNDERPASS_HOME: await temporaryHome(t),
+    UNDERPASS_CONTROL_URL: control,
+    UNDERPASS_EDGE_KEY: 'any-key-of-this-length',
+    UNDERPASS_REGION: 'test',
+    UNDERPASS_DATA_PLANE_HOST: regionHost,
+    UNDERPASS_EDGE_HTTPS_PORT: String(port),
+    UNDERPASS_EDGE_HTTP_PORT: String(http),
+    UNDERPASS_METRICS_PORT: String(metricsPort),
+  };
+  const start = async (): Promise<ProcessOf> => {
+    const started = startProcess(t, ['server/main.ts', 'start'], env);
+    await started.seen(/ports \d+/);
+    return started;
+  };
+  const edge: Scene['edge'] = {
+    process: await start(),
+    port,
+    metricsPort,
+    start: async () => {
+      edge.process = await start();
+    },
+  };
+  const caPem = authority.certificatePem;
+  const tokens = Array.from({ length: tunnels }, (_, index) => tokenOf(index));
+  // Visitors go to a client that is not of the herd: what they wait for is the edge.
+  const flags = ['--url', `https://${regionHost}:${port}#ca=${authority.pin}`, '--upstream', await startUpstream(t)];
+  const client = startProcess(t, ['client/main.ts', 'http', ...flags], { UNDERPASS_TOKEN: tokenOf(tunnels) });
+  await client.seen(/ connected /);
+  const door = { port, host: `t${tunnels}.tunnels.test`, caPem };
+  return { edge, door, target: { port, host: regionHost, caPem, tokens } };
+}
+
+async function residentBytes({ pid }: ProcessOf): Promise<number> {
+  return Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+/** The part of all waits that end within the same tenth of a second: what hits the edge at once. */
+function busiestTenth(waitsMs: readonly number[]): number {
+  const tenths = Map.groupBy(waitsMs, (ms) => Math.floor(ms / 100));
+  return Math.max(...tenths.values().map(({ length }) => length)) / waitsMs.length;
+}
+
+test('a herd of clients comes back after its edge, spread out, and visitors are served meanwhile', async (t) => {
+  const size = herdSize();
+  const { edge, door, target } = await setUp(t, Math.ceil(size / clientsPerTunnel));
+  const before = { open: await openDescriptors(edge.process.pid), bytes: await residentBytes(edge.process) };
+  const herd = startHerd(t, target, size);
+  await eventually(herd.how, ({ held }) => held === size, allBackMs);
+  const bytesEach = ((await residentBytes(edge.process)) - before.bytes) / size;
+  assert.ok(bytesEach < mostBytesEach, `a client costs the edge ${bytesEach} bytes`);
+  assert.equal((await visit(door)).status, 200);
+
+  await herd.how();
+  await edge.process.end('SIGKILL');
+  await edge.start();
+  const startedAt = performance.now();
+  await visitUntil(door, 200, firstVisitMs);
+  const firstMs = performance.now() - startedAt;
+  const visitors = keepVisiting(t, door);
+  const waitsMs: number[] = [];
+  const how = async (): Promise<number> => {
+    const status = await herd.how();
+    waitsMs.push(...status.waitsMs);
+    return status.held;
+  };
+  await eventually(how, (held) => held === size, allBackMs);
+  const backMs = performance.now() - startedAt;
+  const { statuses, visits, p99Ms } = await visitors.stop();
+  const busiest = busiestTenth(waitsMs);
+  t.diagnostic(
+    `${size} clients at ${(bytesEach / 1e3).toFixed(0)} kB: first visit after ${firstMs.toFixed(0)} ms, all back after ${backMs.toFixed(0)} ms; ` +
+      `${visits} visits meanwhile, p99 ${p99Ms.toFixed(0)} ms; ${(busiest * 100).toFixed(0)} % of ${waitsMs.length} waits end within one tenth of a second`,
+  );
+  assert.deepEqual(statuses, { 200: visits }, 'a visitor was not served');
+  assert.ok(p99Ms < visitMs, `the p99 of visitors was ${p99Ms} ms`);
+  assert.ok(busiest < mostInOneTenth, `${busiest} of all waits end together`);
+
+  await herd.kill();
+  // The client of the visitors has two carriers.
+  for (const figure of ['underpass_edge_clients', 'underpass_edge_sockets'])
+    await eventually(
+      () => figureOf(edge, figure),
+      (count) => count === 2,
+    );
+  assert.equal(await figureOf(edge, 'underpass_edge_streams'), 0);
+  await descriptorsSettle(edge.process.pid, before.open + 12);
+});

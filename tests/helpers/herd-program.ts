@@ -1,0 +1,78 @@
+// A program: thousands of clients with one carrier each, light but true in what matters: TLS, the upgrade, the protocol, and
+// the client's own way to come back. Told by its parent what to be, and asked how it is.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
+import type { Carrier } from '@underpass/client/carry/carrier.ts';
+import { CarryError } from '@underpass/client/carry/problem.ts';
+import { Slot } from '@underpass/client/carry/slot.ts';
+import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
+import { requestUpgrade } from '@underpass/wire/handshake.ts';
+import { createSession, realClock } from '@underpass/wire/session.ts';
+import type { HerdPart, HerdStatus } from './herd.ts';
+
+const stepTimeoutMs = 10_000;
+
+let held = 0;
+let waitsMs: number[] = [];
+
+/** An edge counts connections by address: a herd comes from many. */
+const addressOf = (index: number): string => `127.1.${index % 250}.${1 + (Math.floor(index / 250) % 250)}`;
+
+async function dial(part: HerdPart, context: ReturnType<typeof createSecureContext>, index: number): Promise<Carrier> {
+  const { port, host } = part;
+  const from = { localAddress: addressOf(index) } as ConnectionOptions;
+  const socket = connect({ ...from, host: '127.0.0.1', port, servername: host, secureContext: context });
+  socket.on('error', () => {});
+  const timer = setTimeout(() => socket.destroy(new Error('late')), stepTimeoutMs);
+  try {
+    await once(socket, 'secureConnect');
+    const headers = {
+      [clientIdHeader]: createHash('md5').update(`client ${index}`).digest('hex'),
+      [softwareHeader]: 'underpass/0.0.0',
+    };
+    const token = part.tokens[index % part.tokens.length] ?? '';
+    const upgrade = { host, path: carrierPath, protocol: carrierProtocol, token, headers, timeoutMs: stepTimeoutMs };
+    const answered = await requestUpgrade(socket, upgrade);
+    const session = createSession(socket, { side: 'dialer', peerMayOpen: true, info: {} });
+    const edge = answered.get(edgeHeader) ?? '';
+    const carrier: Carrier = { session, edge, address: '127.0.0.1', sinceMs: 0, onEnd: () => {} };
+    return await new Promise((resolve, reject) => {
+      session.onReady = () => resolve(carrier);
+      session.onClose = (end) => {
+        reject(new CarryError('connection-lost', end.code));
+        carrier.onEnd(end);
+      };
+    });
+  } catch (error) {
+    socket.destroy();
+    throw new CarryError('edge-unreachable', String(error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function start(part: HerdPart): void {
+  const context = createSecureContext({ ca: part.caPem });
+  for (let index = part.from; index < part.to; index++) {
+    const slot = new Slot({
+      clock: realClock,
+      random: Math.random,
+      dial: () => dial(part, context, index),
+      isDuplicate: () => false,
+      onConnected: () => void held++,
+      onDisconnected: () => void held--,
+      onFailed: (_, retryMs) => void waitsMs.push(retryMs),
+    });
+    // The first arrival is no storm: 1,000 a second.
+    setTimeout(() => slot.start(), (index - part.from) * 2);
+  }
+}
+
+process.on('message', (message: HerdPart | 'how') => {
+  if (message !== 'how') return start(message);
+  const status: HerdStatus = { held, waitsMs };
+  process.send?.(status);
+  waitsMs = [];
+});
+process.on('disconnect', () => process.exit(0));
