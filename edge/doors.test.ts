@@ -195,6 +195,21 @@ describe('TLS that ends here', () => {
     assert.equal(old.getProtocol() === 'TLSv1.1', false);
   });
 
+  it('prefers AES with 128 bits, and ChaCha for who asks for it first', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const [chacha, aes] = ['TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
+    const offers: readonly (readonly [string | undefined, string])[] = [
+      [undefined, aes],
+      [`TLS_AES_256_GCM_SHA384:${aes}:${chacha}`, aes],
+      [`${chacha}:${aes}`, chacha],
+      ['TLS_AES_256_GCM_SHA384', 'TLS_AES_256_GCM_SHA384'],
+    ];
+    for (const [ciphers, chosen] of offers) {
+      const visitor = await rig.visit('t.tunnels.test', ciphers === undefined ? {} : { ciphers });
+      assert.equal(visitor.getCipher().standardName, chosen, `offered ${ciphers}`);
+    }
+  });
+
   it('a new certificate serves the next connection; a dropped one serves none', async () => {
     await using rig = await createRig([tunnelOf('n', { hosts: ['new.example'] })]);
     const authority = await createTestAuthority();
