@@ -7,11 +7,11 @@ import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import type { AuditPage } from '@underpass/rules/resource.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { startNats } from '../helpers/nats.ts';
-import { startClientProcess, startServerProcess } from '../helpers/process.ts';
+import { startClientProcess, startServerProcess, watchGrowth } from '../helpers/process.ts';
 import { type Account, tunnelCreated } from '../helpers/product.ts';
 import { skipWithout } from '../helpers/tool.ts';
 import { descriptorsSettle, openDescriptors, visitUntil } from '../helpers/visitor.ts';
-import { doorOf, signIn, startUpstream } from './stage.ts';
+import { assertModest, doorOf, signIn, startUpstream } from './stage.ts';
 
 /** An API answer is due within this, whatever has died behind it. */
 const answerMs = 8_000;
@@ -100,6 +100,7 @@ test('a killed database stops changes and nothing else, says so, and is found ag
   const origin = `http://localhost:${product.ports.control}`;
   const visitors = keepVisiting(t, door);
   const before = await openDescriptors(product.server.pid);
+  const growth = await watchGrowth(product.server.pid);
   const written: Writes[] = [];
 
   for (let round = 0; round < 3; round++) {
@@ -129,6 +130,7 @@ test('a killed database stops changes and nothing else, says so, and is found ag
     written.some(({ tried, acknowledged }) => acknowledged.length < tried.length),
     'no write was under way at a kill',
   );
+  await assertModest(growth);
   await descriptorsSettle(product.server.pid, before + 12);
 });
 

@@ -7,11 +7,11 @@ import { describe, it, type TestContext, test } from 'node:test';
 import { eventually } from '../helpers/load.ts';
 import { type FarMachine, skipWithoutFarMachine, startFarMachine, type WireState } from '../helpers/network.ts';
 import { hashOfNumbered } from '../helpers/numbered-bytes.ts';
-import { type ProcessOf, type StartedServer, startClientProcess, startServerProcess } from '../helpers/process.ts';
+import { type ProcessOf, type StartedServer, startClientProcess, startServerProcess, watchGrowth } from '../helpers/process.ts';
 import { freePorts } from '../helpers/product.ts';
 import { figureOf } from '../helpers/region.ts';
 import { type Door, descriptorsSettle, getRequest, openDescriptors, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
-import { doorOf } from './stage.ts';
+import { assertModest, doorOf } from './stage.ts';
 
 const skip = skipWithoutFarMachine();
 const regionHost = 'edge.underpass.test';
@@ -100,6 +100,7 @@ async function assertHeals(t: TestContext, drop: keyof typeof silences): Promise
   const { far, product, client, door, carriers } = await setUp(t);
   const pids = [product.server.pid, client.pid];
   const before = await Promise.all(pids.map(openDescriptors));
+  const growths = await Promise.all(pids.map(watchGrowth));
   const begun = await openVisitor(door);
   begun.on('error', () => {}).write(getRequest(door, '/50000000'));
   await once(begun, 'data');
@@ -121,4 +122,5 @@ async function assertHeals(t: TestContext, drop: keyof typeof silences): Promise
   t.diagnostic(`served again ${Math.round(performance.now() - mendedAt)} ms after the wire was whole`);
   await eventually(carriers, (count) => count === 2, backWithinMs);
   for (const [index, pid] of pids.entries()) await descriptorsSettle(pid, (before[index] ?? 0) + 12);
+  for (const growth of growths) await assertModest(growth);
 }

@@ -148,3 +148,10 @@ export async function peakBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024;
 }
+
+/** Answers how much the resident size grew at its peak since the call. */
+export async function watchGrowth(pid: number): Promise<() => Promise<number>> {
+  await resetPeak(pid);
+  const before = await peakBytes(pid);
+  return async () => (await peakBytes(pid)) - before;
+}
