@@ -63,7 +63,9 @@ async function gather(kind: Kind, door: Door): Promise<Socket[]> {
 }
 
 test('visitors who never finish cost the edge nothing once they are gone', async (t) => {
-  const product = await startServerProcess(t);
+  // The crowd comes from one address, and this is about what it leaves behind: crowd.test.ts is about its limits.
+  const limits = { UNDERPASS_EDGE_CONNECTIONS: String(4 * crowd), UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: String(4 * crowd) };
+  const product = await startServerProcess(t, limits);
   const door: Door = { port: product.ports.https, host: new URL(product.tunnel.publicUrl).hostname, caPem: product.caPem };
   const client = await startClientProcess(t, product, await startUpstream(t));
   assert.equal((await visit(door)).status, 200);
