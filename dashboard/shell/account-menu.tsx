@@ -1,4 +1,5 @@
 // Who is signed in, the theme, the sessions, and the way out.
+
 import type { User } from '@underpass/rules/entity.ts';
 import { CircleUser, LogOut, Monitor, MonitorSmartphone, Moon, Sun } from 'lucide-react';
 import { useState } from 'react';
@@ -8,6 +9,7 @@ import { logout } from '../api/session.ts';
 import { paths } from '../paths.ts';
 import { forgetSession } from '../session.ts';
 import { keepTheme, readTheme, type Theme } from '../theme.ts';
+import { Breakable } from '../ui/breakable.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Menu, MenuChoice, MenuItem, MenuNote, MenuSeparator } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
@@ -33,7 +35,9 @@ export function AccountMenu({ user }: { readonly user: User }) {
     <Menu trigger={<IconButton size="md" label="Account" icon={<CircleUser aria-hidden="true" className="size-5!" />} />}>
       <MenuNote>
         Signed in as
-        <strong className="block wrap-anywhere text-ink">{user.email}</strong>
+        <strong className="block wrap-anywhere text-ink">
+          <Breakable text={user.email} />
+        </strong>
       </MenuNote>
       <MenuSeparator />
       <MenuItem icon={<MonitorSmartphone aria-hidden="true" />} onClick={() => navigate(paths.sessions())}>

@@ -209,7 +209,7 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
         <td
           key={column.key}
           className={clsx(
-            'min-w-0 wrap-anywhere max-sm:flex max-sm:gap-3 max-sm:py-0.5',
+            'min-w-0 wrap-anywhere max-sm:flex max-sm:gap-3 max-sm:py-0.5 max-sm:has-[>div:empty]:hidden',
             column.align === 'end' && 'sm:text-right',
             column.wideOnly && 'max-sm:hidden',
           )}

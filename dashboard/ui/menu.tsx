@@ -16,7 +16,7 @@ export function Menu({ trigger, align = 'end', children }: MenuProps) {
     <Base.Root>
       <Base.Trigger render={trigger} />
       <Base.Portal {...useOverlayContainer()}>
-        <Base.Positioner align={align} sideOffset={6} className="z-50 outline-none">
+        <Base.Positioner positionMethod="fixed" align={align} sideOffset={6} className="z-50 outline-none">
           <Base.Popup className="max-h-(--available-height) min-w-48 max-w-80 overflow-y-auto rounded-md border bg-raised p-1 text-ink shadow-overlay outline-none">
             {children}
           </Base.Popup>

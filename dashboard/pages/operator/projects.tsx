@@ -1,4 +1,5 @@
 // Every project: the operator suspends, and sets its limits.
+
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { useState } from 'react';
@@ -8,6 +9,7 @@ import { changeProject, listAllProjects } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -72,7 +74,7 @@ function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] 
       key: 'owners',
       header: 'Owners',
       width: 'minmax(0, 1.6fr)',
-      cell: ({ owners }) => owners.join(', '),
+      cell: ({ owners }) => <Breakable text={owners.join(', ')} />,
       sortBy: ({ owners }) => owners[0] ?? '',
     },
     {

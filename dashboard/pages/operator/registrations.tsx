@@ -1,4 +1,5 @@
 // People who ask to take part: the operator approves or rejects each.
+
 import type { OperatorRegistration, RegistrationState } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
@@ -8,6 +9,7 @@ import { useTask } from '../../api/use-task.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -104,7 +106,9 @@ function Person({ registration }: { readonly registration: OperatorRegistration 
   return (
     <span className="grid">
       <span className="font-semibold">{`${firstName} ${lastName}`}</span>
-      <span className="text-sm text-ink-soft">{email}</span>
+      <span className="text-sm text-ink-soft">
+        <Breakable text={email} />
+      </span>
     </span>
   );
 }

@@ -1,4 +1,5 @@
 // Which e-mail addresses have an active subscription: the list that registrations are matched against.
+
 import type { Subscription } from '@underpass/rules/resource.ts';
 import { FileUp, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -8,6 +9,7 @@ import { deleteSubscription, listSubscriptions } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -89,7 +91,11 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
       key: 'email',
       header: 'Email',
       width: 'minmax(0, 1.8fr)',
-      cell: ({ email }) => <span className="font-semibold">{email}</span>,
+      cell: ({ email }) => (
+        <span className="font-semibold">
+          <Breakable text={email} />
+        </span>
+      ),
       sortBy: ({ email }) => email,
     },
     {

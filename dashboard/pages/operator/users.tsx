@@ -1,4 +1,5 @@
 // Everybody with an account: the operator suspends, and makes other operators.
+
 import type { OperatorUser } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
@@ -7,6 +8,7 @@ import { changeUser, listUsers } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -73,8 +75,14 @@ function UserName({ user }: { readonly user: OperatorUser }) {
   const name = `${user.firstName} ${user.lastName}`.trim();
   return (
     <span className="grid">
-      <span className="font-semibold">{name || user.email}</span>
-      {name && <span className="text-sm text-ink-soft">{user.email}</span>}
+      <span className="font-semibold">
+        <Breakable text={name || user.email} />
+      </span>
+      {name && (
+        <span className="text-sm text-ink-soft">
+          <Breakable text={user.email} />
+        </span>
+      )}
     </span>
   );
 }

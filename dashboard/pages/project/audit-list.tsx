@@ -1,10 +1,12 @@
 // The entries of the audit log, newest first, older ones on demand.
+
 import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
 import { useState } from 'react';
 import { type AuditFilter, listAudit } from '../../api/audit.ts';
 import { messageOf } from '../../api/error.ts';
 import { useTask } from '../../api/use-task.ts';
 import { Banner } from '../../ui/banner.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -43,7 +45,7 @@ export function AuditList({ projectId, filter, first }: AuditListProps) {
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { key: 'at', header: 'When', width: '15.5rem', cell: ({ at }) => <DateTime at={at} /> },
-  { key: 'actor', header: 'Who', width: 'minmax(0, 1fr)', cell: ({ actor }) => actor },
+  { key: 'actor', header: 'Who', width: 'minmax(0, 1fr)', cell: ({ actor }) => <Breakable text={actor} /> },
   { key: 'action', header: 'Action', cell: ({ action }) => <span className="font-mono text-sm">{action}</span> },
   { key: 'target', header: 'What', width: 'minmax(0, 1.6fr)', cell: (entry) => <What entry={entry} /> },
   {
@@ -58,7 +60,9 @@ function What({ entry }: { readonly entry: AuditEntry }) {
   const detail = describeDetail(entry.detail);
   return (
     <span className="grid">
-      <span className="font-semibold">{entry.target}</span>
+      <span className="font-semibold">
+        <Breakable text={entry.target} />
+      </span>
       {detail && <span className="text-sm text-ink-soft">{detail}</span>}
     </span>
   );

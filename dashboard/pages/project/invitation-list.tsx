@@ -1,10 +1,12 @@
 // Invitations that nobody has accepted yet.
+
 import type { Project } from '@underpass/rules/entity.ts';
 import { roleLabels } from '@underpass/rules/permission.ts';
 import type { Invitation } from '@underpass/rules/resource.ts';
 import { deleteInvitation } from '../../api/projects.ts';
 import type { Confirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -39,11 +41,15 @@ function columnsOf(project: Project, ask: Confirm['ask']): readonly Column<Invit
       key: 'email',
       header: 'Email',
       width: 'minmax(0, 1.8fr)',
-      cell: ({ email }) => <span className="font-semibold">{email}</span>,
+      cell: ({ email }) => (
+        <span className="font-semibold">
+          <Breakable text={email} />
+        </span>
+      ),
       sortBy: ({ email }) => email,
     },
     { key: 'role', header: 'Role', width: '8rem', cell: ({ role }) => <Badge>{roleLabels[role]}</Badge> },
-    { key: 'by', header: 'Invited by', cell: ({ invitedBy }) => invitedBy },
+    { key: 'by', header: 'Invited by', cell: ({ invitedBy }) => <Breakable text={invitedBy} /> },
     {
       key: 'expires',
       header: 'Expires',

@@ -1,4 +1,5 @@
 // The members of a project: their roles, changed in place, and the way out.
+
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { decideMembershipChange, roleLabels, roles } from '@underpass/rules/permission.ts';
 import type { Member } from '@underpass/rules/resource.ts';
@@ -11,6 +12,7 @@ import type { Confirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../paths.ts';
 import { forgetSession } from '../../session.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -86,10 +88,16 @@ function MemberName({ member }: { readonly member: Member }) {
   return (
     <span className="grid">
       <span className="flex flex-wrap items-center gap-2 font-semibold">
-        {name}
+        <span>
+          <Breakable text={name} />
+        </span>
         {member.isSelf && <Badge>You</Badge>}
       </span>
-      {name !== member.email && <span className="text-sm text-ink-soft wrap-anywhere">{member.email}</span>}
+      {name !== member.email && (
+        <span className="text-sm text-ink-soft wrap-anywhere">
+          <Breakable text={member.email} />
+        </span>
+      )}
     </span>
   );
 }

@@ -60,6 +60,9 @@ function renderClients({ data, error, busy, reload }: ReturnType<typeof useFetch
 
 const searchText = (client: ConnectedClient) => `${client.address} ${client.version} ${client.edge}`;
 
+/** Our own client needs no name beside its version. */
+const OWN_NAME = /^underpass\//;
+
 const columns: readonly Column<ConnectedClient>[] = [
   {
     key: 'address',
@@ -72,7 +75,7 @@ const columns: readonly Column<ConnectedClient>[] = [
     key: 'version',
     header: 'Version',
     width: 'minmax(0, 0.7fr)',
-    cell: (client) => client.version,
+    cell: (client) => client.version.replace(OWN_NAME, ''),
     sortBy: (client) => client.version,
   },
   { key: 'edge', header: 'Edge', width: 'minmax(0, 1fr)', cell: (client) => client.edge, sortBy: (client) => client.edge },

@@ -40,16 +40,19 @@ export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
   );
 }
 
+/** A dot between facts; the one before the first of a line lies outside and is cut off. */
 function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
   const { label, description } = tunnelTypeLabels[tunnel.type];
   return (
-    <ul className="flex flex-wrap gap-x-2 [&>li:not(:last-child)]:after:ml-2 [&>li:not(:last-child)]:after:text-ink-faint [&>li:not(:last-child)]:after:content-['·']">
-      <li>{tunnel.regionDescription || tunnel.region}</li>
-      {tunnel.proxyProtocol !== '' && <li>Proxy protocol {tunnel.proxyProtocol}</li>}
-      <li>
-        {label}: {description}
-      </li>
-    </ul>
+    <div className="overflow-hidden">
+      <ul className="-ml-5 flex flex-wrap [&>li]:relative [&>li]:pl-5 [&>li]:before:absolute [&>li]:before:left-2 [&>li]:before:text-ink-faint [&>li]:before:content-['·']">
+        <li>{tunnel.regionDescription || tunnel.region}</li>
+        {tunnel.proxyProtocol !== '' && <li>Proxy protocol {tunnel.proxyProtocol}</li>}
+        <li>
+          {label}: {description}
+        </li>
+      </ul>
+    </div>
   );
 }
 

@@ -1,0 +1,78 @@
+// Small looks that a picture shows and no rule of axe does: where lines break, what is cut, what holds an empty place.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from '@playwright/test';
+import { assertNoSidewaysScroll, expect } from '../helpers/browser.ts';
+import { makeTunnel, openStage } from '../helpers/dashboard.ts';
+
+const phone = { width: 390, height: 844 } as const;
+
+/** The lines of the first element for a selector as they are drawn. */
+const linesOf = (page: Page, selector: string) =>
+  page.evaluate<string[]>(`(() => {
+    const lines = new Map();
+    const walker = document.createTreeWalker(document.querySelector(${JSON.stringify(selector)}), NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      for (let at = 0; at < node.length; at++) {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        const { bottom, height } = range.getBoundingClientRect();
+        if (height > 0) lines.set(Math.round(bottom), (lines.get(Math.round(bottom)) ?? '') + node.data[at]);
+      }
+    }
+    return [...lines.values()].map((line) => line.trim());
+  })()`);
+
+const cardOf = (page: Page, table: string, text: string) =>
+  page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
+
+test('looks', async (t) => {
+  const stage = await openStage(t);
+  const { account } = stage;
+  await makeTunnel(account, 'looked-at');
+  const invitation = { email: 'linus.with.quite.a.long.name@accompanies.example.com', role: 'member' };
+  await account.call('POST', `/api/invitations?project=${account.project}`, invitation);
+
+  await t.test('on a phone an address breaks behind the @ or before a dot, a date before its time', async (t) => {
+    const page = await stage.open(t, 'members', { viewport: phone });
+    const card = cardOf(page, 'Pending invitations', invitation.email);
+    await expect(card).toBeVisible();
+    const address = await linesOf(page, 'table[aria-label="Pending invitations"] td');
+    assert.ok(address.length > 1);
+    for (const [index, line] of address.slice(1).entries()) assert.match(`${address[index]}|${line}`, /@\||\|\./);
+    const [day, time, more] = await linesOf(page, 'table[aria-label="Pending invitations"] time');
+    assert.match(`${day} | ${time}`, /^\w+ \d+, \d{4} at \| \d+:\d\d:\d\d\s[AP]M$/u);
+    assert.equal(more, undefined);
+  });
+
+  await t.test('a card without actions holds no place for them', async (t) => {
+    const page = await stage.open(t, 'members', { viewport: phone });
+    const own = cardOf(page, 'Members', 'You');
+    await expect(own).toBeVisible();
+    await expect(own.locator('td').last()).toBeHidden();
+    await expect(own.locator('td').nth(2)).toBeVisible();
+  });
+
+  await t.test("no line of a tunnel's facts begins or ends with the dot between two", async (t) => {
+    const page = await stage.open(t, 'tunnels/looked-at', { viewport: phone });
+    const facts = page.getByRole('listitem').filter({ hasText: /^(This machine|HTTP endpoint: .*)$/ });
+    await expect(facts).toHaveCount(2);
+    for (const fact of await facts.all()) {
+      const shown = await fact.locator('xpath=ancestor::div[1]').boundingBox();
+      const cutOff = (shown?.x ?? 0) - ((await fact.boundingBox())?.x ?? 0);
+      assert.ok(cutOff >= 16, `the dot is ${cutOff} px outside`);
+    }
+  });
+
+  await t.test('a menu that is open never widens the page while the window narrows', async (t) => {
+    const page = await stage.open(t, 'tunnels/looked-at', { viewport: { width: 2560, height: 1440 } });
+    await page.getByRole('button', { name: 'Tunnel actions' }).click();
+    const menu = page.getByRole('menu');
+    await expect(menu).toBeVisible();
+    await expect(menu.locator('..')).toHaveCSS('position', 'fixed');
+    await page.setViewportSize({ width: 320, height: 640 });
+    await assertNoSidewaysScroll(page);
+    await expect(menu).toBeInViewport({ ratio: 1 });
+  });
+});
