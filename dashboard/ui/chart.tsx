@@ -1,6 +1,7 @@
 // A line chart with its legend and the same in words. uPlot comes when the place is in sight; the place is as tall before as after.
 import clsx from 'clsx';
-import { useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Skeleton } from './spinner.tsx';
 import { useInView } from './use-in-view.ts';
 
 type SeriesTone = 'accent' | 'info' | 'ok';
@@ -10,6 +11,8 @@ export interface ChartData {
   /** Seconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly format: (value: number) => string;
+  /** The axis goes up to this at least, so that an idle chart has no labels twice. */
+  readonly leastTop: number;
   readonly series: readonly { readonly label: string; readonly values: readonly number[]; readonly tone: SeriesTone }[];
 }
 
@@ -24,6 +27,7 @@ const TONES: Record<SeriesTone, string> = { accent: 'text-accent-ink', info: 'te
 export function Chart({ chart, summary }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const seen = useInView(place);
+  const [drawn, setDrawn] = useState(false);
   useEffect(() => {
     if (!seen) return;
     const target = place.current!;
@@ -31,7 +35,9 @@ export function Chart({ chart, summary }: ChartProps) {
     let stale = false;
     import('./draw-chart.ts')
       .then(({ drawChart }) => {
-        if (!stale) destroy = drawChart(target, chart);
+        if (stale) return;
+        destroy = drawChart(target, chart);
+        setDrawn(true);
       })
       .catch((error: unknown) => console.error('Chart failed', error));
     return () => {
@@ -41,17 +47,56 @@ export function Chart({ chart, summary }: ChartProps) {
   }, [chart, seen]);
   return (
     <figure className="grid min-w-0 gap-2">
-      <div className="flex flex-wrap items-baseline gap-x-4 text-sm">
-        <span className="font-semibold">{chart.title}</span>
+      <Heading title={chart.title}>
         {chart.series.length > 1 && chart.series.map(({ label, tone }) => <Legend key={label} label={label} tone={tone} />)}
-      </div>
-      <div ref={place} aria-hidden="true" className="relative h-56 min-w-0">
+      </Heading>
+      <div ref={place} aria-hidden="true" className={PLACE}>
+        {!drawn && <EmptyGrid />}
         {chart.series.map(({ label, tone }) => (
           <span key={label} data-tone={tone} className={clsx('hidden', TONES[tone])} />
         ))}
       </div>
       <figcaption className="text-sm text-ink-soft">{summary}</figcaption>
     </figure>
+  );
+}
+
+/** The place of a chart whose data is on its way. */
+export function ChartSkeleton({ title }: { readonly title: string }) {
+  return (
+    <div className="grid min-w-0 gap-2">
+      <Heading title={title} />
+      <div aria-hidden="true" className={PLACE}>
+        <EmptyGrid />
+      </div>
+      <p className="text-sm">
+        <Skeleton className="my-[0.1875rem] h-3.5 w-56 max-w-full" />
+      </p>
+    </div>
+  );
+}
+
+const PLACE = 'relative h-56 min-w-0';
+
+function Heading({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-baseline gap-x-4 text-sm">
+      <span className="font-semibold">{title}</span>
+      {children}
+    </div>
+  );
+}
+
+/** Lines where those of the drawing will be. */
+function EmptyGrid() {
+  return (
+    <div data-empty-grid="" className="absolute top-2 right-2 bottom-8 left-18 grid grid-rows-5 border-b *:border-t">
+      <span />
+      <span />
+      <span />
+      <span />
+      <span />
+    </div>
   );
 }
 

@@ -43,7 +43,7 @@ function optionsOf(place: HTMLElement, chart: ChartData): uPlot.Options {
     padding: [8, 8, 0, 0],
     legend: { show: false },
     cursor: { points: { size: 7 }, drag: { x: false, y: false } },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(chart.leastTop, max * 1.1)] } },
     axes: [
       { ...axis, size: 32, space: 72, values: (_plot, values) => values.map(timeFormat(chart.times)) },
       { ...axis, size: AXIS_WIDTH, values: (_plot, values) => values.map(chart.format) },

@@ -46,7 +46,7 @@ test('budgets', async (t) => {
   });
 
   await t.test(
-    'the first load of a tunnel is under 260 kB; highlighter and charts come beside it when they are in sight',
+    'the first load of a tunnel is under 260 kB; highlighter and charts come beside it when they are in sight, in a place that was kept',
     async (t) => {
       const page = await visit(t, browser, product, { account, viewport: { width: 1440, height: 500 } });
       const weights = weighScripts(page);
@@ -56,8 +56,14 @@ test('budgets', async (t) => {
       t.diagnostic(`tunnel: ${weights.first().toFixed(1)} kB`);
       assert.ok(weights.first() < 260, `${weights.first()} kB`);
       assert.equal(weights.later(), 0);
+      const lines = page.locator('[data-empty-grid]');
+      await expect(lines).toHaveCount(2);
+      const place = await lines.first().locator('..').boundingBox();
       await page.getByRole('heading', { name: 'Connected clients' }).scrollIntoViewIfNeeded();
       await expect(page.locator('canvas')).toHaveCount(2);
+      await expect(lines).toHaveCount(0);
+      const drawn = await page.locator('.uplot').first().locator('..').boundingBox();
+      assert.deepEqual([drawn?.width, drawn?.height], [place?.width, place?.height]);
       t.diagnostic(`highlighter and charts: ${weights.later().toFixed(1)} kB`);
       assert.ok(weights.later() > 0);
     },

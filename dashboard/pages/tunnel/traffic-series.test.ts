@@ -16,6 +16,13 @@ test('each chart has one time axis, and as many values as times', () => {
   }
 });
 
+test('no label stands twice on the axis of an idle tunnel', () => {
+  for (const { leastTop, format } of [bytesChart(history), connectionsChart(history)]) {
+    const labels = [0, 1, 2, 3, 4, 5].map((step) => format((leastTop * step) / 5));
+    assert.equal(new Set(labels).size, labels.length, labels.join());
+  }
+});
+
 test('the summary tells the peak of each figure on its own', () => {
   assert.deepEqual(summarise(history, 'hour'), {
     bytes: 'Peak of the last hour: RX 1.50 kB/s, TX 2.00 kB/s.',

@@ -6,11 +6,14 @@ import type { ChartData } from '../../ui/chart.tsx';
 const seriesOf = (history: TunnelHistory, pick: (point: HistoryPoint) => number) => history.points.map(pick);
 const timesOf = (history: TunnelHistory) => seriesOf(history, (point) => Date.parse(point.at) / 1000);
 
+export const chartTitles = { bytes: 'Bytes per second', connections: 'TCP connections per second' };
+
 export function bytesChart(history: TunnelHistory): ChartData {
   return {
-    title: 'Bytes per second',
+    title: chartTitles.bytes,
     times: timesOf(history),
     format: formatByteRate,
+    leastTop: 100,
     series: [
       { label: 'RX', values: seriesOf(history, (point) => point.rx), tone: 'accent' },
       { label: 'TX', values: seriesOf(history, (point) => point.tx), tone: 'info' },
@@ -20,9 +23,10 @@ export function bytesChart(history: TunnelHistory): ChartData {
 
 export function connectionsChart(history: TunnelHistory): ChartData {
   return {
-    title: 'TCP connections per second',
+    title: chartTitles.connections,
     times: timesOf(history),
     format: formatRate,
+    leastTop: 0.1,
     series: [{ label: 'TCP conn rate', values: seriesOf(history, (point) => point.tcpConnectionRate), tone: 'ok' }],
   };
 }

@@ -7,10 +7,9 @@ import { useFetched } from '../../api/use-fetched.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Chart } from '../../ui/chart.tsx';
-import { LoadingArea } from '../../ui/spinner.tsx';
+import { Chart, ChartSkeleton } from '../../ui/chart.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { bytesChart, connectionsChart, summarise } from './traffic-series.ts';
+import { bytesChart, chartTitles, connectionsChart, summarise } from './traffic-series.ts';
 
 const RANGES = [
   { value: 'hour', label: 'Hour' },
@@ -52,11 +51,23 @@ function Charts({ history, range }: { readonly history: TunnelHistory | undefine
     () => history && { bytes: bytesChart(history), connections: connectionsChart(history), summary: summarise(history, range) },
     [history, range],
   );
-  if (!shown) return <LoadingArea label="Loading traffic" className="h-71" />;
+  if (!shown) return <LoadingCharts />;
   return (
-    <div className="grid gap-6 lg:grid-cols-2">
+    <div className={SIDE_BY_SIDE}>
       <Chart chart={shown.bytes} summary={shown.summary.bytes} />
       <Chart chart={shown.connections} summary={shown.summary.connections} />
+    </div>
+  );
+}
+
+const SIDE_BY_SIDE = 'grid gap-6 lg:grid-cols-2';
+
+function LoadingCharts() {
+  return (
+    <div role="status" className={SIDE_BY_SIDE}>
+      <span className="sr-only">Loading traffic</span>
+      <ChartSkeleton title={chartTitles.bytes} />
+      <ChartSkeleton title={chartTitles.connections} />
     </div>
   );
 }
