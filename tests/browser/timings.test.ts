@@ -1,0 +1,93 @@
+// How a screen's first load feels, in the measures of Lighthouse. They are printed; only what a slow machine cannot change is held.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Page } from '@playwright/test';
+import { expect, visit } from '../helpers/browser.ts';
+import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { traceLoad } from '../helpers/trace.ts';
+
+interface Load {
+  readonly name: string;
+  readonly path: (stage: Stage) => string;
+  readonly signedIn: boolean;
+  readonly shown: (page: Page) => Promise<unknown>;
+  /** Answers of the server until the screen is shown, all kinds. */
+  readonly mostRequests: number;
+}
+
+const loads: readonly Load[] = [
+  {
+    name: 'login',
+    path: () => '/login',
+    signedIn: false,
+    shown: (page) => expect(page.getByRole('checkbox', { name: 'I am human' })).toBeVisible(),
+    mostRequests: 40,
+  },
+  {
+    name: 'dashboard',
+    path: ({ account }) => projectUrl(account, 'dashboard'),
+    signedIn: true,
+    shown: (page) => expect(page.getByRole('region', { name: 'Metrics' }).getByRole('definition').first()).toHaveText('1'),
+    mostRequests: 60,
+  },
+  {
+    name: 'tunnels',
+    path: ({ account }) => projectUrl(account, 'tunnels'),
+    signedIn: true,
+    shown: (page) => expect(page.getByRole('table', { name: 'Tunnels' })).toBeVisible(),
+    mostRequests: 60,
+  },
+  {
+    name: 'tunnel',
+    path: ({ account }) => projectUrl(account, 'tunnels/timed'),
+    signedIn: true,
+    shown: async (page) => {
+      await expect(page.getByText('No client is connected.')).toBeVisible();
+      await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
+      await expect(page.getByText('apiVersion: v1').first()).toBeVisible();
+    },
+    mostRequests: 90,
+  },
+];
+
+const sizes = [
+  { width: 1440, height: 900 },
+  // As tall as the tunnel's page on a phone: whatever moves is in sight.
+  { width: 390, height: 3000 },
+] as const;
+
+test('first loads', async (t) => {
+  const stage = await openStage(t);
+  await makeTunnel(stage.account, 'timed');
+  await t.test('the meter sees a page that is busy', async (t) => {
+    const page = await visit(t, stage.browser, stage.product);
+    const { blockingMs } = await traceLoad(stage.browser, page, async () => {
+      await page.goto('/login');
+      await expect(page.getByRole('checkbox', { name: 'I am human' })).toBeVisible();
+      await page.evaluate('for (const end = performance.now() + 200; performance.now() < end; );');
+    });
+    assert.ok(blockingMs >= 140, `${blockingMs} ms`);
+  });
+  for (const load of loads) {
+    for (const viewport of sizes) await t.test(`${load.name} at ${viewport.width} px`, (t) => timeLoad(t, stage, load, viewport));
+  }
+});
+
+async function timeLoad(t: TestContext, stage: Stage, load: Load, viewport: (typeof sizes)[number]) {
+  const { browser, product, account } = stage;
+  const page = await visit(t, browser, product, { viewport, ...(load.signedIn ? { account } : {}) });
+  let requests = 0;
+  page.on('request', () => requests++);
+  const timings = await traceLoad(browser, page, async () => {
+    await page.goto(load.path(stage));
+    await load.shown(page);
+  });
+  t.diagnostic(
+    `${load.name} ${viewport.width}: FCP ${timings.firstContentfulPaintMs.toFixed(0)} ms, ` +
+      `LCP ${timings.largestContentfulPaintMs.toFixed(0)} ms, blocking ${timings.blockingMs.toFixed(0)} ms, ` +
+      `layout shift ${timings.layoutShift.toFixed(4)} in ${timings.shifts}, ${requests} requests`,
+  );
+  assert.ok(timings.largestContentfulPaintMs >= timings.firstContentfulPaintMs, 'the trace is that of one load');
+  assert.ok(timings.layoutShift < 0.05, `layout shift of ${timings.layoutShift}`);
+  assert.ok(requests <= load.mostRequests, `${requests} requests`);
+}

@@ -1,0 +1,67 @@
+// The timings of one page load as Lighthouse reads them, from Chromium's own trace.
+import type { Browser, Page } from '@playwright/test';
+
+export interface LoadTimings {
+  /** From the start of the navigation. */
+  readonly firstContentfulPaintMs: number;
+  readonly largestContentfulPaintMs: number;
+  /** Of each task of the main thread what exceeds 50 ms, from the first paint on. */
+  readonly blockingMs: number;
+  /** CLS without windows: the sum of all that moved by itself. */
+  readonly layoutShift: number;
+  readonly shifts: number;
+}
+
+interface TraceEvent {
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  /** Microseconds. */
+  readonly ts: number;
+  readonly dur?: number;
+  readonly args: {
+    readonly frame?: string;
+    readonly data?: { readonly score?: number; readonly had_recent_input?: boolean };
+  };
+}
+
+const categories = ['loading', 'devtools.timeline', 'disabled-by-default-devtools.timeline', 'blink.user_timing'];
+const longTaskMs = 50;
+
+/** A browser traces one load at a time. `load` has to end when the page shows what it was opened for. */
+export async function traceLoad(browser: Browser, page: Page, load: () => Promise<unknown>): Promise<LoadTimings> {
+  await browser.startTracing(page, { categories });
+  await load();
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  const trace = await browser.stopTracing();
+  return readTrace(JSON.parse(trace.toString()).traceEvents);
+}
+
+function readTrace(events: readonly TraceEvent[]): LoadTimings {
+  const painted = events.find(({ name }) => name === 'firstContentfulPaint');
+  if (!painted) throw new Error('the trace has no first contentful paint');
+  const ofFrame = events.filter(({ args }) => args.frame === painted.args.frame);
+  const started = lastBefore(ofFrame, 'navigationStart', painted.ts);
+  const sinceStartMs = ({ ts }: TraceEvent) => (ts - started.ts) / 1000;
+  const largest = ofFrame.filter(({ name }) => name === 'largestContentfulPaint::Candidate').map(sinceStartMs);
+  const moved = events.filter(({ name, args }) => name === 'LayoutShift' && args.data?.had_recent_input === false);
+  return {
+    firstContentfulPaintMs: sinceStartMs(painted),
+    largestContentfulPaintMs: Math.max(...largest),
+    blockingMs: sumOf(events.filter(isTaskBehind(painted)), ({ dur = 0 }) => Math.max(0, dur / 1000 - longTaskMs)),
+    layoutShift: sumOf(moved, ({ args }) => args.data?.score ?? 0),
+    shifts: moved.length,
+  };
+}
+
+function lastBefore(events: readonly TraceEvent[], wanted: string, ts: number): TraceEvent {
+  const found = events.findLast((event) => event.name === wanted && event.ts <= ts);
+  if (!found) throw new Error(`the trace has no ${wanted}`);
+  return found;
+}
+
+/** The first paint is told by the main thread of the page. */
+const isTaskBehind = (painted: TraceEvent) => (event: TraceEvent) =>
+  event.name === 'RunTask' && event.pid === painted.pid && event.tid === painted.tid && event.ts + (event.dur ?? 0) > painted.ts;
+
+const sumOf = <T>(list: readonly T[], value: (one: T) => number): number => list.reduce((sum, one) => sum + value(one), 0);
