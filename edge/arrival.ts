@@ -8,6 +8,12 @@ import { type Endpoints, peekProxyHeader } from './core/proxy-protocol.ts';
 import type { Doorman } from './doorman.ts';
 import type { Deadline, Sweeper } from './sweeper.ts';
 
+/**
+ * How a door takes connections. The system asks after a minute of silence whether the other machine is still there, and
+ * lets go after ten seconds without an answer: a quiet WebSocket would hold its place for an hour otherwise.
+ */
+export const doorSockets = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+
 export interface ArrivalRules {
   readonly sweeper: Sweeper;
   readonly doorman: Doorman;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
@@ -44,4 +45,27 @@ describe('a visitor that has gone leaves nothing behind', () => {
     visitor.end();
     await untilEmpty(rig);
   });
+});
+
+/** proc(5), net/tcp: the timer of the connection whose local end is `port` and that is established; 2 is keep-alive. */
+async function timerOf(port: number): Promise<number | undefined> {
+  const rows = (await readFile('/proc/self/net/tcp', 'utf8')).split('\n').map((row) => row.trim().split(/\s+/));
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  const row = rows.find(([, local = '', , state]) => local.endsWith(`:${hex}`) && state === '01');
+  return row === undefined ? undefined : Number(row[5]?.split(':')[0]);
+}
+
+describe('a visitor whose machine has vanished', { skip: process.platform !== 'linux' }, () => {
+  for (const door of ['https', 'http'] as const) {
+    it(`is found out by the system on the ${door} port, however quiet the connection`, async () => {
+      await using rig = await createRig([tunnelOf('t')]);
+      await rig.visitRaw(door);
+      // The kernel knows the connection before the door has taken it.
+      const end = performance.now() + 5_000;
+      while ((await timerOf(rig.edge.ports[door])) !== 2) {
+        assert.ok(performance.now() < end, 'nobody asks whether the visitor is there');
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    });
+  }
 });

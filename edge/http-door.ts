@@ -1,7 +1,7 @@
 // Port 80: the Host is read; ingress tunnels get the bytes untouched, http tunnels a redirect, ACME its answers.
 
 import { createServer, type Server } from 'node:net';
-import { Arrival, type ArrivalRules, sayAndEnd } from './arrival.ts';
+import { Arrival, type ArrivalRules, doorSockets, sayAndEnd } from './arrival.ts';
 import type { Console } from './console.ts';
 import { hostOf } from './core/authority.ts';
 import { encodeAlert } from './core/destination.ts';
@@ -41,7 +41,7 @@ export class HttpDoor {
         house.unrouted++;
       },
     };
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => Arrival.receive(socket, rules, 'visitor'));
+    this.server = createServer(doorSockets, (socket) => Arrival.receive(socket, rules, 'visitor'));
   }
 
   #decide(arrival: Arrival, bytes: Buffer): boolean {

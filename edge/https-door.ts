@@ -10,7 +10,7 @@ import {
   type Server as TlsServer,
 } from 'node:tls';
 import { breakOff } from '@underpass/wire/outlet.ts';
-import { Arrival, type ArrivalRules, sayAndEnd } from './arrival.ts';
+import { Arrival, type ArrivalRules, doorSockets, sayAndEnd } from './arrival.ts';
 import { ClientQueue } from './client-queue.ts';
 import type { Console } from './console.ts';
 import { maxHelloBytes, peekClientHello } from './core/client-hello.ts';
@@ -90,9 +90,7 @@ export class HttpsDoor {
         house.unrouted++;
       },
     };
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      Arrival.receive(socket, this.#rules, 'anybody'),
-    );
+    this.server = createServer(doorSockets, (socket) => Arrival.receive(socket, this.#rules, 'anybody'));
   }
 
   set ticketKeys(keys: Buffer) {
