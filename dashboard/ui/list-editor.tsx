@@ -1,7 +1,7 @@
 // Edits a list of short texts: type, Enter, done. What is typed and not yet added belongs to the list on submit (spec 5).
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { Plus, X } from 'lucide-react';
-import { type KeyboardEvent, useState } from 'react';
+import { type KeyboardEvent, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { Field } from './field.tsx';
 import { Input } from './input.tsx';
@@ -25,6 +25,7 @@ export interface ListEditorProps {
 export function ListEditor(props: ListEditorProps) {
   const { label, items, onChange, pending, onPendingChange, add, emptyText, disabled = false } = props;
   const [refusal, setRefusal] = useState<string>();
+  const place = useRef<HTMLDivElement>(null);
   const error = refusal ?? props.error;
   const type = (text: string) => {
     setRefusal(undefined);
@@ -42,8 +43,12 @@ export function ListEditor(props: ListEditorProps) {
     event.preventDefault();
     addPending();
   };
+  const remove = (item: string) => {
+    if (place.current) focusBeside(place.current, items.indexOf(item));
+    onChange(items.filter((other) => other !== item));
+  };
   return (
-    <div className="grid gap-2">
+    <div ref={place} className="grid gap-2">
       <Field label={label} hint={props.hint} error={error}>
         {(control) => (
           <span className="flex gap-2">
@@ -65,15 +70,18 @@ export function ListEditor(props: ListEditorProps) {
           </span>
         )}
       </Field>
-      <Items
-        label={label}
-        items={items}
-        emptyText={emptyText}
-        disabled={disabled}
-        onRemove={(item) => onChange(items.filter((other) => other !== item))}
-      />
+      <Items label={label} items={items} emptyText={emptyText} disabled={disabled} onRemove={remove} />
+      <p role="status" className="sr-only">
+        {items.length} in the list
+      </p>
     </div>
   );
+}
+
+/** A button that goes away would take the focus with it: the next one has it, or the one before, or Add. */
+function focusBeside(place: HTMLElement, index: number): void {
+  const [add, ...removals] = place.querySelectorAll('button');
+  (removals[index + 1] ?? removals[index - 1] ?? add)?.focus();
 }
 
 interface ItemsProps {

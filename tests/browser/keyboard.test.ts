@@ -1,0 +1,185 @@
+// The product without a mouse: signing in, making a tunnel, the palette, deleting. Focus is seen, goes where it should, comes back.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Locator, Page } from '@playwright/test';
+import { expect, visit } from '../helpers/browser.ts';
+import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+
+/** More stops than any screen has: who has not come round by then is trapped. */
+const mostStops = 90;
+
+interface Stop {
+  readonly name: string;
+  readonly seen: boolean;
+  readonly inPanel: boolean;
+}
+
+/** What has the focus, two frames after it came: its name, whether its ring is drawn in the window, whether it is in a dialog. */
+const stopOf = (page: Page) =>
+  page.evaluate<Stop>(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
+    const element = document.activeElement;
+    const { top, bottom, left, right } = element.getBoundingClientRect();
+    const ringed = [element, ...element.parentElement ? [element.parentElement] : []].some((one) => {
+      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(one);
+      return (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2) || boxShadow !== 'none';
+    });
+    return {
+      name: element.tagName + ' ' + (element.getAttribute('aria-label') ?? element.textContent.slice(0, 40)),
+      seen: ringed && bottom > 0 && top < innerHeight && right > 0 && left < innerWidth,
+      inPanel: element.closest('[role=dialog], [role=alertdialog]') !== null,
+    };
+  })`);
+
+async function tabTo(page: Page, wanted: Locator): Promise<void> {
+  for (let stops = 0; stops < mostStops; stops++) {
+    if (await isFocused(wanted)) {
+      assert.ok((await stopOf(page)).seen, `the focus is seen on ${wanted}`);
+      return;
+    }
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`${wanted} is not reached by Tab`);
+}
+
+const isFocused = async (wanted: Locator) => (await wanted.and(wanted.page().locator(':focus')).count()) === 1;
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).first();
+
+test('by keyboard', async (t) => {
+  const stage = await openStage(t);
+  await makeTunnel(stage.account, 'doomed');
+  await t.test('a link to sign in is asked for', (t) => signIn(t, stage));
+  await t.test('every stop of a screen is seen, and Tab comes round', (t) => comesRound(t, stage));
+  await t.test('a tunnel is made; the panel keeps the focus while it is open and Escape gives it back', (t) => create(t, stage));
+  await t.test('removing from a list hands the focus to the entry beside it', (t) => removeFromList(t, stage));
+  await t.test('the palette opens over anything, goes where Enter says, and gives the focus back', (t) => palette(t, stage));
+  await t.test('deleting: the menu, the safe answer first, back to the menu on Escape, on to the list at the end', (t) =>
+    remove(t, stage),
+  );
+});
+
+async function signIn(t: TestContext, { browser, product }: Stage): Promise<void> {
+  const page = await visit(t, browser, product);
+  await page.goto('/login');
+  await expect(page.getByLabel('Email')).toBeFocused();
+  await page.keyboard.type('ada@example.com');
+  await tabTo(page, page.getByRole('checkbox', { name: 'I am human' }));
+  await page.keyboard.press('Space');
+  await expect(page.getByRole('checkbox', { name: 'Verified' })).toBeChecked();
+  await tabTo(page, button(page, 'Sign in'));
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { name: /We have sent an email/ })).toBeFocused();
+}
+
+async function comesRound(t: TestContext, stage: Stage): Promise<void> {
+  for (const path of ['dashboard', 'tunnels', 'tunnels/doomed', 'security-groups/default', 'settings']) {
+    const page = await stage.open(t, path, { viewport: { width: 1280, height: 720 } });
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await expect(page.getByRole('status', { name: 'Loading' })).toHaveCount(0);
+    const skip = page.getByRole('link', { name: 'Skip to content' });
+    await tabTo(page, skip);
+    let stops = 0;
+    do {
+      await page.keyboard.press('Tab');
+      const stop = await stopOf(page);
+      if (!stop.name.startsWith('BODY')) assert.ok(stop.seen, `${path}: the focus is not seen on ${stop.name}`);
+      stops++;
+    } while (!(await isFocused(skip)) && stops < mostStops);
+    t.diagnostic(`${path}: ${stops} stops`);
+    assert.ok(stops < mostStops, `${path} does not come round`);
+  }
+}
+
+async function create(t: TestContext, stage: Stage): Promise<void> {
+  const page = await stage.open(t, 'tunnels');
+  const panel = page.getByRole('dialog', { name: 'New Tunnel' });
+  const add = button(page, 'Add Tunnel');
+  await expect(add).toBeVisible();
+  await tabTo(page, add);
+  await page.keyboard.press('Enter');
+  await expect(panel.getByLabel('Name')).toBeFocused();
+  for (let stops = 0; stops < 25; stops++) {
+    await page.keyboard.press('Tab');
+    const stop = await stopOf(page);
+    assert.ok(stop.inPanel && stop.seen, `the focus left the panel for ${stop.name}, or is not seen there`);
+  }
+  await page.keyboard.press('Escape');
+  await expect(panel).toBeHidden();
+  await expect(add).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(panel.getByLabel('Name')).toBeFocused();
+  await page.keyboard.type('Typed');
+  await tabTo(page, panel.getByRole('switch', { name: 'Generate domain' }));
+  await page.keyboard.press('Space');
+  await tabTo(page, panel.getByRole('button', { name: 'Create' }));
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.pathname === projectUrl(stage.account, 'tunnels/typed'));
+  await expect(page.getByRole('heading', { level: 1, name: 'typed' })).toBeVisible();
+}
+
+async function removeFromList(t: TestContext, stage: Stage): Promise<void> {
+  const page = await stage.open(t, 'security-groups/default');
+  const rule = page.getByRole('textbox', { name: 'Source address' });
+  await expect(rule).toBeVisible();
+  await tabTo(page, rule);
+  await page.keyboard.type('192.0.2.1');
+  await page.keyboard.press('Enter');
+  await expect(rule).toBeFocused();
+  const removal = page.getByRole('button', { name: 'Remove 192.0.2.1' });
+  await tabTo(page, removal);
+  await page.keyboard.press('Enter');
+  await expect(removal).toBeHidden();
+  await expect(page.getByRole('button', { name: /^Remove / }).last()).toBeFocused();
+}
+
+async function palette(t: TestContext, stage: Stage): Promise<void> {
+  const page = await stage.open(t, 'tunnels');
+  const add = button(page, 'Add Tunnel');
+  await expect(add).toBeVisible();
+  await tabTo(page, add);
+  const search = page.getByRole('combobox', { name: /^Search pages/ });
+  await page.keyboard.press('Control+k');
+  await expect(search).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(search).toBeHidden();
+  await expect(add).toBeFocused();
+  await page.keyboard.press('Control+k');
+  await expect(search).toBeFocused();
+  await page.keyboard.type('domains');
+  await expect(page.getByRole('option', { name: 'Domains' })).toBeVisible();
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.pathname === projectUrl(stage.account, 'domains'));
+  await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeFocused();
+}
+
+async function remove(t: TestContext, stage: Stage): Promise<void> {
+  const page = await stage.open(t, 'tunnels/doomed');
+  const actions = button(page, 'Tunnel actions');
+  await expect(actions).toBeVisible();
+  await tabTo(page, actions);
+  const dialog = page.getByRole('alertdialog', { name: 'Delete Tunnel' }).or(page.getByRole('dialog', { name: 'Delete Tunnel' }));
+  const ask = async () => {
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('menuitem', { name: 'Edit' })).toBeFocused();
+    await page.keyboard.press('End');
+    await expect(page.getByRole('menuitem', { name: 'Delete' })).toBeFocused();
+    await page.keyboard.press('Enter');
+    await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  };
+  await ask();
+  await page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  await expect(actions).toBeFocused();
+  await ask();
+  await tabTo(page, dialog.getByRole('button', { name: 'Delete' }));
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.pathname === projectUrl(stage.account, 'tunnels'));
+  await expect(page.getByRole('heading', { level: 1, name: 'Tunnels' })).toBeFocused();
+  await expect(
+    page
+      .getByRole('dialog')
+      .filter({ hasText: 'doomed' })
+      .or(page.getByText(/doomed.*was deleted/))
+      .first(),
+  ).toBeVisible();
+}
