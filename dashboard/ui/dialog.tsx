@@ -47,7 +47,7 @@ export function Dialog({
           >
             <OverlayContainer>
               <div className="grid gap-4 p-5 sm:p-6">
-                <div className="grid gap-1.5">
+                <div className="grid min-w-0 gap-1.5 wrap-anywhere">
                   <Base.Title className="text-xl font-bold">{title}</Base.Title>
                   {description && <Base.Description className="text-base text-ink-soft">{description}</Base.Description>}
                 </div>

@@ -14,7 +14,7 @@ export function EmptyState({ title, text, action, illustration }: EmptyStateProp
       {illustration && <div className="text-ink-faint">{illustration}</div>}
       <div className="grid gap-1">
         <h2 className="text-lg font-bold">{title}</h2>
-        <p className="max-w-md text-base text-ink-soft">{text}</p>
+        <p className="max-w-md text-base wrap-anywhere text-ink-soft">{text}</p>
       </div>
       {action}
     </div>

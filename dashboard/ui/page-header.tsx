@@ -33,7 +33,7 @@ export function PageHeader({ title, badges, subtitle, actions, back }: PageHeade
             </h1>
             {badges}
           </div>
-          {subtitle && <div className="mt-1 text-base text-ink-soft">{subtitle}</div>}
+          {subtitle && <div className="mt-1 text-base text-ink-soft wrap-anywhere">{subtitle}</div>}
         </div>
         {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
       </div>

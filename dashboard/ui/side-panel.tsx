@@ -21,11 +21,11 @@ export function SidePanel({ open, onOpenChange, title, description, busy = false
     <Base.Root open={open} onOpenChange={onOpenChange}>
       <Base.Portal>
         <Base.Backdrop className={backdropClass} />
-        <Base.Viewport className="fixed inset-0 z-40 flex justify-end overflow-hidden">
+        <Base.Viewport className="fixed inset-0 z-40 flex justify-end overflow-clip">
           <Base.Popup className="flex h-dvh w-full max-w-xl flex-col border-l bg-raised shadow-overlay outline-none transition-transform duration-300 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full">
             <OverlayContainer>
               <div className="relative flex items-start gap-4 border-b px-5 py-4 sm:px-6">
-                <div className="min-w-0 flex-1">
+                <div className="min-w-0 flex-1 wrap-anywhere">
                   <Base.Title className="text-xl font-bold">{title}</Base.Title>
                   {description && <Base.Description className="mt-1 text-sm text-ink-soft">{description}</Base.Description>}
                 </div>

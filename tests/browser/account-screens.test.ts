@@ -9,6 +9,8 @@ import { checkScreen, type Screen } from '../helpers/screens.ts';
 const heading = (name: string | RegExp) => (page: Page) => expect(page.getByRole('heading', { name }).first()).toBeVisible();
 const table = (name: string) => (page: Page) => expect(page.getByRole('table', { name })).toBeVisible();
 
+const link = (name: RegExp) => (page: Page) => expect(page.getByRole('link', { name }).first()).toBeVisible();
+
 /** Opens something and waits until it stands. */
 const opened = (button: string, dialog: string | RegExp) => async (page: Page) => {
   await page.getByRole('button', { name: button }).first().click();
@@ -112,8 +114,8 @@ test('screens of an account and of the people in a project', async (t) => {
     { name: 'project-delete', path: project('settings'), ready: opened('Delete project', 'Delete Project') },
     { name: 'activate', path: '/activate', ready: heading('Sign in a command line client') },
     { name: 'invitation', path: '/invitations/some-token', ready: heading('Join a project') },
-    { name: 'download', path: '/download', ready: heading('Download by hand') },
-    { name: 'releases', path: '/download/releases', ready: heading('Releases') },
+    { name: 'download', path: '/download', ready: link(/^Download /) },
+    { name: 'releases', path: '/download/releases', ready: link(/^Download /) },
     {
       name: 'not-an-operator',
       path: '/operator/users',

@@ -1,4 +1,5 @@
 // Every screen of a project in its states: axe, width and a picture of each (helpers/screens.ts).
+import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { Project } from '@underpass/rules/entity.ts';
@@ -57,6 +58,71 @@ for (const [name, screensAt] of Object.entries(inUse)) {
     await fillProject(t, stage);
     for (const screen of screensAt((path) => projectUrl(stage.account, path))) await checkScreen(t, stage, screen);
   });
+}
+
+const label = (letter: string, length = 63) => letter.repeat(length);
+/** As long as a name may be: 252 of a tunnel, 253 of a domain, 254 of an address. */
+const longest = {
+  apex: `${label('d', 59)}.com`,
+  domain: `${label('a')}.${label('b')}.${label('c', 61)}.${label('d', 59)}.com`,
+  tunnel: label('t', 252),
+  email: `${label('l', 64)}@${label('m')}.${label('n')}.${label('o', 57)}.com`,
+};
+
+test('screens of the longest values', async (t) => {
+  const stage = await openStage(t);
+  const { account } = stage;
+  const { body: project } = await account.call<Project>('POST', '/api/projects', { name: `Project ${label('p', 50)}` });
+  const owner = { ...account, project: project.id };
+  await makeVerifiedDomain({ account: owner, names: stage.names }, longest.apex);
+  const made = await makeTunnel(owner, longest.tunnel, { ingressDomains: [longest.domain] });
+  await makeTunnel(owner, 'beside');
+  assert.equal(made.ingressDomains[0]?.name, longest.domain);
+  const invited = await account.call('POST', `/api/invitations?project=${project.id}`, { email: longest.email, role: 'member' });
+  assert.ok(invited.status < 300, `${invited.status}`);
+  const at = (path: string) => projectUrl(owner, path);
+  const screens: readonly Screen[] = [
+    { name: 'long-dashboard', path: at('dashboard'), ready: counted },
+    { name: 'long-tunnels', path: at('tunnels'), ready: table('Tunnels') },
+    { name: 'long-tunnel', path: at(`tunnels/${longest.tunnel}`), ready: heading('Connect') },
+    {
+      name: 'long-tunnel-delete',
+      path: at(`tunnels/${longest.tunnel}`),
+      ready: (page) => menu(page, 'Delete', 'Delete Tunnel'),
+    },
+    { name: 'long-tunnel-edit', path: at(`tunnels/${longest.tunnel}`), ready: editsInSight },
+    { name: 'long-domains', path: at('domains'), ready: table('Domains') },
+    {
+      name: 'long-domain',
+      path: at(`domains/${longest.apex}`),
+      ready: (page) => expect(page.getByText(/^The domain is verified/)).toBeVisible(),
+    },
+    {
+      name: 'long-tunnel-domain',
+      path: at(`tunnels/${longest.tunnel}/domains/${longest.domain}`),
+      ready: heading('DNS configuration'),
+    },
+    { name: 'long-members', path: at('members'), ready: table('Pending invitations') },
+    { name: 'long-audit', path: at('audit'), ready: table('Audit log') },
+    {
+      name: 'long-palette',
+      path: at('dashboard'),
+      ready: async (page) => {
+        await heading('Tips')(page);
+        await page.keyboard.press('Control+k');
+        await expect(page.getByRole('combobox')).toBeFocused();
+        await page.keyboard.type('tttt');
+        await expect(page.getByRole('option', { name: /tttt/ })).toBeVisible();
+      },
+    },
+  ];
+  for (const screen of screens) await checkScreen(t, stage, screen);
+});
+
+/** A title that is wider than the panel would push it aside. */
+async function editsInSight(page: Page): Promise<void> {
+  await menu(page, 'Edit', 'Update Tunnel');
+  await expect(page.getByRole('dialog', { name: 'Update Tunnel' })).toBeInViewport({ ratio: 1 });
 }
 
 async function fillProject(t: TestContext, stage: Stage): Promise<void> {
