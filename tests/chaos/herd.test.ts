@@ -1,5 +1,5 @@
 // Thousands of clients lose their edge at one moment: they come back spread out, the edge serves visitors meanwhile, and
-// when they have gone nothing of them stays. Three thousand by default, so that two busy cores suffice; HERD=10000 runs ten.
+// when they have gone nothing of them stays. Two thousand by default, so that two busy cores suffice; HERD=10000 runs ten.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ function herdSize(): number {
   Object.assign(report, { excludeNetwork: true });
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   const limit = Number(userLimits?.open_files?.soft);
-  const wanted = Number(process.env.HERD ?? 3_000);
+  const wanted = Number(process.env.HERD ?? 2_000);
   return Number.isFinite(limit) ? Math.min(wanted, Math.floor(limit / 2)) : wanted;
 }
 
