@@ -4,6 +4,7 @@ import type { Page } from '@playwright/test';
 import { expect } from '../helpers/browser.ts';
 import { openStage, projectUrl } from '../helpers/dashboard.ts';
 import { createPerson, registerPerson } from '../helpers/people.ts';
+import { makeReleases } from '../helpers/releases.ts';
 import { checkScreen, type Screen } from '../helpers/screens.ts';
 
 const heading = (name: string | RegExp) => (page: Page) => expect(page.getByRole('heading', { name }).first()).toBeVisible();
@@ -94,7 +95,7 @@ test('screens of the operator', async (t) => {
 });
 
 test('screens of an account and of the people in a project', async (t) => {
-  const stage = await openStage(t);
+  const stage = await openStage(t, { UNDERPASS_RELEASES: await makeReleases(t) });
   const guest = await createPerson(stage.product, 'grace@example.com', 'Grace');
   const project = (page: string) => projectUrl(stage.account, page);
   const invite = { email: 'linus@example.com', role: 'member' };

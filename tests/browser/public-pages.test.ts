@@ -1,12 +1,13 @@
 // The legal pages, the 404 page and the download page (spec 2), with the facts of this deployment in them.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { expect, visit } from '../helpers/browser.ts';
 import { openStage } from '../helpers/dashboard.ts';
+import { makeReleases, releaseContent, releaseFile, releasePlatforms } from '../helpers/releases.ts';
 
 const operator = {
   UNDERPASS_OPERATOR_NAME: 'Example Tunnels Ltd',
@@ -14,24 +15,8 @@ const operator = {
   UNDERPASS_OPERATOR_COMPANY_NUMBER: '01234567',
 };
 
-const platforms = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64'];
-const fileName = (version: string, platform: string) => `underpass-${version}-${platform}${platform === 'win-x64' ? '.exe' : ''}`;
-const content = (version: string, platform: string) => `the program ${version} for ${platform}\n`;
-
-/** Two releases as `npm run build -w client` would leave them. */
-async function makeReleases(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'underpass-releases-'));
-  for (const version of ['0.9.0', '0.10.0']) {
-    await mkdir(join(folder, version));
-    for (const platform of platforms)
-      await writeFile(join(folder, version, fileName(version, platform)), content(version, platform));
-  }
-  return folder;
-}
-
 test('public pages', async (t) => {
-  const releases = await makeReleases();
-  t.after(() => rm(releases, { recursive: true }));
+  const releases = await makeReleases(t);
   const stage = await openStage(t, { ...operator, UNDERPASS_RELEASES: releases });
   const { product, browser, account } = stage;
 
@@ -85,13 +70,13 @@ test('public pages', async (t) => {
     const page = await visit(t, browser, product, { account });
     await page.goto('/download');
     const table = page.getByRole('table', { name: 'Files of 0.10.0' });
-    for (const platform of platforms) {
-      const name = fileName('0.10.0', platform);
+    for (const platform of releasePlatforms) {
+      const name = releaseFile('0.10.0', platform);
       const row = table.getByRole('row').filter({ has: page.getByRole('link', { name: `Download ${name}` }) });
-      await expect(row).toContainText(createHash('sha256').update(content('0.10.0', platform)).digest('hex'));
+      await expect(row).toContainText(createHash('sha256').update(releaseContent('0.10.0', platform)).digest('hex'));
       const href = await row.getByRole('link').getAttribute('href');
       const answer = await fetch(new URL(href ?? '', product.origin));
-      assert.equal(await answer.text(), content('0.10.0', platform));
+      assert.equal(await answer.text(), releaseContent('0.10.0', platform));
     }
   });
 
