@@ -9,7 +9,7 @@ import {
   type TLSSocket,
   type Server as TlsServer,
 } from 'node:tls';
-import { breakOff } from '@underpass/wire/outlet.ts';
+import { breakOff, parentOf } from '@underpass/wire/outlet.ts';
 import { Arrival, type ArrivalRules, doorSockets, sayAndEnd } from './arrival.ts';
 import { ClientQueue } from './client-queue.ts';
 import type { Console } from './console.ts';
@@ -251,9 +251,6 @@ export class HttpsDoor {
     this.#console.close();
   }
 }
-
-/** The connection that was handed to TLS. */
-const parentOf = (socket: TLSSocket): Socket | undefined => (socket as TLSSocket & { readonly _parent?: Socket })._parent;
 
 /** A handshake that was broken off leaves the half-closed connection under it open, with its descriptor. */
 function destroyWhole(socket: TLSSocket): void {

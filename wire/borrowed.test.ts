@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
 import { lendsReads, readBorrowed } from './borrowed.ts';
+import { createSocketPair } from './fixture/sockets.ts';
 import { atTurnEnd } from './turn.ts';
-
-async function createPair(): Promise<readonly [Socket, Socket]> {
-  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const near = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
-  const [[far]] = await Promise.all([once(server, 'connection'), once(near, 'connect')]);
-  server.close();
-  return [near, far];
-}
 
 /** Copies of what was lent, and a way to wait for so many bytes. */
 function createTaker() {
@@ -44,7 +35,7 @@ describe('lent reads', () => {
   });
 
   it('one buffer serves every socket of the process', async () => {
-    const [near, far] = await createPair();
+    const [near, far] = await createSocketPair();
     const buffers = new Set<ArrayBufferLike>();
     for (const socket of [near, far]) readBorrowed(socket, (bytes) => void buffers.add(bytes.buffer));
     near.write('a');
@@ -55,7 +46,7 @@ describe('lent reads', () => {
   });
 
   it('what had arrived before comes first, in order', async () => {
-    const [near, far] = await createPair();
+    const [near, far] = await createSocketPair();
     far.unshift('first ');
     near.write('second');
     while (far.bytesRead < 6) {
@@ -71,7 +62,7 @@ describe('lent reads', () => {
   });
 
   it('a paused socket delivers nothing until it is resumed, and its end comes behind its last byte', async () => {
-    const [near, far] = await createPair();
+    const [near, far] = await createSocketPair();
     const taker = createTaker();
     readBorrowed(far, taker.take);
     near.write('one ');
@@ -87,7 +78,7 @@ describe('lent reads', () => {
   });
 
   it('a socket that is paused by what it takes early stays paused', async () => {
-    const [near, far] = await createPair();
+    const [near, far] = await createSocketPair();
     near.write('early');
     while (far.bytesRead < 5) {
       far.read(0);

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { connect as connectTls, createServer as createServerTls, type TLSSocket } from 'node:tls';
 import { createTestAuthority } from './fixture/certificate.ts';
+import { createSocketPair } from './fixture/sockets.ts';
 import { breakOff } from './outlet.ts';
 
-/** A connected pair; the second end counts how its peer left. */
-async function createPair(): Promise<readonly [Socket, Socket]> {
-  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const near = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
-  const [[far]] = await Promise.all([once(server, 'connection'), once(near, 'connect')]);
-  server.close();
-  return [near, far];
-}
-
 it('a socket that is broken off is seen as reset by its peer', async () => {
-  const [near, far] = await createPair();
+  const [near, far] = await createSocketPair();
   const error = new Promise<NodeJS.ErrnoException>((resolve) => far.once('error', resolve));
   far.resume();
   breakOff(near);
@@ -25,7 +15,7 @@ it('a socket that is broken off is seen as reset by its peer', async () => {
 });
 
 it('a socket that is broken off in the turn of its end is really closed', async () => {
-  const [near, far] = await createPair();
+  const [near, far] = await createSocketPair();
   far.on('error', () => {});
   const closed = once(far, 'close');
   far.end();
@@ -39,7 +29,7 @@ it('a socket that is broken off in the turn of its end is really closed', async 
 it('so is one under TLS, whose peer might overlook that TLS has no end, and nothing of it stays', async () => {
   const { certificatePem: ca, issue } = await createTestAuthority();
   const { keyPem: key, chainPem: cert } = await issue(['far.test']);
-  const [near, far] = await createPair();
+  const [near, far] = await createSocketPair();
   const tls = createServerTls({ key, cert, allowHalfOpen: true });
   tls.emit('connection', near);
   const visitor = connectTls({ socket: far, servername: 'far.test', ca });

@@ -65,4 +65,4 @@ export function breakOff(socket: Duplex): void {
 const isEnding = (socket: Duplex): boolean => socket.writableEnded && !socket.writableFinished;
 
 /** The connection that was given to TLS; none where TLS dialled by itself. */
-const parentOf = (socket: TLSSocket): Socket | undefined => (socket as TLSSocket & { readonly _parent?: Socket })._parent;
+export const parentOf = (socket: TLSSocket): Socket | undefined => (socket as TLSSocket & { readonly _parent?: Socket })._parent;
