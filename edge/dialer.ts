@@ -40,7 +40,11 @@ export class Dialer {
     if (elsewhere !== null) return { session: elsewhere, hop: true };
     if (local !== null) return { session: local.session, hop: false };
     if (this.#hops === null) return null;
-    return this.#hops.next(tunnel, tried).then((hop) => (hop === null ? null : { session: hop, hop: true }));
+    return this.#hops.next(tunnel, tried).then((hop) => {
+      if (hop !== null) return { session: hop, hop: true };
+      const late = localClient(tunnel, request, tried);
+      return late && { session: late.session, hop: false };
+    });
   }
 }
 

@@ -106,6 +106,9 @@ export class EdgeProcess {
   readonly #gate: Gate;
   readonly #httpsDoor: HttpsDoor;
   readonly #httpDoor: HttpDoor;
+  /** The places that a visitor of this process may be led to, and those for one who came over a hop. */
+  readonly #everywhere: Hops;
+  readonly #onMachine: Hops;
   readonly #siblingGate: HopGate;
   readonly #peerGate: HopGate;
   readonly #hopServers: Server[] = [];
@@ -126,14 +129,15 @@ export class EdgeProcess {
     this.#hopKey = options.hop === undefined ? null : hopKey(options.hop.secret);
     const table = new RouteTable(log);
     this.#table = table;
-    const everywhere = new Dialer(new Hops(() => [...this.#siblings(), ...this.#peers()]));
+    this.#everywhere = new Hops(() => [...this.#siblings(), ...this.#peers()]);
+    this.#onMachine = new Hops(() => this.#siblings());
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     const doorman = new Doorman(decideCrowdLimits(readAllowance(options.workers), options.crowd ?? {}), log);
-    this.#house = new House({ table, sweeper: new Sweeper(), doorman, dialer: everywhere, timeouts, log });
+    this.#house = new House({ table, sweeper: new Sweeper(), doorman, dialer: new Dialer(this.#everywhere), timeouts, log });
     this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });
     this.#peerGate = new HopGate({
       table,
-      dialer: new Dialer(new Hops(() => this.#siblings())),
+      dialer: new Dialer(this.#onMachine),
       beyond: () => this.#siblings().flatMap(({ offers }) => offers),
       software,
     });
@@ -199,7 +203,7 @@ export class EdgeProcess {
     const onPresence = (): void => {
       this.#feedLink?.presenceChanged();
       this.#siblingGate.presenceChanged();
-      this.#peerGate.presenceChanged();
+      this.#heard();
     };
     const countEdges = (): number => 1 + this.#otherEdges().length;
     return new Gate({
@@ -266,10 +270,7 @@ export class EdgeProcess {
   }
 
   #meetSiblings(): void {
-    for (const sibling of this.#siblings()) {
-      sibling.onOffers = () => this.#peerGate.presenceChanged();
-      void sibling.open();
-    }
+    for (const sibling of this.#siblings()) void sibling.open();
   }
 
   #peers(): HopSession[] {
@@ -287,8 +288,16 @@ export class EdgeProcess {
     const known = this.#hopSessions.get(name);
     if (known !== undefined) return known;
     const made = new HopSession(name, dial, this.#options.software, this.#options.log);
+    made.onOffers = () => this.#heard();
     this.#hopSessions.set(name, made);
     return made;
+  }
+
+  /** Somebody came or went at some place. */
+  #heard(): void {
+    this.#peerGate.presenceChanged();
+    this.#everywhere.heard();
+    this.#onMachine.heard();
   }
 
   // What others may know and do.

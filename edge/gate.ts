@@ -29,7 +29,7 @@ export interface GateOptions {
   /** Edges that the region has now, this one included. */
   readonly countEdges: () => number;
   readonly log: Logger;
-  /** Somebody came, went, or was proven for the first time. */
+  /** Somebody takes streams now, went, or was proven for the first time. */
   readonly onPresence: () => void;
 }
 
@@ -111,6 +111,7 @@ export class Gate {
     this.#retireOldest(tunnel, facts.clientId);
     tunnel.clients.push(client);
     session.onReady = () => {
+      onPresence();
       if (info.edges !== this.#toldEdges) session.inform(this.#infoOf(tunnel));
     };
     session.onProof = () => {
@@ -124,7 +125,6 @@ export class Gate {
       onPresence();
     };
     this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, address: facts.address }, 'carrier open');
-    onPresence();
   }
 
   /** A client that came back before its old carriers were found dead must not fill the roster with them. */

@@ -78,7 +78,7 @@ export class HopGate {
   /** Each with what it was told last. */
   readonly #sessions = new Map<Session, string>();
   readonly #look: NodeJS.Timeout;
-  #soon: NodeJS.Timeout | undefined;
+  #pause: NodeJS.Timeout | undefined;
   #draining = false;
 
   constructor(options: HopGateOptions) {
@@ -108,10 +108,12 @@ export class HopGate {
     else new HopRelay(stream, (owner) => new Link(this.#options.dialer, tunnel, { ...request, tunnelId: '' }, owner, uncounted));
   }
 
-  /** Somebody came or went. */
+  /** Somebody came or went: told at once, for a visitor may be on his way already; what follows within a moment, together. */
   presenceChanged(): void {
-    this.#soon ??= setTimeout(() => {
-      this.#soon = undefined;
+    if (this.#pause !== undefined) return;
+    this.#tellNews();
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
       this.#tellNews();
     }, coalesceMs);
   }
@@ -131,12 +133,12 @@ export class HopGate {
   #offers(): readonly Offer[] {
     const nowMs = performance.now();
     const healthy = new Map<string, boolean>();
-    for (const { feed, clients } of this.#options.table.tunnels.values()) {
-      if (clients.length > 0)
-        healthy.set(
-          feed.id,
-          clients.some((client) => client.isSound(nowMs)),
-        );
+    for (const tunnel of this.#options.table.tunnels.values()) {
+      if (!tunnel.takesStreams) continue;
+      healthy.set(
+        tunnel.feed.id,
+        tunnel.clients.some((client) => client.isSound(nowMs)),
+      );
     }
     for (const offer of this.#options.beyond?.() ?? []) healthy.set(offer.key, offer.healthy || healthy.get(offer.key) === true);
     if (healthy.size > maxOffers) return [{ key: '*', healthy: false }];
@@ -151,7 +153,7 @@ export class HopGate {
 
   close(): void {
     clearInterval(this.#look);
-    clearTimeout(this.#soon);
+    clearTimeout(this.#pause);
     for (const session of [...this.#sessions.keys()]) session.close();
   }
 }

@@ -219,6 +219,26 @@ describe('several workers', () => {
     assert.equal(report.tunnels[0]?.connections, 24);
   });
 
+  it('a client that has just come is found by the next visitor of any worker', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { workers });
+    // Each worker asks the others, and knows from now on what they tell.
+    for (let i = 0; i < 12; i++) assert.equal(await ask(rig), 'UNDERPASS_NO_CLIENT');
+    for (const name of ['t', 'u']) {
+      const { session } = await rig.client(name, answerOk);
+      const answers = await Promise.all(Array.from({ length: 12 }, () => ask(rig, `${name}.tunnels.test`)));
+      assert.deepEqual(new Set(answers), new Set(['ok']));
+      session.close();
+    }
+  });
+
+  it('a visitor whose client is on its way is served when it comes within a moment', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers });
+    for (let i = 0; i < 12; i++) assert.equal(await ask(rig), 'UNDERPASS_NO_CLIENT');
+    const visitors = Array.from({ length: 6 }, () => ask(rig));
+    await rig.client('t', answerOk);
+    assert.deepEqual(new Set(await Promise.all(visitors)), new Set(['ok']));
+  });
+
   it('a change is acknowledged when all of them have it', async () => {
     await using rig = await createRig([tunnelOf('t')], { workers });
     await rig.client('t', answerOk);

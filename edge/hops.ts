@@ -5,8 +5,12 @@ import type { HopSource } from './dialer.ts';
 import type { HopSession } from './hop-session.ts';
 import type { TunnelState } from './tunnel-state.ts';
 
+/** A client may have come a moment ago, and word of it be on its way. */
+const newsMs = 250;
+
 export class Hops implements HopSource {
   readonly #places: () => Iterable<HopSession>;
+  readonly #waiting = new Set<() => void>();
 
   constructor(places: () => Iterable<HopSession>) {
     this.#places = places;
@@ -23,14 +27,53 @@ export class Hops implements HopSource {
   }
 
   async next(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null> {
-    const known = this.sound(tunnel, tried) ?? this.#held(tunnel, tried);
-    if (known !== null) return known;
+    const found = this.#known(tunnel, tried) ?? (await this.#asked(tunnel, tried));
+    return found !== null || tried.size > 0 || this.#isAlone ? found : this.#awaited(tunnel);
+  }
+
+  /** Somebody came or went, here or elsewhere. */
+  heard(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  get #isAlone(): boolean {
+    return this.#places()[Symbol.iterator]().next().done === true;
+  }
+
+  #known(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
+    return this.sound(tunnel, tried) ?? this.#held(tunnel, tried);
+  }
+
+  async #asked(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null> {
     for (const place of this.#places()) {
       if (place.standing(tunnel.feed.id) === 'none') continue;
       const session = await place.open();
       if (session?.canOpen && !tried.has(session) && place.standing(tunnel.feed.id) !== 'none') return session;
     }
     return null;
+  }
+
+  /** The first place that tells of a client within a moment; null as well when one comes to this process. */
+  async #awaited(tunnel: TunnelState): Promise<Session | null> {
+    const untilMs = performance.now() + newsMs;
+    for (let leftMs = newsMs; leftMs > 0; leftMs = untilMs - performance.now()) {
+      await this.#news(leftMs);
+      const known = this.#known(tunnel, new Set());
+      if (known !== null || tunnel.takesStreams) return known;
+    }
+    return null;
+  }
+
+  #news(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, withinMs);
+      this.#waiting.add(wake);
+    });
   }
 
   #held(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {

@@ -38,6 +38,11 @@ export class TunnelState {
     return this.feed.type;
   }
 
+  /** One of its clients here is open for streams. */
+  get takesStreams(): boolean {
+    return this.clients.some(({ session }) => session.canOpen);
+  }
+
   permits(address: string): boolean {
     return this.#permits(address);
   }
