@@ -166,6 +166,8 @@ test('a project and its people', async (t) => {
     const page = await open(t);
     await page.goto(project('settings'));
     await page.getByRole('link', { name: 'New project' }).click();
+    // The settings have a name as well.
+    await expect(page.getByRole('heading', { name: 'New project' })).toBeVisible();
     await page.getByRole('textbox', { name: 'Name' }).fill('Second');
     await page.getByRole('button', { name: 'Create project' }).click();
     await page.waitForURL((url) => /\/dashboard$/.test(url.pathname) && !url.pathname.includes(owner.project));
