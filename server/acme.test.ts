@@ -9,16 +9,11 @@ import { connect } from 'node:tls';
 import { createAcmeAuthority } from '@underpass/control/certificate/acme/authority.ts';
 import { createAccountKeyPem } from '@underpass/control/certificate/acme/jws.ts';
 import { dropChallenge, saveChallenge } from '@underpass/control/certificate/certificate-rows.ts';
-import {
-  findFreePort,
-  startDns,
-  startPebble,
-  type TestAuthority,
-  type TestDns,
-} from '@underpass/control/certificate/test-kit.ts';
+import { startDns, startPebble, type TestAuthority, type TestDns } from '@underpass/control/certificate/test-kit.ts';
 import { createFeedHub } from '@underpass/control/feed/hub.ts';
 import { addProject, addRegion, addTunnel, silentLog } from '@underpass/control/feed/test-kit.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import { freePorts } from '../tests/helpers/port.ts';
 import { openEdge } from './edge-part.ts';
 import { openState } from './state.ts';
 import { dropHome, eventually, makeHome, openServer, signIn, type TestServer, testSettings } from './test-kit.ts';
@@ -32,8 +27,7 @@ let pebble: TestAuthority;
 before(async () => {
   folder = await makeHome();
   dns = await startDns(folder, zone);
-  ports.http = await findFreePort();
-  ports.tls = await findFreePort();
+  [ports.http = 0, ports.tls = 0] = await freePorts(2);
   pebble = await startPebble(folder, dns.port, ports);
   await writeFile(join(folder, 'pebble-ca.pem'), pebble.ca);
 });

@@ -8,8 +8,8 @@ import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { findFreePort } from '@underpass/control/certificate/test-kit.ts';
 import type { Session } from '@underpass/rules/resource.ts';
+import { freePorts } from '../tests/helpers/port.ts';
 import { type Environment, readSettings } from './settings.ts';
 import { carry, dropHome, makeHome, openServer, type TestServer, visit } from './test-kit.ts';
 
@@ -31,7 +31,7 @@ for (const workers of ['1', '2']) {
 
     before(async () => {
       home = await makeHome();
-      port = await findFreePort();
+      [port = 0] = await freePorts(1);
       const env: Environment = {
         UNDERPASS_ORIGIN: `https://${host}:${port}`,
         UNDERPASS_EDGE_HTTPS_PORT: String(port),

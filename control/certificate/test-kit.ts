@@ -6,28 +6,19 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, createServer as createTlsServer } from 'node:tls';
 import type { FeedChallenge } from '@underpass/wire/feed.ts';
+import { freePorts } from '../../tests/helpers/port.ts';
 import { requireTool } from '../../tests/helpers/tool.ts';
 import type { TsigKey } from './rfc2136/message.ts';
 import { createRoot, issueLeaf } from './x509.ts';
 
 export const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'underpass-certificates-'));
 export const dropFolder = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
-
-/** A port that was free a moment ago: programs that take no port 0 need one. */
-export async function findFreePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Resolves when the program has printed the text; rejects with all that it printed when it ends or is late. */
 function printed(child: ChildProcessWithoutNullStreams, text: string): Promise<void> {
@@ -76,7 +67,7 @@ export interface TestDns {
 
 /** knot with one zone in which every name is 127.0.0.1. */
 export async function startDns(folder: string, zone: string): Promise<TestDns> {
-  const port = await findFreePort();
+  const [port = 0] = await freePorts(1);
   const key = { name: 'update-key', secret: randomBytes(32).toString('base64') };
   const zoneFile = join(folder, 'zone');
   const records = [
@@ -134,7 +125,7 @@ export async function startPebble(
   /** Accounts have to be bound to one of these: HMAC keys (base64url) by key id. */
   externalAccounts?: Readonly<Record<string, string>>,
 ): Promise<TestAuthority> {
-  const [port, managementPort] = [await findFreePort(), await findFreePort()];
+  const [port = 0, managementPort = 0] = await freePorts(2);
   const span = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 3_600_000) };
   const root = await createRoot('test', span);
   const leaf = await issueLeaf(root, ['localhost'], span);

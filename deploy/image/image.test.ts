@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startFakeEdge } from '../../client/carry/fixture/edge.ts';
+import { freePorts } from '../../tests/helpers/port.ts';
 import { skipWithout } from '../../tests/helpers/tool.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -180,7 +180,7 @@ describe('the image of the server', { skip }, () => {
       own.filter((path) => /\.test\.ts$|^\/(client|tests|bench|tools)\//.test(path)),
       [],
     );
-    const [control = 0, https = 0, http = 0] = await Promise.all([freePort(), freePort(), freePort()]);
+    const [control = 0, https = 0, http = 0] = await freePorts(3);
     const env = {
       UNDERPASS_PRODUCTION: 'false',
       UNDERPASS_PORT: String(control),
@@ -197,12 +197,3 @@ describe('the image of the server', { skip }, () => {
     assert.equal(await server.ended, 0, server.text());
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => done(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from '@playwright/test';
 import { createCli } from '@underpass/client/test-kit.ts';
 import { expect, launchChromium } from '../helpers/browser.ts';
-import { freePorts, startProduct } from '../helpers/product.ts';
+import { freePorts } from '../helpers/port.ts';
+import { startProduct } from '../helpers/product.ts';
 
 const dashboard = process.env.UNDERPASS_DASHBOARD ?? fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
 

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { startBalancer } from '../helpers/balancer.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
-import { freePorts } from '../helpers/product.ts';
+import { freePorts } from '../helpers/port.ts';
 import { type EdgeOptions, figureOf, type StartedEdge, startRegion } from '../helpers/region.ts';
 import { type Door, getRequest, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
 import { startUpstream } from './stage.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { startBalancer } from '../helpers/balancer.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
-import { freePorts } from '../helpers/product.ts';
+import { freePorts } from '../helpers/port.ts';
 import { figureOf, type RegionTunnel, type StartedRegion, startRegion } from '../helpers/region.ts';
 import { descriptorsSettle, openDescriptors, visit, visitUntil } from '../helpers/visitor.ts';
 import { startUpstream } from './stage.ts';

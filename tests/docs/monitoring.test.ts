@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { visitorErrors } from '@underpass/edge/core/visitor-error.ts';
 import { calls } from '@underpass/rules/calls.ts';
 import { parse } from 'yaml';
-import { freePorts, startProduct } from '../helpers/product.ts';
+import { freePorts } from '../helpers/port.ts';
+import { startProduct } from '../helpers/product.ts';
 
 const read = (name: string): string =>
   readFileSync(fileURLToPath(new URL(`../../deploy/monitoring/${name}`, import.meta.url)), 'utf8');

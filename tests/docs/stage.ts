@@ -10,7 +10,8 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Domain } from '@underpass/rules/entity.ts';
 import { startNameServer } from '../helpers/dns.ts';
-import { type Account, freePorts, type Product, startProduct } from '../helpers/product.ts';
+import { freePorts } from '../helpers/port.ts';
+import { type Account, type Product, startProduct } from '../helpers/product.ts';
 import { requireTool } from '../helpers/tool.ts';
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));

@@ -5,26 +5,19 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePorts } from '../helpers/port.ts';
 import { requireTool } from '../helpers/tool.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const shell = promisify(execFile);
 /** The aim for the whole process at rest. */
 const mostRestMb = 200;
-
-async function freePort(): Promise<string> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return String(port);
-}
 
 /** Resolves with what was printed once it holds the text; rejects when the process ends first. */
 function printed(child: ChildProcess, text: string): Promise<string> {
@@ -66,10 +59,11 @@ describe('the first start', () => {
     home = await mkdtemp(join(tmpdir(), 'underpass-first-run-'));
     upstream = createServer((_, response) => response.end('hello from port 3000')).listen(0, '127.0.0.1');
     await once(upstream, 'listening');
+    const [control, https, http] = await freePorts(3);
     const ports = {
-      UNDERPASS_PORT: await freePort(),
-      UNDERPASS_EDGE_HTTPS_PORT: await freePort(),
-      UNDERPASS_EDGE_HTTP_PORT: await freePort(),
+      UNDERPASS_PORT: String(control),
+      UNDERPASS_EDGE_HTTPS_PORT: String(https),
+      UNDERPASS_EDGE_HTTP_PORT: String(http),
     };
     env = { ...process.env, ...ports, UNDERPASS_HOME: join(home, 'a folder') };
     server = spawn(process.execPath, ['server/main.ts', 'start'], { cwd: root, env, detached: true });

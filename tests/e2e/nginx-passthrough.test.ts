@@ -11,8 +11,9 @@ import { type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { connectClient, makeTunnel, makeVerifiedDomain } from '../helpers/dashboard.ts';
 import { startNameServer } from '../helpers/dns.ts';
+import { freePorts } from '../helpers/port.ts';
 import { startProgram } from '../helpers/process.ts';
-import { freePorts, startProduct, tunnelCreated } from '../helpers/product.ts';
+import { startProduct, tunnelCreated } from '../helpers/product.ts';
 import { requireTool, skipWithout } from '../helpers/tool.ts';
 
 const host = 'shop.example.org';

@@ -11,8 +11,9 @@ import { type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { connectClient, makeTunnel, makeVerifiedDomain } from '../helpers/dashboard.ts';
 import { startNameServer } from '../helpers/dns.ts';
+import { freePorts } from '../helpers/port.ts';
 import { startProgram } from '../helpers/process.ts';
-import { type Account, freePorts, type Product, startProduct } from '../helpers/product.ts';
+import { type Account, type Product, startProduct } from '../helpers/product.ts';
 import { startTap, type Tap } from '../helpers/tap.ts';
 import { requireTool, skipWithout } from '../helpers/tool.ts';
 

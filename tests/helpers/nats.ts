@@ -1,7 +1,7 @@
 // A throw-away NATS server on a port of its own, which a test may kill and start again.
 import type { TestContext } from 'node:test';
+import { freePorts } from './port.ts';
 import { startProgram } from './process.ts';
-import { freePorts } from './product.ts';
 import { requireTool } from './tool.ts';
 
 export interface TestNats {

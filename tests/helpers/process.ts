@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { freePorts } from './product.ts';
+import { freePorts } from './port.ts';
 
 const root = join(import.meta.dirname, '../..');
 const startTimeoutMs = 60_000;

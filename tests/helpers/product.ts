@@ -2,7 +2,6 @@
 // In this process, on free ports, with a home folder of its own that goes away with the test.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -12,6 +11,7 @@ import { createLog } from '@underpass/server/log.ts';
 import { run } from '@underpass/server/run.ts';
 import { readSettings, type Settings } from '@underpass/server/settings.ts';
 import { type Running, startServer } from '@underpass/server/start.ts';
+import { freePorts } from './port.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -191,24 +191,4 @@ export async function tunnelCreated({ call, project }: Account, name: string, wi
     if (performance.now() > deadline) throw new Error(`tunnel ${name} is still ${body.status}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-/** Free a moment ago. Found together, so that they differ. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  try {
-    return await Promise.all(servers.map(openPort));
-  } finally {
-    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  }
-}
-
-function openPort(server: ReturnType<typeof createServer>): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : 0);
-    });
-  });
 }

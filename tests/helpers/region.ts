@@ -3,8 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import { freePorts } from './port.ts';
 import { type ProcessOf, startProcess, temporaryHome } from './process.ts';
-import { type Account, freePorts, signInBy, tunnelCreated } from './product.ts';
+import { type Account, signInBy, tunnelCreated } from './product.ts';
 import type { Door } from './visitor.ts';
 
 export interface StartedEdge {
