@@ -19,6 +19,8 @@ const maxReportedTunnels = 1_000_000;
 export interface EdgeSession {
   readonly edgeId: () => string | undefined;
   readonly ackedSeq: () => number;
+  /** For how long it has owed an acknowledgement; 0 when it owes none. */
+  readonly owesForMs: () => number;
   readonly heardAtMs: () => number;
   readonly receive: (message: FromEdge) => void;
   readonly send: (message: ToEdge) => void;
@@ -32,7 +34,8 @@ export interface EdgeSessionDeps {
   readonly channel: FeedChannel;
   readonly now: () => number;
   readonly onHello: (edgeId: string) => void;
-  readonly onAck: (seq: number) => void;
+  /** ackedSeq moved. */
+  readonly onAck: () => void;
   /** It lives: after its hello and with each answer to a ping. */
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
@@ -62,6 +65,8 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
   const connectedAtMs = now();
   let hello: Hello | undefined;
   let acked = 0;
+  let sent = 0;
+  let owesSinceMs: number | undefined;
   let heardAtMs = connectedAtMs;
   let reports = 0;
   let pings = 0;
@@ -76,7 +81,7 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
     channel.send({ type: 'welcome', version: feedVersion, epoch: state.epoch, region });
     const held = message.epoch === state.epoch ? message.seq : undefined;
     const missing = state.catchUp(held);
-    for (const each of missing) channel.send(each);
+    for (const each of missing) send(each);
     deps.onHello(message.edgeId);
     deps.onHeard(aboutEdge(message));
     if (missing.length === 0 && held !== undefined) acknowledge(held);
@@ -84,7 +89,15 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
 
   const acknowledge = (seq: number): void => {
     acked = Math.max(acked, seq);
-    deps.onAck(acked);
+    owesSinceMs = acked >= sent ? undefined : now();
+    deps.onAck();
+  };
+
+  const send = (message: ToEdge): void => {
+    channel.send(message);
+    if (message.type !== 'snapshot' && message.type !== 'delta') return;
+    sent = message.seq;
+    owesSinceMs ??= now();
   };
 
   const aboutEdge = ({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout => ({
@@ -123,10 +136,11 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
   return {
     edgeId: () => hello?.edgeId,
     ackedSeq: () => acked,
+    owesForMs: () => (owesSinceMs === undefined ? 0 : now() - owesSinceMs),
     heardAtMs: () => heardAtMs,
     receive,
     send: (message) => {
-      if (hello !== undefined) channel.send(message);
+      if (hello !== undefined) send(message);
     },
     ping: () => {
       pings += 1;

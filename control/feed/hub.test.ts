@@ -291,6 +291,47 @@ describe('acknowledged routes', () => {
     assert.equal(hub.isServing(id), true);
   });
 
+  const connectTwo = async (hub: FeedHub): Promise<{ one: TestEdge; two: TestEdge }> => {
+    const [one, two] = [connect(hub), connect(hub)];
+    one.hello('eu');
+    two.hello('eu', { edgeId: 'edge-2' });
+    await hub.delivered('eu');
+    two.acknowledges = false;
+    return { one, two };
+  };
+
+  test('a tunnel serves once every edge has acknowledged it: the next client may dial any of them', async () => {
+    const { two } = await connectTwo(hub);
+    const id = await makeTunnel('web', ['a.example.com']);
+    hub.tunnelsChanged([id]);
+    await two.until((each) => each.state.tunnels.length === 1);
+    assert.equal(hub.isServing(id), false);
+    const told = moved(hub, id);
+    two.acknowledge(two.seq ?? 0);
+    await told;
+    assert.equal(hub.isServing(id), true);
+  });
+
+  test('an edge that goes away meanwhile is not waited for', async () => {
+    const { two } = await connectTwo(hub);
+    const id = await makeTunnel('web', ['a.example.com']);
+    hub.tunnelsChanged([id]);
+    await two.until((each) => each.state.tunnels.length === 1);
+    const told = moved(hub, id);
+    two.close();
+    await told;
+    assert.equal(hub.isServing(id), true);
+  });
+
+  test('an edge that never acknowledges is waited for no longer than its time', async () => {
+    const quick = await openHub(store, createTestBus(), { timing: { pingMs: 20, deliveryMs: 50 } });
+    const { two } = await connectTwo(quick);
+    const id = await makeTunnel('web', ['a.example.com']);
+    quick.tunnelsChanged([id]);
+    await two.until((each) => each.state.tunnels.length === 1);
+    while (!quick.isServing(id)) await moved(quick, id);
+  });
+
   const addCertificate = async (name: string): Promise<void> => {
     const id = createId(1);
     const sealed = keyRing.seal('key', certificateContext(id));

@@ -30,10 +30,12 @@ export interface FeedTiming {
   readonly pingMs: number;
   /** A connection that said nothing for so long is cut. */
   readonly silenceMs: number;
+  /** Edges acknowledge in milliseconds; one that takes longer than this is not waited for. */
+  readonly deliveryMs: number;
   readonly flushMs: number;
 }
 
-const defaultTiming: FeedTiming = { reconcileMs: 20_000, pingMs: 5_000, silenceMs: 20_000, flushMs: 60_000 };
+const defaultTiming: FeedTiming = { reconcileMs: 20_000, pingMs: 5_000, silenceMs: 20_000, deliveryMs: 5_000, flushMs: 60_000 };
 
 export interface FeedHubDeps {
   readonly store: Store;
@@ -64,8 +66,6 @@ export interface FeedHub extends FeedPort {
   close(): Promise<void>;
 }
 
-/** Edges answer in milliseconds; one that does not has lost its connection. */
-const deliveryMs = 5_000;
 /** What the bus and another process need for the same. */
 const otherProcessMs = 2_000;
 
@@ -121,7 +121,16 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     const known = feeds.get(region);
     if (known !== undefined) return known;
     const onRefused = (name: string, why: string): void => log.warn({ region: name, why }, 'feed: an edge was refused');
-    const feed = createRegionFeed({ region, now: clock, steady, onLive, onHeard, onReport, onRefused });
+    const feed = createRegionFeed({
+      region,
+      now: clock,
+      steady,
+      lateMs: timing.deliveryMs,
+      onLive,
+      onHeard,
+      onReport,
+      onRefused,
+    });
     feeds.set(region, feed);
     return feed;
   };
@@ -253,7 +262,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     await refresh.idle();
     const feed = feeds.get(region);
     const here = (feed?.connections().length ?? 0) > 0;
-    if (here) await feed?.acknowledged(deliveryMs);
+    if (here) await feed?.acknowledged(timing.deliveryMs);
     const elsewhere = board.edges().some((edge) => edge.region === region && edge.up);
     if (!here && elsewhere) await sleep(otherProcessMs);
   };

@@ -11,6 +11,8 @@ export interface RegionFeedDeps {
   readonly now: () => number;
   /** Without the clock's jumps: for silence. */
   readonly steady: () => number;
+  /** An edge that owes an acknowledgement for longer is not waited for: its connection is lost, or about to be. */
+  readonly lateMs: number;
   readonly onLive: (marks: readonly LiveMark[]) => void;
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
@@ -31,7 +33,7 @@ export interface RegionFeed {
   readonly connections: () => readonly Connection[];
   /** Resolves when every edge that is connected here holds the present state, or when the time is up. */
   readonly acknowledged: (timeoutMs: number) => Promise<void>;
-  /** Pings everybody, and cuts who has been silent for longer. */
+  /** Pings everybody, cuts who has been silent for longer, and waits no more for who is late. */
   readonly beat: (silenceMs: number) => void;
 }
 
@@ -67,9 +69,22 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
     }
   };
 
-  const onAck = (seq: number): void => {
-    const marks = state.acknowledge(seq, deps.now());
+  /** What all edges here hold that are not late; undefined where there is none. */
+  const heldByAll = (): number | undefined => {
+    const edges = [...connections.keys()].filter((session) => session.edgeId() !== undefined);
+    const prompt = edges.filter((session) => session.owesForMs() <= deps.lateMs);
+    return prompt.length === 0 ? undefined : Math.min(...prompt.map((session) => session.ackedSeq()));
+  };
+
+  /** A visitor or a client may come to any edge: a tunnel is live when it is so at all of them. */
+  const noteLive = (): void => {
+    const held = heldByAll();
+    const marks = held === undefined ? [] : state.acknowledge(held, deps.now());
     if (marks.length > 0) deps.onLive(marks);
+  };
+
+  const onAck = (): void => {
+    noteLive();
     settle();
   };
 
@@ -94,6 +109,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
     open,
     closed: (session) => {
       connections.delete(session);
+      noteLive();
       settle();
     },
     acknowledged,
@@ -103,6 +119,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
       for (const session of connections.keys()) session.send(message);
     },
     beat: (silenceMs) => {
+      noteLive();
       for (const session of connections.keys()) {
         if (deps.steady() - session.heardAtMs() > silenceMs) session.close();
         else session.ping();

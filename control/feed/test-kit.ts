@@ -172,7 +172,7 @@ export class TestEdge {
 
   /** Resolves as soon as the claim holds; asked after each message. */
   async until(claim: (edge: TestEdge) => boolean): Promise<void> {
-    const signal = AbortSignal.timeout(5_000);
+    const signal = AbortSignal.timeout(60_000);
     while (!claim(this)) await once(this.#events, 'change', { signal });
   }
 

@@ -1,5 +1,5 @@
-// Whether a tunnel's route, and the certificates that it needs, have been acknowledged by an edge. Pure.
-// design 4: Progressing until an edge of the region has acknowledged both.
+// Whether a tunnel's route, and the certificates that it needs, have been acknowledged. Pure.
+// design 4: Progressing until the region has acknowledged both.
 
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
 
