@@ -12,13 +12,16 @@ it('spreads clients over the whole range', () => {
   assert.equal(nextDelayMs(9, 'connection-lost', null, 0.5), 15_000);
 });
 
-it('is slow from the first failure where trying alone cannot help', () => {
-  assert.equal(nextDelayMs(0, 'token-refused', null, 0), 30_000);
-  assert.equal(nextDelayMs(50, 'token-refused', null, 1), 60_000);
+it('is slow where trying alone cannot help: from 5 s to a minute', () => {
+  const delays = [0, 1, 2, 3, 4, 2_000].map((failures) => nextDelayMs(failures, 'token-refused', null, 1));
+  assert.deepEqual(delays, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  assert.equal(nextDelayMs(0, 'token-refused', null, 0), 2_500);
+  assert.equal(nextDelayMs(50, 'token-refused', null, 0), 30_000);
 });
 
 it('waits at least as long as the edge asked', () => {
   assert.equal(nextDelayMs(0, 'too-many-clients', 20_000, 0), 20_000);
   assert.equal(nextDelayMs(9, 'token-refused', 90_000, 1), 91_000);
-  assert.equal(nextDelayMs(0, 'token-refused', 5_000, 0), 30_000);
+  assert.equal(nextDelayMs(0, 'token-refused', 5_000, 0), 5_000);
+  assert.equal(nextDelayMs(9, 'token-refused', 5_000, 0), 30_000);
 });

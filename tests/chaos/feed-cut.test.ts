@@ -70,7 +70,7 @@ test('an edge without its feed serves on, and obeys what was decided meanwhile a
     () => visit(stoppedDoor),
     ({ text }) => text.includes('UNDERPASS_NO_CLIENT'),
   );
-  // The old one looks only every minute: somebody had to do something first.
+  // The old one looks ever less often, at the end every minute: somebody had to do something first.
   await region.startClient(stopped, upstream);
   await visitUntil(stoppedDoor, 200);
   await descriptorsSettle(edge.process.pid, before + 12);
