@@ -24,6 +24,8 @@ export interface Timeouts {
   readonly idleStreamMs: number;
   /** The same while a response is on its way to a visitor that ended its side: it only said all, or it has gone. */
   readonly endedMs: number;
+  /** One direction of a passed or upgraded connection has ended, and the other one does not move. */
+  readonly halfClosedMs: number;
 }
 
 export const defaultTimeouts: Timeouts = {
@@ -33,6 +35,7 @@ export const defaultTimeouts: Timeouts = {
   stallMs: 120_000,
   idleStreamMs: 3_600_000,
   endedMs: 15_000,
+  halfClosedMs: 300_000,
 };
 
 export class House {

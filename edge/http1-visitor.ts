@@ -204,10 +204,15 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   #visitorEnd(): void {
     this.#visitorEnded = true;
-    if (this.#phase === phase.opaque) this.#upstream?.link.end();
+    if (this.#phase === phase.opaque) this.#endOpaque();
     else if (this.#phase === phase.answered) this.#heardAll();
     else if (this.#phase === phase.request) this.cut();
     else this.#hangUp();
+  }
+
+  #endOpaque(): void {
+    this.#upstream?.link.end();
+    this.#touch();
   }
 
   /** Only a write would tell a visitor that reads on from one that has gone, and a quiet upstream causes none. */
@@ -274,7 +279,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#held = null;
     if (early !== null) this.#pump(early);
     this.#socket.resume();
-    if (this.#visitorEnded) this.#upstream?.link.end();
+    if (this.#visitorEnded) this.#endOpaque();
   }
 
   onResponseBody(bytes: Buffer, from: number, to: number): void {
@@ -288,13 +293,20 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   /** Bytes moved. A visitor that takes nothing has less time than a connection on which nobody speaks. */
   #touch(): void {
-    const { stallMs, idleStreamMs, endedMs } = this.#house.timeouts;
-    const quietMs = this.#visitorEnded && this.#phase === phase.answered ? endedMs : idleStreamMs;
-    this.deadlineMs = this.#house.sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : quietMs);
+    const { sweeper, timeouts } = this.#house;
+    this.deadlineMs = sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? timeouts.stallMs : this.#quietMs);
+  }
+
+  get #quietMs(): number {
+    const { idleStreamMs, endedMs, halfClosedMs } = this.#house.timeouts;
+    const opaque = this.#phase === phase.opaque;
+    if (this.#visitorEnded) return opaque ? halfClosedMs : endedMs;
+    return opaque && this.#upstream?.link.remoteEnded ? halfClosedMs : idleStreamMs;
   }
 
   onOpaqueEnd(): void {
     this.#outlet.end();
+    this.#touch();
   }
 
   #write(bytes: Buffer, from: number, to: number): void {

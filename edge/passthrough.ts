@@ -58,6 +58,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     socket.on('end', () => {
       this.#visitorEnded = true;
       this.#link.end();
+      this.#touch();
     });
     socket.on('error', () => this.#finish());
     socket.on('close', () => this.#closed());
@@ -77,6 +78,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   onLinkEnd(): void {
     this.#upstreamEnded = true;
     this.#outlet.end();
+    this.#touch();
   }
 
   /** After two proper ends what is on its way to the upstream still arrives there; else it is a reset. */
@@ -92,8 +94,12 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   onLinkFail(code: ResetCode): void {
     if (this.#over) return;
     this.#finish();
-    if (this.#answered || this.#link.opened) breakOff(this.#socket);
+    if (this.#reached) breakOff(this.#socket);
     else this.#onRefused(code);
+  }
+
+  get #reached(): boolean {
+    return this.#answered || this.#link.opened;
   }
 
   #taken(bytes: number): void {
@@ -101,14 +107,19 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     this.#touch();
   }
 
+  /** Something moved. What the visitor says before an upstream was reached gives that no more time. */
   #touch(): void {
-    const { stallMs, idleStreamMs } = this.#house.timeouts;
-    this.deadlineMs = this.#house.sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : idleStreamMs);
+    if (!this.#reached) return;
+    const { stallMs, idleStreamMs, halfClosedMs } = this.#house.timeouts;
+    const quietMs = this.#visitorEnded || this.#upstreamEnded ? halfClosedMs : idleStreamMs;
+    this.deadlineMs = this.#house.sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : quietMs);
   }
 
   onDeadline(): void {
-    if (this.#link.opened) this.cut();
-    else {
+    if (this.#reached) {
+      this.#finish('idle');
+      breakOff(this.#socket);
+    } else {
       this.#finish();
       this.#onRefused('upstream-timeout');
     }
@@ -122,10 +133,10 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     breakOff(this.#socket);
   }
 
-  #finish(): void {
+  #finish(code?: ResetCode): void {
     if (this.#over) return;
     this.#forget();
-    this.#link.reset();
+    this.#link.reset(code);
   }
 
   #forget(): void {
