@@ -26,6 +26,6 @@ export function useTask<Input extends readonly unknown[]>(work: (...input: Input
     running.current = false;
     setState({ busy: false, error });
   }, []);
-  const dismiss = useCallback(() => setState({ busy: false, error: undefined }), []);
+  const dismiss = useCallback(() => setState(({ busy }) => ({ busy, error: undefined })), []);
   return { ...state, run, dismiss };
 }

@@ -43,7 +43,7 @@ function AddDomainForm({ onCancel }: { readonly onCancel: () => void }) {
   const task = useTask(async (apexName: string) => {
     const domain = await createDomain(project.id, apexName);
     toast.done(`Domain ${domain.apexName} added.`);
-    navigate(paths.domain(project.id, domain.apexName));
+    await navigate(paths.domain(project.id, domain.apexName));
   });
   const badRequest = isApiError(task.error) && task.error.status === 400 ? task.error.message : undefined;
   const submit = (event: FormEvent) => {

@@ -22,7 +22,7 @@ export function DeleteDomain({ domain }: { readonly domain: Domain }) {
   const task = useTask(async () => {
     await deleteDomain(project.id, domain.apexName);
     toast.done(`Domain ${domain.apexName} deleted.`);
-    navigate(paths.domains(project.id));
+    await navigate(paths.domains(project.id));
   });
   const onOpenChange = (opens: boolean) => {
     task.dismiss();

@@ -29,7 +29,7 @@ export function NewSecurityGroupPanel({ open, onOpenChange }: NewSecurityGroupPa
   const task = useTask(async (name: string, allow: readonly string[]) => {
     await createSecurityGroup(project.id, name, allow);
     toast.done(`Security group ${name} created.`);
-    navigate(paths.securityGroup(project.id, name));
+    await navigate(paths.securityGroup(project.id, name));
   });
   return (
     <SidePanel

@@ -24,7 +24,7 @@ export function DeleteTunnelDialog({ tunnel, open, onOpenChange }: TunnelDialogP
     try {
       await deleteTunnel(project.id, tunnel.name);
       toast.done(`Tunnel ${tunnel.name} deleted.`);
-      navigate(paths.tunnels(project.id));
+      await navigate(paths.tunnels(project.id));
     } catch (error) {
       console.error('Tunnel delete failed', error);
       toast.failed(`Tunnel ${tunnel.name} was not deleted.`, messageOf(error));

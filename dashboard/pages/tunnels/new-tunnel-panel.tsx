@@ -28,7 +28,7 @@ export function NewTunnelPanel({ project, open, onOpenChange }: NewTunnelPanelPr
   const task = useTask(async (tunnel: NewTunnel) => {
     await createTunnel(project.id, tunnel);
     toast.done(`Tunnel ${tunnel.name} created.`);
-    navigate(paths.tunnel(project.id, tunnel.name));
+    await navigate(paths.tunnel(project.id, tunnel.name));
   });
   return (
     <SidePanel
