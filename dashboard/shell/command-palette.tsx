@@ -19,9 +19,13 @@ const SHOWN_MATCHES = 50;
 export interface CommandPaletteProps extends ShellData {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
+  readonly query: string;
+  readonly onQueryChange: (query: string) => void;
+  /** The input has the focus. */
+  readonly onReady: () => void;
 }
 
-export function CommandPalette({ open, onOpenChange, ...shell }: CommandPaletteProps) {
+export function CommandPalette({ open, onOpenChange, ...palette }: CommandPaletteProps) {
   return (
     <Dialog.Root open={open} onOpenChange={onOpenChange}>
       <Dialog.Portal>
@@ -31,7 +35,7 @@ export function CommandPalette({ open, onOpenChange, ...shell }: CommandPaletteP
             aria-label="Command palette"
             className="w-full max-w-xl overflow-hidden rounded-lg border bg-raised text-ink shadow-overlay outline-none transition duration-150 ease-out data-ending-style:opacity-0 data-starting-style:-translate-y-2 data-starting-style:opacity-0"
           >
-            <Palette {...shell} onDone={() => onOpenChange(false)} />
+            <Palette {...palette} onDone={() => onOpenChange(false)} />
           </Dialog.Popup>
         </Dialog.Viewport>
       </Dialog.Portal>
@@ -39,7 +43,9 @@ export function CommandPalette({ open, onOpenChange, ...shell }: CommandPaletteP
   );
 }
 
-function Palette({ onDone, ...shell }: ShellData & { readonly onDone: () => void }) {
+type PaletteProps = Omit<CommandPaletteProps, 'open' | 'onOpenChange'> & { readonly onDone: () => void };
+
+function Palette({ onDone, query, onQueryChange, onReady, ...shell }: PaletteProps) {
   const navigate = useNavigate();
   const contents = useContents(shell.project?.id);
   const run = (command: Command) => {
@@ -52,6 +58,8 @@ function Palette({ onDone, ...shell }: ShellData & { readonly onDone: () => void
       open
       inline
       items={commandGroups(shell, contents.data)}
+      value={query}
+      onValueChange={onQueryChange}
       autoHighlight="always"
       keepHighlight
       limit={SHOWN_MATCHES}
@@ -61,6 +69,7 @@ function Palette({ onDone, ...shell }: ShellData & { readonly onDone: () => void
         <Autocomplete.Input
           aria-label="Search pages, tunnels, domains and actions"
           placeholder="Go to…"
+          onFocus={onReady}
           className="h-13 w-full bg-transparent text-lg outline-none placeholder:text-ink-faint"
         />
         <Dialog.Close

@@ -1,20 +1,16 @@
-// Opens the command palette, by click or by ⌘K / Ctrl-K. The palette itself is fetched then.
+// Opens the command palette, by click or by ⌘K / Ctrl-K. The palette itself is fetched then; what is typed meanwhile waits for it.
 import { Search } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { type ComponentType, useLayoutEffect, useState } from 'react';
+import { createPortal } from 'react-dom';
 import type { ShellData } from '../session.ts';
-
-const CommandPalette = lazy(() => import('./command-palette.tsx').then((module) => ({ default: module.CommandPalette })));
+import { Ring } from '../ui/spinner.tsx';
+import { toast } from '../ui/toast.tsx';
+import type { CommandPaletteProps } from './command-palette.tsx';
 
 const IS_APPLE = /Mac|iPhone|iPad/.test(navigator.platform);
 
 export function PaletteButton(shell: ShellData) {
-  const [open, setOpen] = useState(false);
-  const [wanted, setWanted] = useState(false);
-  const onOpenChange = (opens: boolean) => {
-    setOpen(opens);
-    if (opens) setWanted(true);
-  };
-  useShortcut(() => onOpenChange(true));
+  const { View, open, onOpenChange, query, setQuery, setReady } = usePalette();
   return (
     <>
       <button
@@ -28,17 +24,48 @@ export function PaletteButton(shell: ShellData) {
           {IS_APPLE ? '⌘K' : 'Ctrl K'}
         </span>
       </button>
-      {wanted && (
-        <Suspense>
-          <CommandPalette {...shell} open={open} onOpenChange={onOpenChange} />
-        </Suspense>
+      {View && (
+        <View
+          {...shell}
+          open={open}
+          onOpenChange={onOpenChange}
+          query={query}
+          onQueryChange={setQuery}
+          onReady={() => setReady(true)}
+        />
       )}
+      {open && !View && <ComingPalette query={query} onCancel={() => onOpenChange(false)} />}
     </>
   );
 }
 
+function usePalette() {
+  const [loaded, setLoaded] = useState<{ readonly View: ComponentType<CommandPaletteProps> }>();
+  const [open, setOpen] = useState(false);
+  const [query, setQuery] = useState('');
+  const [ready, setReady] = useState(false);
+  const load = () =>
+    import('./command-palette.tsx').then(
+      ({ CommandPalette }) => setLoaded({ View: CommandPalette }),
+      () => {
+        setOpen(false);
+        toast.failed('The command palette could not be loaded.');
+      },
+    );
+  const onOpenChange = (opens: boolean) => {
+    if (opens === open) return;
+    setOpen(opens);
+    setReady(false);
+    if (opens) setQuery('');
+    if (opens && !loaded) void load();
+  };
+  useShortcut(() => onOpenChange(true));
+  useTypedAhead(open && !ready, setQuery, () => onOpenChange(false));
+  return { View: loaded?.View, open, onOpenChange, query, setQuery, setReady };
+}
+
 function useShortcut(onPressed: () => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey) return;
       event.preventDefault();
@@ -47,4 +74,39 @@ function useShortcut(onPressed: () => void): void {
     addEventListener('keydown', onKeyDown);
     return () => removeEventListener('keydown', onKeyDown);
   });
+}
+
+/** Until the palette's input has the focus, keys are its own and not of what lies beneath. */
+function useTypedAhead(waits: boolean, change: (edit: (query: string) => string) => void, onCancel: () => void): void {
+  useLayoutEffect(() => {
+    if (!waits) return;
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (event.key === 'Escape') onCancel();
+      else if (event.key === 'Backspace') change((query) => query.slice(0, -1));
+      else if (event.key.length === 1) change((query) => query + event.key);
+    };
+    addEventListener('keydown', onKeyDown, { capture: true });
+    return () => removeEventListener('keydown', onKeyDown, { capture: true });
+  });
+}
+
+/** Stands where the palette will, and looks like its input. */
+function ComingPalette({ query, onCancel }: { readonly query: string; readonly onCancel: () => void }) {
+  return createPortal(
+    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: a click beside it closes it, as Escape does.
+    <div className="fixed inset-0 z-50 flex items-start justify-center bg-veil px-3 pt-[12vh]" onClick={onCancel}>
+      <p
+        role="status"
+        className="flex h-13.5 w-full max-w-xl items-center gap-3 rounded-lg border bg-raised px-4 text-lg text-ink shadow-overlay"
+      >
+        <Ring />
+        <span className="sr-only">Loading the command palette</span>
+        <span aria-hidden="true">{query}</span>
+      </p>
+    </div>,
+    document.body,
+  );
 }

@@ -5,16 +5,18 @@ import { getMeta } from '../api/public.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { Logo } from '../brand/logo.tsx';
 import { paths } from '../paths.ts';
+import { NavigationProgress } from './navigation-progress.tsx';
 
 export function Component() {
   return (
     <div className="flex min-h-dvh flex-col">
-      <header className="bg-bar text-ink scheme-dark">
+      <header className="relative bg-bar text-ink scheme-dark">
         <div className="mx-auto flex h-14 max-w-6xl items-center px-4 sm:px-6">
           <Link to={paths.home()} aria-label="Underpass home" className="flex rounded-sm">
             <Logo />
           </Link>
         </div>
+        <NavigationProgress />
       </header>
       <main tabIndex={-1} className="flex flex-1 flex-col px-4 py-10 sm:px-6 sm:py-16">
         <Outlet />

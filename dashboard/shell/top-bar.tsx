@@ -1,7 +1,7 @@
 // The fixed bar over every page behind the sign-in, and on a phone the navigation that it folds (spec 2, Project shell).
 import { Menu as MenuIcon, X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
-import { Link, useLocation, useNavigation } from 'react-router';
+import { Link, useLocation } from 'react-router';
 import { Logo } from '../brand/logo.tsx';
 import { paths } from '../paths.ts';
 import type { ShellData } from '../session.ts';
@@ -9,6 +9,7 @@ import { IconButton } from '../ui/button.tsx';
 import { OverlayContainer } from '../ui/overlay-container.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Navigation } from './navigation.tsx';
+import { NavigationProgress } from './navigation-progress.tsx';
 import { PaletteButton } from './palette-button.tsx';
 import { ProjectSelector } from './project-selector.tsx';
 
@@ -58,18 +59,5 @@ export function TopBar({ user, projects, project }: ShellData) {
         <Navigation user={user} project={project} onNavigate={() => setOpen(false)} />
       </div>
     </header>
-  );
-}
-
-/** Lane marking under the bar while the next page loads. */
-function NavigationProgress() {
-  const { state } = useNavigation();
-  if (state === 'idle') return null;
-  return (
-    <div
-      role="progressbar"
-      aria-label="Loading page"
-      className="absolute inset-x-0 -bottom-0.5 h-0.5 animate-lanes text-accent lanes"
-    />
   );
 }

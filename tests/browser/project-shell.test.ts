@@ -45,9 +45,10 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(navigation(page).getByRole('link', { name: 'Tunnels' })).toHaveAttribute('aria-current', 'page');
     await navigation(page).getByRole('link', { name: 'CLI' }).click();
     await expect(page).toHaveURL('/download');
+    await expect(page.getByRole('heading', { level: 1 })).toBeFocused();
     await navigation(page).getByRole('link', { name: 'Security Groups' }).click();
     await expect(page).toHaveURL(projectUrl(stage.account, 'security-groups'));
-    await expect(page.getByRole('heading', { level: 1 })).toBeFocused();
+    await expect(page.getByRole('heading', { level: 1, name: 'Security Groups' })).toBeFocused();
   });
 
   await t.test('on a phone the navigation is behind a button and closes after a choice and by Escape', async (t) => {
@@ -56,8 +57,11 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await page.getByRole('button', { name: 'Open navigation' }).click();
     await navigation(page).getByRole('link', { name: 'Domains' }).click();
     await expect(page).toHaveURL(projectUrl(stage.account, 'domains'));
+    // A page that comes closes the navigation and takes the focus.
+    await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeFocused();
     await expect(navigation(page)).toBeHidden();
     await page.getByRole('button', { name: 'Open navigation' }).click();
+    await expect(navigation(page)).toBeVisible();
     await page.keyboard.press('Escape');
     await expect(navigation(page)).toBeHidden();
     await expect(page.getByRole('button', { name: 'Open navigation' })).toBeFocused();
@@ -98,6 +102,7 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await page.keyboard.press('Tab');
     await expect(page.getByRole('link', { name: 'Skip to content' })).toBeFocused();
     await page.keyboard.press('Enter');
+    await expect(page.getByRole('main')).toBeFocused();
     await page.keyboard.press('Tab');
     await expect(page.getByRole('button', { name: 'Add Tunnel' }).first()).toBeFocused();
   });
@@ -184,14 +189,69 @@ async function paletteTests(t: TestContext, stage: Stage): Promise<void> {
     const input = page.getByRole('combobox', { name: /^Search pages/ });
     await expect(input).toBeFocused();
     await input.fill('count');
-    await expect(page.getByRole('option', { name: /counted/ })).toBeVisible();
+    await expect(page.getByRole('option', { name: /counted/ })).toHaveAttribute('data-highlighted');
     await page.keyboard.press('Enter');
     await expect(page).toHaveURL(projectUrl(stage.account, 'tunnels/counted'));
+    await expect(page.getByRole('heading', { level: 1, name: 'counted' })).toBeVisible();
+    await expect(input).toBeHidden();
     await page.keyboard.press('Meta+k');
     await expect(input).toBeFocused();
     await page.keyboard.press('Escape');
     await expect(input).toBeHidden();
   });
+
+  await t.test('what is typed while the palette is on its way waits for it, and reaches nothing beneath', async (t) => {
+    const page = await stage.open(t, 'tunnels');
+    const letGo = await holdPalette(page);
+    const add = page.getByRole('button', { name: 'Add Tunnel' }).first();
+    await add.focus();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('coumt');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('nt');
+    await expect(page.getByRole('status').filter({ hasText: 'count' })).toBeVisible();
+    letGo();
+    const input = page.getByRole('combobox', { name: /^Search pages/ });
+    await expect(input).toBeFocused();
+    await expect(input).toHaveValue('count');
+    await page.keyboard.type('ed');
+    await expect(page.getByRole('option', { name: /counted/ })).toHaveAttribute('data-highlighted');
+    await page.keyboard.press('Escape');
+    await expect(input).toBeHidden();
+    await expect(add).toBeFocused();
+    await expect(page.getByRole('dialog', { name: 'New Tunnel' })).toBeHidden();
+  });
+
+  await t.test('a palette that does not come can be left, and one that cannot come says so', async (t) => {
+    const page = await stage.open(t, 'tunnels', { expectedErrors: /command-palette/ });
+    await holdPalette(page);
+    const coming = page.getByRole('status').filter({ hasText: 'Loading the command palette' });
+    const add = page.getByRole('button', { name: 'Add Tunnel' }).first();
+    await expect(add).toBeVisible();
+    await page.keyboard.press('Control+k');
+    await expect(coming).toBeVisible();
+    await page.keyboard.press('Escape');
+    await expect(coming).toBeHidden();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.reload();
+    await page.route('**/assets/command-palette-*.js', (route) => route.abort());
+    await expect(add).toBeVisible();
+    await page.keyboard.press('Control+k');
+    await expect(page.getByText('The command palette could not be loaded.').first()).toBeVisible();
+    await expect(coming).toBeHidden();
+  });
+}
+
+/** Holds the code of the palette back until it is let go; answers how. */
+async function holdPalette(page: Page): Promise<() => void> {
+  const held = Promise.withResolvers<void>();
+  await page.route('**/assets/command-palette-*.js', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  return held.resolve;
 }
 
 async function themeTests(t: TestContext, stage: Stage): Promise<void> {
@@ -200,12 +260,12 @@ async function themeTests(t: TestContext, stage: Stage): Promise<void> {
     assert.equal(await theme(page), 'light dark');
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitemradio', { name: 'Light' }).click();
-    assert.equal(await theme(page), 'light');
+    await expect.poll(() => theme(page)).toBe('light');
     await page.reload({ waitUntil: 'commit' });
     await page.waitForSelector('#root', { state: 'attached' });
     assert.equal(await theme(page), 'light');
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitemradio', { name: 'System' }).click();
-    assert.equal(await theme(page), 'light dark');
+    await expect.poll(() => theme(page)).toBe('light dark');
   });
 }
