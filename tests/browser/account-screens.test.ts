@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { expect } from '../helpers/browser.ts';
 import { openStage, projectUrl } from '../helpers/dashboard.ts';
-import { createPerson, registerPerson } from '../helpers/people.ts';
+import { createPerson, registerPerson, registrationStored } from '../helpers/people.ts';
 import { makeReleases } from '../helpers/releases.ts';
 import { checkScreen, type Screen } from '../helpers/screens.ts';
 
@@ -91,6 +91,7 @@ const operatorScreens: readonly Screen[] = [
 test('screens of the operator', async (t) => {
   const stage = await openStage(t);
   await registerPerson(stage.product, 'niels@example.com', 'Niels');
+  await registrationStored(stage.account, 'niels@example.com');
   for (const screen of operatorScreens) await checkScreen(t, stage, screen);
 });
 

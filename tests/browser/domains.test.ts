@@ -1,9 +1,8 @@
 // spec 2, Domains list and Domain detail; spec 5, Domain add; spec 8, domain failures. Records come from a name server of the test.
-import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { Domain } from '@underpass/rules/entity.ts';
-import { expect } from '../helpers/browser.ts';
+import { expect, readClipboard } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 
 const invalid = "Domain must be a valid apex domain, e.g. 'example.com'";
@@ -88,7 +87,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(verification.getByRole('definition')).toHaveText(['TXT', '@', value]);
     await expect(verification).toContainText('60 seconds to 48 hours');
     await verification.getByRole('button', { name: 'Copy value' }).click();
-    assert.equal(await page.evaluate<string>('navigator.clipboard.readText()'), value);
+    await expect.poll(() => readClipboard(page)).toBe(value);
     await verification.getByRole('button', { name: 'Refresh' }).click();
     await expect(page.getByText('Domain example.com is not verified yet.').first()).toBeVisible();
     names.set('TXT', 'example.com', value);
@@ -111,8 +110,9 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     const page = await stage.open(t, 'domains/example.net');
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog', { name: 'Delete Domain' }).getByRole('button', { name: 'Delete' }).click();
-    await expect(page).toHaveURL(projectUrl(account, 'domains'));
     await expect(page.getByText('Domain example.net deleted.').first()).toBeVisible();
+    await expect(page).toHaveURL(projectUrl(account, 'domains'));
+    await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'example.net' })).toBeHidden();
   });
 

@@ -126,6 +126,7 @@ async function removeFromList(t: TestContext, stage: Stage): Promise<void> {
   await page.keyboard.press('Enter');
   await expect(rule).toBeFocused();
   const removal = page.getByRole('button', { name: 'Remove 192.0.2.1' });
+  await expect(removal).toBeVisible();
   await tabTo(page, removal);
   await page.keyboard.press('Enter');
   await expect(removal).toBeHidden();
@@ -146,7 +147,7 @@ async function palette(t: TestContext, stage: Stage): Promise<void> {
   await page.keyboard.press('Control+k');
   await expect(search).toBeFocused();
   await page.keyboard.type('domains');
-  await expect(page.getByRole('option', { name: 'Domains' })).toBeVisible();
+  await expect(page.getByRole('option', { name: 'Domains' })).toHaveAttribute('data-highlighted');
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => url.pathname === projectUrl(stage.account, 'domains'));
   await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeFocused();
@@ -173,13 +174,7 @@ async function remove(t: TestContext, stage: Stage): Promise<void> {
   await ask();
   await tabTo(page, dialog.getByRole('button', { name: 'Delete' }));
   await page.keyboard.press('Enter');
+  await expect(page.getByText('Tunnel doomed deleted.').first()).toBeVisible();
   await page.waitForURL((url) => url.pathname === projectUrl(stage.account, 'tunnels'));
   await expect(page.getByRole('heading', { level: 1, name: 'Tunnels' })).toBeFocused();
-  await expect(
-    page
-      .getByRole('dialog')
-      .filter({ hasText: 'doomed' })
-      .or(page.getByText(/doomed.*was deleted/))
-      .first(),
-  ).toBeVisible();
 }

@@ -38,6 +38,7 @@ test('looks', async (t) => {
     const page = await stage.open(t, 'members', { viewport: phone });
     const card = cardOf(page, 'Pending invitations', invitation.email);
     await expect(card).toBeVisible();
+    await page.evaluate('document.fonts.ready');
     const address = await linesOf(page, 'table[aria-label="Pending invitations"] td');
     assert.ok(address.length > 1);
     for (const [index, line] of address.slice(1).entries()) assert.match(`${address[index]}|${line}`, /@\||\|\./);

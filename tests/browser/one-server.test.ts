@@ -52,6 +52,7 @@ test('port 80 leads to the sign-in page, the link signs in, and a client that co
   await page.getByRole('link', { name: 'Tunnels', exact: true }).first().click();
   await expect(page.getByRole('table', { name: 'Tunnels' })).toContainText(name);
   await page.getByRole('row').filter({ hasText: name }).click();
+  await expect(page.getByRole('heading', { name: 'Connected clients' })).toBeVisible();
   await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
   const [, clientUrl = '', tokenFile = ''] = /underpass http --url '([^']+)' --token-file (\S+)/.exec(product.text) ?? [];
   const cli = await createCli(t);

@@ -6,6 +6,7 @@ import { rateLimits } from '@underpass/rules/limits.ts';
 import { expect, visit } from '../helpers/browser.ts';
 import { openStage } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
+import { registrationStored } from '../helpers/people.ts';
 import type { Product } from '../helpers/product.ts';
 
 const verify = async (page: Page): Promise<void> => {
@@ -38,6 +39,8 @@ async function signIn(t: TestContext, browser: Browser, product: Product, email:
   await page.getByLabel('Email').fill(email);
   await verify(page);
   await page.getByRole('button', { name: 'Sign in' }).click();
+  // The answer tells the browser that the link is its own.
+  await expect(page.getByRole('heading', { name: /We have sent an email/ })).toBeVisible();
   await page.goto(linkIn(await waitForMail(product, email, /login link/)).pathname);
   await page.waitForURL(/\/dashboard$/);
   return page;
@@ -82,6 +85,7 @@ test('registering', async (t) => {
   await t.test('after approval the person signs in and owns a project', async (t) => {
     const email = 'ada@example.com';
     await register(await visit(t, browser, product), { first: 'Ada', last: 'Lovelace', email });
+    await registrationStored(operator, email);
     const desk = await visit(t, browser, product, { account: operator });
     await desk.goto('/operator');
     await desk.waitForURL('/operator/registrations');
@@ -100,6 +104,7 @@ test('registering', async (t) => {
   await t.test('a rejection is asked for twice, mailed, and lets nobody in', async (t) => {
     const email = 'mallory@example.com';
     await register(await visit(t, browser, product), { first: 'Mallory', last: 'M', email });
+    await registrationStored(operator, email);
     const desk = await visit(t, browser, product, { account: operator });
     await desk.goto('/operator/registrations');
     await desk.getByRole('button', { name: `Reject ${email}` }).click();

@@ -4,10 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
-import { expect } from '../helpers/browser.ts';
+import { expect, readClipboard } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 
-const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()');
 const snippet = (page: Page) => page.getByRole('region', { name: /snippet$/ });
 const tab = (page: Page, name: string) => page.getByRole('tab', { name }).click();
 const metric = (page: Page, label: string) =>
@@ -133,11 +132,11 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     assert.match((await link.getAttribute('href')) ?? '', /^https:\/\/there\.example\.com(:\d+)?$/);
     await page.evaluate(clockOfCopied);
     await page.getByRole('button', { name: 'Copy address of there.example.com' }).click();
-    await expect(page.getByTestId('copied')).toBeVisible();
-    assert.equal(await clipboard(page), await link.getAttribute('href'));
-    await expect(page.getByTestId('copied')).toBeHidden();
+    await expect.poll(() => readClipboard(page)).toBe(await link.getAttribute('href'));
+    await expect.poll(() => page.evaluate<number>('copiedTimes.length')).toBe(2);
     const shownMs = await page.evaluate<number>('copiedTimes[1] - copiedTimes[0]');
-    assert.ok(shownMs >= 1450 && shownMs < 3000, `the confirmation was there for ${shownMs} ms`);
+    // A page that gets no CPU is late to take it away.
+    assert.ok(shownMs >= 1450 && shownMs < 6000, `the confirmation was there for ${shownMs} ms`);
   });
 
   await t.test('Configure DNS opens the domain through the tunnel, and Back returns', async (t) => {
@@ -166,8 +165,9 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
       await page.getByRole('button', { name: 'Show token' }).click();
       await expect(snippet(page)).toContainText(token);
       await page.getByRole('button', { name: 'Hide token' }).click();
+      await page.evaluate("navigator.clipboard.writeText('')");
       await page.getByRole('button', { name: 'Copy', exact: true }).click();
-      assert.ok((await clipboard(page)).includes(token), `${name} copies the token`);
+      await expect.poll(() => readClipboard(page), `${name} copies the token`).toContain(token);
     }
   });
 
@@ -296,8 +296,9 @@ async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(dialog.getByText('doomed')).toBeVisible();
     await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await expect(page).toHaveURL(projectUrl(stage.account, 'tunnels'));
     await expect(page.getByText('Tunnel doomed deleted.').first()).toBeVisible();
+    await expect(page).toHaveURL(projectUrl(stage.account, 'tunnels'));
+    await expect(page.getByRole('heading', { level: 1, name: 'Tunnels' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'doomed' })).toBeHidden();
   });
 

@@ -109,9 +109,9 @@ test('tunnels', async (t) => {
     await field(page, 'Name').fill('generated');
     await panel(page).getByRole('switch', { name: 'Generate domain' }).click();
     await create(page);
+    await expect(page.getByText('Tunnel generated created.').first()).toBeVisible();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/generated'));
     await expect(page.getByRole('heading', { level: 1, name: 'generated' })).toBeVisible();
-    await expect(page.getByText('Tunnel generated created.').first()).toBeVisible();
     await expect(page.getByRole('link', { name: /\.tunnels\.localhost$/ })).toBeVisible();
   });
 

@@ -8,10 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { expect, type Page } from '@playwright/test';
-import { visit } from '../helpers/browser.ts';
+import type { Page } from '@playwright/test';
+import { expect, readClipboard, visit } from '../helpers/browser.ts';
 import { openStage, type Stage } from '../helpers/dashboard.ts';
 import { linkIn, waitForMail } from '../helpers/mail.ts';
+import { registrationStored } from '../helpers/people.ts';
 
 const email = 'grace@example.com';
 const greeting = 'Hello from the other side';
@@ -31,7 +32,7 @@ async function walk(t: TestContext, stage: Stage): Promise<void> {
   const snippet = await createTunnel(page, await startApplication(t));
   await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
   await runInShell(t, snippet);
-  await expect(page.getByText('Connected', { exact: true }).first()).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText('Connected', { exact: true }).first()).toBeVisible();
   await seePage(t, stage, (await page.getByRole('link', { name: /\.tunnels\.localhost$/ }).getAttribute('href')) ?? '');
 }
 
@@ -54,10 +55,8 @@ async function register(page: Page): Promise<void> {
 
 async function approve(t: TestContext, stage: Stage): Promise<void> {
   const page = await visit(t, stage.browser, stage.product, { account: stage.account });
-  await expect(async () => {
-    await page.goto('/operator/registrations');
-    await expect(page.getByRole('row', { name: new RegExp(email) })).toBeVisible({ timeout: 2000 });
-  }).toPass();
+  await registrationStored(stage.account, email);
+  await page.goto('/operator/registrations');
   await page.getByRole('button', { name: `Approve ${email}` }).click();
   await expect(page.getByText(`${email} was approved.`).first()).toBeVisible();
 }
@@ -83,7 +82,8 @@ async function createTunnel(page: Page, upstream: string): Promise<string> {
   await page.getByRole('tab', { name: 'CLI' }).click();
   await page.getByLabel('Upstream').fill(upstream);
   await page.getByRole('button', { name: 'Copy', exact: true }).click();
-  return page.evaluate<string>('navigator.clipboard.readText()');
+  await expect.poll(() => readClipboard(page)).toContain(upstream);
+  return readClipboard(page);
 }
 
 async function startApplication(t: TestContext): Promise<string> {

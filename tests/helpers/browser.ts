@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, chromium, expect as expectWithin, type Page } from '@playwright/test';
 import type { Account, Product } from './product.ts';
+import { slowDown } from './slow.ts';
 import { requireTool } from './tool.ts';
 
 const args = [
@@ -15,9 +16,19 @@ const args = [
   '--disable-sync',
 ];
 /** A busy machine is slow, not wrong. */
-const timeoutMs = 15_000;
+const timeoutMs = 30_000;
 
 export const expect = expectWithin.configure({ timeout: timeoutMs });
+
+/** An error of `expect` has the whole page in a property, and node:test prints properties. The message says what matters. */
+function leavePagesOutOfErrors(): void {
+  try {
+    expect(true).toBe(false);
+  } catch (error) {
+    Object.defineProperty(Object.getPrototypeOf(error), 'matcherResult', { set: () => {} });
+  }
+}
+leavePagesOutOfErrors();
 
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: requireTool('chromium'), args });
 
@@ -35,6 +46,7 @@ export async function visit(t: TestContext, browser: Browser, product: Product, 
   if (account) await opened.addCookies(cookiesOf(account, product.origin));
   opened.setDefaultTimeout(timeoutMs);
   const page = await opened.newPage();
+  await slowDown(page);
   const problems: string[] = [];
   const note = (text: string) => expectedErrors?.test(text) || isSignedOutNote(text) || problems.push(text);
   page.on('pageerror', (error) => note(error.message));
@@ -45,6 +57,9 @@ export async function visit(t: TestContext, browser: Browser, product: Product, 
   });
   return page;
 }
+
+/** A page writes what it copies in its own time: poll for it. The context needs the permissions for the clipboard. */
+export const readClipboard = (page: Page): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()');
 
 function cookiesOf({ cookie }: Account, url: string) {
   return cookie.split('; ').map((pair) => {

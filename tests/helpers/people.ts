@@ -1,5 +1,6 @@
 // People with accounts, made the way people make them: the registration form, its bot check, and the operator's approval.
 import { pbkdf2Sync } from 'node:crypto';
+import type { OperatorRegistration } from '@underpass/rules/resource.ts';
 import type { Account, Product } from './product.ts';
 
 interface Puzzle {
@@ -40,19 +41,26 @@ export async function registerPerson(product: Product, email: string, firstName 
 /** Registered, approved and signed in; owner of a project of their own. */
 export async function createPerson(product: Product, email: string, firstName?: string): Promise<Account> {
   await registerPerson(product, email, firstName);
-  await approve(product, email);
+  await within(`the registration of ${email} to be there`, () => product.operate('registrations', 'approve', email));
   return product.signIn(email);
 }
 
-/** A registration is stored by a job: its row is waited for. */
-async function approve(product: Product, email: string, withinMs = 10_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
+/** A registration is stored by a job, and the operator's list shows what is there when it is asked for. */
+export function registrationStored(operator: Account, email: string): Promise<unknown> {
+  return within(`the registration of ${email} in the list`, async () => {
+    const { body } = await operator.call<readonly OperatorRegistration[]>('GET', '/api/operator/registrations?state=waiting');
+    if (!body.some((registration) => registration.email === email)) throw new Error('not yet');
+  });
+}
+
+/** Tries until it works. */
+async function within<T>(what: string, work: () => Promise<T>, limitMs = 30_000): Promise<T> {
+  const deadline = performance.now() + limitMs;
   for (;;) {
     try {
-      await product.operate('registrations', 'approve', email);
-      return;
-    } catch (error) {
-      if (performance.now() > deadline) throw error;
+      return await work();
+    } catch (cause) {
+      if (performance.now() > deadline) throw new Error(`waited for ${what} in vain`, { cause });
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { expect } from './browser.ts';
+
+test('an expectation that fails says so without the page', async () => {
+  const failed = await expect
+    .poll(() => 'seen', { timeout: 1 })
+    .toBe('wanted')
+    .catch((error: unknown) => error);
+  assert.match(inspect(failed), /wanted/);
+  assert.deepEqual(Object.keys(failed as Error), []);
+});
