@@ -110,9 +110,8 @@ export async function carry(
       stream.write(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`));
     };
   };
-  const ready = Promise.withResolvers<void>();
-  session.onReady = ready.resolve;
-  await ready.promise;
+  // As the client: it is connected when the edge has answered.
+  await new Promise<unknown>((resolve) => (session.onProof = resolve));
   return { session, close: () => socket.destroy() };
 }
 

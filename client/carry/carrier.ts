@@ -1,4 +1,5 @@
-// A carrier that stands: dialled, upgraded, and its session past HELLO.
+// A carrier that stands: dialled, upgraded, and its first PING answered, so that the edge has our HELLO and may lead visitors
+// here. Whoever is told "connected" may open the page at once.
 
 import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
 import { createSession, type SessionClock } from '@underpass/wire/session.ts';
@@ -24,8 +25,8 @@ export interface CarrierOptions extends DialOptions {
   readonly onDead: (session: Session) => void;
 }
 
-/** From the 101 to the peer's HELLO. */
-const helloTimeoutMs = 10_000;
+/** From the 101 to the answer to the first PING, which follows the HELLO. */
+const greetingTimeoutMs = 10_000;
 
 export async function openCarrier(options: CarrierOptions): Promise<Carrier> {
   const dialled = await dialEdge(options);
@@ -40,10 +41,16 @@ function greeted(session: Session, { edge, address }: DialledCarrier, options: C
   return new Promise((resolve, reject) => {
     const { clock, region } = options;
     const carrier: Carrier = { session, edge: edge ?? address, address, sinceMs: clock.now(), onEnd: () => {} };
-    const cancel = after(clock, helloTimeoutMs, () => session.close());
-    session.onReady = () => {
+    const cancel = after(clock, greetingTimeoutMs, () => session.close());
+    session.onProof = () => {
       cancel();
       resolve(carrier);
+    };
+    // What it leads here meanwhile is finished; it takes nothing new.
+    session.onGoaway = (code) => {
+      if (code !== 'drain') return;
+      cancel();
+      reject(new CarryError('edge-busy', region.authority));
     };
     session.onClose = (end) => {
       cancel();

@@ -86,9 +86,7 @@ export class Slot {
   #hold(fresh: Carrier): void {
     this.held = fresh;
     this.problem = null;
-    fresh.session.onProof = () => {
-      this.#failures = 0;
-    };
+    this.#failures = 0;
     fresh.session.onGoaway = (code) => {
       if (code === 'drain') this.#release(fresh, null);
     };

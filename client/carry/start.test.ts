@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import type { HttpUpstream } from '@underpass/rules/upstream.ts';
+import { goawayCodes } from '@underpass/wire/core/code.ts';
+import { encodeFrame, frameType } from '@underpass/wire/core/frame.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { carry, listen, nowhere, outcome, startUpstream, visit } from './fixture/carrying.ts';
 import { startFakeEdge } from './fixture/edge.ts';
@@ -30,6 +32,32 @@ describe('carriers', () => {
     );
     assert.equal(status.tunnel, 'shop');
     assert.deepEqual(status.urls, ['https://shop.example']);
+  });
+
+  it('are connected when the edge has answered over them, not when it has greeted', async () => {
+    let words: Uint8Array | null = new Uint8Array(0);
+    await using edge = await startFakeEdge({ mute: () => words });
+    using client = carry({ url: edge.url });
+    await edge.pinged;
+    client.clock.advance(9_000);
+    assert.equal(client.carrying.status().state, 'connecting');
+    words = null;
+    client.clock.advance(1_000);
+    assert.equal((await client.event('failed')).problem.code, 'connection-lost');
+    client.clock.advance(1_000);
+    await client.event('connected');
+  });
+
+  it('that an edge takes back before it has answered are dialled again', async () => {
+    const goaway = new Uint8Array(2);
+    new DataView(goaway.buffer).setUint16(0, goawayCodes.drain);
+    let words: Uint8Array | null = encodeFrame(frameType.goaway, 0, goaway);
+    await using edge = await startFakeEdge({ mute: () => words });
+    using client = carry({ url: edge.url });
+    assert.equal((await client.event('failed')).problem.code, 'edge-busy');
+    words = null;
+    client.clock.advance(1_000);
+    await client.event('connected');
   });
 
   it('come back after a loss and a refusal', async () => {

@@ -38,7 +38,7 @@ async function dial(part: HerdPart, context: ReturnType<typeof createSecureConte
     const edge = answered.get(edgeHeader) ?? '';
     const carrier: Carrier = { session, edge, address: '127.0.0.1', sinceMs: 0, onEnd: () => {} };
     return await new Promise((resolve, reject) => {
-      session.onReady = () => resolve(carrier);
+      session.onProof = () => resolve(carrier);
       session.onClose = (end) => {
         reject(new CarryError('connection-lost', end.code));
         carrier.onEnd(end);
