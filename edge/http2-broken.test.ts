@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import {
   encodeH2Frame,
-  endHeaders,
   endStream,
   type Frame,
-  FrameReader,
+  type FrameReader,
   frameTypes,
-  h2Preface,
-  requestFields,
+  getFrame,
+  postFrame,
+  visitByFrame,
 } from './fixture/h2-frames.ts';
 import { createRig, type Handler, type Rig, tunnelOf, whenClosed } from './fixture/rig.ts';
 
@@ -18,10 +18,8 @@ const internalError = 2;
 
 /** Asks once by hand and hears frames. */
 async function request(rig: Rig): Promise<FrameReader> {
-  const visitor = await rig.visit(host, { ALPNProtocols: ['h2'] });
-  const reader = new FrameReader(visitor);
-  visitor.write(h2Preface());
-  visitor.write(encodeH2Frame(frameTypes.headers, endHeaders | endStream, 1, requestFields(host)));
+  const { visitor, reader } = await visitByFrame(rig, host);
+  visitor.write(getFrame(host, 1));
   return reader;
 }
 
@@ -118,11 +116,9 @@ describe('a response over HTTP/2 that breaks off never looks whole', () => {
   it('and the connection serves the next request', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', (socket) => void socket.once('data', () => socket.end(heads['in chunks'])));
-    const visitor = await rig.visit(host, { ALPNProtocols: ['h2'] });
-    const reader = new FrameReader(visitor);
-    visitor.write(h2Preface());
+    const { visitor, reader } = await visitByFrame(rig, host);
     for (const stream of [1, 3, 5]) {
-      visitor.write(encodeH2Frame(frameTypes.headers, endHeaders | endStream, stream, requestFields(host)));
+      visitor.write(getFrame(host, stream));
       assert.ok(await reader.until((frame) => frame.type === frameTypes.rstStream && frame.stream === stream));
     }
     visitor.end();
@@ -154,10 +150,8 @@ describe('a request over HTTP/2 that breaks off never looks whole to the upstrea
         });
         socket.on('end', () => socket.destroy()).on('close', () => over.resolve());
       });
-      const visitor = await rig.visit(host, { ALPNProtocols: ['h2'] });
-      visitor.resume();
-      visitor.write(h2Preface());
-      visitor.write(encodeH2Frame(frameTypes.headers, endHeaders, 1, requestFields(host, 'POST')));
+      const { visitor } = await visitByFrame(rig, host);
+      visitor.write(postFrame(host, 1));
       visitor.write(encodeH2Frame(frameTypes.data, 0, 1, Buffer.from('half')));
       await begun.promise;
       leave(visitor);

@@ -3,65 +3,39 @@ import { createServer, type ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import {
+  assertNothingHeld,
+  assertServed,
   encodeH2Frame,
   endHeaders,
   endStream,
-  FrameReader,
   frameTypes as frame,
+  getFrame,
   h2Preface,
   hpackText,
   literal,
+  postFrame,
   requestFields,
   setting,
+  settingIds,
   u32,
+  visitByFrame,
 } from './fixture/h2-frames.ts';
-import { createRig, type Rig, readUntil, tunnelOf, whenClosed } from './fixture/rig.ts';
+import { createRig, type Rig, tunnelOf, whenClosed } from './fixture/rig.ts';
+import { bulkUpstream, plainUpstream } from './fixture/upstreams.ts';
 
 const host = 't.tunnels.test';
 const mebibyte = 1024 * 1024;
-const initialWindowSize = 4;
-const headerTableSize = 1;
+const { headerTableSize, initialWindowSize } = settingIds;
 const paddedFlag = 8;
 const cancel = u32(8);
 
-const get = (stream: number): Buffer => encodeH2Frame(frame.headers, endHeaders | endStream, stream, requestFields(host));
-const post = (stream: number): Buffer => encodeH2Frame(frame.headers, endHeaders, stream, requestFields(host, 'POST'));
+const get = (stream: number): Buffer => getFrame(host, stream);
+const post = (stream: number): Buffer => postFrame(host, stream);
 const nth = (i: number): number => 1 + 2 * i;
 
 /** RFC 7541 6.2.1: a long field goes into the table once; then each octet stands for all of it. */
 const tableField = Buffer.concat([Buffer.of(0x40), hpackText('x'), hpackText('a'.repeat(4_000))]);
 const newestField = 0xbe;
-
-const served = () =>
-  createServer((request, response) => {
-    request.resume();
-    response.end('ok');
-  });
-
-async function attack(rig: Rig, ...settings: Buffer[]): Promise<{ attacker: TLSSocket; reader: FrameReader }> {
-  const attacker = await rig.visit(host, { ALPNProtocols: ['h2'] });
-  const reader = new FrameReader(attacker);
-  attacker.write(h2Preface(...settings));
-  return { attacker, reader };
-}
-
-async function assertServed(rig: Rig): Promise<void> {
-  const visitor = await rig.visit(host);
-  visitor.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-  assert.match(await readUntil(visitor, (text) => text.endsWith('ok')), /^HTTP\/1\.1 200/);
-  visitor.destroy();
-}
-
-/** All that stays is the client's carrier. */
-async function assertNothingHeld({ edge }: Rig): Promise<void> {
-  const end = performance.now() + 5_000;
-  const held = (): readonly number[] => {
-    const { sockets, open, streams, deadlines } = edge.stats();
-    return [sockets, open, streams, deadlines];
-  };
-  while (held().join() !== '1,1,0,0' && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.deepEqual(held(), [1, 1, 0, 0], 'sockets, open, streams, deadlines');
-}
 
 /** Far above what any of the bounds allows: some seconds of all that this machine can send. */
 const maxBytes = 256 * mebibyte;
@@ -106,8 +80,8 @@ describe('a flood ends the connection that sends it, and nothing else', () => {
   for (const [name, make] of Object.entries(floods)) {
     it(name, async () => {
       await using rig = await createRig([tunnelOf('t')]);
-      await rig.client('t', served());
-      const { attacker, reader } = await attack(rig);
+      await rig.client('t', plainUpstream());
+      const { visitor: attacker, reader } = await visitByFrame(rig, host);
       const closed = whenClosed(attacker);
       const before = process.memoryUsage.rss();
       let [sent, bytes] = [0, 0];
@@ -121,7 +95,7 @@ describe('a flood ends the connection that sends it, and nothing else', () => {
       const grown = process.memoryUsage.rss() - before;
       assert.ok(grown < growthBytes, `${grown} bytes`);
       attacker.destroy();
-      await assertServed(rig);
+      await assertServed(rig, host);
       await assertNothingHeld(rig);
     });
   }
@@ -146,41 +120,19 @@ it('PING and SETTINGS whose answers are not read cost bounded memory', async () 
 });
 
 describe('a visitor who never opens its window', () => {
-  /** Answers with as much as the path asks for. */
-  const bulk = () =>
-    createServer((request, response) => {
-      const block = Buffer.alloc(64 * 1024, 'b');
-      let left = Number(request.url?.slice(1));
-      if (left === 0) return void response.end('ok');
-      const more = (): void => {
-        while (left > 0 && !response.destroyed) {
-          left -= block.length;
-          if (!response.write(block)) return void response.once('drain', more);
-        }
-        response.end();
-      };
-      more();
-    });
-
   for (const [name, size] of [
     ['for a small answer', 1],
     ['for a large one', 64 * mebibyte],
   ] as const) {
     it(`${name} is reset in time, a hundred times over, and others are served meanwhile`, async () => {
       await using rig = await createRig([tunnelOf('t')], { timeouts: { stallMs: 1_000 } });
-      await rig.client('t', bulk());
+      await rig.client('t', bulkUpstream());
       const before = process.memoryUsage.rss();
-      const { attacker, reader } = await attack(rig, setting(initialWindowSize, 0));
+      const { visitor: attacker, reader } = await visitByFrame(rig, host, setting(initialWindowSize, 0));
       const streams = Array.from({ length: 100 }, (_, i) => nth(i));
-      const fields = requestFields(host, 'GET', `/${size}`);
-      attacker.write(
-        Buffer.concat(streams.map((stream) => encodeH2Frame(frame.headers, endHeaders | endStream, stream, fields))),
-      );
+      attacker.write(Buffer.concat(streams.map((stream) => getFrame(host, stream, `/${size}`))));
       for (const stream of streams) await reader.until((one) => one.type === frame.headers && one.stream === stream);
-      const visitor = await rig.visit(host);
-      visitor.write(`GET /0 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-      await readUntil(visitor, (text) => text.endsWith('ok'));
-      visitor.destroy();
+      await assertServed(rig, host);
       for (const stream of streams) assert.ok(await reader.until((one) => one.type === frame.rstStream && one.stream === stream));
       const grown = process.memoryUsage.rss() - before;
       assert.ok(grown < growthBytes, `${grown} bytes`);
@@ -199,7 +151,7 @@ describe('a visitor who never opens its window', () => {
         response.write('first');
       }),
     );
-    const { attacker: visitor, reader } = await attack(rig);
+    const { visitor, reader } = await visitByFrame(rig, host);
     visitor.write(get(1));
     const said = (words: string) => reader.until(({ type, payload }) => type === frame.data && payload.toString() === words);
     await said('first');
@@ -211,16 +163,16 @@ describe('a visitor who never opens its window', () => {
 
 it('streams beyond those that may run, with answers under way, never stop the edge', async () => {
   await using rig = await createRig([tunnelOf('t')]);
-  await rig.client('t', served());
+  await rig.client('t', plainUpstream());
   for (let round = 0; round < 10; round++) {
-    const { attacker, reader } = await attack(rig);
+    const { visitor: attacker, reader } = await visitByFrame(rig, host);
     const posts = (from: number): Buffer => Buffer.concat(Array.from({ length: 100 }, (_, k) => post(nth(from + k))));
     attacker.write(posts(0));
     await reader.until(({ type }) => type === frame.headers);
     attacker.write(posts(100));
     await reader.until(() => false);
   }
-  await assertServed(rig);
+  await assertServed(rig, host);
   await assertNothingHeld(rig);
 });
 
@@ -233,9 +185,9 @@ describe('answers that wait for a window when their connection ends', () => {
   for (const [name, end] of Object.entries(ends)) {
     it(`${name}, hold up nobody`, async () => {
       await using rig = await createRig([tunnelOf('t'), tunnelOf('u')]);
-      await rig.client('t', served());
-      await rig.client('u', served());
-      const { attacker, reader } = await attack(rig, setting(initialWindowSize, 0));
+      await rig.client('t', plainUpstream());
+      await rig.client('u', plainUpstream());
+      const { visitor: attacker, reader } = await visitByFrame(rig, host, setting(initialWindowSize, 0));
       // Requests without an end, answered early: Node resets these another way.
       const streams = Array.from({ length: 20 }, (_, i) => nth(i));
       attacker.write(Buffer.concat(streams.map((stream, i) => (i % 2 === 0 ? post(stream) : get(stream)))));
@@ -245,9 +197,7 @@ describe('answers that wait for a window when their connection ends', () => {
       attacker.write(Buffer.concat(name.includes('error') ? [...windows, offence] : windows));
       end(rig, attacker);
       await reader.until(() => false);
-      const visitor = await rig.visit('u.tunnels.test');
-      visitor.write('GET / HTTP/1.1\r\nHost: u.tunnels.test\r\n\r\n');
-      await readUntil(visitor, (text) => text.endsWith('ok'));
+      await assertServed(rig, 'u.tunnels.test');
     });
   }
 });

@@ -2,33 +2,11 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, it } from 'node:test';
 import { createRig, type Rig, readAll, readUntil, tunnelOf, whenClosed } from './fixture/rig.ts';
+import { bulkUpstream } from './fixture/upstreams.ts';
 
 const host = 't.tunnels.test';
 const block = Buffer.alloc(256 * 1024, 'b');
 const mebibyte = 1024 * 1024;
-
-/** GET /N answers N MiB; POST answers with the number of bytes it read. */
-const bulk = () =>
-  createServer((request, response) => {
-    if (request.method === 'POST') {
-      let read = 0;
-      request.on('data', (piece: Buffer) => {
-        read += piece.length;
-      });
-      request.on('end', () => response.end(`read ${read}`));
-      return;
-    }
-    let left = Number(request.url?.slice(1)) * mebibyte;
-    response.writeHead(200, { 'content-length': left });
-    const more = (): void => {
-      while (left > 0 && !response.destroyed) {
-        left -= block.length;
-        if (!response.write(block)) return void response.once('drain', more);
-      }
-      response.end();
-    };
-    more();
-  });
 
 /** Grows with what is held, not with what has passed: sampled while it passes. */
 async function peakGrowth(task: Promise<unknown>): Promise<number> {
@@ -48,7 +26,7 @@ async function download(rig: Rig, mebibytes: number): Promise<number> {
     received += chunk.length;
   });
   const closed = whenClosed(visitor);
-  visitor.write(`GET /${mebibytes} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  visitor.write(`GET /${mebibytes * mebibyte} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   await closed;
   return received;
 }
@@ -69,7 +47,7 @@ describe('bodies of any size', () => {
 
   it('pass down in memory that does not grow with them', async () => {
     await using rig = await createRig([tunnelOf('t')]);
-    await rig.client('t', bulk());
+    await rig.client('t', bulkUpstream());
     await download(rig, 32);
     const task = download(rig, 256);
     assert.ok((await peakGrowth(task)) < allowed);
@@ -78,7 +56,7 @@ describe('bodies of any size', () => {
 
   it('pass up in memory that does not grow with them', async () => {
     await using rig = await createRig([tunnelOf('t')]);
-    await rig.client('t', bulk());
+    await rig.client('t', bulkUpstream());
     await upload(rig, 32);
     const task = upload(rig, 128);
     assert.ok((await peakGrowth(task)) < allowed);
@@ -87,12 +65,12 @@ describe('bodies of any size', () => {
 
   it('a reader that stalls holds up nobody and holds little', async () => {
     await using rig = await createRig([tunnelOf('t')]);
-    await rig.client('t', bulk());
+    await rig.client('t', bulkUpstream());
     await download(rig, 32);
     const stalled = await Promise.all(Array.from({ length: 8 }, () => rig.visit(host)));
     for (const visitor of stalled) {
       visitor.pause();
-      visitor.write(`GET /512 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      visitor.write(`GET /${512 * mebibyte} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     }
     const task = download(rig, 64);
     assert.ok((await peakGrowth(task)) < allowed);
@@ -103,12 +81,12 @@ describe('bodies of any size', () => {
 describe('what is held comes back', () => {
   it('after a few hundred visitors that leave in the middle', async () => {
     await using rig = await createRig([tunnelOf('t')]);
-    const client = await rig.client('t', bulk());
+    const client = await rig.client('t', bulkUpstream());
     await download(rig, 1);
     // The one socket that stays is the client's.
     for (let round = 0; round < 4; round++) {
       const visitors = await Promise.all(Array.from({ length: 50 }, () => rig.visit(host)));
-      for (const visitor of visitors) visitor.write(`GET /64 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      for (const visitor of visitors) visitor.write(`GET /${64 * mebibyte} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
       await Promise.all(visitors.map((visitor) => readUntil(visitor, () => true)));
       for (const visitor of visitors) visitor.destroy();
     }
