@@ -6,9 +6,12 @@ import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createRig, type Rig, tunnelOf, whenClosed } from './fixture/rig.ts';
 
-/** Resolves when the edge holds no socket; fails after 5 s, well before the handshake's timeout. */
+/** A handshake that is begun and left ends by itself after 10 s: what is held for so long was not let go. */
+const patienceMs = 9_000;
+
+/** Resolves when the edge holds no socket. */
 async function untilEmpty({ edge }: Rig): Promise<void> {
-  const end = performance.now() + 5_000;
+  const end = performance.now() + patienceMs;
   while (edge.stats().sockets > 0) {
     assert.ok(performance.now() < end, `${edge.stats().sockets} sockets are still held`);
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -61,7 +64,7 @@ describe('a visitor whose machine has vanished', { skip: process.platform !== 'l
       await using rig = await createRig([tunnelOf('t')]);
       await rig.visitRaw(door);
       // The kernel knows the connection before the door has taken it.
-      const end = performance.now() + 5_000;
+      const end = performance.now() + patienceMs;
       while ((await timerOf(rig.edge.ports[door])) !== 2) {
         assert.ok(performance.now() < end, 'nobody asks whether the visitor is there');
         await new Promise((resolve) => setTimeout(resolve, 10));

@@ -224,7 +224,7 @@ for (const workers of ['1', '2']) {
       const start = performance.now();
       await server.running.close();
       await ended;
-      assert.ok(performance.now() - start < 5_000, `${performance.now() - start} ms`);
+      assert.ok(performance.now() - start < 20_000, `${performance.now() - start} ms: a drain takes 30 s`);
     });
   });
 }

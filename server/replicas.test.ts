@@ -12,6 +12,7 @@ import { requireTool, skipWithout } from '../tests/helpers/tool.ts';
 import { createLog } from './log.ts';
 import { type Running, startServer } from './start.ts';
 import {
+  appliedMs,
   type Browser,
   browserAt,
   carry,
@@ -108,7 +109,7 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
     browser.read<Tunnel>(`/api/tunnels/${name}?project=${project}&metrics=1`);
   const port = (): number => edge.ports.https ?? 0;
 
-  test('a tunnel made at the one without the edge is live at the edge within a second', async () => {
+  test('a tunnel made at the one without the edge is live at the edge within seconds', async () => {
     const body = { name: 'web', region: 'eu', ingressDomains: [], proxyProtocol: '', type: 'http' };
     assert.ok((await atTwo.send('POST', `/api/tunnels?project=${project}`, body)).ok);
     const tunnel = await eventually(
@@ -132,14 +133,14 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
     assert.deepEqual((await tunnelAt(atOne, 'web')).metrics, (await tunnelAt(atTwo, 'web')).metrics);
   });
 
-  test('a deletion at the other one cuts the client within a second', async () => {
+  test('a deletion at the other one cuts the client within seconds', async () => {
     const start = performance.now();
     await atTwo.send('DELETE', `/api/tunnels/web?project=${project}`);
     await eventually(
       async () => client?.session.closed,
       (closed) => closed === true,
     );
-    assert.ok(performance.now() - start < 1_000);
+    assert.ok(performance.now() - start < appliedMs);
   });
 
   test('the edge is known to both', async () => {

@@ -10,6 +10,7 @@ import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createLog } from './log.ts';
 import { type Running, startServer } from './start.ts';
 import {
+  appliedMs,
   type Browser,
   carry,
   dropHome,
@@ -67,14 +68,14 @@ describe('role all', () => {
     assert.equal(await visit(port(), ca, host), 'first');
   });
 
-  test('a tunnel made by the API is live at the edge within a second', async () => {
+  test('a tunnel made by the API is live at the edge within seconds', async () => {
     const start = performance.now();
     const tunnel = await makeTunnel('quick');
     await eventually(
       () => readTunnel('quick'),
       (each) => each.status === 'Created',
     );
-    assert.ok(performance.now() - start < 1_000);
+    assert.ok(performance.now() - start < appliedMs);
     await carryTunnel(tunnel, 'quick');
     assert.equal(await visit(port(), ca, tunnel.ingressDomains[0]?.name ?? ''), 'quick');
   });
@@ -93,7 +94,7 @@ describe('role all', () => {
     assert.equal(list.length, 1);
   });
 
-  test('a deleted tunnel is gone from the edge within a second, its client with it', async () => {
+  test('a deleted tunnel is gone from the edge within seconds, its client with it', async () => {
     const tunnel = await makeTunnel('gone');
     const host = tunnel.ingressDomains[0]?.name ?? '';
     const client = await carryTunnel(tunnel, 'gone');
@@ -108,10 +109,10 @@ describe('role all', () => {
       async () => client.session.closed,
       (closed) => closed,
     );
-    assert.ok(performance.now() - start < 1_000);
+    assert.ok(performance.now() - start < appliedMs);
   });
 
-  test('an allow-list that changes is obeyed within a second', async () => {
+  test('an allow-list that changes is obeyed within seconds', async () => {
     const tunnel = await makeTunnel('walled');
     const host = tunnel.ingressDomains[0]?.name ?? '';
     await carryTunnel(tunnel, 'open');
@@ -125,7 +126,7 @@ describe('role all', () => {
       () => visit(port(), ca, host),
       (text) => text !== 'open',
     );
-    assert.ok(performance.now() - start < 1_000);
+    assert.ok(performance.now() - start < appliedMs);
   });
 
   test("the authority's certificate can be fetched", async () => {

@@ -100,7 +100,7 @@ export async function carry(
     protocol: carrierProtocol,
     token: tunnel.token ?? '',
     headers: { [clientIdHeader]: randomBytes(16).toString('hex'), [softwareHeader]: 'test/0.0.0' },
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
   });
   const session = createSession(socket, { side: 'dialer', peerMayOpen: true, info: {} });
   session.onStream = (stream) => {
@@ -131,8 +131,11 @@ export async function visit(port: number, ca: string, host: string): Promise<str
   }
 }
 
+/** A change applies within this, well before everything is read anew (20 s). Some 50 ms where nothing else runs. */
+export const appliedMs = 15_000;
+
 /** Asks again until the claim holds: for what another process tells in its own time. */
-export async function eventually<T>(ask: () => Promise<T>, holds: (value: T) => boolean, withinMs = 10_000): Promise<T> {
+export async function eventually<T>(ask: () => Promise<T>, holds: (value: T) => boolean, withinMs = 60_000): Promise<T> {
   const end = performance.now() + withinMs;
   for (;;) {
     const value = await ask();

@@ -9,7 +9,7 @@ import { carrierKinds, createCarriers } from './fixture/carriers.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade, requestUpgrade } from './handshake.ts';
 import { createSession } from './session.ts';
 
-const options = { host: 'edge.example', path: '/underpass', protocol: 'underpass', token: 'secret', timeoutMs: 5_000 };
+const options = { host: 'edge.example', path: '/underpass', protocol: 'underpass', token: 'secret', timeoutMs: 60_000 };
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'none',
@@ -21,7 +21,7 @@ for (const kind of carrierKinds) {
     it('hands both sides a byte stream in which no byte is lost', async () => {
       const [client, edge] = await createCarriers(kind);
       const answered = requestUpgrade(client, { ...options, headers: { 'underpass-client-id': '0'.repeat(32) } });
-      const request = await readUpgrade(edge, { timeoutMs: 5_000 });
+      const request = await readUpgrade(edge, { timeoutMs: 60_000 });
       assert.equal(request.token, 'secret');
       assert.equal(request.headers.get('underpass-client-id'), '0'.repeat(32));
       acceptUpgrade(edge, request, { 'underpass-edge': 'e1' });
@@ -42,7 +42,7 @@ describe('a refusal', () => {
     it(`${code} reaches the client as its code`, async () => {
       const [client, edge] = duplexPair();
       const answered = codeOf(requestUpgrade(client, options));
-      await readUpgrade(edge, { timeoutMs: 5_000 });
+      await readUpgrade(edge, { timeoutMs: 60_000 });
       refuseUpgrade(edge, code);
       assert.equal(await answered, code);
     });
@@ -51,7 +51,7 @@ describe('a refusal', () => {
   it('says how long to wait', async () => {
     const [client, edge] = duplexPair();
     const answered = requestUpgrade(client, options).catch((error: HandshakeError) => error.retryAfterSeconds);
-    await readUpgrade(edge, { timeoutMs: 5_000 });
+    await readUpgrade(edge, { timeoutMs: 60_000 });
     refuseUpgrade(edge, 'too-many-clients', 30);
     assert.equal(await answered, 30);
   });
@@ -132,7 +132,7 @@ describe('a request', () => {
 
   it('a byte at a time is read', async () => {
     const [client, edge] = duplexPair();
-    const reading = readUpgrade(edge, { timeoutMs: 5_000 });
+    const reading = readUpgrade(edge, { timeoutMs: 60_000 });
     for (const byte of `${good}\r\n\r\n`) client.write(byte);
     assert.equal((await reading).token, 't');
   });
@@ -141,14 +141,14 @@ describe('a request', () => {
     const [, slow] = duplexPair();
     assert.equal(await codeOf(readUpgrade(slow, { timeoutMs: 1 })), 'timeout');
     const [client, edge] = duplexPair();
-    const reading = codeOf(readUpgrade(edge, { timeoutMs: 5_000 }));
+    const reading = codeOf(readUpgrade(edge, { timeoutMs: 60_000 }));
     client.write(`${good}\r\nX: ${'x'.repeat(8_200)}`);
     assert.equal(await reading, 'bad-request');
   });
 
   it('that is cut is told apart', async () => {
     const [client, edge] = duplexPair();
-    const reading = codeOf(readUpgrade(edge, { timeoutMs: 5_000 }));
+    const reading = codeOf(readUpgrade(edge, { timeoutMs: 60_000 }));
     client.end(good);
     assert.equal(await reading, 'lost');
     edge.destroy();

@@ -39,9 +39,9 @@ describe('a parsed row', () => {
     it(`${line.slice(0, 12)} is ${JSON.stringify(cells)}`, () => assert.deepEqual(parseCsv(line), [cells]));
   }
 
-  it('takes a file of 50,000 lines within a second', () => {
+  it('takes a file of 50,000 lines in time that grows with their number, not with its square', () => {
     const started = performance.now();
     assert.equal(parseCsv('person@example.com,2030-01-01\n'.repeat(50_000)).length, 50_000);
-    assert.ok(performance.now() - started < 1_000);
+    assert.ok(performance.now() - started < 15_000, 'some 50 ms; their square takes minutes');
   });
 });

@@ -25,7 +25,7 @@ function printed(child: ChildProcessWithoutNullStreams, text: string): Promise<v
   return new Promise((resolve, reject) => {
     let output = '';
     const fail = (): void => reject(new Error(`no "${text}" in: ${output}`));
-    const timer = setTimeout(fail, 15_000);
+    const timer = setTimeout(fail, 60_000);
     const read = (chunk: Buffer): void => {
       output += chunk;
       if (!output.includes(text)) return;

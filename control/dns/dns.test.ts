@@ -45,13 +45,16 @@ function createNameServer() {
 const record = (type: RecordType, name: string, data: unknown): Answer => ({ type, name, ttl: 60, data }) as Answer;
 const txt = (name: string, ...strings: string[]): Answer => record('TXT', name, strings);
 
+/** A busy machine answers within a third of it: then a question is asked again. */
+const timeoutMs = 3_000;
+
 const server = createNameServer();
 let resolver: RecordResolver;
 let dns: DnsPort;
 
 before(async () => {
   const port = await server.listen();
-  resolver = createResolver({ servers: [{ address: '127.0.0.1', port }], timeoutMs: 600 });
+  resolver = createResolver({ servers: [{ address: '127.0.0.1', port }], timeoutMs });
   dns = createDns({ resolver, ownHosts: async () => ['eu.underpass.test'] });
 });
 after(() => {
@@ -135,7 +138,7 @@ describe('checkChallenge', () => {
     server.replies.set('TXT example.com', 'silence').set('TXT _underpass-challenge.example.com', 'silence');
     const start = performance.now();
     await dns.checkChallenge('example.com', 'abc');
-    assert.ok(performance.now() - start < 2_000);
+    assert.ok(performance.now() - start < 2 * timeoutMs, 'one after the other, or tried too often');
   });
 
   test('a flood of questions is bounded: what finds no place is unknown, at once', async () => {

@@ -103,7 +103,7 @@ describe('from the store to the edges', () => {
     assert.deepEqual(edge.state.tunnels[0]?.allowList, ['0.0.0.0/0', '::/0']);
   });
 
-  test('a change is at the edge within a second, as one numbered delta', async () => {
+  test('a change is at the edge before everything is read anew, as one numbered delta', async () => {
     const edge = connect(hub);
     edge.hello('eu');
     await edge.until((each) => each.seq !== undefined);
@@ -112,7 +112,7 @@ describe('from the store to the edges', () => {
     const start = performance.now();
     hub.tunnelsChanged([id]);
     await edge.until((each) => each.state.tunnels.length === 1);
-    assert.ok(performance.now() - start < 1_000);
+    assert.ok(performance.now() - start < 15_000, 'reconciling is due after 20 s');
     assert.equal(edge.seq, before + 1);
   });
 

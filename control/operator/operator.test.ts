@@ -301,7 +301,7 @@ describe('subscriptions', () => {
     const on = await openWith({ settings: { subscriptionLookup: { url } } });
     const started = performance.now();
     await register(on, 'slow@example.com');
-    assert.ok(performance.now() - started < 9_000, 'bounded');
+    assert.ok(performance.now() - started < 30_000, 'bounded');
     const [registration] = await on.control.operator.listRegistrations();
     assert.deepEqual([registration?.email, registration?.isSubscribed], ['slow@example.com', false]);
     t.diagnostic(`${Math.round(performance.now() - started)} ms`);

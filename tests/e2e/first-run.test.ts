@@ -120,6 +120,6 @@ describe('the first start', () => {
     server.kill('SIGTERM');
     const [code] = await once(server, 'exit');
     assert.equal(code, 0);
-    assert.ok(performance.now() - start < 5_000);
+    assert.ok(performance.now() - start < 20_000, 'a drain that nobody ends takes 30 s');
   });
 });
