@@ -14,6 +14,8 @@ const tellEveryMs = 10_000;
 export class Doorman {
   readonly limits: CrowdLimits;
   open = 0;
+  /** Of those that were admitted, since the start. */
+  gone = 0;
   readonly refused: Record<CrowdReason, number> = { address: 0, total: 0 };
   readonly #visitorLimit: number;
   readonly #log: Logger;
@@ -45,6 +47,7 @@ export class Doorman {
     this.open++;
     socket.once('close', () => {
       this.open--;
+      this.gone++;
     });
     return true;
   }

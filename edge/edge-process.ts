@@ -6,7 +6,9 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { Duplex } from 'node:stream';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
+import { collectHeap } from '@underpass/wire/heap.ts';
 import type { Logger } from 'pino';
+import { AfterCrowd } from './after-crowd.ts';
 import { readAllowance } from './allowance.ts';
 import { Console, type ConsoleOptions } from './console.ts';
 import { type CrowdLimits, decideCrowdLimits } from './core/crowd.ts';
@@ -91,7 +93,9 @@ export interface EdgeProcessOptions {
 
 /** Kernel queue of connections that are not accepted yet: a burst of a few thousand visitors. */
 const backlog = 4_096;
-const tokenSweepMs = 1_000;
+const tendMs = 1_000;
+/** A larger heap would stand still for too long, and has V8's own attention sooner. */
+const mostCollectedBytes = 134_217_728;
 /** A worker that came anew is known to its siblings after this long. */
 const acquaintMs = 250;
 /** As OpenSSL wants it: name, HMAC key and AES key of 16 bytes each. */
@@ -118,7 +122,7 @@ export class EdgeProcess {
   /** From other workers: they stay until the end, and no drain waits for them. */
   readonly #siblingSockets = new Set<Socket>();
   #feedLink: FeedLink | null = null;
-  #tokenSweep: NodeJS.Timeout | undefined;
+  #tending: NodeJS.Timeout | undefined;
   #rotation: NodeJS.Timeout | undefined;
   #acquaint: NodeJS.Timeout | undefined;
   #hopPort: number | null = null;
@@ -180,10 +184,13 @@ export class EdgeProcess {
     await listen(this.#httpDoor.server, this.#shared(http));
     if (crew === undefined)
       this.#rotation = setInterval(() => this.setTicketKeys(randomBytes(ticketKeyBytes)), ticketKeysMs).unref();
-    this.#tokenSweep = setInterval(() => this.#table.expireTokens(Date.now()), tokenSweepMs);
+    const afterCrowd = new AfterCrowd(this.#house.doorman, () => collectHeap(mostCollectedBytes));
+    this.#tending = setInterval(() => {
+      this.#table.expireTokens(Date.now());
+      afterCrowd.look();
+    }, tendMs).unref();
     // Other edges are told what any worker of this one has clients of.
     if (hop !== undefined) this.#acquaint = setInterval(() => this.#meetSiblings(), acquaintMs).unref();
-    this.#tokenSweep.unref();
   }
 
   /** Workers listen on the same ports side by side: the kernel spreads connections over them. */
@@ -356,7 +363,7 @@ export class EdgeProcess {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#tokenSweep);
+    clearInterval(this.#tending);
     clearInterval(this.#rotation);
     clearInterval(this.#acquaint);
     this.#feedLink?.close();
