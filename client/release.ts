@@ -1,21 +1,9 @@
 // Releases as a server offers them, and the trust in them: the signature covers SHA256SUMS, whose file names hold the version.
 import { createHash, createPublicKey, verify } from 'node:crypto';
+import type { Release } from '@underpass/rules/resource.ts';
 import { request } from './api.ts';
 import { ClientError } from './error.ts';
 import type { Io } from './io.ts';
-
-export interface Release {
-  readonly version: string;
-  readonly files: readonly ReleaseFile[];
-}
-
-export interface ReleaseFile {
-  readonly name: string;
-  readonly platform: string;
-  readonly size: number;
-  readonly sha256: string;
-  readonly url: string;
-}
 
 /** Some 30 files of 100 bytes each. */
 const maxSumsBytes = 64 * 1024;

@@ -1,11 +1,12 @@
 // update: replaces this program by the newest that the server offers, after checking signature and checksum.
 import { chmod, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import type { Release } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
 import { serverOf } from '../account.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withServer } from '../command-line.ts';
 import { ClientError } from '../error.ts';
 import type { Io } from '../io.ts';
-import { compareVersions, downloadProgram, listReleases, newestRelease, type Release } from '../release.ts';
+import { compareVersions, downloadProgram, listReleases, newestRelease } from '../release.ts';
 import { builtFor, releaseKey, version } from '../version.ts';
 
 interface UpdateFlags extends CommonFlags {

@@ -3,17 +3,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rateLimits } from '@underpass/rules/limits.ts';
-import { skipWithout } from '../../tests/helpers/tool.ts';
 import { Refusal } from '../api/refusal.ts';
 import { openPostgresStore } from '../store/postgres.ts';
-import { openSqliteStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
-import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
+import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { createLimiter } from './limiter.ts';
 
 const isTooMany = (error: unknown): boolean => error instanceof Refusal && error.status === 429;
 
-const suite = (name: string, skip: string | false, open: () => Promise<Store>, stop: () => Promise<void>) =>
+const suite: StoreSuite = (name, skip, open) =>
   describe(`limits with ${name}`, { skip }, () => {
     let store: Store;
     before(async () => {
@@ -21,7 +19,6 @@ const suite = (name: string, skip: string | false, open: () => Promise<Store>, s
     });
     after(async () => {
       await store.close();
-      await stop();
     });
 
     it('let a key do so much and no more, and say when again; another key is not touched', async () => {
@@ -46,30 +43,9 @@ const suite = (name: string, skip: string | false, open: () => Promise<Store>, s
     });
   });
 
-suite(
-  'node:sqlite',
-  false,
-  () => openSqliteStore(':memory:'),
-  async () => {},
-);
+const postgres = onBothDatabases(suite);
 
-let postgres: TestPostgres;
-const needsPostgres = skipWithout('postgres');
-if (!needsPostgres) {
-  before(async () => {
-    postgres = await startPostgres();
-  });
-}
-suite(
-  'Postgres',
-  needsPostgres,
-  async () => openPostgresStore(await postgres.createDatabase(), (error) => assert.fail(error)),
-  async () => {},
-);
-
-describe('limits of two replicas', { skip: needsPostgres }, () => {
-  after(() => postgres.close());
-
+describe('limits of two replicas', { skip: postgres.skip }, () => {
   it('are one limit for signing in', async () => {
     const url = await postgres.createDatabase();
     const stores = await Promise.all([openPostgresStore(url, assert.fail), openPostgresStore(url, assert.fail)]);

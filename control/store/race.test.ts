@@ -3,18 +3,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
-import { skipWithout } from '../../tests/helpers/tool.ts';
 import { createTestControl, linkToken, loginForm, type SignedUp, type TestControl } from '../test-kit.ts';
-import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
-import { openPostgresStore } from './postgres.ts';
-import { openSqliteStore } from './sqlite.ts';
-import type { Store } from './store.ts';
+import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 const countOf = (statuses: readonly number[], status: number): number => statuses.filter((each) => each === status).length;
 
-const suite = (name: string, skip: string | false, open: () => Promise<Store>, stop: () => Promise<void>) =>
+const suite: StoreSuite = (name, skip, open) =>
   describe(`races on ${name}`, { skip }, () => {
     let test: TestControl;
     let ann: SignedUp;
@@ -28,7 +24,6 @@ const suite = (name: string, skip: string | false, open: () => Promise<Store>, s
     after(async () => {
       await test.close();
       await test.store.close();
-      await stop();
     });
 
     const createTunnel = async (who: SignedUp, body: object): Promise<number> =>
@@ -144,23 +139,4 @@ const suite = (name: string, skip: string | false, open: () => Promise<Store>, s
     });
   });
 
-suite(
-  'node:sqlite',
-  false,
-  () => openSqliteStore(':memory:'),
-  async () => {},
-);
-
-let postgres: TestPostgres;
-const needsPostgres = skipWithout('postgres');
-if (!needsPostgres) {
-  before(async () => {
-    postgres = await startPostgres();
-  });
-}
-suite(
-  'Postgres',
-  needsPostgres,
-  async () => openPostgresStore(await postgres.createDatabase(), (error) => assert.fail(error)),
-  () => postgres.close(),
-);
+onBothDatabases(suite);

@@ -4,13 +4,10 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { skipWithout } from '../../tests/helpers/tool.ts';
-import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
+import { after, describe, it } from 'node:test';
+import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { dumpStore, restoreStore } from './dump.ts';
 import { createId } from './id.ts';
-import { openPostgresStore } from './postgres.ts';
-import { openSqliteStore } from './sqlite.ts';
 import { isUniqueViolation, lockProject, type Queries, type Store } from './store.ts';
 
 const user = (email: string, id = createId(1)) => ({
@@ -45,7 +42,7 @@ const countDomains = async (db: Queries): Promise<number> => {
 };
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
 
-const suite = (name: string, skip: string | false, open: () => Promise<Store>, stop: () => Promise<void>) =>
+const suite: StoreSuite = (name, skip, open) =>
   describe(`store on ${name}`, { skip }, () => {
     const opened: Store[] = [];
     const fresh = async (): Promise<Store> => {
@@ -55,7 +52,6 @@ const suite = (name: string, skip: string | false, open: () => Promise<Store>, s
     };
     after(async () => {
       for (const store of opened) await store.close();
-      await stop();
     });
 
     it('gives back milliseconds, nulls and flags as they were written', async () => {
@@ -179,22 +175,4 @@ const suite = (name: string, skip: string | false, open: () => Promise<Store>, s
     });
   });
 
-suite(
-  'node:sqlite',
-  false,
-  () => openSqliteStore(':memory:'),
-  async () => {},
-);
-
-let postgres: TestPostgres;
-const needsPostgres = skipWithout('postgres');
-if (!needsPostgres)
-  before(async () => {
-    postgres = await startPostgres();
-  });
-suite(
-  'Postgres',
-  needsPostgres,
-  async () => openPostgresStore(await postgres.createDatabase(), (error) => assert.fail(error)),
-  () => postgres.close(),
-);
+onBothDatabases(suite);

@@ -6,43 +6,23 @@ import type { Queries, Store } from './store.ts';
 
 const dayMs = 24 * 3600_000;
 
+/** A day longer than they work, for whoever looks into a complaint. */
+const keptADay = ['login_links', 'device_logins', 'invitations', 'api_tokens', 'tunnel_tokens', 'edge_keys', 'leases'] as const;
+
 export const sweepStore = async ({ db, kind }: Store, nowMs: number): Promise<void> => {
   const idleSince = nowMs - durations.sessionIdleDays * dayMs;
   await db
     .deleteFrom('sessions')
     .where((eb) => eb.or([eb('expires_at', '<=', nowMs), eb('seen_at', '<=', idleSince)]))
     .execute();
-  // A day longer than they work, for whoever looks into a complaint.
-  await db
-    .deleteFrom('login_links')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
-  await db
-    .deleteFrom('device_logins')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
-  await db
-    .deleteFrom('invitations')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
-  await db
-    .deleteFrom('api_tokens')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
-  await db
-    .deleteFrom('tunnel_tokens')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
-  await db
-    .deleteFrom('edge_keys')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
+  for (const table of keptADay) {
+    await db
+      .deleteFrom(table)
+      .where('expires_at', '<=', nowMs - dayMs)
+      .execute();
+  }
   await db.deleteFrom('spent_answers').where('expires_at', '<=', nowMs).execute();
   await db.deleteFrom('released_names').where('resting_until', '<=', nowMs).execute();
-  await db
-    .deleteFrom('leases')
-    .where('expires_at', '<=', nowMs - dayMs)
-    .execute();
   await forgetRecords(db, nowMs);
   if (kind === 'postgres') await sql`delete from rate_limits where expire <= ${nowMs}`.execute(db);
 };
