@@ -2,6 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { TestContext } from 'node:test';
@@ -38,6 +39,7 @@ export async function startFarMachine(t: TestContext, hosts: readonly string[]):
   const index = machines++;
   const name = `up${process.pid}x${index}`;
   const network = `198.${18 + (index & 1)}.${(process.pid + (index >> 1)) & 255}`;
+  const near = ownAddress() ?? `${network}.1`;
   const etc = join('/etc/netns', name);
   t.after(() => {
     rmSync(etc, { recursive: true, force: true });
@@ -46,11 +48,11 @@ export async function startFarMachine(t: TestContext, hosts: readonly string[]):
   execFileSync(requireTool('ip'), ['netns', 'add', name]);
   // `ip netns exec` puts this file over /etc/hosts.
   mkdirSync(etc, { recursive: true });
-  writeFileSync(join(etc, 'hosts'), `127.0.0.1 localhost\n${hosts.map((host) => `${network}.1 ${host}\n`).join('')}`);
+  writeFileSync(join(etc, 'hosts'), `127.0.0.1 localhost\n${hosts.map((host) => `${near} ${host}\n`).join('')}`);
   const { child, lines } = await startWire(t, name);
-  for (const args of addressing(name, network)) execFileSync(requireTool('ip'), args);
+  for (const args of addressing(name, near, `${network}.2`)) execFileSync(requireTool('ip'), args);
   return {
-    nearAddress: `${network}.1`,
+    nearAddress: near,
     start: (user, args, env) => startProgram(user, requireTool('ip'), ['netns', 'exec', name, process.execPath, ...args], env),
     spoil: async ({ delayMs = 0, lossPercent = 0, drop }) => {
       const [out, back] = [drop === 'both' || drop === 'out', drop === 'both' || drop === 'back'];
@@ -74,10 +76,21 @@ async function startWire(t: TestContext, name: string): Promise<{ child: ChildPr
   return { child, lines };
 }
 
-const addressing = (name: string, network: string): string[][] => [
-  ['address', 'add', `${network}.1/24`, 'dev', name],
+/**
+ * An address that this machine has anyway, for the wire's near end: whenever the machine gains or loses one, a Chromium on it fails
+ * what waits for a connection (ERR_NETWORK_CHANGED), and browser tests run beside this one.
+ */
+const ownAddress = (): string | undefined =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+
+const addressing = (name: string, near: string, far: string): string[][] => [
+  ...(near === ownAddress() ? [] : [['address', 'add', near, 'dev', name]]),
   ['link', 'set', name, 'up'],
+  ['route', 'add', far, 'dev', name, 'src', near],
   ['-n', name, 'link', 'set', 'lo', 'up'],
-  ['-n', name, 'address', 'add', `${network}.2/24`, 'dev', name],
+  ['-n', name, 'address', 'add', far, 'dev', name],
   ['-n', name, 'link', 'set', name, 'up'],
+  ['-n', name, 'route', 'add', near, 'dev', name],
 ];
