@@ -3,12 +3,12 @@ import type { Session } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { deleteAccount, deleteSession, listSessions } from '../api/account.ts';
 import { later } from '../api/later.ts';
+import { DeleteCard } from '../form/delete-card.tsx';
 import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
 import { paths } from '../paths.ts';
-import { forgetSession, useShell } from '../session.ts';
+import { useShell } from '../session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { Load } from '../ui/load.tsx';
@@ -32,29 +32,18 @@ export function Component() {
 
 function DeleteAccount({ ask }: { readonly ask: Confirm['ask'] }) {
   const { user } = useShell();
-  const remove = () =>
-    ask({
-      title: 'Delete Account',
-      warning: `Warning! ${user.email} can sign in no more. Projects that nobody else is in are deleted with their tunnels, domains, security groups and tokens. This operation is permanent.`,
-      confirmLabel: 'Delete account',
-      proof: { label: 'Your email address', text: user.email },
-      work: async (typed) => {
-        await deleteAccount(typed);
-        forgetSession();
-      },
-      done: 'Your account is deleted.',
-      leadsTo: paths.login(),
-    });
   return (
-    <Card
+    <DeleteCard
       className="mt-8"
-      title="Delete account"
+      what="Account"
       description="Erases your name, address, sessions and tokens. Audit logs keep what was done, without who did it."
-    >
-      <Button variant="danger" onClick={remove}>
-        Delete account
-      </Button>
-    </Card>
+      warning={`Warning! ${user.email} can sign in no more. Projects that nobody else is in are deleted with their tunnels, domains, security groups and tokens.`}
+      proof={{ label: 'Your email address', text: user.email }}
+      remove={deleteAccount}
+      done="Your account is deleted."
+      leadsTo={paths.login()}
+      ask={ask}
+    />
   );
 }
 

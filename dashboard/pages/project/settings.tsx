@@ -2,11 +2,12 @@
 import { may, roleDescriptions, roleLabels } from '@underpass/rules/permission.ts';
 import { useRevalidator } from 'react-router';
 import { deleteProject, renameProject } from '../../api/projects.ts';
+import { DeleteCard } from '../../form/delete-card.tsx';
 import { useConfirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../paths.ts';
 import { forgetSession, useProject } from '../../session.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -23,19 +24,6 @@ export function Component() {
     await revalidate();
   };
   const confirm = useConfirm();
-  const remove = () =>
-    confirm.ask({
-      title: 'Delete Project',
-      warning: `Warning! '${project.name}' is deleted for everyone in it, with its tunnels, domains, security groups and tokens. All its clients are disconnected. This operation is permanent.`,
-      confirmLabel: 'Delete project',
-      proof: { label: 'Name of the project', text: project.name },
-      work: async (typed) => {
-        await deleteProject(project.id, typed);
-        forgetSession();
-      },
-      done: 'Project deleted.',
-      leadsTo: paths.home(),
-    });
   return (
     <>
       <PageHeader title="Project settings" />
@@ -61,14 +49,16 @@ export function Component() {
           <ButtonLink to={paths.newProject()}>New project</ButtonLink>
         </Card>
         {may(project.role, 'project.delete') && (
-          <Card
-            title="Delete project"
+          <DeleteCard
+            what="Project"
             description="Its tunnels stop at once. Its audit log is kept for as long as the privacy policy says."
-          >
-            <Button variant="danger" onClick={remove}>
-              Delete project
-            </Button>
-          </Card>
+            warning={`Warning! '${project.name}' is deleted for everyone in it, with its tunnels, domains, security groups and tokens. All its clients are disconnected.`}
+            proof={{ label: 'Name of the project', text: project.name }}
+            remove={(typed) => deleteProject(project.id, typed)}
+            done="Project deleted."
+            leadsTo={paths.home()}
+            ask={confirm.ask}
+          />
         )}
       </div>
       {confirm.dialog}

@@ -1,0 +1,37 @@
+// The card by which a project or an account goes for good: whoever may do it types first what it is.
+import { forgetSession } from '../session.ts';
+import { Button } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
+import type { Confirm, Question } from './use-confirm.tsx';
+
+export interface DeleteCardProps extends Pick<Question, 'warning' | 'done'>, Required<Pick<Question, 'proof' | 'leadsTo'>> {
+  readonly what: 'Project' | 'Account';
+  /** What goes with it, and what stays. */
+  readonly description: string;
+  readonly remove: (typed: string) => Promise<unknown>;
+  readonly ask: Confirm['ask'];
+  readonly className?: string;
+}
+
+export function DeleteCard({ what, description, remove, ask, className, ...question }: DeleteCardProps) {
+  const deed = `Delete ${what.toLowerCase()}`;
+  const work = async (typed: string) => {
+    await remove(typed);
+    forgetSession();
+  };
+  const start = () =>
+    ask({
+      ...question,
+      title: `Delete ${what}`,
+      warning: <>{question.warning} This operation is permanent.</>,
+      confirmLabel: deed,
+      work,
+    });
+  return (
+    <Card title={deed} description={description} {...(className === undefined ? {} : { className })}>
+      <Button variant="danger" onClick={start}>
+        {deed}
+      </Button>
+    </Card>
+  );
+}
