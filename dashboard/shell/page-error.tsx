@@ -8,11 +8,13 @@ export function PageError() {
   const { revalidate, state } = useRevalidator();
   const message = isRouteErrorResponse(error) ? error.statusText : messageOf(error);
   if (!isApiError(error)) console.error('Page failed', error);
+  // Code that is gone since a new version came is not found by asking again: the document knows the new names.
+  const retry = isApiError(error) ? () => revalidate() : () => location.reload();
   return (
     <>
       <title>Something went wrong · Underpass</title>
       <h1 className="sr-only">Error</h1>
-      <ErrorPanel message={message} onRetry={mayRetry(error) ? () => revalidate() : undefined} busy={state === 'loading'} />
+      <ErrorPanel message={message} onRetry={mayRetry(error) ? retry : undefined} busy={state === 'loading'} />
     </>
   );
 }

@@ -105,6 +105,29 @@ test('rare answers', async (t) => {
     await logged;
   });
 
+  await t.test('code of a page that does not come is asked for again, and then by a fresh document', async (t) => {
+    const page = await stage.open(t, 'dashboard', { expectedErrors: /ERR_FAILED|Page failed/ });
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    let refusals = 1;
+    let asked = 0;
+    await page.route('**/assets/security-groups-*.js', async (route) => {
+      asked += 1;
+      await (asked > refusals ? route.continue() : route.abort());
+    });
+    const heading = page.getByRole('heading', { level: 1, name: 'Security Groups' });
+    await page.getByRole('link', { name: 'Security Groups' }).click();
+    await expect(heading).toBeVisible();
+    await page.goto(projectUrl(account, 'dashboard'));
+    refusals = Number.POSITIVE_INFINITY;
+    await page.getByRole('link', { name: 'Security Groups' }).click();
+    await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
+    refusals = 0;
+    await page.evaluate('globalThis.isOldDocument = true');
+    await page.getByRole('button', { name: 'Try Again' }).click();
+    await expect(heading).toBeVisible();
+    await expect.poll(() => page.evaluate('globalThis.isOldDocument')).toBeUndefined();
+  });
+
   await t.test("a page that cannot be rendered shows 'Unexpected Application Error!'", async (t) => {
     const page = await stage.open(t, 'dashboard', { expectedErrors: /./ });
     await page.route('**/api/projects', (route) => route.fulfill({ json: { not: 'a list' } }));
