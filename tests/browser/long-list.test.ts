@@ -81,18 +81,18 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
 
   await t.test('a word finds its tunnel, and all come back', async () => {
     const search = page.getByRole('searchbox', { name: 'Search tunnels' });
-    await within('search', 1, async () => {
+    await within('search', 3, async () => {
       await search.fill('tunnel-1987');
       await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(1);
     });
-    await within('all again', 3, async () => {
+    await within('all again', 5, async () => {
       await search.fill('');
       await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(count);
     });
   });
 
   await t.test('sorting turns the whole list', async () => {
-    await within('sort', 3, async () => {
+    await within('sort', 5, async () => {
       await page.getByRole('button', { name: 'Name' }).click();
       await expect(rows.first()).toContainText('tunnel-1999', { timeout: 30_000 });
     });
