@@ -8,10 +8,12 @@ import { atTurnEnd } from './turn.ts';
 /** Takes a write when it is told to; remembers what each held when it came. */
 function createTarget() {
   const writes: string[] = [];
+  const memory: Buffer[] = [];
   let done: (error?: Error) => void = () => {};
   const target = new Writable({
     write(chunk: Buffer, _encoding, callback) {
       writes.push(chunk.toString('latin1'));
+      memory.push(chunk);
       done = callback;
     },
   });
@@ -20,7 +22,7 @@ function createTarget() {
     done(error);
     await turn();
   };
-  return { target: target as never, writes, settle };
+  return { target: target as never, writes, memory, settle };
 }
 
 const turn = () => new Promise<void>((resolve) => atTurnEnd(resolve));
@@ -78,6 +80,7 @@ describe('outbox', () => {
       buffer.write('[header]', at, 'latin1');
       outbox.put(Buffer.from(piece));
       expected += `[header]${piece}`;
+      assert.equal(outbox.pendingBytes, expected.length);
     }
     outbox.flush();
     while (outbox.pendingBytes > 0) await settle();
@@ -99,11 +102,80 @@ describe('outbox', () => {
     assert.deepEqual([writes, written, outbox.pendingBytes], [['one', 'four'], [3, 4], 0]);
   });
 
-  it('a failed write ends quietly: its owner hears of it from the target', async () => {
-    const { target, settle } = createTarget();
+  it('memory that is full leaves at once, without waiting for the turn to end', () => {
+    const { target, writes } = createTarget();
     const outbox = new Outbox(target, slabsFor.visitor, () => {});
+    outbox.put(Buffer.from('little'));
+    outbox.put(Buffer.alloc(slabsFor.visitor.first.bytes, 'b'));
+    assert.deepEqual(
+      writes.map(({ length }) => length),
+      [slabsFor.visitor.first.bytes],
+    );
+  });
+
+  it('little takes little memory, bulk takes more', () => {
+    const sizes = [1, 8_191, 8_192].map((bytes) => {
+      const { target, memory } = createTarget();
+      const outbox = new Outbox(target, slabsFor.visitor, () => {});
+      outbox.put(Buffer.alloc(bytes));
+      outbox.flush();
+      return memory[0]?.buffer.byteLength;
+    });
+    const { first, bulk } = slabsFor.visitor;
+    assert.deepEqual(sizes, [first.bytes, first.bytes, bulk.bytes]);
+  });
+
+  it('memory that has left is written into again, but never where the target may still look at it', async () => {
+    for (const recycles of [true, undefined]) {
+      const { target, memory, settle } = createTarget();
+      const outbox = new Outbox(target, slabsFor.visitor, () => {}, recycles);
+      for (const piece of ['one', 'two']) {
+        outbox.put(Buffer.from(piece));
+        outbox.flush();
+        await settle();
+      }
+      const [one, two] = memory as [Buffer, Buffer];
+      assert.equal(one.buffer === two.buffer, recycles === true);
+      assert.equal(one.toString(), recycles ? 'two' : 'one');
+    }
+  });
+
+  it('who is told that bytes have left finds them counted, and the next ones on their way', async () => {
+    const { target, writes, settle } = createTarget();
+    const seen: unknown[] = [];
+    const outbox = new Outbox(target, slabsFor.visitor, (bytes) => void seen.push([bytes, outbox.pendingBytes, writes.length]));
     outbox.put(Buffer.from('one'));
     outbox.flush();
+    outbox.put(Buffer.from('four'));
+    await settle();
+    await settle();
+    assert.deepEqual(seen, [
+      [3, 4, 2],
+      [4, 0, 2],
+    ]);
+  });
+
+  it('finish hands over as much as there is, and nothing that comes later', async () => {
+    const { target, writes, settle } = createTarget();
+    const outbox = new Outbox(target, slabsFor.visitor, () => {});
+    const sent = 'abcde'.repeat(60_000);
+    outbox.put(Buffer.from(sent));
+    outbox.finish();
+    outbox.put(Buffer.from('late'));
+    outbox.flush();
+    outbox.schedule();
+    outbox.finish();
+    for (let round = 0; round < 20; round++) await settle();
+    assert.ok(writes.join('') === sent);
+  });
+
+  it('a failed write ends quietly: nobody is told that it left, its owner hears of it from the target', async () => {
+    const { target, writes, settle } = createTarget();
+    const outbox = new Outbox(target, slabsFor.visitor, () => assert.fail('it has not left'));
+    outbox.put(Buffer.from('one'));
+    outbox.flush();
+    outbox.put(Buffer.from('two'));
     await settle(new Error('broken'));
+    assert.deepEqual([writes, outbox.pendingBytes], [['one'], 6]);
   });
 });

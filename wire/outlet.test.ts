@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { Writable } from 'node:stream';
 import { it } from 'node:test';
 import { connect as connectTls, createServer as createServerTls, type TLSSocket } from 'node:tls';
 import { createTestAuthority } from './fixture/certificate.ts';
 import { createSocketPair } from './fixture/sockets.ts';
-import { breakOff } from './outlet.ts';
+import { breakOff, Outlet } from './outlet.ts';
+import { atTurnEnd } from './turn.ts';
 
 it('a socket that is broken off is seen as reset by its peer', async () => {
   const [near, far] = await createSocketPair();
@@ -44,4 +46,26 @@ it('so is one under TLS, whose peer might overlook that TLS has no end, and noth
   assert.equal((await error).code, 'ECONNRESET');
   await Promise.all(closed);
   assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length, 0);
+});
+
+it('a small piece leaves at once when nothing waits, and with the others of the turn when something does', async () => {
+  const writes: string[] = [];
+  const target = new Writable({
+    write(chunk: Buffer, _encoding, callback) {
+      writes.push(chunk.toString('latin1').replace(/b{2,}/, 'bulk'));
+      callback();
+    },
+  });
+  const outlet = new Outlet(target as never, () => {});
+  outlet.write(Buffer.from('prompt'));
+  assert.deepEqual(writes, ['prompt']);
+  await new Promise<void>((resolve) => atTurnEnd(resolve));
+  outlet.write(Buffer.alloc(5_000, 'b'));
+  outlet.write(Buffer.from(' and little'));
+  assert.deepEqual(writes, ['prompt']);
+  outlet.end();
+  outlet.write(Buffer.from('late'));
+  await once(target, 'finish');
+  assert.deepEqual(writes, ['prompt', 'bulk and little']);
+  assert.equal(outlet.waitingBytes, 0);
 });
