@@ -1,19 +1,27 @@
 import assert from 'node:assert/strict';
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { collectHeap } from './heap.ts';
 
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+interface Collection extends PerformanceEntry {
+  readonly detail: { readonly kind: number; readonly flags: number };
+}
 
 test('a heap is collected whole, unless it is too large to stand still for', async () => {
-  let kept: object | null = { some: 'thing' };
-  const seen = new WeakRef(kept);
-  kept = null;
-  await nextTurn();
+  const forced: Collection[] = [];
+  const { promise: seen, resolve } = Promise.withResolvers<void>();
+  const observer = new PerformanceObserver((list) => {
+    const entries = list.getEntries() as Collection[];
+    forced.push(...entries.filter(({ detail }) => (detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0));
+    if (forced.length > 0) resolve();
+  });
+  observer.observe({ entryTypes: ['gc'] });
   collectHeap(0);
-  await nextTurn();
-  assert.notEqual(seen.deref(), undefined);
-  await nextTurn();
   collectHeap(Number.POSITIVE_INFINITY);
-  await nextTurn();
-  assert.equal(seen.deref(), undefined);
+  await seen;
+  observer.disconnect();
+  assert.deepEqual(
+    forced.map(({ detail }) => detail.kind),
+    [constants.NODE_PERFORMANCE_GC_MAJOR],
+  );
 });
