@@ -6,13 +6,14 @@ import { type TestContext, test } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { rateLimits } from '@underpass/rules/limits.ts';
 import { createFakeClock } from '../helpers/fake-clock.ts';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
 import { type ProcessOf, type StartedServer, startClientProcess, startProcess, startServerProcess } from '../helpers/process.ts';
 import { type Account, signInBy, tunnelCreated } from '../helpers/product.ts';
 import { figureOf } from '../helpers/region.ts';
 import { skipWithout } from '../helpers/tool.ts';
-import { type Door, descriptorsSettle, openDescriptors, visitUntil } from '../helpers/visitor.ts';
+import { type Door, visitUntil } from '../helpers/visitor.ts';
 import { doorOf, signIn, startUpstream } from './stage.ts';
 
 const hourMs = 3_600_000;
@@ -82,7 +83,7 @@ test('a clock that jumps cuts nobody, spins nothing and freezes no limit', { ski
   const first = `/api/tunnels/first?project=${account.project}`;
   const clientsShown = async (): Promise<number | undefined> => (await account.call<Tunnel>('GET', first)).body.connectedClients;
   await eventually(clientsShown, (count) => count === 1);
-  const before = await openDescriptors(product.server.pid);
+  const comesBack = await watchFootprints(t, { server: product.server, client });
   const visitors = keepVisiting(t, door);
   // Both carriers have come and said so.
   await client.seen(/ connected .*\n.* connected /);
@@ -137,5 +138,5 @@ test('a clock that jumps cuts nobody, spins nothing and freezes no limit', { ski
   });
   const { statuses, visits } = await visitors.stop();
   assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
-  await descriptorsSettle(product.server.pid, before + 12);
+  await comesBack();
 });

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { startBalancer } from '../helpers/balancer.ts';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
 import { type EdgeOptions, figureOf, type StartedEdge, startRegion } from '../helpers/region.ts';
@@ -78,9 +79,12 @@ test('edges and clients are replaced one by one under downloads, and no visitor 
       (clients) => clients > 0,
       foundWithinMs,
     );
+  const comesBack = await watchFootprints(t, { control: region.control, client });
   const visitors = keepVisiting(t, door);
 
   for (const edge of edges) {
+    const others = edges.filter((other) => other !== edge).map(({ process }) => ['other edge', process]);
+    const othersComeBack = await watchFootprints(t, Object.fromEntries(others));
     const download = await beginDownload(region.doorOf(tunnel, edge.port));
     await edge.process.end('SIGTERM');
     assert.equal(edge.process.child.exitCode, 0, edge.process.text());
@@ -92,7 +96,9 @@ test('edges and clients are replaced one by one under downloads, and no visitor 
       (clients) => clients > 0,
       foundWithinMs,
     );
+    await othersComeBack();
   }
+  await comesBack();
 
   const download = await beginDownload(door);
   const next = await region.startClient(tunnel, upstream);
@@ -113,7 +119,8 @@ test('a stop waits for a download as long as it is told to, and no longer', asyn
   const env = { UNDERPASS_EDGE_HTTPS_PORT: String(publicPort), UNDERPASS_DRAIN_SECONDS: '1' };
   const edge = await region.startEdge({ env });
   const tunnel = await region.createTunnel('web');
-  await region.startClient(tunnel, await startUpstream(t, serve));
+  const client = await region.startClient(tunnel, await startUpstream(t, serve));
+  const comesBack = await watchFootprints(t, { control: region.control, client });
   const download = await beginDownload(region.doorOf(tunnel, publicPort), '/endless');
   const cut = download.whole.then(
     () => 'ended',
@@ -124,4 +131,5 @@ test('a stop waits for a download as long as it is told to, and no longer', asyn
   const ms = performance.now() - started;
   assert.ok(ms >= 1_000 && ms < mostStopMs, `the stop took ${ms} ms`);
   await cut;
+  await comesBack();
 });

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { startBalancer } from '../helpers/balancer.ts';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
 import { figureOf, type RegionTunnel, type StartedRegion, startRegion } from '../helpers/region.ts';
-import { descriptorsSettle, openDescriptors, visit, visitUntil } from '../helpers/visitor.ts';
+import { visit, visitUntil } from '../helpers/visitor.ts';
 import { startUpstream } from './stage.ts';
 
 /** design 8: what the operator stops is stopped within a minute. */
@@ -32,7 +33,14 @@ test('an edge without its feed serves on, and obeys what was decided meanwhile a
   await region.startClient(kept, upstream);
   const client = await region.startClient(stopped, upstream);
   for (const door of [keptDoor, stoppedDoor]) await visitUntil(door, 200);
-  const before = await openDescriptors(edge.process.pid);
+  const comesBack = await watchFootprints(t, {
+    get edge() {
+      return edge.process;
+    },
+    get control() {
+      return region.control;
+    },
+  });
   const visitors = keepVisiting(t, keptDoor);
 
   path.backends = [];
@@ -73,5 +81,5 @@ test('an edge without its feed serves on, and obeys what was decided meanwhile a
   // The old one looks ever less often, at the end every minute: somebody had to do something first.
   await region.startClient(stopped, upstream);
   await visitUntil(stoppedDoor, 200);
-  await descriptorsSettle(edge.process.pid, before + 12);
+  await comesBack();
 });

@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { mountSmallDisk } from '../helpers/disk.ts';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
 import { restartServerProcess, startClientProcess, startServerProcess } from '../helpers/process.ts';
 import { startRegion } from '../helpers/region.ts';
 import { skipWithoutRoot } from '../helpers/tool.ts';
-import { descriptorsSettle, openDescriptors, visit, visitUntil } from '../helpers/visitor.ts';
+import { visit, visitUntil } from '../helpers/visitor.ts';
 import { doorOf, signIn, startUpstream } from './stage.ts';
 
 const skip = skipWithoutRoot('a mount');
@@ -26,7 +27,7 @@ test('a full disk under control stops changes alone, and no row is half written'
   await visitUntil(door, 200);
   const { call, project } = await signIn(product);
   const visitors = keepVisiting(t, door);
-  const before = await openDescriptors(product.server.pid);
+  const comesBack = await watchFootprints(t, { server: product.server });
   const path = `/api/security-groups?project=${project}`;
   const create = (index: number) => call<string>('POST', path, { name: `g-${index}`, allow: longList(index) });
 
@@ -55,7 +56,7 @@ test('a full disk under control stops changes alone, and no row is half written'
   for (const { allowList } of made) assert.equal(allowList.length, 400);
   const { statuses, visits } = await visitors.stop();
   assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
-  await descriptorsSettle(product.server.pid, before + 12);
+  await comesBack();
 
   await product.server.end('SIGKILL');
   const database = new DatabaseSync(join(disk.path, 'underpass.db'));
@@ -78,17 +79,19 @@ test('a full disk under an edge keeps no change from it, and its copy is written
   const copy = join(disk.path, 'edge', 'routes.json');
   const listIn = async (): Promise<unknown> => JSON.parse(await readFile(copy, 'utf8')).state.tunnels[0]?.allowList;
   await eventually(listIn, (list) => JSON.stringify(list).includes('0.0.0.0/0'));
+  const comesBack = await watchFootprints(t, { edge: edge.process, control: region.control });
 
   await disk.fill();
   const { call, project } = region.account;
   const close = { allow: ['192.0.2.1'] };
   assert.ok((await call('PATCH', `/api/security-groups/default?project=${project}`, close)).status < 300);
-  await visitUntil(door, 403, 5_000);
+  await visitUntil(door, 403);
   await edge.process.seen(/the copy of the routes is not kept/);
   assert.match(JSON.stringify(await listIn()), /0\.0\.0\.0/, 'the old copy is whole');
 
   await disk.free();
-  await eventually(listIn, (list) => JSON.stringify(list) === '["192.0.2.1"]', 20_000);
+  await eventually(listIn, (list) => JSON.stringify(list) === '["192.0.2.1"]', 60_000);
+  await comesBack();
   await region.control.end('SIGKILL');
   await edge.process.end('SIGKILL');
   await edge.restart();

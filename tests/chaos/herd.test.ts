@@ -8,12 +8,13 @@ import { type TestContext, test } from 'node:test';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { startFakeControl } from '../helpers/fake-control.ts';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { startHerd } from '../helpers/herd.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
 import { type ProcessOf, startProcess, temporaryHome } from '../helpers/process.ts';
 import { figureOf } from '../helpers/region.ts';
-import { type Door, descriptorsSettle, openDescriptors, visit, visitUntil } from '../helpers/visitor.ts';
+import { type Door, visit, visitUntil } from '../helpers/visitor.ts';
 import { startUpstream } from './stage.ts';
 
 /** The command finds it without a resolver. */
@@ -120,10 +121,15 @@ function busiestTenth(waitsMs: readonly number[]): number {
 test('a herd of clients comes back after its edge, spread out, and visitors are served meanwhile', async (t) => {
   const size = herdSize();
   const { edge, door, target } = await setUp(t, Math.ceil(size / clientsPerTunnel));
-  const before = { open: await openDescriptors(edge.process.pid), bytes: await residentBytes(edge.process) };
+  const comesBack = await watchFootprints(t, {
+    get edge() {
+      return edge.process;
+    },
+  });
+  const before = await residentBytes(edge.process);
   const herd = startHerd(t, target, size);
   await eventually(herd.how, ({ held }) => held === size, allBackMs);
-  const bytesEach = ((await residentBytes(edge.process)) - before.bytes) / size;
+  const bytesEach = ((await residentBytes(edge.process)) - before) / size;
   assert.ok(bytesEach < mostBytesEach, `a client costs the edge ${bytesEach} bytes`);
   assert.equal((await visit(door)).status, 200);
 
@@ -160,5 +166,5 @@ test('a herd of clients comes back after its edge, spread out, and visitors are 
       (count) => count === 2,
     );
   assert.equal(await figureOf(edge, 'underpass_edge_streams'), 0);
-  await descriptorsSettle(edge.process.pid, before.open + 12);
+  await comesBack();
 });

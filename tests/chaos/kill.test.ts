@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { restartServerProcess, startClientProcess, startServerProcess, watchGrowth } from '../helpers/process.ts';
-import { type Door, descriptorsSettle, getRequest, openDescriptors, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
-import { assertModest, doorOf, startUpstream } from './stage.ts';
+import { watchFootprints } from '../helpers/footprint.ts';
+import { restartServerProcess, startClientProcess, startServerProcess } from '../helpers/process.ts';
+import { type Door, getRequest, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
+import { doorOf, startUpstream } from './stage.ts';
 
 /** /slow begins an answer and never ends it; everything else answers at once. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -28,8 +29,7 @@ test('a killed client takes its own streams with it, a second one serves on, and
   const door = doorOf(product);
   const first = await startClientProcess(t, product, upstream);
   assert.equal((await visit(door)).status, 200);
-  const before = await openDescriptors(product.server.pid);
-  const growth = await watchGrowth(product.server.pid);
+  const comesBack = await watchFootprints(t, { server: product.server });
   const download = await beginDownload(door);
   await startClientProcess(t, product, upstream).then(async (second) => {
     await first.end('SIGKILL');
@@ -41,8 +41,7 @@ test('a killed client takes its own streams with it, a second one serves on, and
   assert.match(page, /UNDERPASS_NO_CLIENT/);
   await startClientProcess(t, product, upstream);
   await visitUntil(door, 200);
-  await descriptorsSettle(product.server.pid, before + 8);
-  await assertModest(growth);
+  await comesBack();
 });
 
 test('a killed server loses nothing that it had acknowledged, and the client finds it again by itself', async (t) => {
@@ -50,14 +49,12 @@ test('a killed server loses nothing that it had acknowledged, and the client fin
   const door = doorOf(product);
   const client = await startClientProcess(t, product, await startUpstream(t, serve));
   await visitUntil(door, 200);
-  const before = await openDescriptors(client.pid);
-  const growth = await watchGrowth(client.pid);
+  const comesBack = await watchFootprints(t, { client });
   const download = await beginDownload(door);
   await product.server.end('SIGKILL');
   await download.ended;
   assert.equal((await visit(door)).status, 0);
   await restartServerProcess(t, product);
   assert.match(await visitUntil(door, 200), /served$/);
-  await descriptorsSettle(client.pid, before + 8);
-  await assertModest(growth);
+  await comesBack();
 });

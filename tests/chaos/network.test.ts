@@ -4,14 +4,15 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, it, type TestContext, test } from 'node:test';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually } from '../helpers/load.ts';
 import { type FarMachine, skipWithoutFarMachine, startFarMachine, type WireState } from '../helpers/network.ts';
 import { hashOfNumbered } from '../helpers/numbered-bytes.ts';
 import { freePorts } from '../helpers/port.ts';
-import { type ProcessOf, type StartedServer, startClientProcess, startServerProcess, watchGrowth } from '../helpers/process.ts';
+import { type ProcessOf, type StartedServer, startClientProcess, startServerProcess } from '../helpers/process.ts';
 import { figureOf } from '../helpers/region.ts';
-import { type Door, descriptorsSettle, getRequest, openDescriptors, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
-import { assertModest, doorOf } from './stage.ts';
+import { type Door, getRequest, openVisitor, visit, visitUntil } from '../helpers/visitor.ts';
+import { doorOf } from './stage.ts';
 
 const skip = skipWithoutFarMachine();
 const regionHost = 'edge.underpass.test';
@@ -98,9 +99,7 @@ describe('a wire that falls silent', { skip, concurrency: 3 }, () => {
 
 async function assertHeals(t: TestContext, drop: keyof typeof silences): Promise<void> {
   const { far, product, client, door, carriers } = await setUp(t);
-  const pids = [product.server.pid, client.pid];
-  const before = await Promise.all(pids.map(openDescriptors));
-  const growths = await Promise.all(pids.map(watchGrowth));
+  const comesBack = await watchFootprints(t, { server: product.server, client });
   const begun = await openVisitor(door);
   begun.on('error', () => {}).write(getRequest(door, '/50000000'));
   await once(begun, 'data');
@@ -121,6 +120,5 @@ async function assertHeals(t: TestContext, drop: keyof typeof silences): Promise
   await visitUntil(door, 200, backWithinMs);
   t.diagnostic(`served again ${Math.round(performance.now() - mendedAt)} ms after the wire was whole`);
   await eventually(carriers, (count) => count === 2, backWithinMs);
-  for (const [index, pid] of pids.entries()) await descriptorsSettle(pid, (before[index] ?? 0) + 12);
-  for (const growth of growths) await assertModest(growth);
+  await comesBack();
 }

@@ -1,5 +1,4 @@
 // What the tests of faults start with: an upstream, the door of the first tunnel, its operator.
-import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -31,12 +30,4 @@ export const doorOf = ({ ports, tunnel, caPem }: StartedServer): Door => ({
 export async function signIn({ ports, server }: StartedServer): Promise<Account> {
   const link = /(http\S+\/magiclink\/\S+)/.exec(server.text())?.[1] ?? '';
   return signInBy(`http://localhost:${ports.control}`, link);
-}
-
-/** What a process of the product may gather over a fault and not have given back yet: garbage, not what it lost. */
-const modestBytes = 160 * 1024 ** 2;
-
-export async function assertModest(growth: () => Promise<number>): Promise<void> {
-  const bytes = await growth();
-  assert.ok(bytes < modestBytes, `a process grew by ${bytes} bytes`);
 }

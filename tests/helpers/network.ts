@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { type ProcessOf, startProgram } from './process.ts';
+import { type ProcessOf, startProgram, weighable } from './process.ts';
 import { requireTool, skipWithout, skipWithoutRoot } from './tool.ts';
 
 export interface WireState {
@@ -53,7 +53,8 @@ export async function startFarMachine(t: TestContext, hosts: readonly string[]):
   for (const args of addressing(name, near, `${network}.2`)) execFileSync(requireTool('ip'), args);
   return {
     nearAddress: near,
-    start: (user, args, env) => startProgram(user, requireTool('ip'), ['netns', 'exec', name, process.execPath, ...args], env),
+    start: (user, args, env) =>
+      startProgram(user, requireTool('ip'), ['netns', 'exec', name, process.execPath, ...weighable(args)], env),
     spoil: async ({ delayMs = 0, lossPercent = 0, drop }) => {
       const [out, back] = [drop === 'both' || drop === 'out', drop === 'both' || drop === 'back'];
       const done = once(lines, 'line');

@@ -1,6 +1,7 @@
 // The product as processes of their own, started as a user starts them: for tests that weigh or kill one of them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -25,9 +26,21 @@ export interface ProcessOf {
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
+/** Where a process started here writes what it weighs (weigh-program.ts). */
+const weights = mkdtempSync(join(tmpdir(), 'underpass-weights-'));
+process.once('exit', () => rmSync(weights, { recursive: true, force: true }));
+export const weightFile = (pid: number): string => join(weights, String(pid));
+
+/** For Node: one of the repository's own programs, which can be weighed. */
+export const weighable = (args: readonly string[]): string[] => [
+  '--import',
+  join(import.meta.dirname, 'weigh-program.ts'),
+  ...args,
+];
+
 /** One of the repository's own programs, on this Node. */
 export const startProcess = (t: TestContext, args: readonly string[], env: Record<string, string> = {}): ProcessOf =>
-  startProgram(t, process.execPath, args, env);
+  startProgram(t, process.execPath, weighable(args), env);
 
 export function startProgram(
   t: TestContext,
@@ -35,7 +48,11 @@ export function startProgram(
   args: readonly string[],
   env: Record<string, string> = {},
 ): ProcessOf {
-  const child = spawn(program, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, {
+    cwd: root,
+    env: { ...process.env, TEST_WEIGHTS: weights, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let printed = '';
   const onMore = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
@@ -147,11 +164,4 @@ export const resetPeak = (pid: number): Promise<void> => writeFile(`/proc/${pid}
 export async function peakBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024;
-}
-
-/** Answers how much the resident size grew at its peak since the call. */
-export async function watchGrowth(pid: number): Promise<() => Promise<number>> {
-  await resetPeak(pid);
-  const before = await peakBytes(pid);
-  return async () => (await peakBytes(pid)) - before;
 }

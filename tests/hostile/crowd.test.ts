@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { peakBytes, resetPeak, startClientProcess, startServerProcess } from '../helpers/process.ts';
 import { type Door, descriptorsSettle, openDescriptors, visit } from '../helpers/visitor.ts';
 
@@ -50,6 +51,7 @@ test('an address with too many connections is refused, and nobody else', async (
   const client = await startClientProcess(t, product, await startUpstream(t));
   assert.equal((await visit(door)).status, 200);
   const before = await openDescriptors(product.server.pid);
+  const comesBack = await watchFootprints(t, { server: product.server, client });
   await resetPeak(product.server.pid);
   const resident = await peakBytes(product.server.pid);
 
@@ -70,6 +72,7 @@ test('an address with too many connections is refused, and nobody else', async (
 
   for (const socket of kept) socket.destroy();
   await descriptorsSettle(product.server.pid, before + 8);
+  await comesBack();
   assert.doesNotMatch(client.text(), /lost|disconnected/);
   const warnings = product.server.text().match(/connections refused: too many/g) ?? [];
   assert.ok(warnings.length >= 1 && warnings.length <= 1 + tookMs / 10_000, `${warnings.length} lines in the log`);

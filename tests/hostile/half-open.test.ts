@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { peakBytes, resetPeak, startClientProcess, startServerProcess } from '../helpers/process.ts';
 import { type Door, descriptorsSettle, openDescriptors, openVisitor, visit } from '../helpers/visitor.ts';
 
@@ -72,6 +73,7 @@ test('visitors who never finish cost the edge nothing once they are gone', async
   const pids = { server: product.server.pid, client: client.pid };
   const before = { server: await openDescriptors(pids.server), client: await openDescriptors(pids.client) };
 
+  const comesBack = await watchFootprints(t, { server: product.server, client });
   for (const [name, kind] of Object.entries(kinds)) {
     await t.test(name, async (t) => {
       await resetPeak(pids.server);
@@ -87,4 +89,5 @@ test('visitors who never finish cost the edge nothing once they are gone', async
     });
   }
   assert.equal((await visit(door)).status, 200);
+  await comesBack();
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { watchFootprints } from '../helpers/footprint.ts';
 import { startClientProcess, startServerProcess } from '../helpers/process.ts';
 import { type Door, say, visit } from '../helpers/visitor.ts';
 
@@ -62,8 +63,9 @@ test('no ambiguous message passes the edge', async (t) => {
   const product = await startServerProcess(t);
   const door: Door = { port: product.ports.https, host: new URL(product.tunnel.publicUrl).hostname, caPem: product.caPem };
   const seen = await startUpstream(t);
-  await startClientProcess(t, product, seen.url);
+  const client = await startClientProcess(t, product, seen.url);
   assert.equal((await visit(door, '/plain')).status, 200);
+  const comesBack = await watchFootprints(t, { server: product.server, client });
 
   for (const [name, text] of Object.entries(shapes)) {
     await t.test(`${name} is refused`, async () => {
@@ -99,4 +101,5 @@ test('no ambiguous message passes the edge', async (t) => {
     assert.equal(fields['x-real-ip'], '127.0.0.1');
     assert.equal(fields['x-forwarded-proto'], 'https');
   });
+  await comesBack();
 });
