@@ -35,4 +35,19 @@ describe('pulse', () => {
   it('gives 0 before the first answer', () => {
     assert.equal(answered([]).leastRttMs, 0);
   });
+
+  const doubts: readonly (readonly [string, readonly number[], number])[] = [
+    ['three in a row far above the shortest', [12, 80, 90, 85], 80],
+    ['a queue that empties now and then', [12, 80, 90, 13, 80, 90], 0],
+    ['no more than two of them yet', [12, 80, 90], 0],
+    ['less than twice the shortest', [50, 80, 90, 85], 0],
+    ['what a busy machine makes of a short path', [1, 15, 18, 12], 0],
+    ['no shorter one is remembered', [80, 80, 80], 0],
+    ['the longer path is a minute old: no doubt is left', [12, ...Array.from({ length: 12 }, () => 80)], 0],
+  ];
+  for (const [why, roundTripsMs, doubtedMs] of doubts) {
+    it(`${doubtedMs > 0 ? 'thinks of' : 'does not think of'} a longer path: ${why}`, () => {
+      assert.equal(answered(roundTripsMs).doubtedRttMs, doubtedMs);
+    });
+  }
 });

@@ -1,5 +1,6 @@
 // Whether the peer lives: pings that prove the data path and time it, and an end to silence.
 
+import type { RoundTrips } from './core/credit.ts';
 import { readU32, WireError, writeU32 } from './core/frame.ts';
 import type { SessionClock } from './session.ts';
 
@@ -17,10 +18,17 @@ const silentTicks = 3;
 const helloTicks = 2;
 /** A minute of pings: long enough to have met an empty queue, short enough to notice another path. */
 const recentPings = 12;
+/** So many pings in a row, so much above the shortest, before another path is thought of; 10 to 15 s. */
+const doubtedPings = 3;
+const doubtedTimes = 2;
+/** Below it a first window carries 13 MB/s, and pings of a busy machine wait as long for the processor. */
+const leastDoubtedMs = 20;
 
-export class Pulse {
+export class Pulse implements RoundTrips {
   rttMs: number | null = null;
   provenAtMs: number | null = null;
+  leastRttMs = 0;
+  doubtedRttMs = 0;
   /** Set by whoever hears anything of the peer; cheaper than reading a clock for each chunk. */
   heard = false;
   readonly stop: () => void;
@@ -43,20 +51,24 @@ export class Pulse {
     this.#ping();
   }
 
-  /** The path without the queues that our own traffic makes in front of it; 0 before the first answer. */
-  get leastRttMs(): number {
-    return this.#recentMs.length === 0 ? 0 : Math.min(...this.#recentMs);
-  }
-
   receivePong(payload: Uint8Array): void {
     if (this.#sentAtMs === null || readU32(payload, 4) !== this.#id) throw new WireError('protocol', 'PONG without a PING');
     const nowMs = this.#options.clock.now();
     this.rttMs = nowMs - this.#sentAtMs;
     this.provenAtMs = nowMs;
     this.#sentAtMs = null;
-    this.#recentMs.push(this.rttMs);
-    if (this.#recentMs.length > recentPings) this.#recentMs.shift();
+    this.#remember(this.rttMs);
     this.#options.onProof(this.rttMs);
+  }
+
+  /** The shortest of a minute is the path without the queues that our own traffic makes in front of it. */
+  #remember(rttMs: number): void {
+    const recent = this.#recentMs;
+    recent.push(rttMs);
+    if (recent.length > recentPings) recent.shift();
+    this.leastRttMs = Math.min(...recent);
+    const lately = recent.length < doubtedPings ? 0 : Math.min(...recent.slice(-doubtedPings));
+    this.doubtedRttMs = lately >= Math.max(leastDoubtedMs, doubtedTimes * this.leastRttMs) ? lately : 0;
   }
 
   #tick(): void {

@@ -5,7 +5,7 @@ import type { Session, SessionEnd, Stream } from './api.ts';
 import { readBorrowed } from './borrowed.ts';
 import { Bucket } from './core/bucket.ts';
 import { type GoawayCode, goawayCodeOf, goawayCodes, type ResetCode, resetCodeOf, resetCodes } from './core/code.ts';
-import { minWindowBytes, nextInitialWindow, WindowBudget, type WindowLimits } from './core/credit.ts';
+import { minWindowBytes, nextInitialWindow, type RoundTrips, WindowBudget, type WindowLimits } from './core/credit.ts';
 import { FrameDecoder, type FrameSink } from './core/decoder.ts';
 import { frameType, readU16, readU32, WireError, writeU16, writeU32 } from './core/frame.ts';
 import {
@@ -231,8 +231,8 @@ class MuxSession implements Session, StreamHost, FrameSink {
     return this.#output.hasRoom;
   }
 
-  get rttForCreditMs(): number {
-    return this.#pulse.leastRttMs;
+  get roundTrips(): RoundTrips {
+    return this.#pulse;
   }
 
   now(): number {

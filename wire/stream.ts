@@ -2,7 +2,7 @@
 
 import type { Stream } from './api.ts';
 import type { ResetCode } from './core/code.ts';
-import { nextCredit, ReceiveWindow, type WindowBudget, type WindowLimits } from './core/credit.ts';
+import { nextCredit, ReceiveWindow, type RoundTrips, type WindowBudget, type WindowLimits } from './core/credit.ts';
 import { finFlag, maxDataBytes, WireError } from './core/frame.ts';
 import type { OpenRequest } from './core/open.ts';
 
@@ -11,7 +11,7 @@ export interface StreamHost {
   readonly hasRoom: boolean;
   readonly limits: WindowLimits;
   readonly budget: WindowBudget;
-  readonly rttForCreditMs: number;
+  readonly roundTrips: RoundTrips;
   now(): number;
   sendData(flags: number, stream: number, payload: Uint8Array): void;
   sendOpened(stream: MuxStream): void;
@@ -166,7 +166,7 @@ export class MuxStream implements Stream {
     this.#unconsumedBytes -= counted;
     if (!this.#window.consume(counted) || this.remoteEnded || this.closed) return;
     const host = this.#host;
-    host.sendCredit(this.id, this.#window.grant(host.now(), host.rttForCreditMs, host.limits, host.budget));
+    host.sendCredit(this.id, this.#window.grant(host.now(), host.roundTrips, host.limits, host.budget));
   }
 
   /** Credit that goes out with OPENED: from the small first window to a full one. */

@@ -2,18 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Bucket } from './bucket.ts';
-import { maxCredit, nextCredit, nextInitialWindow, ReceiveWindow, WindowBudget } from './credit.ts';
+import { maxCredit, nextCredit, nextInitialWindow, ReceiveWindow, type RoundTrips, WindowBudget } from './credit.ts';
 import { WireError } from './frame.ts';
 
-const limits = { initialWindowBytes: 262_144, maxWindowBytes: 1_048_576, sessionWindowBytes: 4_194_304 };
+const limits = { initialWindowBytes: 262_144, maxWindowBytes: 4_194_304, sessionWindowBytes: 4_194_304 };
+const path = (leastRttMs: number, doubtedRttMs = 0): RoundTrips => ({ leastRttMs, doubtedRttMs });
 const createBudget = () => new WindowBudget(limits.sessionWindowBytes);
 
 /** Receives and consumes half a window, at the given time. */
-function roundAt(window: ReceiveWindow, budget: WindowBudget, nowMs: number, rttMs: number): number {
+function roundAt(window: ReceiveWindow, budget: WindowBudget, nowMs: number, rttMs: number, doubtedRttMs = 0): number {
   const half = window.windowBytes / 2;
   window.receive(half);
   assert.equal(window.consume(half), true);
-  return window.grant(nowMs, rttMs, limits, budget);
+  return window.grant(nowMs, { leastRttMs: rttMs, doubtedRttMs }, limits, budget);
 }
 
 describe('a receive window', () => {
@@ -29,7 +30,7 @@ describe('a receive window', () => {
     window.receive(100);
     assert.equal(window.consume(49), false);
     assert.equal(window.consume(1), true);
-    assert.equal(window.grant(1_000, 1, limits, createBudget()), 50);
+    assert.equal(window.grant(1_000, path(1), limits, createBudget()), 50);
   });
 
   it('doubles while its sender waits for it, up to the limit of a stream', () => {
@@ -37,15 +38,32 @@ describe('a receive window', () => {
     const budget = createBudget();
     assert.equal(roundAt(window, budget, 100, 50), 131_072 + 262_144);
     assert.equal(window.windowBytes, 524_288);
-    roundAt(window, budget, 200, 50);
-    roundAt(window, budget, 300, 50);
-    assert.equal(window.windowBytes, 1_048_576);
-    assert.equal(budget.usedBytes, 1_048_576 - 262_144);
+    for (const nowMs of [200, 300, 400, 500]) roundAt(window, budget, nowMs, 50);
+    assert.equal(window.windowBytes, 4_194_304);
+    assert.equal(budget.usedBytes, window.windowBytes - 262_144);
   });
 
   it('stays as it is where the consumer is the slow one', () => {
     const window = new ReceiveWindow(262_144, 0);
     assert.equal(roundAt(window, createBudget(), 101, 50), 131_072);
+    assert.equal(window.windowBytes, 262_144);
+  });
+
+  it('grows to 1 MiB on the word of the last pings alone: what they tell of may be a queue', () => {
+    const window = new ReceiveWindow(262_144, 0);
+    const budget = createBudget();
+    for (let round = 1; round <= 10; round++) roundAt(window, budget, round * 50, 10, 50);
+    assert.equal(window.windowBytes, 1_048_576);
+    assert.equal(budget.usedBytes, 1_048_576 - 262_144);
+    // The sender of a window that is larger already gets no more, and keeps what it has.
+    roundAt(window, budget, 510, 50);
+    roundAt(window, budget, 560, 10, 50);
+    assert.equal(window.windowBytes, 2_097_152);
+  });
+
+  it('does not grow where the reader is slower than the longer path, too', () => {
+    const window = new ReceiveWindow(262_144, 0);
+    roundAt(window, createBudget(), 101, 10, 50);
     assert.equal(window.windowBytes, 262_144);
   });
 
@@ -60,20 +78,20 @@ describe('a receive window', () => {
   });
 
   it('never promises more than its window, whatever comes', () => {
-    const step = fc.tuple(fc.nat(300_000), fc.nat(300_000), fc.nat(100), fc.nat(50));
+    const step = fc.tuple(fc.nat(300_000), fc.nat(300_000), fc.nat(100), fc.nat(50), fc.nat(200));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
         const window = new ReceiveWindow(262_144, 0);
         const budget = createBudget();
         budget.take(262_144);
         let [held, nowMs] = [0, 0];
-        for (const [arriving, consuming, laterMs, rttMs] of steps) {
+        for (const [arriving, consuming, laterMs, rttMs, doubtedMs] of steps) {
           const received = Math.min(arriving, window.leftBytes);
           const consumed = Math.min(consuming, held + received);
           window.receive(received);
           held += received - consumed;
           nowMs += laterMs;
-          if (window.consume(consumed)) window.grant(nowMs, rttMs, limits, budget);
+          if (window.consume(consumed)) window.grant(nowMs, path(rttMs, doubtedMs), limits, budget);
           assert.ok(window.leftBytes + held <= window.windowBytes);
           assert.ok(window.windowBytes <= limits.maxWindowBytes && budget.usedBytes <= budget.limitBytes);
         }
