@@ -89,6 +89,16 @@ describe('other framings', () => {
     assert.equal(body.take(bytesOf('GET'), 0, 3), 0);
   });
 
+  it('each begins anew: what the bodies before it cost is not held against it', () => {
+    const body = new BodyScan();
+    const chunked = bytesOf(`${`1;${'a'.repeat(200)}\r\nx\r\n`.repeat(60)}0\r\nx: ${'b'.repeat(5_000)}\r\n\r\n`);
+    for (let round = 0; round < 3; round++) {
+      body.start('chunked');
+      assert.equal(body.take(chunked, 0, chunked.length), chunked.length);
+      assert.equal(body.done, true);
+    }
+  });
+
   it('until-close never ends by itself, none is over at once', () => {
     const body = new BodyScan();
     body.start('until-close');

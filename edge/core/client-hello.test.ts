@@ -85,17 +85,22 @@ describe('what is no hello', () => {
   it('is malformed beyond 16 KiB', () => {
     const filler = Buffer.concat([Buffer.from('16030140000100ffff', 'hex'), Buffer.alloc(maxHelloBytes)]);
     assert.equal(peekClientHello(filler).kind, 'malformed');
+    // Records of one byte: five of header for each of the message.
+    const slow = refragment(Buffer.concat([Buffer.from('1603010000010037ff', 'hex'), Buffer.alloc(10_000)]), 1);
+    assert.equal(peekClientHello(slow.subarray(0, maxHelloBytes - 1)).kind, 'more');
+    assert.equal(peekClientHello(slow.subarray(0, maxHelloBytes)).kind, 'malformed');
   });
 
-  it('has two server names or two of one extension', () => {
-    const hello = (extensions: string) => {
-      const body = `0303${'00'.repeat(32)}00${'0002'}1301${'0100'}${(extensions.length / 2).toString(16).padStart(4, '0')}${extensions}`;
+  it('has two server names, two of one extension, or bytes behind the last one', () => {
+    const hello = (extensions: string, behind = '') => {
+      const body = `0303${'00'.repeat(32)}00${'0002'}1301${'0100'}${(extensions.length / 2).toString(16).padStart(4, '0')}${extensions}${behind}`;
       const message = `01${(body.length / 2).toString(16).padStart(6, '0')}${body}`;
       return Buffer.from(`160301${(message.length / 2).toString(16).padStart(4, '0')}${message}`, 'hex');
     };
     const name = '0000000600040000' + '0161';
     assert.deepEqual(peekClientHello(hello(name)), { kind: 'hello', serverName: 'a', protocols: [] });
     assert.equal(peekClientHello(hello(name + name)).kind, 'malformed');
+    assert.equal(peekClientHello(hello(name, '00')).kind, 'malformed');
     assert.equal(peekClientHello(hello('0000000a0008' + '00000161' + '00000162')).kind, 'malformed');
     assert.deepEqual(peekClientHello(hello('0000000600040000' + '0120')), { kind: 'hello', serverName: '\0', protocols: [] });
   });

@@ -49,6 +49,9 @@ describe('headers that are read', () => {
     assert.deepEqual(peekProxyHeader(bytesOf('PROXY UNKNOWN\r\n')), { kind: 'header', bytes: 15, ends: null });
     const local = Buffer.from('0d0a0d0a000d0a515549540a20000000', 'hex');
     assert.deepEqual(peekProxyHeader(local), { kind: 'header', bytes: 16, ends: null });
+    const localWithAddresses = Buffer.from(encodeProxyHeader('v2', v4));
+    localWithAddresses[12] = 0x20;
+    assert.deepEqual(peekProxyHeader(localWithAddresses), { kind: 'header', bytes: 28, ends: null });
   });
 
   it('TLVs behind the addresses are skipped', () => {
@@ -73,7 +76,7 @@ describe('headers that are read', () => {
     ['v2 of version 1', '\r\n\r\n\0\r\nQUIT\n\x11\x11\0\x0c'],
     ['v2 too large', '\r\n\r\n\0\r\nQUIT\n\x21\x11\xff\xff'],
     ['v2 shorter than its addresses', '\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x01a'],
-    ['v2 unknown command', '\r\n\r\n\0\r\nQUIT\n\x2f\x11\0\0'],
+    ['v2 unknown command', `\r\n\r\n\0\r\nQUIT\n\x2f\x11\0\x0c${'a'.repeat(12)}`],
   ] as const;
   for (const [why, text] of malformed) {
     it(`refused: ${why}`, () => assert.equal(peekProxyHeader(bytesOf(text)).kind, 'malformed'));

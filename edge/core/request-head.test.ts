@@ -148,6 +148,11 @@ describe('what goes on to the upstream', () => {
     assert.ok(!/upgrade/i.test(forward(head)));
   });
 
+  it('does not upgrade HTTP/1.0, which knows none (RFC 9110 7.8)', () => {
+    const head = 'GET / HTTP/1.0\r\nHost: a.example\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n';
+    assert.ok(!/upgrade/i.test(forward(head)));
+  });
+
   it('says that trailers are welcome where the visitor said so', () => {
     const forwarded = forward('GET / HTTP/1.1\r\nTE: gzip;q=0.5, trailers\r\nConnection: te\r\nHost: a.example\r\n\r\n');
     assert.equal(forwarded, `GET / HTTP/1.1\r\nHost: a.example\r\nConnection: TE\r\nTE: trailers\r\n${identityLines}`);
@@ -173,9 +178,29 @@ describe('what a head says', () => {
     assert.equal(scan(`${text}ab`).end, text.length);
   });
 
+  it('gives the host of this request, not that of the one before, however alike they are', () => {
+    const head = new RequestHead();
+    const authorities = ['a.example', 'b.example', 'a.examplf', 'a.example', 'a.exampl', 'A.example:8443'].map((host) => {
+      const bytes = bytesOf(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      head.reset();
+      assert.ok(head.scan(bytes, 0, bytes.length) > 0);
+      return head.authority;
+    });
+    assert.deepEqual(authorities, ['a.example', 'b.example', 'a.examplf', 'a.example', 'a.exampl', 'a.example:8443']);
+  });
+
+  it('a malformed host is refused again when it comes again', () => {
+    const head = new RequestHead();
+    const bytes = bytesOf('GET / HTTP/1.1\r\nHost: a b\r\n\r\n');
+    for (let round = 0; round < 2; round++) {
+      head.reset();
+      assert.equal(head.scan(bytes, 0, bytes.length), -1);
+    }
+  });
+
   it('is clean again after reset', () => {
     const { head } = scan(
-      'POST / HTTP/1.0\r\nHost: a.example\r\nConnection: close, upgrade\r\nUpgrade: a\r\nExpect: 100-continue\r\nTE: trailers\r\nContent-Length: 2\r\n\r\n',
+      'POST / HTTP/1.0\r\nHost: a.example\r\nConnection: close, upgrade\r\nUpgrade: a\r\nExpect: 100-continue\r\nTE: trailers\r\nVia: 1.1 underpass\r\nContent-Length: 2\r\n\r\n',
     );
     head.reset();
     const plain = bytesOf('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');

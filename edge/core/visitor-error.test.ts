@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { type ResetCode, resetCodes } from '@underpass/wire/core/code.ts';
+import { errorOfReset, renderErrorResponse, type VisitorError, visitorErrors } from './visitor-error.ts';
+
+it('every reset before a response tells the visitor what it means', () => {
+  const codes = Object.keys(resetCodes) as ResetCode[];
+  const told = Object.fromEntries(codes.map((code) => [code, errorOfReset(code).replace('UNDERPASS_', '')]));
+  assert.deepEqual(told, {
+    cancelled: 'UPSTREAM_BROKE',
+    refused: 'NO_CLIENT',
+    busy: 'BUSY',
+    'no-upstream': 'NO_UPSTREAM',
+    'upstream-refused': 'UPSTREAM_REFUSED',
+    'upstream-timeout': 'UPSTREAM_TIMEOUT',
+    'upstream-unresolved': 'UPSTREAM_UNRESOLVED',
+    'upstream-tls': 'UPSTREAM_TLS',
+    'upstream-unreachable': 'UPSTREAM_UNREACHABLE',
+    'upstream-reset': 'UPSTREAM_BROKE',
+    denied: 'SOURCE_DENIED',
+    idle: 'UPSTREAM_BROKE',
+    'no-client': 'NO_CLIENT',
+    internal: 'UPSTREAM_BROKE',
+    protocol: 'UPSTREAM_BROKE',
+    'carrier-lost': 'CLIENT_LOST',
+  });
+});
+
+it('every error has a status line with words, its code, and a length that is that of its page', () => {
+  for (const code of Object.keys(visitorErrors) as VisitorError[]) {
+    const text = Buffer.from(renderErrorResponse(code, { close: true, headOnly: false })).toString();
+    const [head = '', page = ''] = text.split(/\r\n\r\n/);
+    assert.match(head, new RegExp(`^HTTP/1\\.1 ${visitorErrors[code].status} [A-Z][\\w ]+\\r\\n`), code);
+    assert.match(head, new RegExp(`\\r\\nunderpass-error: ${code}(\\r\\n|$)`));
+    assert.equal(Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(page));
+  }
+});
