@@ -64,6 +64,22 @@ test('a network that is away is an ApiError without a status', async () => {
   assert.ok(messageOf(error));
 });
 
+test('a question whose connection broke is asked once more, a change is not', async (t) => {
+  Object.defineProperty(navigator, 'onLine', { value: true, configurable: true });
+  t.after(() => Reflect.deleteProperty(navigator, 'onLine'));
+  const broken = [() => Promise.reject(new TypeError('broken')), () => Response.json('there')];
+  answer = () => broken.shift()!();
+  assert.equal(await request('GET', '/api/x'), 'there');
+  answer = () => Promise.reject(new TypeError('broken'));
+  await failure(request('POST', '/api/x'));
+  assert.deepEqual(
+    sent.map(({ init }) => init.method),
+    ['GET', 'GET', 'POST'],
+  );
+  await failure(request('GET', '/api/x'));
+  assert.equal(sent.length, 5);
+});
+
 test('an abort by the caller stays an abort', async () => {
   const controller = new AbortController();
   answer = () => Promise.reject(controller.signal.reason);

@@ -2,6 +2,7 @@
 import { ApiError, isAbort, NO_ANSWER } from './error.ts';
 
 const TIMEOUT_MS = 20_000;
+const ASKED_AGAIN_AFTER_MS = 300;
 
 export interface RequestOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -34,12 +35,24 @@ export async function request<T>(method: string, path: string, options: RequestO
 async function send(method: string, path: string, options: RequestOptions): Promise<Response> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const ask = () => fetch(withQuery(path, options.query), { method, credentials: 'same-origin', signal, ...bodyOf(options) });
   try {
-    return await fetch(withQuery(path, options.query), { method, credentials: 'same-origin', signal, ...bodyOf(options) });
+    return await (method === 'GET' ? askAgain(ask, signal) : ask());
   } catch (error) {
     if (isAbort(error) && options.signal?.aborted) throw error;
     if (timeout.aborted) throw new ApiError(NO_ANSWER, 'The server took too long to answer.');
     throw new ApiError(NO_ANSWER, navigator.onLine ? 'The server cannot be reached.' : 'You are offline.');
+  }
+}
+
+/** A change of the network drops what waits for a connection (ERR_NETWORK_CHANGED): a question is asked once more, a change is not. */
+async function askAgain(ask: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (signal.aborted || !navigator.onLine) throw error;
+    await new Promise((resolve) => setTimeout(resolve, ASKED_AGAIN_AFTER_MS));
+    return ask();
   }
 }
 
