@@ -36,6 +36,30 @@ test('rare answers', async (t) => {
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/slow'));
   });
 
+  await t.test('a second click sends nothing while the page of what was made is on its way', async (t) => {
+    const page = await stage.open(t, 'tunnels?new');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/assets/tunnel-*.js', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    let posts = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'POST') posts += 1;
+    });
+    const panel = page.getByRole('dialog', { name: 'New Tunnel' });
+    await panel.getByLabel('Name', { exact: true }).fill('once');
+    await panel.getByLabel('Generate domain').click();
+    const create = panel.getByRole('button', { name: 'Create' });
+    await create.dblclick();
+    await expect(page.getByText('Tunnel once created.').first()).toBeVisible();
+    await expect(create).toHaveAttribute('aria-busy', 'true');
+    await create.click({ force: true });
+    held.resolve();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels/once'));
+    expect(posts).toBe(1);
+  });
+
   await t.test('a list that takes its time shows a spinner, under the heading of its page', async (t) => {
     const page = await stage.open(t, 'dashboard');
     const held = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import type { KeptMail } from '@underpass/control/deps.ts';
 import { createMailbox } from '@underpass/control/mail/mailbox.ts';
 import type { Product } from './product.ts';
 
-const withinMs = 10_000;
+const withinMs = 30_000;
 const pollMs = 50;
 
 /** The newest mail to somebody with such a subject; waits for it. */
