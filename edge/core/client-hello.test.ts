@@ -100,7 +100,7 @@ describe('what is no hello', () => {
     const name = '0000000600040000' + '0161';
     assert.deepEqual(peekClientHello(hello(name)), { kind: 'hello', serverName: 'a', protocols: [] });
     assert.equal(peekClientHello(hello(name + name)).kind, 'malformed');
-    assert.equal(peekClientHello(hello(name, '00')).kind, 'malformed');
+    for (const behind of ['00', name]) assert.equal(peekClientHello(hello('', behind)).kind, 'malformed');
     assert.equal(peekClientHello(hello('0000000a0008' + '00000161' + '00000162')).kind, 'malformed');
     assert.deepEqual(peekClientHello(hello('0000000600040000' + '0120')), { kind: 'hello', serverName: '\0', protocols: [] });
   });
