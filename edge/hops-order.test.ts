@@ -24,12 +24,13 @@ function createScene(...places: Place[]) {
       return place.connected ? sessions[index] : null;
     },
     standing: () => place.standing,
-    open() {
+    async open() {
       place.dials = (place.dials ?? 0) + 1;
-      if (place.reachable === false) return Promise.resolve(null);
+      await Promise.resolve();
+      if (place.reachable === false) return null;
       place.connected = true;
       place.standing = place.later ?? place.standing;
-      return Promise.resolve(sessions[index]);
+      return sessions[index];
     },
   }));
   const hops = new Hops(() => made as unknown as Iterable<HopSession>);
@@ -78,8 +79,8 @@ describe('where no client is known to work', () => {
 
   it('places that have not said are asked, and believed when they say that they have none', async () => {
     const places: Place[] = [
-      { standing: 'unknown', connected: false, reachable: false },
       { standing: 'unknown', later: 'none', connected: false },
+      { standing: 'unknown', connected: false, reachable: false },
       { standing: 'unknown', later: 'held', connected: false },
     ];
     const { hops, tunnel, indexOf } = createScene(...places);

@@ -1,0 +1,196 @@
+// One connection to an upstream, whose bytes are made up and cut anywhere.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Link, LinkOwner } from './link.ts';
+import { type ResponseOwner, UpstreamHttp } from './upstream-http.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const request = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+
+/** An upstream as UpstreamHttp sees it; `heard` is what its owner is told, `link` what was done with the stream. */
+function createScene() {
+  const heard: string[] = [];
+  const link = { over: false, remoteEnded: false, ended: false, resetWith: '', sent: 0, consumed: 0 };
+  const fake = Object.assign(link, {
+    write: (chunk: Buffer) => {
+      link.sent += chunk.length;
+      return true;
+    },
+    end: () => {
+      link.ended = true;
+    },
+    consume: (bytes: number) => {
+      link.consumed += bytes;
+    },
+    reset: (code: string) => {
+      link.resetWith = code;
+      link.over = true;
+    },
+  });
+  const owner: ResponseOwner = {
+    onResponse: (head, bytes, _from, headEnd, bodyEnd) =>
+      void heard.push(`${head.status} ${bytes.toString('latin1', headEnd, bodyEnd)}`.trim()),
+    onResponseBody: (bytes, from, to) => void heard.push(`body ${bytes.toString('latin1', from, to)}`),
+    onResponseDone: () => void heard.push('done'),
+    onOpaque: (chunk) => void heard.push(`opaque ${chunk.toString()}`),
+    onOpaqueEnd: () => void heard.push('opaque end'),
+    onUpstreamFail: (failure) => void heard.push(`fail ${failure}`),
+    onUpstreamDrain: () => void heard.push('drain'),
+  };
+  let linkOwner!: LinkOwner;
+  const upstream = new UpstreamHttp((its) => {
+    linkOwner = its;
+    return fake as unknown as Link;
+  }, owner);
+  const say = (text: string) => linkOwner.onLinkData(Buffer.from(text, 'latin1'));
+  const end = () => {
+    link.remoteEnded = true;
+    linkOwner.onLinkEnd();
+  };
+  const ask = ({ upgrade = false, again = true } = {}) => upstream.send(request, 'GET', upgrade, again);
+  return { upstream, heard, link, say, end, ask, fail: (code: 'upstream-reset') => linkOwner.onLinkFail(code) };
+}
+
+describe('a connection to an upstream', () => {
+  it('serves one request after the other, its heads cut anywhere', () => {
+    for (let cut = 1; cut < ok.length; cut++) {
+      const { upstream, heard, say, ask } = createScene();
+      for (let round = 0; round < 2; round++) {
+        ask();
+        say(ok.slice(0, cut));
+        say(ok.slice(cut));
+      }
+      const text = heard.join(' ').replaceAll(' body', '').replaceAll(/o k/g, 'ok');
+      assert.equal(text, '200 ok done 200 ok done', `cut at ${cut}`);
+      assert.equal(upstream.reusable, true);
+    }
+  });
+
+  it('takes interim responses before the final one, in one read or in pieces', () => {
+    const text = `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${ok}`;
+    for (let cut = 1; cut < text.length - 1; cut++) {
+      const { heard, say, ask } = createScene();
+      ask();
+      say(text.slice(0, cut));
+      say(text.slice(cut));
+      assert.deepEqual(heard.slice(0, 2), ['103', '100'], `cut at ${cut}`);
+      assert.match(heard.slice(2).join(' '), /^200 (ok|o body k|body ok) done$|^200 done$/, `cut at ${cut}`);
+    }
+  });
+
+  it('is given up at the 33rd interim response', () => {
+    const { heard, link, say, ask } = createScene();
+    ask();
+    for (let i = 0; i < 33; i++) say('HTTP/1.1 100 Continue\r\n\r\n');
+    assert.deepEqual([heard.length, heard.at(-1), link.resetWith], [33, 'fail bad-response', 'protocol']);
+  });
+
+  const last: readonly (readonly [string, string])[] = [
+    ['close', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'],
+    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
+  ];
+  for (const [why, text] of last) {
+    it(`serves no other request after ${why}, and is ended properly`, () => {
+      const { upstream, heard, link, say, ask } = createScene();
+      ask();
+      say(text);
+      assert.deepEqual([heard, upstream.reusable, link.ended, link.resetWith], [['200 ok', 'done'], false, true, '']);
+    });
+  }
+
+  it('serves no other request where bytes follow that nobody asked for, at once or later', () => {
+    for (const later of [false, true]) {
+      const { upstream, heard, link, say, ask } = createScene();
+      ask();
+      say(later ? ok : `${ok}HTTP/1.1 200 OK`);
+      if (later) say('HTTP/1.1 200 OK');
+      assert.deepEqual([heard, upstream.reusable, link.resetWith], [['200 ok', 'done'], false, 'protocol']);
+      assert.equal(link.consumed, 15, 'their credit is given back');
+    }
+  });
+
+  it('that its upstream ends while nobody asks is ended on this side too', () => {
+    const { upstream, heard, link, say, end, ask } = createScene();
+    ask();
+    say(ok);
+    end();
+    assert.deepEqual([link.ended, link.resetWith, upstream.reusable, heard.at(-1)], [true, '', false, 'done']);
+  });
+
+  it('given up by its visitor is ended where all was said, and reset where a response is under way', () => {
+    const [idle, busy] = [createScene(), createScene()];
+    idle.ask();
+    idle.say(ok);
+    idle.upstream.release();
+    assert.deepEqual([idle.link.ended, idle.link.resetWith], [true, '']);
+    busy.ask();
+    busy.say(ok.slice(0, -1));
+    busy.upstream.release();
+    assert.deepEqual([busy.link.ended, busy.link.resetWith], [false, 'cancelled']);
+  });
+});
+
+describe('a response that ends too early', () => {
+  it('by length or in chunks is broken; without either the end is the end (RFC 9112 6.3)', () => {
+    const heads = ['Content-Length: 9\r\n', 'Transfer-Encoding: chunked\r\n', ''];
+    const ends = heads.map((fields) => {
+      const { heard, say, end, ask } = createScene();
+      ask();
+      say(`HTTP/1.1 200 OK\r\n${fields}\r\n4\r\nhalf`);
+      end();
+      return heard.at(-1);
+    });
+    assert.deepEqual(ends, ['fail broke', 'fail broke', 'done']);
+  });
+
+  it('before its first byte may be asked for again, where a kept connection had served before and asking does no harm', () => {
+    const outcomes = [
+      { served: true, again: true, said: '' },
+      { served: false, again: true, said: '' },
+      { served: true, again: false, said: '' },
+      { served: true, again: true, said: 'HTTP/1.1 2' },
+      { served: true, again: true, said: 'HTTP/1.1 100 Continue\r\n\r\n' },
+      { served: true, again: true, said: 'HTTP/1.1 200 OK\r\n\r\n' },
+    ].map(({ served, again, said }) => {
+      const { upstream, say, fail, ask } = createScene();
+      if (served) {
+        ask();
+        say(ok);
+      }
+      ask({ again });
+      if (said !== '') say(said);
+      let retryable: Buffer | null = null;
+      upstream.owner = { ...upstream.owner, onUpstreamFail: () => (retryable = upstream.retryable) };
+      fail('upstream-reset');
+      return retryable !== null;
+    });
+    assert.deepEqual(outcomes, [true, false, false, false, false, false]);
+  });
+});
+
+describe('an upgrade', () => {
+  const switched = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+
+  it('that was asked for makes of the rest what it is, bytes of the same read too', () => {
+    const { heard, say, end, ask } = createScene();
+    ask({ upgrade: true });
+    say(`${switched}first`);
+    say('second');
+    end();
+    assert.deepEqual(heard, ['101', 'opaque first', 'opaque second', 'opaque end']);
+  });
+
+  const refused: readonly (readonly [string, boolean, string])[] = [
+    ['nobody asked for', false, switched],
+    ['names no protocol', true, 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\n'],
+    ['is not of this connection', true, 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n'],
+  ];
+  for (const [why, upgrade, text] of refused) {
+    it(`that ${why} is a bad response`, () => {
+      const { heard, link, say, ask } = createScene();
+      ask({ upgrade });
+      say(text);
+      assert.deepEqual([heard, link.resetWith], [['fail bad-response'], 'protocol']);
+    });
+  }
+});
