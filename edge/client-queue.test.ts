@@ -1,42 +1,80 @@
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ClientQueue } from './client-queue.ts';
 
+const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, index) => from + index);
+
+/** A queue, its clients by number, and which of them have begun. */
+function createScene(t: TestContext) {
+  const queue = new ClientQueue();
+  const time = { nowMs: 0 };
+  t.mock.method(performance, 'now', () => time.nowMs);
+  const sockets: Socket[] = [];
+  const begun: number[] = [];
+  const add = (count: number): void => {
+    for (const index of numbers(count, sockets.length)) {
+      const socket = new Socket().on('error', () => {});
+      sockets.push(socket);
+      queue.add(socket, () => void begun.push(index));
+    }
+  };
+  return { queue, time, sockets, begun, add };
+}
+
+const turns = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn++) await nextTurn();
+};
+
 describe('handshakes of clients', () => {
-  it('begin in the order in which they came, eight for each turn, so that others have theirs in between', async () => {
-    const queue = new ClientQueue();
-    const begun: number[] = [];
-    for (let index = 0; index < 20; index++) queue.add(new Socket(), () => void begun.push(index));
+  it('begin eight for each turn, so that others have theirs in between, and with who came last', async (t) => {
+    const { begun, add } = createScene(t);
+    add(20);
     const counts: number[] = [];
     while (begun.length < 20) {
       await nextTurn();
       counts.push(begun.length);
     }
     assert.deepEqual(counts, [8, 16, 20]);
-    assert.deepEqual(
-      begun,
-      Array.from({ length: 20 }, (_, index) => index),
-    );
-    queue.add(new Socket(), () => void begun.push(20));
+    assert.deepEqual(begun, numbers(20).reverse());
+    add(1);
     await nextTurn();
     assert.equal(begun.at(-1), 20, 'an empty queue begins anew');
   });
 
-  it('are not begun for who has gone, and who waited until it gives up is sent away', async (t) => {
-    const queue = new ClientQueue();
-    const [gone, late, fresh] = [new Socket(), new Socket(), new Socket()];
-    late.on('error', () => {});
-    const begun: Socket[] = [];
-    let nowMs = 0;
-    t.mock.method(performance, 'now', () => nowMs);
-    for (const socket of [gone, late]) queue.add(socket, () => void begun.push(socket));
-    gone.destroy();
-    nowMs = 8_001;
-    queue.add(fresh, () => void begun.push(fresh));
-    await nextTurn();
-    assert.deepEqual(begun, [fresh]);
-    assert.ok(late.destroyed);
+  it('are at most 128 under way: one that is done, or whose client has gone, makes room for one', async (t) => {
+    const { queue, sockets, begun, add } = createScene(t);
+    add(200);
+    await turns(30);
+    assert.equal(begun.length, 128);
+    queue.done(sockets[begun[0] as number] as Socket);
+    await turns(2);
+    assert.equal(begun.length, 129);
+    sockets[begun[1] as number]?.destroy();
+    await turns(4);
+    assert.equal(begun.length, 130);
+  });
+
+  it('that stall keep nobody out for longer than a second', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { time, begun, add } = createScene(t);
+    add(200);
+    await turns(30);
+    time.nowMs = 1_001;
+    t.mock.timers.tick(1_000);
+    await turns(30);
+    assert.equal(begun.length, 200);
+  });
+
+  it('are not begun for who has gone, and who waited so long that it would give up in the middle is sent away', async (t) => {
+    const { time, sockets, begun, add } = createScene(t);
+    add(2);
+    sockets[0]?.destroy();
+    time.nowMs = 4_001;
+    add(1);
+    await turns(2);
+    assert.deepEqual(begun, [2]);
+    assert.ok(sockets[1]?.destroyed);
   });
 });

@@ -1,5 +1,6 @@
 // Handshakes of clients, a few for each turn of the event loop: a herd that comes back with its edge goes behind the
-// visitors, whose handshakes wait for nobody.
+// visitors, whose handshakes wait for nobody. What is begun is brought to its end before more is begun, and who came last
+// begins first: an edge that cannot keep up would otherwise spend all its time on clients that have just given up.
 
 import type { Socket } from 'node:net';
 import { breakOff } from '@underpass/wire/outlet.ts';
@@ -12,33 +13,83 @@ interface Waiting {
 
 /** A handshake costs some 0.5 ms of signing and set-up: a turn is not held up for longer than 4 ms by them. */
 const beginsPerTurn = 8;
-/** A client gives up after 10 s (client/carry/dial.ts). Whoever waited for most of that is told to come back later, for nothing. */
-const longestWaitMs = 8_000;
+/** With 100 ms of round trip still 1,280 a second, more than one core takes. */
+const mostUnderWay = 128;
+/** Whoever stalls in the middle keeps nobody out for longer. */
+const underWayMs = 1_000;
+/** A client gives up after 10 s (client/carry/dial.ts), and its handshake has to be done by then, or its cost was for nothing. */
+const longestWaitMs = 4_000;
 
 export class ClientQueue {
-  /** Bounded by the connections that the doorman lets in. */
+  /** In the order of their coming; those before #oldest are over. Bounded by the connections that the doorman lets in. */
   #waiting: Waiting[] = [];
-  #next = 0;
+  #oldest = 0;
+  /** With the time of their beginning, and in its order; at most mostUnderWay. */
+  readonly #underWay = new Map<Socket, number>();
+  #scheduled = false;
+  #timer: NodeJS.Timeout | undefined;
 
   /** Calls `begin` in its turn; a socket that is over by then, or waited too long, is let go. */
   add(socket: Socket, begin: () => void): void {
     this.#waiting.push({ socket, sinceMs: performance.now(), begin });
-    if (this.#waiting.length - this.#next === 1) setImmediate(() => this.#run());
+    this.#schedule();
+  }
+
+  /** The client of this socket is in, or will not be. */
+  done(socket: Socket): void {
+    if (this.#underWay.delete(socket) && this.#waiting.length > 0) this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#run());
   }
 
   #run(): void {
-    const oldestMs = performance.now() - longestWaitMs;
-    for (let begun = 0; begun < beginsPerTurn && this.#next < this.#waiting.length; ) {
-      const { socket, sinceMs, begin } = this.#waiting[this.#next++] as Waiting;
-      if (socket.destroyed) continue;
-      if (sinceMs < oldestMs) breakOff(socket);
-      else {
-        begin();
-        begun++;
-      }
+    this.#scheduled = false;
+    const nowMs = performance.now();
+    this.#sendAway(nowMs);
+    this.#overlook(nowMs);
+    for (let begun = 0; begun < beginsPerTurn && this.#underWay.size < mostUnderWay; begun++) {
+      const next = this.#takeNewest();
+      if (next === null) return;
+      this.#underWay.set(next.socket, nowMs);
+      next.socket.once('close', () => this.done(next.socket));
+      next.begin();
     }
-    if (this.#next < this.#waiting.length) setImmediate(() => this.#run());
-    else this.#waiting = [];
-    if (this.#waiting.length === 0) this.#next = 0;
+    if (this.#underWay.size < mostUnderWay) this.#schedule();
+    else this.#timer ??= setTimeout(() => this.#look(), underWayMs).unref();
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    this.#schedule();
+  }
+
+  #sendAway(nowMs: number): void {
+    const isLate = ({ sinceMs }: Waiting): boolean => nowMs - sinceMs > longestWaitMs;
+    for (; this.#oldest < this.#waiting.length && isLate(this.#waiting[this.#oldest] as Waiting); this.#oldest++) {
+      const { socket } = this.#waiting[this.#oldest] as Waiting;
+      if (!socket.destroyed) breakOff(socket);
+    }
+    if (this.#oldest < this.#waiting.length / 2) return;
+    this.#waiting.splice(0, this.#oldest);
+    this.#oldest = 0;
+  }
+
+  #overlook(nowMs: number): void {
+    for (const [socket, sinceMs] of this.#underWay) {
+      if (nowMs - sinceMs <= underWayMs) return;
+      this.#underWay.delete(socket);
+    }
+  }
+
+  #takeNewest(): Waiting | null {
+    while (this.#waiting.length > this.#oldest) {
+      const newest = this.#waiting.pop() as Waiting;
+      if (!newest.socket.destroyed) return newest;
+    }
+    return null;
   }
 }

@@ -239,7 +239,7 @@ export class EdgeProcess {
     const httpsDoor = new HttpsDoor({
       ...shared,
       ticketKeys,
-      onClient: (socket, ends) => void this.#gate.receive(socket, ends.sourceAddress),
+      onClient: (socket, ends) => this.#gate.receive(socket, ends.sourceAddress),
       onHttp1: (socket, { ends, host, tunnel }) => new Http1Visitor(house, socket, ends, host, tunnel),
       onHttp2: (socket, { ends, host, tunnel }) => http2.receive(socket, ends, host, tunnel),
     });

@@ -60,19 +60,22 @@ export class Gate {
     return { software, edge: edgeId, region, edges: this.#toldEdges, tunnel: tunnel.feed.name, urls };
   }
 
-  /** Takes a connection on the region's host: a client, or somebody who is told that he is none. */
+  /**
+   * Takes a connection on the region's host: a client, or somebody who is told that he is none. Resolves when that is done:
+   * its carrier takes streams, or there will be none.
+   */
   async receive(socket: Duplex, address: string): Promise<void> {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     try {
-      this.#admit(socket, await readUpgrade(socket, { timeoutMs: upgradeMs }), address);
+      await this.#admit(socket, await readUpgrade(socket, { timeoutMs: upgradeMs }), address);
     } catch (error) {
       if (error instanceof HandshakeError && error.code === 'bad-request') refuseUpgrade(socket, 'bad-request');
       else socket.destroy();
     }
   }
 
-  #admit(socket: Duplex, request: UpgradeRequest, address: string): void {
+  async #admit(socket: Duplex, request: UpgradeRequest, address: string): Promise<void> {
     const facts = parseClientFacts(request);
     if (facts === null || request.path !== carrierPath || request.protocol !== carrierProtocol) {
       refuseUpgrade(socket, 'bad-request');
@@ -87,7 +90,7 @@ export class Gate {
       return;
     }
     acceptUpgrade(socket, request, { [edgeHeader]: this.#options.edgeId });
-    this.#join(socket, tunnel, { ...facts, tokenHash, address });
+    await this.#join(socket, tunnel, { ...facts, tokenHash, address });
   }
 
   #refusal(tunnel: TunnelState | null, tokenHash: string, clientId: string): RefusalCode | null {
@@ -103,14 +106,16 @@ export class Gate {
     socket: Duplex,
     tunnel: TunnelState,
     facts: { readonly clientId: string; readonly software: string; readonly tokenHash: string; readonly address: string },
-  ): void {
+  ): Promise<void> {
     const { onPresence } = this.#options;
+    const settled = Promise.withResolvers<void>();
     const info = this.#infoOf(tunnel);
     const session = createSession(socket, { side: 'acceptor', peerMayOpen: false, info });
     const client = new TunnelClient(session, facts, Date.now());
     this.#retireOldest(tunnel, facts.clientId);
     tunnel.clients.push(client);
     session.onReady = () => {
+      settled.resolve();
       onPresence();
       if (info.edges !== this.#toldEdges) session.inform(this.#infoOf(tunnel));
     };
@@ -120,11 +125,13 @@ export class Gate {
     };
     client.onOffers = onPresence;
     session.onClose = ({ code, by, detail }) => {
+      settled.resolve();
       tunnel.clients.splice(tunnel.clients.indexOf(client), 1);
       this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, code, by, detail }, 'carrier closed');
       onPresence();
     };
     this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, address: facts.address }, 'carrier open');
+    return settled.promise;
   }
 
   /** A client that came back before its old carriers were found dead must not fill the roster with them. */

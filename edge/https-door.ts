@@ -37,7 +37,8 @@ export interface HttpsDoorOptions {
   readonly console: Console | undefined;
   readonly ticketKeys: Buffer;
   /** Kernel queue of connections not yet accepted. */
-  readonly onClient: (socket: TLSSocket, ends: Endpoints) => void;
+  /** Resolves when the client is in, or is not to be. */
+  readonly onClient: (socket: TLSSocket, ends: Endpoints) => Promise<void>;
   readonly onHttp1: (socket: TLSSocket, peeked: Peeked) => void;
   readonly onHttp2: (socket: TLSSocket, peeked: Peeked) => void;
 }
@@ -239,7 +240,8 @@ export class HttpsDoor {
     socket.allowHalfOpen = socket.alpnProtocol !== 'h2';
     // A half-closed socket under TLS outlives it otherwise, with its descriptor.
     socket.once('close', () => parent?.destroy());
-    if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2') this.#options.onClient(socket, peeked.ends);
+    if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2')
+      void this.#options.onClient(socket, peeked.ends).then(() => this.#clients.done(parent as Socket));
     else if (socket.alpnProtocol === 'h2') this.#options.onHttp2(socket, peeked);
     else this.#options.onHttp1(socket, peeked);
   }
