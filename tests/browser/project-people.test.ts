@@ -90,7 +90,7 @@ test('a project and its people', async (t) => {
     const theirs = await visit(t, browser, product, { account: guest, expectedErrors: /status of 400/ });
     await theirs.goto(link.pathname);
     await theirs.getByRole('button', { name: 'Join project' }).click();
-    await expect(theirs.getByRole('alert')).toBeVisible();
+    await expect(theirs.getByRole('alert').filter({ hasText: 'This invitation is invalid' })).toBeVisible();
   });
 
   await t.test('a role is changed in place, a member removed after a question, and the last owner can do neither', async (t) => {

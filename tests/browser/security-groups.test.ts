@@ -123,9 +123,10 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     const dialog = page.getByRole('dialog', { name: 'Delete Security Group' });
     await expect(dialog).toHaveAccessibleDescription('Warning! This operation is permanent.');
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await expect(page.getByRole('alert')).toContainText("'guarded'");
-    await page.getByRole('alert').getByRole('button', { name: 'Dismiss' }).click();
-    await expect(page.getByRole('alert')).toBeHidden();
+    const banner = page.getByRole('alert').filter({ hasText: "'guarded'" });
+    await expect(banner).toBeVisible();
+    await banner.getByRole('button', { name: 'Dismiss' }).click();
+    await expect(banner).toBeHidden();
   });
 
   await t.test('a group that nothing uses is deleted, and the list is shown', async (t) => {
