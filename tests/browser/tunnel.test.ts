@@ -133,7 +133,7 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     await page.evaluate(clockOfCopied);
     await page.getByRole('button', { name: 'Copy address of there.example.com' }).click();
     await expect.poll(() => readClipboard(page)).toBe(await link.getAttribute('href'));
-    await expect.poll(() => page.evaluate<number>('copiedTimes.length')).toBe(2);
+    await expect.poll(() => page.evaluate<number>('copiedTimes.length')).toBeGreaterThan(1);
     const shownMs = await page.evaluate<number>('copiedTimes[1] - copiedTimes[0]');
     // A page that gets no CPU is late to take it away.
     assert.ok(shownMs >= 1450 && shownMs < 6000, `the confirmation was there for ${shownMs} ms`);
