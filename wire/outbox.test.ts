@@ -140,19 +140,58 @@ describe('outbox', () => {
     }
   });
 
-  it('who is told that bytes have left finds them counted, and the next ones on their way', async () => {
+  it('who is told that bytes have left finds them counted, and what is full on its way', async () => {
     const { target, writes, settle } = createTarget();
     const seen: unknown[] = [];
     const outbox = new Outbox(target, slabsFor.visitor, (bytes) => void seen.push([bytes, outbox.pendingBytes, writes.length]));
     outbox.put(Buffer.from('one'));
     outbox.flush();
-    outbox.put(Buffer.from('four'));
-    await settle();
-    await settle();
+    outbox.put(Buffer.alloc(65_536 + 4));
+    while (outbox.pendingBytes > 0) await settle();
     assert.deepEqual(seen, [
-      [3, 4, 2],
-      [4, 0, 2],
+      [3, 65_540, 2],
+      [65_536, 4, 2],
+      [4, 0, 3],
     ]);
+  });
+
+  it('pieces of one turn leave together, however quickly the target takes a write', async () => {
+    const writes: string[] = [];
+    const target = new Writable({
+      write(chunk: Buffer, _encoding, callback) {
+        writes.push(chunk.toString());
+        callback();
+      },
+    });
+    const outbox = new Outbox(target as never, slabsFor.visitor, () => {});
+    outbox.put(Buffer.from('one'));
+    outbox.flush();
+    // As the reads of TLS: each in a tick of its own, after which writes that were taken at once are told.
+    for (const piece of ['tw', 'o'])
+      await new Promise<void>((resolve) => process.nextTick(() => resolve(outbox.put(Buffer.from(piece)))));
+    while (outbox.pendingBytes > 0) await turn();
+    assert.deepEqual(writes, ['one', 'two']);
+  });
+
+  it('an answer that comes back within a write does not get between the pieces of what is being put', async () => {
+    const { target, writes, settle } = createTarget();
+    const outbox = new Outbox(target, slabsFor.visitor, () => {});
+    const write = target as { write: (...given: never[]) => boolean };
+    const own = write.write.bind(target);
+    let answered = false;
+    write.write = (...given) => {
+      const room = own(...given);
+      if (!answered) {
+        answered = true;
+        outbox.put(Buffer.from('answer'));
+      }
+      return room;
+    };
+    const sent = 'abcde'.repeat(30_000);
+    outbox.put(Buffer.from(sent));
+    outbox.flush();
+    while (outbox.pendingBytes > 0) await settle();
+    assert.ok(writes.join('') === `${sent}answer`);
   });
 
   it('finish hands over as much as there is, and nothing that comes later', async () => {

@@ -40,6 +40,8 @@ export class Outbox {
     this.pendingBytes += bytes.length;
     if (this.#slab !== null && bytes.length <= this.#slab.kind.bytes - this.#at) this.#fill(this.#slab, bytes);
     else this.#spread(bytes);
+    // Only now that all is in order: a target in memory may answer within the write, and the answer come back to put().
+    if (this.#full.length > 0) this.flush();
   }
 
   /** Room for so many bytes in one piece, for the caller to write at once; at most 64. */
@@ -77,7 +79,6 @@ export class Outbox {
     if (this.#slab === null) return;
     this.#full.push({ slab: this.#slab, bytes: this.#at });
     this.#slab = null;
-    this.flush();
   }
 
   /** Writes at the end of the turn, so that more may come along. */
@@ -116,9 +117,15 @@ export class Outbox {
       this.#writing = false;
       if (this.#recycles) giveSlab(slab);
       this.pendingBytes -= bytes;
-      this.flush();
+      this.#goOn();
       this.#onWritten(bytes);
     });
+  }
+
+  /** What is not full waits for the end of the turn: a socket takes most writes at once, and each piece would leave alone. */
+  #goOn(): void {
+    if (this.#full.length > 0) this.flush();
+    else if (this.#slab !== null) this.schedule();
   }
 
   /** Hands over all that waits, and takes nothing more: what is written to the target now comes behind it. */
