@@ -36,7 +36,6 @@ export interface HttpsDoorOptions {
   /** Missing where the dashboard is served elsewhere. */
   readonly console: Console | undefined;
   readonly ticketKeys: Buffer;
-  /** Kernel queue of connections not yet accepted. */
   /** Resolves when the client is in, or is not to be. */
   readonly onClient: (socket: TLSSocket, ends: Endpoints) => Promise<void>;
   readonly onHttp1: (socket: TLSSocket, peeked: Peeked) => void;

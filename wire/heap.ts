@@ -24,7 +24,7 @@ export function countBuffersWithHeap(): void {
 let fullCollection: (() => void) | null = null;
 
 /** A full collection, now; the process stands still for it, so that no heap larger than `mostBytes` is collected. */
-export function collectHeap(mostBytes: number): void {
+export function collectHeap(mostBytes: number = Number.POSITIVE_INFINITY): void {
   if (getHeapStatistics().used_heap_size > mostBytes) return;
   fullCollection ??= findFullCollection();
   fullCollection?.();

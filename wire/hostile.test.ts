@@ -4,8 +4,6 @@ import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import type { Session, SessionEnd, Stream } from './api.ts';
 import { resetCodes } from './core/code.ts';
@@ -15,6 +13,7 @@ import { createTcpPair } from './fixture/carriers.ts';
 import { createFakeClock } from './fixture/clock.ts';
 import { decodeNaive, encodeNaive, type NaiveFrame } from './fixture/naive-codec.ts';
 import { testRequest } from './fixture/sessions.ts';
+import { collectHeap } from './heap.ts';
 import { Outlet } from './outlet.ts';
 import { createSession, type SessionOptions } from './session.ts';
 
@@ -185,16 +184,13 @@ describe('after a reset of ours', () => {
   });
 });
 
-setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
-
 const opensFrom = (first: number, payload: Uint8Array): Buffer =>
   Buffer.concat(Array.from({ length: 1_000 }, (_, index) => frame(open, first + 2 * index, payload)));
 
 const heapAfterCollection = (): number => {
   // The second one waits for the sweeper of the first to have freed the buffers.
-  collectGarbage();
-  collectGarbage();
+  collectHeap();
+  collectHeap();
   return process.memoryUsage().heapUsed + process.memoryUsage().external;
 };
 
