@@ -2,10 +2,12 @@
 // A PROXY header is read in front of them where, and only where, the connection comes from a configured balancer.
 
 import type { Socket } from 'node:net';
+import { readBorrowed } from '@underpass/wire/borrowed.ts';
 import { breakOff } from '@underpass/wire/outlet.ts';
 import { visitorAddress } from './core/address.ts';
 import { type Endpoints, peekProxyHeader } from './core/proxy-protocol.ts';
 import type { Doorman } from './doorman.ts';
+import { glance } from './glance.ts';
 import type { Deadline, Sweeper } from './sweeper.ts';
 
 /**
@@ -19,19 +21,27 @@ export interface ArrivalRules {
   readonly doorman: Doorman;
   readonly headMs: number;
   isBalancer(address: string): boolean;
-  /** Looks at the bytes so far; true once it has taken the connection over or ended it. */
-  decide(arrival: Arrival, bytes: Buffer): boolean;
+  /** Whoever gets a connection should read it from its first byte, where that can be. */
+  readonly leavesBytes: boolean;
+  /**
+   * Looks at the bytes so far, which are lent; true once it has taken the connection over or ended it. `read` are those
+   * that the socket will not give again: all of them, or none.
+   */
+  decide(arrival: Arrival, bytes: Buffer, read: Buffer): boolean;
   /** Ended before it could be decided. */
   onLost(arrival: Arrival): void;
 }
+
+const nothing = Buffer.alloc(0);
 
 export class Arrival implements Deadline {
   readonly socket: Socket;
   ends: Endpoints;
   deadlineMs: number;
   readonly #rules: ArrivalRules;
-  #bytes: Buffer | null = null;
+  #bytes: Buffer = nothing;
   #awaitsHeader: boolean;
+  #isOver = false;
 
   /** A connection that was just accepted; `who` may come to this port. */
   static receive(socket: Socket, rules: ArrivalRules, who: 'visitor' | 'anybody'): void {
@@ -48,19 +58,33 @@ export class Arrival implements Deadline {
     this.#awaitsHeader = behindBalancer;
     this.deadlineMs = rules.sweeper.nowMs + rules.headMs;
     rules.sweeper.watch(this);
-    socket.on('data', this.#receive).on('end', this.#lost).on('error', this.#lost).on('close', this.#lost);
+    socket.on('end', this.#lost).on('error', this.#lost).on('close', this.#lost);
+    if (rules.leavesBytes && !behindBalancer) glance(socket, (bytes) => this.#look(bytes));
+    else this.#read();
   }
 
-  readonly #receive = (chunk: Buffer): void => {
-    this.#bytes = this.#bytes === null ? chunk : Buffer.concat([this.#bytes, chunk]);
+  /** Most first flights are there as a whole. */
+  #look(bytes: Buffer): void {
+    if (this.#isOver) return;
+    if (bytes.length > 0 && this.#rules.decide(this, bytes, nothing)) this.#leave();
+    else this.#read();
+  }
+
+  #read(): void {
+    readBorrowed(this.socket, (chunk) => this.#receive(chunk));
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes = Buffer.concat([this.#bytes, chunk]);
     if (this.#awaitsHeader && !this.#takeHeader()) return;
     // A balancer's header may come alone; there is nothing to decide on yet.
-    if (this.#bytes.length > 0 && this.#rules.decide(this, this.#bytes)) this.#leave();
-  };
+    if (this.#bytes.length > 0 && this.#rules.decide(this, this.#bytes, this.#bytes)) this.#leave();
+  }
 
   /** True once the header is taken off. */
   #takeHeader(): boolean {
-    const bytes = this.#bytes as Buffer;
+    const bytes = this.#bytes;
     const peek = peekProxyHeader(bytes);
     if (peek.kind === 'malformed') this.#lost();
     if (peek.kind !== 'header') return false;
@@ -79,10 +103,10 @@ export class Arrival implements Deadline {
 
   /** Its owner is somebody else from here on. */
   #leave(): void {
-    const { socket } = this;
+    this.#isOver = true;
     this.#rules.sweeper.forget(this);
-    socket.off('data', this.#receive).off('end', this.#lost).off('error', this.#lost).off('close', this.#lost);
-    this.#bytes = null;
+    this.socket.off('end', this.#lost).off('error', this.#lost).off('close', this.#lost);
+    this.#bytes = nothing;
   }
 
   readonly #lost = (): void => {
@@ -112,5 +136,6 @@ export function sayAndEnd(socket: Socket, words: Uint8Array | string, sweeper: S
   socket.once('close', () => sweeper.forget(ending));
   socket.on('end', () => socket.destroy());
   socket.end(words);
+  readBorrowed(socket, () => {});
   socket.resume();
 }

@@ -36,6 +36,7 @@ export class HttpDoor {
       doorman: house.doorman,
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
+      leavesBytes: false,
       decide: (arrival, bytes) => this.#decide(arrival, bytes),
       onLost: () => {
         house.unrouted++;

@@ -85,7 +85,8 @@ export class HttpsDoor {
       doorman: house.doorman,
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
-      decide: (arrival, bytes) => this.#decide(arrival, bytes),
+      leavesBytes: true,
+      decide: (arrival, bytes, read) => this.#decide(arrival, bytes, read),
       onLost: () => {
         house.unrouted++;
       },
@@ -98,7 +99,7 @@ export class HttpsDoor {
     this.#console.setTicketKeys(keys);
   }
 
-  #decide(arrival: Arrival, bytes: Buffer): boolean {
+  #decide(arrival: Arrival, bytes: Buffer, read: Buffer): boolean {
     const peek = peekClientHello(bytes);
     if (peek.kind === 'more')
       return bytes.length > maxHelloBytes ? this.#turnAway(arrival, encodeAlert('unexpected_message')) : false;
@@ -107,12 +108,12 @@ export class HttpsDoor {
     const destination = decideDestination(peek.serverName, peek.protocols, this.#names);
     if (destination.kind === 'nowhere') return this.#turnAway(arrival, encodeAlert('unrecognized_name'));
     if (this.#options.house.doorman.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(arrival);
-    if (destination.kind === 'passthrough') return this.#pass(arrival, bytes, destination.tunnel, destination.host);
-    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival, bytes);
-    if (destination.kind === 'console') return this.#handToConsole(arrival, bytes);
+    if (destination.kind === 'passthrough') return this.#pass(arrival, read, destination.tunnel, destination.host);
+    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival, read);
+    if (destination.kind === 'console') return this.#handToConsole(arrival, read);
     this.#peeked.set(arrival.socket, { host: destination.host, tunnel: destination.tunnel, ends: arrival.ends });
     if (destination.tunnel !== null) destination.tunnel.connections++;
-    return this.#handOver(this.#tls, arrival, bytes, this.#options.isRegionHost(destination.host) ? this.#clients : null);
+    return this.#handOver(this.#tls, arrival, read, this.#options.isRegionHost(destination.host) ? this.#clients : null);
   }
 
   /** Clients dial the region's own host; the proof of a name is as rare and as needed. */
@@ -139,7 +140,7 @@ export class HttpsDoor {
     return this.#turnAway(arrival, renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly: bytes[0] === 72 }));
   }
 
-  #pass({ socket, ends }: Arrival, bytes: Buffer, tunnel: TunnelState, host: string): true {
+  #pass({ socket, ends }: Arrival, read: Buffer, tunnel: TunnelState, host: string): true {
     const { house } = this.#options;
     tunnel.connections++;
     const refusal = house.admitTo(tunnel, ends.sourceAddress);
@@ -150,7 +151,7 @@ export class HttpsDoor {
     }
     // After the arrival has let go of the socket, so that no byte is heard twice.
     queueMicrotask(() => {
-      new Passthrough(house, socket, { tunnel, host, kind: 'ingress-443', ends }, bytes, (code) => {
+      new Passthrough(house, socket, { tunnel, host, kind: 'ingress-443', ends }, read, (code) => {
         if (code === 'no-client' || code === 'no-upstream' || code === 'busy')
           sayAndEnd(socket, encodeAlert('internal_error'), house.sweeper);
         else breakOff(socket);
@@ -159,13 +160,13 @@ export class HttpsDoor {
     return true;
   }
 
-  /** docs: the bytes go back in front, then TLS reads them from the socket's own queue. */
-  #handOver(server: TlsServer, { socket }: Arrival, bytes: Buffer, queue: ClientQueue | null = null): true {
+  /** TLS reads the first flight from the kernel, where it was left; where it was read, it goes back in front. */
+  #handOver(server: TlsServer, { socket }: Arrival, read: Buffer, queue: ClientQueue | null = null): true {
     const begin = (): void => void server.emit('connection', socket);
     queueMicrotask(() => {
       socket.on('error', () => {});
       socket.pause();
-      socket.unshift(bytes);
+      if (read.length > 0) socket.unshift(read);
       // Until TLS is up a visitor that ends has gone: a half-open handshake would hold its descriptor until its timeout.
       socket.allowHalfOpen = false;
       if (queue === null) begin();
@@ -192,9 +193,9 @@ export class HttpsDoor {
     return server;
   }
 
-  #handToConsole(arrival: Arrival, bytes: Buffer): true {
+  #handToConsole(arrival: Arrival, read: Buffer): true {
     this.#peeked.set(arrival.socket, { host: this.#options.console?.host ?? '', tunnel: null, ends: arrival.ends });
-    return this.#handOver(this.#console, arrival, bytes);
+    return this.#handOver(this.#console, arrival, read);
   }
 
   /** HTTP/1.1 alone: what comes goes on to control's server as it is. */
