@@ -10,7 +10,8 @@ const statsEveryMs = 1_000;
 let edge: EdgeProcess | null = null;
 let siblingPaths: readonly string[] = [];
 
-const say = (message: FromWorker): void => void process.send?.(message);
+/** A primary that is gone is found out by 'disconnect'; what could not be said to it is no news. */
+const say = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {});
 
 async function start({ edge: options, name, edgeId, feedPath, socketPath, ticketKeys, logLevel }: WorkerStart): Promise<void> {
   edge = await EdgeProcess.start({
