@@ -30,7 +30,7 @@ export interface Stream {
   /** Last of all, exactly once, after any ending, a local reset() included. */
   onClose: () => void;
 
-  /** Acceptor only: the upstream is connected. */
+  /** Acceptor only: the upstream is connected. What it has written, and its end, waits for this. */
   accept(): void;
   /** Takes a copy of the chunk in any case; false asks to wait for onDrain. */
   write(chunk: Uint8Array): boolean;

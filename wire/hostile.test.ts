@@ -139,6 +139,21 @@ describe('a session ends with a coded GOAWAY when its peer', () => {
     victim.attack(frame(opened, 2, u32(0)), frame(opened, 2, u32(0)));
     assert.equal((await victim.end).code, 'protocol');
   });
+
+  for (const [what, early] of [
+    ['sends DATA on a stream that it has not accepted', frame(data, 2, 'x')],
+    ['ends a stream that it has not accepted', frame(data, 2, '', true)],
+  ] as const) {
+    it(what, async () => {
+      const victim = await createEdgeWithStream();
+      let heard = '';
+      victim.stream.onData = (chunk) => (heard += chunk);
+      victim.stream.onEnd = () => (heard += 'end');
+      victim.attack(early);
+      assert.equal((await victim.end).code, 'protocol');
+      assert.equal(heard, '');
+    });
+  }
 });
 
 describe('after a reset of ours', () => {
@@ -173,7 +188,7 @@ describe('after a reset of ours', () => {
       got += chunk;
       victim.stream.reset('cancelled');
     };
-    victim.attack(whole.subarray(0, 10));
+    victim.attack(frame(opened, 2, u32(0)), whole.subarray(0, 10));
     await turn();
     await turn();
     victim.attack(whole.subarray(10), frame(ping, 0, Buffer.alloc(8)));
@@ -289,6 +304,7 @@ describe('memory stays flat and comes back', () => {
     stalled.pause();
     const victim = await createEdgeWithStream();
     const { stream } = victim;
+    victim.attack(frame(opened, 2, u32(0)));
     const outlet = new Outlet(visitor, (bytes) => stream.consume(bytes));
     stream.onData = (chunk) => outlet.write(chunk);
     // Fills the kernel's buffers first, so that the rest has to wait here.

@@ -13,6 +13,8 @@ interface Direction {
   readonly writer: Stream;
   readonly reader: Stream;
   readonly seed: number;
+  /** The opener from the start, the acceptor once it has accepted. */
+  maySend: boolean;
   sent: number;
   received: number;
   owed: number;
@@ -36,6 +38,7 @@ function watch(direction: Direction): void {
     direction.full = false;
   };
   direction.reader.onData = (chunk) => {
+    assert.ok(direction.maySend, 'nothing comes before acceptance');
     for (const [index, byte] of chunk.entries()) {
       if (byte !== byteAt(direction.seed, direction.received + index))
         throw new Error(`byte ${direction.received + index} is wrong`);
@@ -45,15 +48,17 @@ function watch(direction: Direction): void {
     else direction.reader.consume(chunk.length);
   };
   direction.reader.onEnd = () => {
+    assert.ok(direction.maySend, 'nor does the end');
     assert.equal(direction.received, direction.sent, 'the end comes after all bytes');
     direction.sawEnd = true;
   };
 }
 
-const createDirection = (writer: Stream, reader: Stream, seed: number): Direction => ({
+const createDirection = (writer: Stream, reader: Stream, seed: number, maySend: boolean): Direction => ({
   writer,
   reader,
   seed,
+  maySend,
   sent: 0,
   received: 0,
   owed: 0,
@@ -69,12 +74,21 @@ function release(direction: Direction): void {
   direction.owed = 0;
 }
 
-type Action = readonly [name: 'open' | 'write' | 'end' | 'reset' | 'stall' | 'release' | 'turn', which: number, size: number];
+function accept(direction: Direction): void {
+  direction.maySend = true;
+  direction.writer.accept();
+}
+
+type Action = readonly [
+  name: 'open' | 'accept' | 'write' | 'end' | 'reset' | 'stall' | 'release' | 'turn',
+  which: number,
+  size: number,
+];
 
 const action: fc.Arbitrary<Action> = fc.tuple(
   fc.oneof(
     { weight: 6, arbitrary: fc.constant('write' as const) },
-    { weight: 2, arbitrary: fc.constantFrom('open' as const, 'turn' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('open' as const, 'accept' as const, 'turn' as const) },
     { weight: 1, arbitrary: fc.constantFrom('end' as const, 'reset' as const, 'stall' as const, 'release' as const) },
   ),
   fc.nat(1_000),
@@ -87,6 +101,7 @@ async function run(kind: CarrierKind, actions: readonly Action[]): Promise<void>
   for (const each of actions) await perform(pair, directions, each);
   for (const direction of directions) {
     release(direction);
+    accept(direction);
     direction.writer.end();
   }
   await settle(pair.edge, pair.client);
@@ -106,6 +121,7 @@ async function perform(
   if (name === 'turn') return void (await turn());
   if (name === 'open' || directions.length === 0) return void (await openBoth(pair, directions));
   const direction = directions[which % directions.length]!;
+  if (name === 'accept') accept(direction);
   if (name === 'write') write(direction, size);
   if (name === 'end') direction.writer.end();
   if (name === 'end') direction.ended = true;
@@ -124,8 +140,7 @@ function write(direction: Direction, size: number): void {
 async function openBoth({ client, edge }: Awaited<ReturnType<typeof createSessionPair>>, directions: Direction[]): Promise<void> {
   const near = edge.open(testRequest);
   const far = await new Promise<Stream>((resolve) => (client.onStream = resolve));
-  far.accept();
-  const pair = [createDirection(near, far, directions.length), createDirection(far, near, directions.length + 1)];
+  const pair = [createDirection(near, far, directions.length, true), createDirection(far, near, directions.length + 1, false)];
   for (const direction of pair) watch(direction);
   directions.push(...pair);
 }

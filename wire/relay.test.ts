@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import type { Stream } from './api.ts';
 import { createTcpPair } from './fixture/carriers.ts';
 import { collect, createSessionPair, pump, whenReset } from './fixture/sessions.ts';
@@ -19,6 +20,7 @@ async function createRelayed(): Promise<Relayed> {
   const pair = await createSessionPair('tls');
   const { near, far } = await pair.open();
   const [socket, upstream] = await createTcpPair();
+  far.accept();
   relaySocket(far, socket, 'upstream-reset');
   return {
     near,
@@ -101,6 +103,22 @@ describe('a stream joined to a socket', () => {
     relayed.near.reset('denied');
     const [error] = await failed;
     assert.equal(error.code, 'ECONNRESET');
+  });
+
+  it('says nothing before it is accepted: an upstream that ends within its handshake resets, and does not end', async () => {
+    await using pair = await createSessionPair('tls');
+    const { near, far } = await pair.open();
+    const [tcp, upstream] = await createTcpPair();
+    const socket = connectTls({ socket: tcp });
+    socket.allowHalfOpen = true;
+    relaySocket(far, socket, 'upstream-tls');
+    let ended = false;
+    near.onEnd = () => (ended = true);
+    const got = whenReset(near);
+    upstream.end();
+    assert.equal(await got, 'upstream-tls');
+    assert.equal(ended, false);
+    upstream.destroy();
   });
 
   it('stops reading from a socket whose stream is stalled', async () => {

@@ -44,6 +44,27 @@ for (const kind of carrierKinds) {
       assert.equal(near.opened, true);
     });
 
+    for (const said of ['early', '']) {
+      it(`keeps what the acceptor says too early until it accepts: ${said || 'its end alone'}`, async () => {
+        await using pair = await createSessionPair(kind);
+        const { near, far } = await pair.open();
+        if (said !== '') far.write(Buffer.from(said));
+        far.end();
+        const wasOpened: boolean[] = [];
+        near.onOpened = () => wasOpened.push(near.opened);
+        const got = collect(near);
+        pair.client.offer([]);
+        await happens((resolve) => (pair.edge.onOffers = resolve));
+        assert.equal(near.receivedBytes, 0);
+        assert.deepEqual(wasOpened, []);
+        far.accept();
+        assert.equal(String(await got), said);
+        assert.deepEqual(wasOpened, [true]);
+        near.end();
+        await whenOver(far);
+      });
+    }
+
     it('keeps a half-close: the other direction goes on', async () => {
       await using pair = await createSessionPair(kind);
       const { near, far } = await pair.open();
@@ -52,6 +73,7 @@ for (const kind of carrierKinds) {
       near.end();
       assert.equal(String(await collect(far)), 'question');
       assert.equal(far.closed, false);
+      far.accept();
       const answer = collect(near);
       far.write(Buffer.from('answer'));
       far.end();
@@ -75,6 +97,7 @@ for (const kind of carrierKinds) {
       await using pair = await createSessionPair(kind);
       const stalled = await pair.open();
       const lively = await pair.open();
+      for (const { far } of [stalled, lively]) far.accept();
       let held = 0;
       stalled.near.onData = (chunk) => (held += chunk.length);
       while (stalled.far.write(Buffer.alloc(60_000)));
@@ -89,6 +112,7 @@ for (const kind of carrierKinds) {
     it('goes on where a stalled reader stopped', async () => {
       await using pair = await createSessionPair(kind);
       const { near, far } = await pair.open();
+      far.accept();
       let got = 0;
       let owed = 0;
       const window = happens<void>((resolve) => {
@@ -121,6 +145,7 @@ for (const kind of carrierKinds) {
       assert.equal(await refused, 'refused');
       assert.equal(pair.edge.canOpen, false);
       const got = collect(near);
+      far.accept();
       far.write(Buffer.from('last words'));
       far.end();
       near.end();
@@ -188,6 +213,7 @@ describe('versions', () => {
       const { near, far } = await pair.open();
       const bytes = randomBytes(500_000);
       const got = collect(near);
+      far.accept();
       await pump(far, bytes);
       assert.ok((await got).equals(bytes));
       assert.equal(pair.edge.peerOffers === null, agreed === 1);
@@ -240,9 +266,9 @@ describe('credit', () => {
     const windows: number[] = [];
     const measure = (stream: Stream): void => {
       let sent = 0;
+      stream.accept();
       while (stream.write(Buffer.alloc(16_384))) sent += 16_384;
       windows.push(sent);
-      stream.accept();
     };
     pair.client.onStream = measure;
     const streams = fill(pair.edge, 3);

@@ -50,7 +50,7 @@ export class MuxStream implements Stream {
   readonly #window: ReceiveWindow;
   #credit: number;
   #unconsumedBytes = 0;
-  /** Bytes that wait for credit or the carrier; maxQueuedBytes and one chunk at most. */
+  /** Bytes that wait for OPENED, credit or the carrier; maxQueuedBytes and one chunk at most. */
   #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   #ending = false;
@@ -77,13 +77,21 @@ export class MuxStream implements Stream {
     if (this.closed || this.opened || this.ours) return;
     this.opened = true;
     this.#host.sendOpened(this);
+    if (this.#queuedBytes > 0) this.#host.awaitRoom(this);
+    else if (this.#ending && !this.closed) this.#sendEnd(noBytes);
+  }
+
+  /** The acceptor's bytes, and its end, wait for its OPENED. */
+  get #maySend(): boolean {
+    return this.opened || this.ours;
   }
 
   write(chunk: Uint8Array): boolean {
     if (this.closed || this.#ending) return false;
     const host = this.#host;
     const length = chunk.length;
-    if (this.#queuedBytes > 0 || length > this.#credit || length > maxDataBytes || !host.hasRoom) return this.#enqueue(chunk);
+    const fits = this.#queuedBytes === 0 && length <= this.#credit && length <= maxDataBytes;
+    if (!fits || !this.#maySend || !host.hasRoom) return this.#enqueue(chunk);
     if (length === 0) return true;
     this.#credit -= length;
     this.sentBytes += length;
@@ -114,7 +122,7 @@ export class MuxStream implements Stream {
   end(): void {
     if (this.closed || this.#ending) return;
     this.#ending = true;
-    if (this.#queuedBytes === 0) this.#sendEnd(noBytes);
+    if (this.#queuedBytes === 0 && this.#maySend) this.#sendEnd(noBytes);
   }
 
   #sendEnd(payload: Uint8Array): void {
@@ -126,10 +134,11 @@ export class MuxStream implements Stream {
   /** Sends one queued frame if it may, then waits for its next turn in the session's rotation, or asks for more. */
   proceed(): void {
     if (this.closed) return;
-    if (this.#queuedBytes > 0 && this.#credit > 0 && this.#host.hasRoom) this.#sendQueued();
+    const canSend = this.#credit > 0 && this.#maySend;
+    if (this.#queuedBytes > 0 && canSend && this.#host.hasRoom) this.#sendQueued();
     if (this.closed || this.#localEnded) return;
     if (this.#queuedBytes > 0) {
-      if (this.#credit > 0) this.#host.awaitRoom(this);
+      if (this.#credit > 0 && this.#maySend) this.#host.awaitRoom(this);
     } else if (this.#owesDrain) this.#drained();
   }
 
@@ -177,6 +186,7 @@ export class MuxStream implements Stream {
 
   receiveHeader(length: number): void {
     if (this.remoteEnded) throw new WireError('protocol', `DATA after the end of stream ${this.id}`);
+    if (this.ours && !this.opened) throw new WireError('protocol', `DATA before OPENED of stream ${this.id}`);
     this.#window.receive(length);
   }
 
