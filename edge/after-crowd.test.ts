@@ -5,6 +5,7 @@ import { AfterCrowd } from './after-crowd.ts';
 describe('after a crowd', () => {
   let doorman = { open: 0, gone: 0 };
   let collections = 0;
+  let trims = 0;
   let watch: AfterCrowd;
   const look = (): number => {
     watch.look();
@@ -14,7 +15,12 @@ describe('after a crowd', () => {
   beforeEach(() => {
     doorman = { open: 0, gone: 0 };
     collections = 0;
-    watch = new AfterCrowd(doorman, () => collections++);
+    trims = 0;
+    watch = new AfterCrowd(
+      doorman,
+      () => collections++,
+      () => trims++,
+    );
   });
 
   it('the heap is collected once, when all of it has gone', () => {
@@ -24,6 +30,15 @@ describe('after a crowd', () => {
     assert.equal(look(), 1);
     doorman.gone += 10;
     assert.equal(look(), 1);
+  });
+
+  it('what it held goes back to the system once, a look after the collection', () => {
+    doorman.gone = 5_000;
+    look();
+    look();
+    assert.equal(trims, 0);
+    for (let looks = 0; looks < 3; looks++) look();
+    assert.equal(trims, 1);
   });
 
   it('of fewer than two thousand it is left alone', () => {

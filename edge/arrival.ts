@@ -7,7 +7,7 @@ import { breakOff } from '@underpass/wire/outlet.ts';
 import { visitorAddress } from './core/address.ts';
 import { type Endpoints, peekProxyHeader } from './core/proxy-protocol.ts';
 import type { Doorman } from './doorman.ts';
-import { glance } from './glance.ts';
+import { glance, takeSeen } from './glance.ts';
 import type { Deadline, Sweeper } from './sweeper.ts';
 
 /**
@@ -21,13 +21,10 @@ export interface ArrivalRules {
   readonly doorman: Doorman;
   readonly headMs: number;
   isBalancer(address: string): boolean;
-  /** Whoever gets a connection should read it from its first byte, where that can be. */
-  readonly leavesBytes: boolean;
-  /**
-   * Looks at the bytes so far, which are lent; true once it has taken the connection over or ended it. `read` are those
-   * that the socket will not give again: all of them, or none.
-   */
-  decide(arrival: Arrival, bytes: Buffer, read: Buffer): boolean;
+  /** Some who get a connection should read it from its first byte: it is looked at before it is read, where that can be. */
+  readonly glances: boolean;
+  /** Looks at the bytes so far, which are lent; true once it has taken the connection over or ended it. */
+  decide(arrival: Arrival, bytes: Buffer): boolean;
   /** Ended before it could be decided. */
   onLost(arrival: Arrival): void;
 }
@@ -39,7 +36,9 @@ export class Arrival implements Deadline {
   ends: Endpoints;
   deadlineMs: number;
   readonly #rules: ArrivalRules;
-  #bytes: Buffer = nothing;
+  #read: Buffer = nothing;
+  /** So many bytes were looked at and are still to be read. */
+  #seen = 0;
   #awaitsHeader: boolean;
   #isOver = false;
 
@@ -59,42 +58,57 @@ export class Arrival implements Deadline {
     this.deadlineMs = rules.sweeper.nowMs + rules.headMs;
     rules.sweeper.watch(this);
     socket.on('end', this.#lost).on('error', this.#lost).on('close', this.#lost);
-    if (rules.leavesBytes && !behindBalancer) glance(socket, (bytes) => this.#look(bytes));
-    else this.#read();
+    if (rules.glances && !behindBalancer) glance(socket, (bytes) => this.#look(bytes));
+    else this.#listen();
+  }
+
+  /** What decide looks at, which the socket will not give again. Within decide, and once. */
+  take(): Buffer {
+    return this.#seen > 0 ? takeSeen(this.socket, this.#seen) : this.#read;
+  }
+
+  /** As much of it as has been read by now: the socket still has the rest. */
+  get read(): Buffer {
+    return this.#read;
   }
 
   /** Most first flights are there as a whole. */
   #look(bytes: Buffer): void {
     if (this.#isOver) return;
-    if (bytes.length > 0 && this.#rules.decide(this, bytes, nothing)) this.#leave();
-    else this.#read();
+    this.#seen = bytes.length;
+    if (bytes.length > 0 && this.#rules.decide(this, bytes)) {
+      this.#leave();
+      return;
+    }
+    this.#seen = 0;
+    this.#listen();
   }
 
-  #read(): void {
+  #listen(): void {
     readBorrowed(this.socket, (chunk) => this.#receive(chunk));
   }
 
   #receive(chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#bytes = Buffer.concat([this.#bytes, chunk]);
+    this.#read = Buffer.concat([this.#read, chunk]);
     if (this.#awaitsHeader && !this.#takeHeader()) return;
     // A balancer's header may come alone; there is nothing to decide on yet.
-    if (this.#bytes.length > 0 && this.#rules.decide(this, this.#bytes, this.#bytes)) this.#leave();
+    if (this.#read.length > 0 && this.#rules.decide(this, this.#read)) this.#leave();
   }
 
   /** True once the header is taken off. */
   #takeHeader(): boolean {
-    const bytes = this.#bytes;
+    const bytes = this.#read;
     const peek = peekProxyHeader(bytes);
     if (peek.kind === 'malformed') this.#lost();
     if (peek.kind !== 'header') return false;
     this.#awaitsHeader = false;
-    this.#bytes = bytes.subarray(peek.bytes);
-    return peek.ends === null || this.#take(peek.ends);
+    this.#read = bytes.subarray(peek.bytes);
+    return peek.ends === null || this.#seat(peek.ends);
   }
 
   /** The visitor's own ends take the place of the balancer's; false where it has too many connections. */
-  #take(ends: Endpoints): boolean {
+  #seat(ends: Endpoints): boolean {
     this.ends = ends;
     const seated = this.#rules.doorman.seat(this.socket, ends.sourceAddress);
     if (!seated) this.#leave();
@@ -106,7 +120,7 @@ export class Arrival implements Deadline {
     this.#isOver = true;
     this.#rules.sweeper.forget(this);
     this.socket.off('end', this.#lost).off('error', this.#lost).off('close', this.#lost);
-    this.#bytes = nothing;
+    this.#read = nothing;
   }
 
   readonly #lost = (): void => {

@@ -26,6 +26,7 @@ import { HttpDoor } from './http-door.ts';
 import { Http1Visitor } from './http1-visitor.ts';
 import { Http2Door } from './http2-door.ts';
 import { HttpsDoor } from './https-door.ts';
+import { trimMemory } from './libc.ts';
 import { Reporter, renderReport } from './reporter.ts';
 import { RouteTable } from './route-table.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
@@ -184,7 +185,11 @@ export class EdgeProcess {
     await listen(this.#httpDoor.server, this.#shared(http));
     if (crew === undefined)
       this.#rotation = setInterval(() => this.setTicketKeys(randomBytes(ticketKeyBytes)), ticketKeysMs).unref();
-    const afterCrowd = new AfterCrowd(this.#house.doorman, () => collectHeap(mostCollectedBytes));
+    const afterCrowd = new AfterCrowd(
+      this.#house.doorman,
+      () => collectHeap(mostCollectedBytes),
+      () => trimMemory?.(0n),
+    );
     this.#tending = setInterval(() => {
       this.#table.expireTokens(Date.now());
       afterCrowd.look();

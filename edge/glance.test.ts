@@ -8,7 +8,8 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import { readBorrowed } from '@underpass/wire/borrowed.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { createSocketPair } from '@underpass/wire/fixture/sockets.ts';
-import { canGlance, glance } from './glance.ts';
+import { canGlance, glance, takeSeen } from './glance.ts';
+import { trimMemory } from './libc.ts';
 
 const seen = (socket: Socket) => new Promise<string>((resolve) => glance(socket, (bytes) => resolve(bytes.toString('latin1'))));
 
@@ -18,6 +19,17 @@ const reads = () => Number(/^syscr: (\d+)$/m.exec(readFileSync('/proc/self/io', 
 describe('a glance at a connection', () => {
   it('this runtime has what it needs; where it has not, the door reads, and all else is the same', () => {
     assert.equal(canGlance, true);
+    assert.notEqual(trimMemory, null);
+  });
+
+  it('what it saw can be taken, and nothing behind it', async () => {
+    const [near, far] = await createSocketPair();
+    near.write('first second');
+    assert.equal(await seen(far), 'first second');
+    assert.equal(takeSeen(far, 6).toString('latin1'), 'first ');
+    const rest = new Promise<string>((resolve) => readBorrowed(far, (bytes) => resolve(bytes.toString('latin1'))));
+    assert.equal(await rest, 'second');
+    for (const socket of [near, far]) socket.destroy();
   });
 
   it('leaves what it saw to whoever reads next', async () => {

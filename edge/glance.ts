@@ -3,15 +3,15 @@
 // (docs/decisions/008).
 
 import type { Socket } from 'node:net';
+import { receive } from './libc.ts';
 
 /** The longest look: a ClientHello of the largest size that the door takes, in records of any size that make sense. */
 const glanceBytes = 32 * 1024;
 const seen = Buffer.allocUnsafeSlow(glanceBytes);
 const nothing = Buffer.alloc(0);
-/** Linux: MSG_PEEK | MSG_DONTWAIT. */
-const peekNow = 0x02 | 0x40;
-
-type Receive = (descriptor: number, into: Buffer, length: bigint, flags: number) => number;
+/** Linux. */
+const peek = 0x02;
+const atOnce = 0x40;
 
 /** The parts of a socket's handle that Node has no door to; a test fails when a new Node has them no more. */
 interface Handle {
@@ -23,32 +23,17 @@ interface Handle {
   readStop(): number;
 }
 
-/** Null where the runtime or the system cannot; then what was looked at has been read. */
-const receive = findReceive();
-
+/** Otherwise nothing is seen, and everything has to be read. */
 export const canGlance = receive !== null;
 
-function findReceive(): Receive | null {
-  if (process.platform !== 'linux') return null;
-  const { emitWarning } = process;
-  try {
-    // That it is experimental is known; the log of an edge is not the place to say so.
-    process.emitWarning = () => {};
-    const { dlopen } = process.getBuiltinModule('node:ffi');
-    return dlopen(null, { recv: { arguments: ['i32', 'buffer', 'u64', 'i32'], return: 'i32' } }).functions.recv as Receive;
-  } catch {
-    return null;
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-}
+const handleOf = (socket: Socket): Handle | null => (socket as unknown as { readonly _handle: Handle | null })._handle;
 
 /**
  * Calls look once, when the first bytes are there, or with none where there will be none or none can be seen. They are
  * lent. Nothing may have read the socket before. Whoever reads it next uses readBorrowed, or TLS.
  */
 export function glance(socket: Socket, look: (bytes: Buffer) => void): void {
-  const handle = (socket as unknown as { readonly _handle: Handle | null })._handle;
+  const handle = handleOf(socket);
   if (receive === null || handle === null) {
     look(nothing);
     return;
@@ -61,10 +46,22 @@ export function glance(socket: Socket, look: (bytes: Buffer) => void): void {
     handle.readStop();
     handle.reading = false;
     if (socket.destroyed) return;
-    const bytes = receive(handle.fd, seen, BigInt(glanceBytes), peekNow);
-    look(bytes > 0 ? seen.subarray(0, bytes) : nothing);
+    look(seen.subarray(0, receiveInto(seen, handle, peek)));
   };
   if (handle.reading) return;
   handle.reading = true;
   handle.readStart();
+}
+
+/** Reads what a look has seen, and no more. */
+export function takeSeen(socket: Socket, length: number): Buffer {
+  const taken = Buffer.allocUnsafeSlow(length);
+  const handle = handleOf(socket);
+  return taken.subarray(0, handle === null ? 0 : receiveInto(taken, handle, 0));
+}
+
+/** The number of bytes; none where there are none, and none any more. */
+function receiveInto(buffer: Buffer, { fd }: Handle, flags: number): number {
+  const bytes = receive?.(fd, buffer, BigInt(buffer.length), flags | atOnce) ?? 0;
+  return Math.max(bytes, 0);
 }

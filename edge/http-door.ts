@@ -36,7 +36,7 @@ export class HttpDoor {
       doorman: house.doorman,
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
-      leavesBytes: false,
+      glances: false,
       decide: (arrival, bytes) => this.#decide(arrival, bytes),
       onLost: () => {
         house.unrouted++;

@@ -85,8 +85,8 @@ export class HttpsDoor {
       doorman: house.doorman,
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
-      leavesBytes: true,
-      decide: (arrival, bytes, read) => this.#decide(arrival, bytes, read),
+      glances: true,
+      decide: (arrival, bytes) => this.#decide(arrival, bytes),
       onLost: () => {
         house.unrouted++;
       },
@@ -99,7 +99,7 @@ export class HttpsDoor {
     this.#console.setTicketKeys(keys);
   }
 
-  #decide(arrival: Arrival, bytes: Buffer, read: Buffer): boolean {
+  #decide(arrival: Arrival, bytes: Buffer): boolean {
     const peek = peekClientHello(bytes);
     if (peek.kind === 'more')
       return bytes.length > maxHelloBytes ? this.#turnAway(arrival, encodeAlert('unexpected_message')) : false;
@@ -108,12 +108,14 @@ export class HttpsDoor {
     const destination = decideDestination(peek.serverName, peek.protocols, this.#names);
     if (destination.kind === 'nowhere') return this.#turnAway(arrival, encodeAlert('unrecognized_name'));
     if (this.#options.house.doorman.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(arrival);
-    if (destination.kind === 'passthrough') return this.#pass(arrival, read, destination.tunnel, destination.host);
-    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival, read);
-    if (destination.kind === 'console') return this.#handToConsole(arrival, read);
+    if (destination.kind === 'passthrough') return this.#pass(arrival, destination.tunnel, destination.host);
+    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival.socket, arrival.take());
+    if (destination.kind === 'console') return this.#handToConsole(arrival);
     this.#peeked.set(arrival.socket, { host: destination.host, tunnel: destination.tunnel, ends: arrival.ends });
     if (destination.tunnel !== null) destination.tunnel.connections++;
-    return this.#handOver(this.#tls, arrival, read, this.#options.isRegionHost(destination.host) ? this.#clients : null);
+    return this.#options.isRegionHost(destination.host)
+      ? this.#handOver(this.#tls, arrival.socket, arrival.read, this.#clients)
+      : this.#handOver(this.#tls, arrival.socket, arrival.take());
   }
 
   /** Clients dial the region's own host; the proof of a name is as rare and as needed. */
@@ -140,8 +142,10 @@ export class HttpsDoor {
     return this.#turnAway(arrival, renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly: bytes[0] === 72 }));
   }
 
-  #pass({ socket, ends }: Arrival, read: Buffer, tunnel: TunnelState, host: string): true {
+  #pass(arrival: Arrival, tunnel: TunnelState, host: string): true {
     const { house } = this.#options;
+    const { socket, ends } = arrival;
+    const first = arrival.take();
     tunnel.connections++;
     const refusal = house.admitTo(tunnel, ends.sourceAddress);
     if (refusal !== null) {
@@ -151,7 +155,7 @@ export class HttpsDoor {
     }
     // After the arrival has let go of the socket, so that no byte is heard twice.
     queueMicrotask(() => {
-      new Passthrough(house, socket, { tunnel, host, kind: 'ingress-443', ends }, read, (code) => {
+      new Passthrough(house, socket, { tunnel, host, kind: 'ingress-443', ends }, first, (code) => {
         if (code === 'no-client' || code === 'no-upstream' || code === 'busy')
           sayAndEnd(socket, encodeAlert('internal_error'), house.sweeper);
         else breakOff(socket);
@@ -160,8 +164,11 @@ export class HttpsDoor {
     return true;
   }
 
-  /** TLS reads the first flight from the kernel, where it was left; where it was read, it goes back in front. */
-  #handOver(server: TlsServer, { socket }: Arrival, read: Buffer, queue: ClientQueue | null = null): true {
+  /**
+   * What was read of the first flight goes back in front. A client's TLS reads all of it itself, in pieces of 64 KiB; a
+   * visitor's could, but then each holds a buffer of 64 KiB (docs/decisions/008).
+   */
+  #handOver(server: TlsServer, socket: Socket, read: Buffer, queue: ClientQueue | null = null): true {
     const begin = (): void => void server.emit('connection', socket);
     queueMicrotask(() => {
       socket.on('error', () => {});
@@ -193,9 +200,9 @@ export class HttpsDoor {
     return server;
   }
 
-  #handToConsole(arrival: Arrival, read: Buffer): true {
+  #handToConsole(arrival: Arrival): true {
     this.#peeked.set(arrival.socket, { host: this.#options.console?.host ?? '', tunnel: null, ends: arrival.ends });
-    return this.#handOver(this.#console, arrival, read);
+    return this.#handOver(this.#console, arrival.socket, arrival.take());
   }
 
   /** HTTP/1.1 alone: what comes goes on to control's server as it is. */

@@ -26,7 +26,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   #upstreamEnded = false;
   #over = false;
 
-  /** `first` is what was read to route the visitor, if anything was. onRefused tells the visitor, where nothing of the upstream was heard. */
+  /** `first` is what was read to route the visitor. onRefused tells the visitor, where nothing of the upstream was heard. */
   constructor(
     house: House,
     socket: Socket,
@@ -46,7 +46,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     route.tunnel.visitors.add(this);
     this.#link = house.openLink(route.tunnel, route.kind, route.host, route.ends, this);
     this.#listen();
-    if (first.length > 0 && !this.#link.write(first)) socket.pause();
+    if (!this.#link.write(first)) socket.pause();
   }
 
   #listen(): void {
