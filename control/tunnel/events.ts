@@ -1,4 +1,4 @@
-// Live status for the dashboard: server-sent `tunnel` events of one project, one for each tunnel that moved.
+// Live status for the dashboard: server-sent `tunnel` events of one project, one for each tunnel at first, then for each that moved.
 
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { TunnelEvent } from '@underpass/rules/resource.ts';
@@ -7,7 +7,7 @@ import { Refusal } from '../api/refusal.ts';
 import { findCaller } from '../auth/caller.ts';
 import { findAccess } from '../project/access.ts';
 import { openLiveStream } from './live-stream.ts';
-import { listMoved } from './tunnels.ts';
+import { listMoved, listTunnels } from './tunnels.ts';
 
 // A browser has a handful of tabs; a script has no use for more.
 const streamsPerUser = 20;
@@ -20,6 +20,7 @@ const toEvent = ({ name, status, connectedClients = 0, metrics }: Tunnel): Tunne
 });
 
 const renderEvent = (tunnel: Tunnel): string => `event: tunnel\ndata: ${JSON.stringify(toEvent(tunnel))}\n\n`;
+const renderEvents = (tunnels: readonly Tunnel[]): string => tunnels.map(renderEvent).join('');
 
 type Context = CallContext<'streamEvents'>;
 
@@ -54,7 +55,8 @@ export const createEventStreams = (): EventStreams => {
     const end = (): void => stream.end();
     const stream = openLiveStream({
       listen: deps.feed.onMoved,
-      render: async (ids) => (await listMoved(deps, access, ids)).map(renderEvent).join(''),
+      renderAll: async () => renderEvents(await listTunnels(deps, access, true)),
+      render: async (ids) => renderEvents(await listMoved(deps, access, ids)),
       isStillPermitted: () => isStillPermitted(context),
       onEnd: () => forget(caller.userId, end),
     });

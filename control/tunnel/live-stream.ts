@@ -1,4 +1,4 @@
-// One stream of server-sent events: gathers what moved, tells it in batches, and ends when nobody may or does read.
+// One stream of server-sent events: tells what is, gathers what moved, tells it in batches, and ends when nobody may or does read.
 
 // Moves within this are one event: a screen needs no more.
 const gatherMs = 500;
@@ -10,6 +10,8 @@ const waitingChunksMost = 64;
 export interface LiveSource {
   /** Answers how to stop listening. */
   readonly listen: (onMoved: (ids: readonly string[]) => void) => () => void;
+  /** The events to begin with: who asked before the stream was open has missed what moved in between. */
+  readonly renderAll: () => Promise<string>;
   /** The events to write for what moved. */
   readonly render: (ids: readonly string[]) => Promise<string>;
   readonly isStillPermitted: () => Promise<boolean>;
@@ -47,15 +49,26 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
     if (ids.length > 0) write(await source.render(ids));
   };
   const beat = async (): Promise<void> => ((await source.isStillPermitted()) ? write(': still here\n\n') : end());
+  /** Never twice at once: what was read later is told later. */
   const every = (ms: number, work: () => Promise<void>): void => {
-    const timer = setInterval(() => work().catch(end), ms);
+    let busy = false;
+    const run = async (): Promise<void> => {
+      if (busy) return;
+      busy = true;
+      await work().catch(end);
+      busy = false;
+    };
+    const timer = setInterval(run, ms);
     stops.push(() => clearInterval(timer));
+  };
+  const begin = async (): Promise<void> => {
+    write(await source.renderAll());
+    if (controller) every(gatherMs, flush);
   };
 
   const body = new ReadableStream<Uint8Array>({
     start: (opened) => {
       controller = opened;
-      every(gatherMs, flush);
       every(beatMs, beat);
       stops.push(
         source.listen((ids) => {
@@ -63,6 +76,7 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
         }),
       );
       write(': live\n\n');
+      begin().catch(end);
     },
     // Closed by its reader: there is nothing left to close.
     cancel: () => void stop(),

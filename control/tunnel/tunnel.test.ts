@@ -429,20 +429,34 @@ describe('live events', () => {
     return text;
   };
 
+  const openStream = async (person: SignedUp) => {
+    const response = await person.send('GET', `/api/events?project=${person.projectId}`);
+    return response.body!.getReader();
+  };
+  const eventOf = (name: string, status: string) =>
+    `event: tunnel\ndata: {"name":"${name}","status":"${status}","connectedClients":0}\n\n`;
+
+  it('begin with every tunnel of the project as it is, each time anew: whoever asked before may have missed a change', async () => {
+    const bea = await test.signUp('bea-live@example.com');
+    const name = unique('known');
+    await create(bea, { name });
+    for (const status of ['Progressing', 'Created']) {
+      const reader = await openStream(bea);
+      assert.equal(await readUntil(reader, /data: .*\n\n$/), `: live\n\n${eventOf(name, status)}`);
+      await reader.cancel();
+      test.feed.serving.add(await idOf(name));
+    }
+  });
+
   it('tell a project of its own tunnels that moved, and of no others', async () => {
-    const bob = await test.signUp('bob-live@example.com');
+    const [bea, bob] = [await test.signUp('bea-moved@example.com'), await test.signUp('bob-live@example.com')];
     const [mine, his] = [unique('mine'), unique('his')];
-    await create(ann, { name: mine });
+    await create(bea, { name: mine });
     await create(bob, { name: his });
-    const response = await ann.send('GET', `/api/events?project=${ann.projectId}`);
-    const reader = response.body!.getReader();
-    await readUntil(reader, /: live/);
+    const reader = await openStream(bea);
+    await readUntil(reader, /data: .*\n\n$/);
     test.feed.move([await idOf(his), await idOf(mine)]);
-    const text = await readUntil(reader, /\n\n$/);
-    assert.match(
-      text,
-      new RegExp(`^event: tunnel\\ndata: {"name":"${mine}","status":"Progressing","connectedClients":0}\\n\\n$`),
-    );
+    assert.equal(await readUntil(reader, /\n\n$/), eventOf(mine, 'Progressing'));
     await reader.cancel();
   });
 

@@ -85,9 +85,9 @@ export interface Reader {
   readonly role: Role;
 }
 
-export const listTunnels = async (parts: Parts, project: Reader): Promise<Tunnel[]> => {
+export const listTunnels = async (parts: Parts, project: Reader, withMetrics = false): Promise<Tunnel[]> => {
   const rows = await tunnelRows(parts.store.db).where('t.project_id', '=', project.id).execute();
-  return assemble(parts, rows, project.role, false);
+  return assemble(parts, rows, project.role, withMetrics);
 };
 
 /** Those of the tunnels that moved, anywhere, that are the project's; with metrics. */

@@ -56,7 +56,7 @@ let sent: { url: URL; init: RequestInit } | undefined;
 beforeEach(() => {
   globalThis.fetch = async (url, init) => {
     sent = { url: new URL(String(url), 'https://dashboard.example'), init: init! };
-    return Response.json({});
+    return Response.json([]);
   };
 });
 afterEach(() => {

@@ -20,15 +20,25 @@ export interface TunnelChange {
 
 const tunnelPath = (name: string) => `/api/tunnels/${segment(name)}`;
 
-export const listTunnels = (project: string, signal?: AbortSignal) =>
-  request<Tunnel[]>('GET', '/api/tunnels', { query: { project }, signal });
+/** performance.now() of the question that brought a tunnel: it may lack what happened since. */
+export const askedAt = new WeakMap<Tunnel, number>();
+
+export async function listTunnels(project: string, signal?: AbortSignal): Promise<Tunnel[]> {
+  const at = performance.now();
+  const tunnels = await request<Tunnel[]>('GET', '/api/tunnels', { query: { project }, signal });
+  for (const tunnel of tunnels) askedAt.set(tunnel, at);
+  return tunnels;
+}
 
 export async function getTunnel(project: string, name: string, signal?: AbortSignal): Promise<Tunnel> {
+  const at = performance.now();
   const tunnel = await request<Tunnel>('GET', tunnelPath(name), { query: { project, metrics: '1' }, signal });
   // spec 7: ingressDomains defaults to an empty list. spec 4: a Pending tunnel without a count has none connected.
   const ingressDomains = tunnel.ingressDomains ?? [];
-  if (tunnel.status === 'Pending') return { ...tunnel, ingressDomains, connectedClients: tunnel.connectedClients ?? 0 };
-  return { ...tunnel, ingressDomains };
+  const isPending = tunnel.status === 'Pending';
+  const whole = { ...tunnel, ingressDomains, ...(isPending ? { connectedClients: tunnel.connectedClients ?? 0 } : {}) };
+  askedAt.set(whole, at);
+  return whole;
 }
 
 export const createTunnel = (project: string, tunnel: NewTunnel) =>

@@ -2,6 +2,7 @@
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
+import { askedAt } from '../api/tunnels.ts';
 import { followTunnels } from './live-feed.ts';
 import { applyLive, type LiveTunnel } from './live-tunnel.ts';
 
@@ -62,13 +63,14 @@ export function useLiveTunnel(tunnel: Tunnel): Tunnel {
   return withLive(tunnel, known.get(tunnel.name));
 }
 
-const loadedAt = new WeakMap<Tunnel, number>();
 const applied = new WeakMap<Tunnel, { readonly event: LiveEvent; readonly result: Tunnel }>();
 
-/** An event older than the loaded state says nothing. The same event gives the same object, so that its row is not drawn again. */
+/**
+ * An event from before the question says nothing; one that came while the answer was on its way may be the newer of the two, and
+ * another follows where it is not. The same event gives the same object, so that its row is not drawn again.
+ */
 function withLive(tunnel: Tunnel, event: LiveEvent | undefined): Tunnel {
-  if (!loadedAt.has(tunnel)) loadedAt.set(tunnel, performance.now());
-  if (!event || event.at < loadedAt.get(tunnel)!) return tunnel;
+  if (!event || event.at < (askedAt.get(tunnel) ?? 0)) return tunnel;
   const last = applied.get(tunnel);
   if (last?.event === event) return last.result;
   const result = applyLive(tunnel, event.tunnel);

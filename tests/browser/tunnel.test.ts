@@ -4,8 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
+import type { Domain } from '@underpass/rules/entity.ts';
 import { expect, readClipboard } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { tunnelCreated } from '../helpers/product.ts';
 
 const snippet = (page: Page) => page.getByRole('region', { name: /snippet$/ });
 const tab = (page: Page, name: string) => page.getByRole('tab', { name }).click();
@@ -314,6 +316,17 @@ async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
+/** What the page was told, for the test to wait for. */
+const keepEvents = `
+  globalThis.kept = [];
+  globalThis.EventSource = class extends EventSource {
+    constructor(url) {
+      super(url);
+      this.addEventListener('tunnel', ({ data }) => kept.push(data));
+    }
+  };
+`;
+
 async function liveTests(t: TestContext, stage: Stage): Promise<void> {
   await t.test('a client that comes and goes changes badge, checklist, figures and client list without a reload', async (t) => {
     const tunnel = await makeTunnel(stage.account, 'alive');
@@ -330,6 +343,53 @@ async function liveTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('heading', { name: 'Setup' })).toBeHidden();
     client.signal('SIGTERM');
     await client.ended;
+    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+  });
+
+  /** A tunnel that waits for its domain, and the way to make it Created. */
+  const makePending = async (name: string) => {
+    const { account, names } = stage;
+    const apex = `${name}.net`;
+    const { challenge } = (await account.call<Domain>('POST', `/api/domains?project=${account.project}`, { name: apex })).body;
+    await makeTunnel(account, name, { type: 'ingress', ingressDomains: [apex] });
+    return async () => {
+      names.set('TXT', apex, `underpass-domain-verify=${challenge}`);
+      await account.call('POST', `/api/domains/${apex}/verify?project=${account.project}`);
+      await tunnelCreated(account, name);
+    };
+  };
+
+  await t.test('what happened between the answer about a tunnel and the opening of the events is shown', async (t) => {
+    const verify = await makePending('between');
+    const page = await stage.open(t, 'dashboard');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/events?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(projectUrl(stage.account, 'tunnels/between'));
+    await expect(page.getByText('Pending', { exact: true })).toBeVisible();
+    await verify();
+    held.resolve();
+    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+  });
+
+  await t.test('what happened while the answer about a tunnel was on its way is shown', async (t) => {
+    const verify = await makePending('on-its-way');
+    const page = await stage.open(t, 'dashboard');
+    await page.addInitScript(keepEvents);
+    const [answered, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route('**/api/tunnels/on-its-way?*', async (route) => {
+      const response = await route.fetch();
+      answered.resolve();
+      await held.promise;
+      await route.fulfill({ response });
+    });
+    await page.goto(projectUrl(stage.account, 'tunnels/on-its-way'));
+    await answered.promise;
+    await verify();
+    await expect.poll(() => page.evaluate('kept.at(-1)')).toMatch(/"on-its-way","status":"Created"/);
+    held.resolve();
     await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
   });
 

@@ -1,0 +1,104 @@
+// One live stream against a source that answers when the test says so: what is told in which order, and when it ends.
+
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import { setImmediate as settle } from 'node:timers/promises';
+import { openLiveStream } from './live-stream.ts';
+
+const gatherMs = 500;
+
+let all: PromiseWithResolvers<string>;
+let moved: PromiseWithResolvers<string>[];
+let readings: (readonly string[])[];
+let ends: number;
+let isHeard: boolean;
+let move: (ids: readonly string[]) => void;
+
+beforeEach(() => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  all = Promise.withResolvers();
+  moved = [];
+  readings = [];
+  ends = 0;
+});
+afterEach(() => mock.timers.reset());
+
+const open = () => {
+  const stream = openLiveStream({
+    listen: (onMoved) => {
+      move = onMoved;
+      isHeard = true;
+      return () => {
+        isHeard = false;
+      };
+    },
+    renderAll: () => all.promise,
+    render: (ids) => {
+      readings.push(ids);
+      const reading = Promise.withResolvers<string>();
+      moved.push(reading);
+      return reading.promise;
+    },
+    isStillPermitted: async () => true,
+    onEnd: () => ends++,
+  });
+  const reader = stream.body.getReader();
+  const next = async () => {
+    const { value } = await reader.read();
+    return value === undefined ? undefined : new TextDecoder().decode(value);
+  };
+  return { next, cancel: () => reader.cancel() };
+};
+const gather = async () => {
+  mock.timers.tick(gatherMs);
+  await settle();
+};
+
+test('what moves while the beginning is being read is told, and after it', async () => {
+  const { next, cancel } = open();
+  assert.equal(await next(), ': live\n\n');
+  move(['a']);
+  await gather();
+  assert.deepEqual(readings, []);
+  all.resolve('beginning');
+  assert.equal(await next(), 'beginning');
+  await gather();
+  assert.deepEqual(readings, [['a']]);
+  moved[0]?.resolve('a moved');
+  assert.equal(await next(), 'a moved');
+  await cancel();
+});
+
+test('a reading that takes long is waited for, so that an older one is never told later', async () => {
+  const { cancel } = open();
+  all.resolve('');
+  await settle();
+  move(['a']);
+  await gather();
+  move(['a']);
+  await gather();
+  assert.equal(readings.length, 1);
+  moved[0]?.resolve('');
+  await settle();
+  await gather();
+  assert.deepEqual(readings, [['a'], ['a']]);
+  await cancel();
+});
+
+test('a beginning that cannot be read ends the stream: its reader comes again', async () => {
+  const { next } = open();
+  assert.equal(await next(), ': live\n\n');
+  all.reject(new Error('no database'));
+  assert.equal(await next(), undefined);
+  assert.equal(ends, 1);
+});
+
+test('a reader that goes before the beginning is read leaves nothing running', async () => {
+  const { cancel } = open();
+  await cancel();
+  all.resolve('beginning');
+  await settle();
+  move(['a']);
+  await gather();
+  assert.deepEqual([readings, isHeard, ends], [[], false, 1]);
+});
