@@ -94,12 +94,35 @@ test('a project and its people', async (t) => {
   });
 
   await t.test('a role is changed in place, a member removed after a question, and the last owner can do neither', async (t) => {
-    const page = await open(t);
+    const page = await open(t, /status of 409/);
     await page.goto(project('members'));
     const row = page.getByRole('row').filter({ hasText: 'grace@example.com' });
-    await row.getByRole('combobox', { name: /Role of/ }).selectOption('Admin');
+    const role = row.getByRole('combobox', { name: /Role of/ });
+    await expect(role).toHaveValue('viewer');
+    const holdList = async () => {
+      const held = Promise.withResolvers<void>();
+      await page.route('**/api/members?*', async (route) => {
+        await held.promise;
+        await route.continue();
+      });
+      return async () => {
+        held.resolve();
+        await page.unrouteAll({ behavior: 'wait' });
+      };
+    };
+    const releaseChanged = await holdList();
+    await role.selectOption('Admin');
     await expect(page.getByText(/is now admin\./).first()).toBeVisible();
-    await expect(row.getByRole('combobox')).toHaveValue('admin');
+    expect(await role.inputValue(), 'before the list has come anew').toBe('admin');
+    await releaseChanged();
+    await page.reload();
+    await expect(role).toHaveValue('admin');
+    const releaseRefused = await holdList();
+    await page.route('**/api/members/*', (route) => route.fulfill({ status: 409, body: 'Not now.' }));
+    await role.selectOption('Viewer');
+    await expect(page.getByText('The role was not changed.').first()).toBeVisible();
+    expect(await role.inputValue(), 'before the list has come anew').toBe('admin');
+    await releaseRefused();
     const own = page.getByRole('row').filter({ hasText: 'You' });
     await expect(own.getByRole('combobox')).toBeHidden();
     await expect(own.getByRole('button')).toBeHidden();

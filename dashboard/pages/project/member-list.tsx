@@ -3,7 +3,7 @@
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { decideMembershipChange, roleLabels, roles } from '@underpass/rules/permission.ts';
 import type { Member } from '@underpass/rules/resource.ts';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { changeMember, removeMember } from '../../api/projects.ts';
@@ -111,24 +111,29 @@ function possibleRoles(member: Member, { project, ownerCount }: MemberContext): 
 function RoleCell({ member, context }: { readonly member: Member; readonly context: MemberContext }) {
   const { revalidate } = useRevalidator();
   const possible = possibleRoles(member, context);
+  /** Shown until the list that has it is there. */
+  const [chosen, setChosen] = useState<{ readonly instead: Member; readonly role: Role }>();
   const task = useTask(async (role: Role) => {
+    setChosen({ instead: member, role });
     try {
       await changeMember(context.project.id, member.id, role);
       toast.done(`${nameOf(member)} is now ${roleLabels[role].toLowerCase()}.`);
     } catch (error) {
+      setChosen(undefined);
       toast.failed('The role was not changed.', messageOf(error));
     }
     if (member.isSelf) forgetSession();
     await revalidate();
   });
+  const shown = chosen?.instead === member ? chosen.role : member.role;
   if (possible.length < 2) return <Badge>{roleLabels[member.role]}</Badge>;
   return (
     <Select
       label={`Role of ${nameOf(member)}`}
       size="sm"
-      value={member.role}
+      value={shown}
       options={possible.map((role) => ({ value: role, label: roleLabels[role] }))}
-      onChange={(role) => role !== member.role && task.run(role)}
+      onChange={(role) => role !== shown && task.run(role)}
     />
   );
 }
