@@ -1,19 +1,17 @@
 // The route table, in the order of spec section 2, then what the product has beyond it. Every page is its own chunk.
 // A page module exports Component, and where it needs them loader and action.
 import { type RouteObject, redirect } from 'react-router';
+import { askAgain } from './api/ask-again.ts';
 import { paths } from './paths.ts';
 import { loadSession, projectOfScreen, SHELL_ROUTE } from './session.ts';
 import { ApplicationError } from './shell/application-error.tsx';
 import { PageError } from './shell/page-error.tsx';
 import { FirstLoad, Root } from './shell/root.tsx';
 
-const ASKED_AGAIN_AFTER_MS = 500;
-
-/** Code that did not come is asked for once more: a network that changes drops what waited for it. */
 const page =
   <Module,>(load: () => Promise<Module>) =>
-  (): Promise<Module> =>
-    load().catch(() => new Promise((resolve) => setTimeout(resolve, ASKED_AGAIN_AFTER_MS)).then(load));
+  () =>
+    askAgain(load);
 
 /** spec 2: home goes to /login, or to the dashboard of the selected project. */
 async function home() {

@@ -1,8 +1,8 @@
 // One call to control: same origin, with the session cookie, bounded in time. Everything in api/ goes through here.
+import { askAgain } from './ask-again.ts';
 import { ApiError, isAbort, NO_ANSWER } from './error.ts';
 
 const TIMEOUT_MS = 20_000;
-const ASKED_AGAIN_AFTER_MS = 300;
 
 export interface RequestOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -37,22 +37,11 @@ async function send(method: string, path: string, options: RequestOptions): Prom
   const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
   const ask = () => fetch(withQuery(path, options.query), { method, credentials: 'same-origin', signal, ...bodyOf(options) });
   try {
-    return await (method === 'GET' ? askAgain(ask, signal) : ask());
+    return await (method === 'GET' ? askAgain(ask) : ask());
   } catch (error) {
     if (isAbort(error) && options.signal?.aborted) throw error;
     if (timeout.aborted) throw new ApiError(NO_ANSWER, 'The server took too long to answer.');
     throw new ApiError(NO_ANSWER, navigator.onLine ? 'The server cannot be reached.' : 'You are offline.');
-  }
-}
-
-/** A change of the network drops what waits for a connection (ERR_NETWORK_CHANGED): a question is asked once more, a change is not. */
-async function askAgain(ask: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (signal.aborted || !navigator.onLine) throw error;
-    await new Promise((resolve) => setTimeout(resolve, ASKED_AGAIN_AFTER_MS));
-    return ask();
   }
 }
 
