@@ -14,7 +14,7 @@ export const paths = {
   noProject: () => '/no-project',
   download: () => '/download',
   releases: () => '/download/releases',
-  sessions: () => '/sessions',
+  account: () => '/account',
   invitation: (token: string) => `/invitations/${seg(token)}`,
   logout: () => '/auth/logout',
 

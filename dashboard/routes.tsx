@@ -55,7 +55,7 @@ const beyondTheSpec: RouteObject[] = [
   { path: 'projects/:projectID/settings', lazy: page(() => import('./pages/project/settings.tsx')) },
   { path: 'new-project', lazy: page(() => import('./pages/project/new-project.tsx')) },
   { path: 'no-project', lazy: page(() => import('./pages/no-project.tsx')) },
-  { path: 'sessions', lazy: page(() => import('./pages/sessions.tsx')) },
+  { path: 'account', lazy: page(() => import('./pages/account.tsx')) },
   { path: 'activate', lazy: page(() => import('./pages/activate.tsx')) },
   { path: 'invitations/:token', lazy: page(() => import('./pages/invitation.tsx')) },
   {

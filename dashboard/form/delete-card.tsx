@@ -10,10 +10,9 @@ export interface DeleteCardProps extends Pick<Question, 'warning' | 'done'>, Req
   readonly description: string;
   readonly remove: (typed: string) => Promise<unknown>;
   readonly ask: Confirm['ask'];
-  readonly className?: string;
 }
 
-export function DeleteCard({ what, description, remove, ask, className, ...question }: DeleteCardProps) {
+export function DeleteCard({ what, description, remove, ask, ...question }: DeleteCardProps) {
   const deed = `Delete ${what.toLowerCase()}`;
   const work = async (typed: string) => {
     await remove(typed);
@@ -28,7 +27,7 @@ export function DeleteCard({ what, description, remove, ask, className, ...quest
       work,
     });
   return (
-    <Card title={deed} description={description} {...(className === undefined ? {} : { className })}>
+    <Card title={deed} description={description}>
       <Button variant="danger" onClick={start}>
         {deed}
       </Button>

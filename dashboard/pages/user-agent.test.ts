@@ -1,4 +1,4 @@
-// What the sessions page calls a device.
+// What the account page calls a device.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeUserAgent } from './user-agent.ts';

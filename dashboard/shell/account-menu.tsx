@@ -1,7 +1,7 @@
-// Who is signed in, the theme, the sessions, and the way out.
+// Who is signed in, the theme, the account, and the way out.
 
 import type { User } from '@underpass/rules/entity.ts';
-import { CircleUser, LogOut, Monitor, MonitorSmartphone, Moon, Sun } from 'lucide-react';
+import { CircleUser, LogOut, Monitor, Moon, Sun, UserCog } from 'lucide-react';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { messageOf } from '../api/error.ts';
@@ -40,8 +40,8 @@ export function AccountMenu({ user }: { readonly user: User }) {
         </strong>
       </MenuNote>
       <MenuSeparator />
-      <MenuItem icon={<MonitorSmartphone aria-hidden="true" />} onClick={() => navigate(paths.sessions())}>
-        Sessions
+      <MenuItem icon={<UserCog aria-hidden="true" />} onClick={() => navigate(paths.account())}>
+        Account
       </MenuItem>
       <MenuSeparator />
       <ThemeChoice />

@@ -78,5 +78,5 @@ function actions({ project }: ShellData): readonly Command[] {
     project && may(project.role, 'tunnel.create')
       ? [{ value: 'add tunnel', label: text.tunnels.add, to: `${paths.tunnels(project.id)}?${newTunnelParam}` }]
       : [];
-  return [...add, { value: 'sessions', label: 'Sessions', to: paths.sessions() }, ...THEMES];
+  return [...add, { value: 'account', label: 'Account', to: paths.account() }, ...THEMES];
 }

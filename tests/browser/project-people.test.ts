@@ -197,11 +197,15 @@ test('a project and its people', async (t) => {
     await expect(page.getByText('Project: Second')).toBeVisible();
   });
 
-  await t.test('sessions are listed, and another one is revoked after a question', async (t) => {
+  await t.test('the account page lists the sessions, and another one is revoked after a question', async (t) => {
     const other = await product.signIn();
     const page = await open(t);
-    await page.goto('/sessions');
-    const table = page.getByRole('table', { name: 'Sessions' });
+    await page.goto('/');
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Account' }).click();
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Account');
+    await expect(page.getByRole('main').getByRole('heading', { level: 2 })).toHaveText(['Sessions', 'Delete account']);
+    const table = page.getByRole('region', { name: 'Sessions' }).getByRole('table', { name: 'Sessions' });
     await expect(table.getByText('This session')).toHaveCount(1);
     await table
       .getByRole('button', { name: /^Revoke/ })
@@ -286,7 +290,7 @@ test('a project and its people', async (t) => {
       );
       for (const { id } of members.filter((each) => !each.isSelf && each.role === 'owner'))
         await guest.call('PATCH', `/api/members/${id}?project=${owner.project}`, { role: 'admin' });
-      await page.goto('/sessions');
+      await page.goto('/account');
       await page.getByRole('button', { name: 'Delete account' }).click();
       const dialog = page.getByRole('dialog', { name: 'Delete Account' });
       await dialog.getByLabel('Your email address').fill(email);

@@ -139,7 +139,7 @@ test('signing in', async (t) => {
     await expect(page.getByText('Signed in as')).toContainText(operator);
     await page.getByRole('menuitem', { name: 'Log out' }).click();
     await page.waitForURL('/login');
-    await page.goto('/sessions');
+    await page.goto('/account');
     await page.waitForURL('/login');
   });
 

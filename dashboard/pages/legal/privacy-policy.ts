@@ -268,7 +268,7 @@ function yourRights(operator: OperatorIdentity): LegalSection {
           'act no longer on a consent that you gave.',
         ],
       },
-      'You can delete your account yourself, on the page "Sessions" of the dashboard. It takes effect at once: your name, address, sessions and tokens are erased, projects that nobody else is in are deleted, and the audit logs of other projects keep what was done without who did it.',
+      'You can delete your account yourself, on the page "Account" of the dashboard. It takes effect at once: your name, address, sessions and tokens are erased, projects that nobody else is in are deleted, and the audit logs of other projects keep what was done without who did it.',
       `For anything else, write to ${operator.email} from the address of your account. It costs nothing. We may need to be sure that it is you, and we answer within one month; where a request is complex we may take up to two months more, and we tell you so within the first.`,
       'If you are a visitor of a tunnel, please ask the user who publishes the address first: we can seldom tell which data is yours, and we help our users to answer you.',
     ],

@@ -1,4 +1,4 @@
-// Where one is signed in, the way to end that, and the way out for good.
+// One's own account: where one is signed in, the way to end that, and the way out for good.
 import type { Session } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { deleteAccount, deleteSession, listSessions } from '../api/account.ts';
@@ -8,7 +8,9 @@ import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
 import { paths } from '../paths.ts';
 import { useShell } from '../session.ts';
 import { Badge } from '../ui/badge.tsx';
+import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { Load } from '../ui/load.tsx';
@@ -19,26 +21,31 @@ export const loader = ({ request }: LoaderFunctionArgs) => ({ sessions: later(li
 
 export function Component() {
   const { sessions } = useLoaderData<typeof loader>();
+  const { user } = useShell();
   const confirm = useConfirm();
   return (
     <>
-      <PageHeader title="Sessions" subtitle="Where you are signed in. Revoke what you do not recognise." />
-      <Load promise={sessions}>{(loaded) => <SessionList sessions={loaded} ask={confirm.ask} />}</Load>
-      <DeleteAccount ask={confirm.ask} />
+      <PageHeader title="Account" subtitle={<Breakable text={user.email} />} />
+      <div className="grid gap-6">
+        <Card title="Sessions" description="Where you are signed in. Revoke what you do not recognise." flush>
+          <div className="border-t">
+            <Load promise={sessions}>{(loaded) => <SessionList sessions={loaded} ask={confirm.ask} />}</Load>
+          </div>
+        </Card>
+        <DeleteAccount email={user.email} ask={confirm.ask} />
+      </div>
       {confirm.dialog}
     </>
   );
 }
 
-function DeleteAccount({ ask }: { readonly ask: Confirm['ask'] }) {
-  const { user } = useShell();
+function DeleteAccount({ email, ask }: { readonly email: string; readonly ask: Confirm['ask'] }) {
   return (
     <DeleteCard
-      className="mt-8"
       what="Account"
       description="Erases your name, address, sessions and tokens. Audit logs keep what was done, without who did it."
-      warning={`Warning! ${user.email} can sign in no more. Projects that nobody else is in are deleted with their tunnels, domains, security groups and tokens.`}
-      proof={{ label: 'Your email address', text: user.email }}
+      warning={`Warning! ${email} can sign in no more. Projects that nobody else is in are deleted with their tunnels, domains, security groups and tokens.`}
+      proof={{ label: 'Your email address', text: email }}
       remove={deleteAccount}
       done="Your account is deleted."
       leadsTo={paths.login()}
@@ -88,6 +95,7 @@ function SessionList({ sessions, ask }: { readonly sessions: readonly Session[];
       searchText={({ address, userAgent }) => `${address} ${userAgent}`}
       searchLabel="Search sessions"
       initialSort={{ key: 'seen', direction: 'descending' }}
+      bare
     />
   );
 }
