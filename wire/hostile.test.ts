@@ -15,6 +15,7 @@ import { decodeNaive, encodeNaive, type NaiveFrame } from './fixture/naive-codec
 import { testRequest } from './fixture/sessions.ts';
 import { collectHeap } from './heap.ts';
 import { Outlet } from './outlet.ts';
+import { relayStreams } from './relay.ts';
 import { createSession, type SessionOptions } from './session.ts';
 
 const [hello, open, opened, data, credit, reset, ping, pong, goaway, offer] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] as const;
@@ -320,6 +321,21 @@ describe('memory stays flat and comes back', () => {
     assert.ok(heapAfterCollection() - before < 3_000_000, `${heapAfterCollection() - before} bytes`);
     visitor.destroy();
     stalled.destroy();
+  });
+
+  it('under one-byte frames that are led on to a carrier without credit', async () => {
+    const [near, far] = [await createEdgeWithStream(), await createEdgeWithStream()];
+    relayStreams(near.stream, far.stream);
+    near.attack(frame(opened, 2, u32(0)));
+    const before = heapAfterCollection();
+    const tiny = Buffer.concat(Array.from({ length: 4_096 }, () => frame(data, 2, 'x')));
+    for (let batch = 0; batch < 64; batch++) {
+      near.attack(Buffer.from(tiny));
+      await turn();
+    }
+    assert.equal(near.stream.receivedBytes, 262_144);
+    assert.equal(far.stream.sentBytes, 65_536);
+    assert.ok(heapAfterCollection() - before < 3_000_000, `${heapAfterCollection() - before} bytes`);
   });
 
   it('over a thousand half-open sessions', async () => {

@@ -131,7 +131,9 @@ async function perform(
 }
 
 function write(direction: Direction, size: number): void {
-  if (direction.full || direction.ended || direction.writer.closed) return;
+  if (direction.ended || direction.writer.closed) return;
+  // Who is told to wait has some more in hand.
+  if (direction.full && size > 200) return;
   const bytes = fill(direction, size);
   direction.sent += size;
   direction.full = !direction.writer.write(bytes);

@@ -8,6 +8,7 @@ import type { Stream } from './api.ts';
 import { createTcpPair } from './fixture/carriers.ts';
 import { collect, createSessionPair, pump, whenReset } from './fixture/sessions.ts';
 import { relaySocket, relayStreams } from './relay.ts';
+import type { SessionOptions } from './session.ts';
 
 interface Relayed extends AsyncDisposable {
   /** The edge's end of the stream. */
@@ -139,9 +140,9 @@ describe('a stream joined to a socket', () => {
 });
 
 describe('two streams joined to each other', () => {
-  const createHop = async () => {
+  const createHop = async (ofEdge: Partial<SessionOptions> = {}) => {
     const hop = await createSessionPair('tcp', { peerMayOpen: true });
-    const carrier = await createSessionPair('tls');
+    const carrier = await createSessionPair('tls', {}, ofEdge);
     const first = await hop.open({ tunnelId: 't1', clientId: 'c1' });
     const second = await carrier.open();
     relayStreams(first.far, second.near);
@@ -161,6 +162,35 @@ describe('two streams joined to each other', () => {
     await Promise.all([pump(visitor, up), pump(client, down)]);
     const [gotDown, gotUp] = await got;
     assert.ok(gotDown.equals(down) && gotUp.equals(up));
+  });
+
+  it('hold a whole window of one for a reader of the other that stalls, and lose nothing', async () => {
+    const windowBytes = 8_388_608;
+    const { hop, carrier, visitor, client } = await createHop({ limits: { initialWindowBytes: windowBytes } });
+    await using _one = hop;
+    await using _two = carrier;
+    client.accept();
+    let got = 0;
+    let owed = 0;
+    visitor.onData = (chunk) => {
+      got += chunk.length;
+      owed += chunk.length;
+    };
+    const reset = whenReset(visitor);
+    const arrived = new Promise<void>((resolve) => {
+      const look = (): void => void (carrier.edge.receivedBytes >= windowBytes ? resolve() : setImmediate(look));
+      look();
+    });
+    const pumped = pump(client, Buffer.alloc(windowBytes + 1_000_000));
+    assert.equal(await Promise.race([reset, arrived]), undefined);
+    const ended = new Promise<void>((resolve) => (visitor.onEnd = resolve));
+    visitor.onData = (chunk) => {
+      got += chunk.length;
+      visitor.consume(chunk.length);
+    };
+    visitor.consume(owed);
+    await Promise.all([pumped, ended]);
+    assert.equal(got, windowBytes + 1_000_000);
   });
 
   it('pass the code of a reset on', async () => {

@@ -109,6 +109,17 @@ for (const kind of carrierKinds) {
       assert.ok(held > 200_000);
     });
 
+    it('cuts a writer that does not wait, at the bound of what a stream may hold', async () => {
+      await using pair = await createSessionPair(kind, { limits: { maxWindowBytes: 1_000_000 } });
+      const { near, far } = await pair.open();
+      far.accept();
+      const got = whenReset(near);
+      let written = 0;
+      for (; !far.closed && written < 2_000_000; written += 50_000) far.write(Buffer.alloc(50_000));
+      assert.ok(written > 1_000_000 && written < 2_000_000, `${written} bytes`);
+      assert.equal(await got, 'internal');
+    });
+
     it('goes on where a stalled reader stopped', async () => {
       await using pair = await createSessionPair(kind);
       const { near, far } = await pair.open();

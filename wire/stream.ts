@@ -1,6 +1,7 @@
 // One stream of a session: credit both ways, half-close, reset. The session owns the carrier; the stream owns its own order.
 
 import type { Stream } from './api.ts';
+import { ByteQueue } from './core/byte-queue.ts';
 import type { ResetCode } from './core/code.ts';
 import { nextCredit, ReceiveWindow, type RoundTrips, type WindowBudget, type WindowLimits } from './core/credit.ts';
 import { finFlag, maxDataBytes, WireError } from './core/frame.ts';
@@ -25,9 +26,6 @@ export interface StreamHost {
 const nothing = (): void => {};
 const noBytes = new Uint8Array(0);
 
-/** A writer that goes on after write() gave false is cut here. */
-const maxQueuedBytes = 4_194_304;
-
 export class MuxStream implements Stream {
   readonly id: number;
   readonly request: OpenRequest;
@@ -50,9 +48,8 @@ export class MuxStream implements Stream {
   readonly #window: ReceiveWindow;
   #credit: number;
   #unconsumedBytes = 0;
-  /** Bytes that wait for OPENED, credit or the carrier; maxQueuedBytes and one chunk at most. */
-  #queue: Uint8Array[] = [];
-  #queuedBytes = 0;
+  /** What waits for OPENED, credit or the carrier. A writer that goes on after write() gave false is cut at its bound. */
+  readonly #queue = new ByteQueue();
   #ending = false;
   #localEnded = false;
   /** write() gave false: an onDrain is owed. */
@@ -77,7 +74,7 @@ export class MuxStream implements Stream {
     if (this.closed || this.opened || this.ours) return;
     this.opened = true;
     this.#host.sendOpened(this);
-    if (this.#queuedBytes > 0) this.#host.awaitRoom(this);
+    if (this.#queue.bytes > 0) this.#host.awaitRoom(this);
     else if (this.#ending && !this.closed) this.#sendEnd(noBytes);
   }
 
@@ -90,7 +87,7 @@ export class MuxStream implements Stream {
     if (this.closed || this.#ending) return false;
     const host = this.#host;
     const length = chunk.length;
-    const fits = this.#queuedBytes === 0 && length <= this.#credit && length <= maxDataBytes;
+    const fits = this.#queue.bytes === 0 && length <= this.#credit && length <= maxDataBytes;
     if (!fits || !this.#maySend || !host.hasRoom) return this.#enqueue(chunk);
     if (length === 0) return true;
     this.#credit -= length;
@@ -106,15 +103,16 @@ export class MuxStream implements Stream {
   }
 
   #enqueue(chunk: Uint8Array): boolean {
-    if (chunk.length === 0) return this.#queuedBytes === 0;
-    if (this.#queuedBytes > maxQueuedBytes) {
+    const queue = this.#queue;
+    if (chunk.length === 0) return queue.bytes === 0;
+    // Whoever leads another stream on to this one has a whole window of it in hand when this one stalls.
+    if (queue.bytes > this.#host.limits.maxWindowBytes) {
       this.reset('internal');
       return false;
     }
-    this.#queue.push(new Uint8Array(chunk));
-    this.#queuedBytes += chunk.length;
+    queue.push(chunk);
     this.proceed();
-    if (this.#queuedBytes > 0) this.#owesDrain = true;
+    if (queue.bytes > 0) this.#owesDrain = true;
     else if (!this.#host.hasRoom) return this.#holdBack();
     return !this.#owesDrain;
   }
@@ -122,7 +120,7 @@ export class MuxStream implements Stream {
   end(): void {
     if (this.closed || this.#ending) return;
     this.#ending = true;
-    if (this.#queuedBytes === 0 && this.#maySend) this.#sendEnd(noBytes);
+    if (this.#queue.bytes === 0 && this.#maySend) this.#sendEnd(noBytes);
   }
 
   #sendEnd(payload: Uint8Array): void {
@@ -135,9 +133,9 @@ export class MuxStream implements Stream {
   proceed(): void {
     if (this.closed) return;
     const canSend = this.#credit > 0 && this.#maySend;
-    if (this.#queuedBytes > 0 && canSend && this.#host.hasRoom) this.#sendQueued();
+    if (this.#queue.bytes > 0 && canSend && this.#host.hasRoom) this.#sendQueued();
     if (this.closed || this.#localEnded) return;
-    if (this.#queuedBytes > 0) {
+    if (this.#queue.bytes > 0) {
       if (this.#credit > 0 && this.#maySend) this.#host.awaitRoom(this);
     } else if (this.#owesDrain) this.#drained();
   }
@@ -152,15 +150,10 @@ export class MuxStream implements Stream {
   }
 
   #sendQueued(): void {
-    const head = this.#queue[0]!;
-    const length = Math.min(head.length, this.#credit, maxDataBytes);
-    const piece = length === head.length ? head : head.subarray(0, length);
-    if (length === head.length) this.#queue.shift();
-    else this.#queue[0] = head.subarray(length);
-    this.#credit -= length;
-    this.#queuedBytes -= length;
-    this.sentBytes += length;
-    if (this.#ending && this.#queuedBytes === 0) this.#sendEnd(piece);
+    const piece = this.#queue.take(Math.min(this.#credit, maxDataBytes));
+    this.#credit -= piece.length;
+    this.sentBytes += piece.length;
+    if (this.#ending && this.#queue.bytes === 0) this.#sendEnd(piece);
     else this.#host.sendData(0, this.id, piece);
   }
 
@@ -212,7 +205,7 @@ export class MuxStream implements Stream {
 
   receiveCredit(bytes: number): void {
     this.#credit = nextCredit(this.#credit, bytes);
-    if (this.#queuedBytes > 0) this.#host.awaitRoom(this);
+    if (this.#queue.bytes > 0) this.#host.awaitRoom(this);
   }
 
   /** The peer's RESET, or the loss of the carrier. */
@@ -225,8 +218,7 @@ export class MuxStream implements Stream {
   #close(): void {
     if (this.closed) return;
     this.closed = true;
-    this.#queue = [];
-    this.#queuedBytes = 0;
+    this.#queue.clear();
     this.#host.budget.give(this.#window.windowBytes);
     this.#host.forget(this);
     this.onClose();
