@@ -282,6 +282,22 @@ describe('memory stays flat and comes back', () => {
     assert.equal(victim.session.openStreams, 0);
   });
 
+  it('under data that is read at once, from a peer that reads no credit', async () => {
+    const victim = createVictim('client', { limits: { initialWindowBytes: 64, maxWindowBytes: 64 } });
+    victim.attacker.pause();
+    victim.session.onStream = (stream) => {
+      stream.onData = (chunk) => stream.consume(chunk.length);
+    };
+    victim.attack(openFrame(2));
+    const frames = Buffer.concat(Array.from({ length: 1_000 }, () => frame(data, 2, Buffer.alloc(32))));
+    for (let batch = 0; batch < 400 && !victim.session.closed; batch++) {
+      victim.attacker.write(frames);
+      await turn();
+    }
+    assert.ok(victim.session.closed, `${victim.session.backlogBytes} bytes wait for the peer`);
+    assert.equal((await victim.end).code, 'flood');
+  });
+
   it('under opens that are reset at once, a hundred thousand times', async () => {
     const victim = createVictim('client');
     victim.attack();

@@ -6,7 +6,7 @@ import { mostHighWaterBytes, nextHighWater } from './core/high-water.ts';
 import { Outbox } from './outbox.ts';
 import { slabsFor } from './slab.ts';
 
-/** What control frames (RESET, PONG, CREDIT) may add on top when the peer does not read. Beyond it the session ends. */
+/** What control frames (RESET, PONG, OPENED, CREDIT) may add on top when the peer does not read. Beyond it the session ends. */
 const controlReserveBytes = 1_048_576;
 
 export class Output {

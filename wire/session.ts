@@ -259,6 +259,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     const payload = new Uint8Array(4);
     writeU32(payload, 0, value);
     this.#output.frame(type, stream, payload);
+    this.#checkReserve();
   }
 
   sendReset(stream: number, code: ResetCode): void {
@@ -410,8 +411,9 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#checkReserve();
   }
 
+  /** Does not throw: credit is given by readers too. */
   #checkReserve(): void {
-    if (!this.#output.withinReserve) throw new WireError('flood', 'the peer does not read the answers it causes');
+    if (!this.#output.withinReserve) this.#fail(new WireError('flood', 'the peer does not read the answers it causes'));
   }
 
   #receiveNotice(type: number, payload: Uint8Array): void {
