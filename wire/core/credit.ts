@@ -118,6 +118,11 @@ function mostWindowBytes(tookMs: number, { leastRttMs, doubtedRttMs }: RoundTrip
 /** A sender's credit after a grant. */
 export function nextCredit(credit: number, granted: number): number {
   if (granted === 0) throw new WireError('flow-control', 'CREDIT of nothing');
-  if (credit + granted > maxCredit) throw new WireError('flow-control', 'credit beyond 31 bits');
-  return credit + granted;
+  return checkCredit(credit + granted);
+}
+
+/** What a sender holds, a first window included. */
+export function checkCredit(credit: number): number {
+  if (credit > maxCredit) throw new WireError('flow-control', 'credit beyond 31 bits');
+  return credit;
 }

@@ -1,5 +1,6 @@
 // The payload of HELLO and INFO: versions, windows and what a side says about itself. Layout: docs/protocol.md, HELLO.
 
+import { checkCredit } from './credit.ts';
 import { maxPayloadBytes, readU32, WireError, writeU32 } from './frame.ts';
 
 /** The version spoken here and the oldest that is still understood; docs/protocol.md, Versions. */
@@ -55,7 +56,7 @@ export function parseHello(payload: Uint8Array): Hello {
   const [oldest, newest] = [payload[2]!, payload[3]!];
   if (oldest === 0 || oldest > newest) throw new WireError('protocol', `HELLO with versions ${oldest} to ${newest}`);
   const info = payload.length > fixedBytes ? parseInfo(payload.subarray(fixedBytes)) : {};
-  return { oldest, newest, maxStreams: readU32(payload, 4), windowBytes: readU32(payload, 8), info };
+  return { oldest, newest, maxStreams: readU32(payload, 4), windowBytes: checkCredit(readU32(payload, 8)), info };
 }
 
 /** The newest version that both speak; null when there is none. */

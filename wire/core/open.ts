@@ -1,5 +1,6 @@
 // The payload of OPEN: for whom the stream is and which bytes come first. Layout: docs/protocol.md, OPEN.
 
+import { checkCredit } from './credit.ts';
 import { readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
 
 export const streamKinds = ['http', 'ingress-80', 'ingress-443'] as const;
@@ -71,7 +72,7 @@ export function parseOpen(payload: Uint8Array): OpenPayload {
   const [host, visitorAddress, tunnelId, clientId] = texts as [string, string, string, string];
   const preface = new Uint8Array(payload.subarray(at, prefaceEnd));
   const request = { kind, host, visitorAddress, visitorPort: readU16(payload, 5), preface, tunnelId, clientId };
-  return { request, windowBytes: readU32(payload, 0) };
+  return { request, windowBytes: checkCredit(readU32(payload, 0)) };
 }
 
 function readTexts(payload: Uint8Array): { texts: string[]; at: number } {
