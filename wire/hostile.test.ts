@@ -230,6 +230,24 @@ describe('a carrier that is full', () => {
     for (const [index, stream] of crowded.slice(3).entries()) assert.equal(stream, crowded[index]);
   });
 
+  it('gets no more streams, and room is left for the answers to its pings', async () => {
+    const victim = createVictim('edge');
+    victim.attacker.pause();
+    const greeted = new Promise<void>((resolve) => (victim.session.onReady = resolve));
+    const limits = { oldest: 1, newest: 2, maxStreams: 1_000_000, windowBytes: 65_536, info: {} };
+    victim.attacker.write(frame(hello, 0, encodeHello(limits)));
+    await greeted;
+    const { session } = victim;
+    while (session.canOpen && session.openStreams < 100_000) session.open(testRequest);
+    assert.ok(session.openStreams > 10_000 && session.openStreams < 50_000, `${session.openStreams} streams`);
+    victim.attacker.write(frame(ping, 0, Buffer.alloc(8)));
+    await turn();
+    await turn();
+    assert.equal(session.closed, false);
+    victim.attacker.resume();
+    while (!session.canOpen) await turn();
+  });
+
   it('does not make small pieces that wait hold on to the buffers they were cut from', async () => {
     const victim = await createEdgeWithStream();
     victim.stream.write(Buffer.alloc(65_536));

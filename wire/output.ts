@@ -33,6 +33,11 @@ export class Output {
     return this.#outbox.pendingBytes < this.#highWaterBytes;
   }
 
+  /** False when what waits leaves half of the reserve: OPEN waits for no credit, and the other half is for answers. */
+  get hasRoomToOpen(): boolean {
+    return this.#outbox.pendingBytes < mostHighWaterBytes + controlReserveBytes / 2;
+  }
+
   /** False when the peer has made us owe more control frames than it reads. */
   get withinReserve(): boolean {
     return this.#outbox.pendingBytes < mostHighWaterBytes + controlReserveBytes;

@@ -186,7 +186,8 @@ class MuxSession implements Session, StreamHost, FrameSink {
   }
 
   get canOpen(): boolean {
-    return this.#peer !== null && !this.closed && !this.#leaving && this.#ourStreams < this.#peer.maxStreams;
+    if (this.#peer === null || this.closed || this.#leaving) return false;
+    return this.#ourStreams < this.#peer.maxStreams && this.#output.hasRoomToOpen;
   }
 
   get #leaving(): boolean {
