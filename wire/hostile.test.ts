@@ -135,6 +135,18 @@ describe('a session ends with a coded GOAWAY when its peer', () => {
     await turn();
   });
 
+  it('takes longer than 10 s for its HELLO, a byte now and then', async () => {
+    const clock = createFakeClock();
+    const victim = createVictim('edge', { clock });
+    for (let at = 0; at < 5 && !victim.session.closed; at++) {
+      victim.attacker.write(helloFrame.subarray(at, at + 1));
+      await turn();
+      clock.advance(2_500);
+    }
+    assert.equal(victim.session.closed, true);
+    assert.equal((await victim.end).code, 'silent');
+  });
+
   it('accepts a stream twice', async () => {
     const victim = await createEdgeWithStream();
     victim.attack(frame(opened, 2, u32(0)), frame(opened, 2, u32(0)));

@@ -14,7 +14,7 @@ export interface PulseOptions {
 const pingEveryMs = 5_000;
 /** Ticks of pingEveryMs without a single byte: 15 s, the time in which "connected" must have been proven. */
 const silentTicks = 3;
-/** A HELLO is due within two ticks. */
+/** A HELLO is due within two ticks, all of it: a part of one is silence. */
 const helloTicks = 2;
 /** A minute of pings: long enough to have met an empty queue, short enough to notice another path. */
 const recentPings = 12;
@@ -72,7 +72,7 @@ export class Pulse implements RoundTrips {
   }
 
   #tick(): void {
-    this.#silentTicks = this.heard ? 0 : this.#silentTicks + 1;
+    this.#silentTicks = this.heard && this.#greeted ? 0 : this.#silentTicks + 1;
     this.heard = false;
     if (this.#silentTicks >= (this.#greeted ? silentTicks : helloTicks)) this.#options.onSilent();
     else if (this.#greeted) this.#ping();
