@@ -332,6 +332,46 @@ describe('acknowledged routes', () => {
     while (!quick.isServing(id)) await moved(quick, id);
   });
 
+  /** Longer than a test may take: what is waited for has to come. */
+  const patient = { deliveryMs: 60_000 };
+
+  /** Another process with an edge of its own, of which the first has heard. */
+  const connectElsewhere = async (here: FeedHub, bus: Bus): Promise<{ other: FeedHub; two: TestEdge }> => {
+    const other = await openHub(store, bus, { timing: patient });
+    const [one, two] = [connect(here), connect(other)];
+    one.hello('eu');
+    two.hello('eu', { edgeId: 'edge-2', hopAddress: '10.0.0.2:7000' });
+    await one.until((each) => each.state.peers.some(({ edgeId }) => edgeId === 'edge-2'));
+    await other.delivered('eu');
+    two.acknowledges = false;
+    return { other, two };
+  };
+
+  test('edges of other control processes are waited for as well', async () => {
+    const own = createTestBus();
+    const here = await openHub(store, own, { timing: patient });
+    const { other, two } = await connectElsewhere(here, own);
+    const id = await makeTunnel('web', ['a.example.com']);
+    here.tunnelsChanged([id]);
+    await here.delivered('eu');
+    await two.until((each) => each.state.tunnels.length === 1);
+    assert.deepEqual([here.isServing(id), other.isServing(id)], [false, false]);
+    const told = [moved(here, id), moved(other, id)];
+    two.acknowledge(two.seq ?? 0);
+    await Promise.all(told);
+    assert.deepEqual([here.isServing(id), other.isServing(id)], [true, true]);
+  });
+
+  test('a control process that does not speak for its edges is waited for no longer than its time', async () => {
+    const own = createTestBus();
+    const quick = await openHub(store, own, { timing: { pingMs: 20, deliveryMs: 50 } });
+    const { two } = await connectElsewhere(quick, own);
+    const id = await makeTunnel('web', ['a.example.com']);
+    quick.tunnelsChanged([id]);
+    await two.until((each) => each.state.tunnels.length === 1);
+    while (!quick.isServing(id)) await moved(quick, id);
+  });
+
   const addCertificate = async (name: string): Promise<void> => {
     const id = createId(1);
     const sealed = keyRing.seal('key', certificateContext(id));
@@ -399,12 +439,16 @@ describe('acknowledged routes', () => {
     const edge = connect(hub);
     edge.hello('eu');
     const id = await makeTunnel('web', ['a.example.com']);
-    const told = moved(other, id);
     hub.tunnelsChanged([id]);
-    await hub.delivered('eu');
-    await told;
-    await other.delivered('eu');
-    assert.equal(other.isServing(id), true);
+    while (!other.isServing(id)) await moved(other, id);
+  });
+
+  test('a change is told to who follows the tunnel at another control process, edges or none', async () => {
+    const other = await openHub(store, bus);
+    const id = await makeTunnel('web', ['a.example.com']);
+    const told = [moved(hub, id), moved(other, id)];
+    hub.tunnelsChanged([id]);
+    await Promise.all(told);
   });
 });
 

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Bus } from '../bus/bus.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
+import { createAgreement } from './core/agreement.ts';
 import { reconcilePauseMs } from './core/reconcile.ts';
 import { noteEdges } from './edge-notes.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
@@ -69,6 +70,9 @@ export interface FeedHub extends FeedPort {
 /** What the bus and another process need for the same. */
 const otherProcessMs = 2_000;
 
+/** Edges are heard of with each answer to a ping; two may be lost. */
+const silentPings = 3;
+
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 export function createFeedHub(deps: FeedHubDeps): FeedHub {
@@ -81,6 +85,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
   const tally = createMinuteTally();
   const history = createHistory(store);
   const joiner = createReportJoiner();
+  const agreement = createAgreement({ self: hubId, lateMs: timing.deliveryMs, silentMs: silentPings * timing.pingMs });
   const stops: (() => void)[] = [];
   let saving: Promise<void> = Promise.resolve();
   let closing = false;
@@ -88,10 +93,18 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
 
   const logError = (what: string) => (error: unknown) => log.error({ err: error }, what);
 
-  const onLive = (marks: readonly LiveMark[]): void => {
+  /** A visitor or a client may come to any edge: a tunnel is live when it is so at all of them, whoever they are connected to. */
+  const goLive = (marks: readonly LiveMark[]): void => {
+    if (marks.length === 0) return;
+    for (const feed of feeds.values()) feed.state.markLive(marks);
     board.touch(marks.map((mark) => mark.tunnelId));
     publish('feed.live', { marks });
     saving = saving.then(() => saveMarks(store, marks)).catch(logError('feed: acknowledged routes were not saved'));
+  };
+
+  const onHeld = (region: string, marks: readonly LiveMark[]): void => {
+    publish('feed.held', { marks });
+    goLive(agreement.holdHere(region, marks, steady()));
   };
 
   const onReport = (report: EdgeReport): void => {
@@ -101,6 +114,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
   };
 
   const onHeard = (about: EdgeAbout): void => {
+    agreement.hear(hubId, about, steady());
     board.hear(about);
     publish('feed.edge', { about });
     publishPeers(about.region);
@@ -126,7 +140,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
       now: clock,
       steady,
       lateMs: timing.deliveryMs,
-      onLive,
+      onHeld: (marks) => onHeld(region, marks),
       onHeard,
       onReport,
       onRefused,
@@ -154,18 +168,25 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
 
   /** What each subject on the bus means. Done here at once, and by the other processes when the bus brings it. */
   const news = {
-    'feed.tunnels': ({ ids }: { ids: readonly string[] }) => refresh.tunnels(ids),
+    'feed.tunnels': ({ ids }: { ids: readonly string[] }) => {
+      board.touch(ids);
+      refresh.tunnels(ids);
+    },
     'feed.everything': (_: object) => refresh.everything(),
     'feed.challenges': (_: object) => refresh.challenges(),
     'feed.region': ({ region }: { region: string }) => {
       refresh.everything();
       cutDeadKeys(region).catch(logError('feed: edge keys could not be read'));
     },
+    'feed.held': ({ from = '', marks }: { from?: string; marks: readonly LiveMark[] }) =>
+      goLive(agreement.holdElsewhere(from, marks, steady())),
     'feed.live': ({ marks }: { marks: readonly LiveMark[] }) => {
+      agreement.settle(marks);
       for (const feed of feeds.values()) feed.state.markLive(marks);
       board.touch(marks.map((mark) => mark.tunnelId));
     },
-    'feed.edge': ({ about }: { about: EdgeAbout }) => {
+    'feed.edge': ({ from = '', about }: { from?: string; about: EdgeAbout }) => {
+      agreement.hear(from, about, steady());
       board.hear(about);
       publishPeers(about.region);
     },
@@ -203,6 +224,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
 
   const beat = (): void => {
     board.sweep();
+    goLive(agreement.overdue(steady()));
     for (const [region, feed] of feeds) {
       feed.beat(timing.silenceMs);
       publishPeers(region);
@@ -297,10 +319,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     load,
     start,
     accept,
-    tunnelsChanged: (ids) => {
-      board.touch(ids);
-      tell('feed.tunnels', { ids });
-    },
+    tunnelsChanged: (ids) => tell('feed.tunnels', { ids }),
     regionChanged: (region) => tell('feed.region', { region }),
     certificatesChanged: () => tell('feed.everything', {}),
     challengesChanged: () => tell('feed.challenges', {}),

@@ -9,8 +9,9 @@ export interface FeedPort {
   /** After a commit: the region's keys or the region itself changed. Edges with a dead key are cut. */
   regionChanged(region: string): void;
   /**
-   * True once the edges of the tunnel's region that are connected have acknowledged its route as stored, with a certificate
-   * for every host of an http tunnel; one that takes more than 5 s for it is not waited for. Decides Progressing or Created.
+   * True once the edges of the tunnel's region that are connected, to whichever process, have acknowledged its route as stored,
+   * with a certificate for every host of an http tunnel; one that takes more than 5 s for it is not waited for. Decides
+   * Progressing or Created.
    */
   isServing(tunnelId: string): boolean;
   /** Clients whose data path worked within 15 s. */

@@ -13,7 +13,8 @@ export interface RegionFeedDeps {
   readonly steady: () => number;
   /** An edge that owes an acknowledgement for longer is not waited for: its connection is lost, or about to be. */
   readonly lateMs: number;
-  readonly onLive: (marks: readonly LiveMark[]) => void;
+  /** Every edge that is connected here, and is not late, can serve these. */
+  readonly onHeld: (marks: readonly LiveMark[]) => void;
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
   readonly onRefused: (region: string, why: string) => void;
@@ -76,15 +77,14 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
     return prompt.length === 0 ? undefined : Math.min(...prompt.map((session) => session.ackedSeq()));
   };
 
-  /** A visitor or a client may come to any edge: a tunnel is live when it is so at all of them. */
-  const noteLive = (): void => {
+  const noteHeld = (): void => {
     const held = heldByAll();
     const marks = held === undefined ? [] : state.acknowledge(held, deps.now());
-    if (marks.length > 0) deps.onLive(marks);
+    if (marks.length > 0) deps.onHeld(marks);
   };
 
   const onAck = (): void => {
-    noteLive();
+    noteHeld();
     settle();
   };
 
@@ -109,7 +109,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
     open,
     closed: (session) => {
       connections.delete(session);
-      noteLive();
+      noteHeld();
       settle();
     },
     acknowledged,
@@ -119,7 +119,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
       for (const session of connections.keys()) session.send(message);
     },
     beat: (silenceMs) => {
-      noteLive();
+      noteHeld();
       for (const session of connections.keys()) {
         if (deps.steady() - session.heardAtMs() > silenceMs) session.close();
         else session.ping();

@@ -53,9 +53,9 @@ export interface RegionState {
   readonly replacePart: (part: FeedPart, values: readonly object[]) => Numbered | undefined;
   /** What brings an edge from the number it holds (of this epoch, or undefined) to now. */
   readonly catchUp: (held: number | undefined) => readonly Numbered[];
-  /** An edge holds everything up to this number: the tunnels that are live because of it, each told once. */
+  /** The edges here hold everything up to this number: the tunnels that they can serve because of it, each told once. */
   readonly acknowledge: (seq: number, nowMs: number) => readonly LiveMark[];
-  /** Another control process heard the acknowledgement. */
+  /** The edges of the whole region hold these. */
   readonly markLive: (marks: readonly LiveMark[]) => void;
   readonly isLive: (tunnelId: string) => boolean;
 }
@@ -84,7 +84,7 @@ export function createRegionState(): RegionState {
   const changes: { readonly seq: number; readonly change: Change }[] = [];
   const routes = new Map<string, Route>();
   const certificates = createSentCertificates();
-  /** Routes that no edge has acknowledged yet: what an acknowledgement has to look at. */
+  /** Routes that the edges here have not acknowledged yet: what an acknowledgement has to look at. */
   const waiting = new Set<string>();
 
   const noteRoute = (tunnel: FeedTunnel, mark: string | undefined): void => {
@@ -134,23 +134,14 @@ export function createRegionState(): RegionState {
     return changes.filter((each) => each.seq > held).map((each) => ({ type: 'delta' as const, seq: each.seq, ...each.change }));
   };
 
-  const markOne = (id: string): LiveMark | undefined => {
-    const route = routes.get(id);
-    if (route === undefined) return undefined;
-    route.live = true;
-    waiting.delete(id);
-    return { tunnelId: id, hosts: joinHosts(route.tunnel.hosts) };
-  };
-
-  const acknowledge = (acked: number, nowMs: number): readonly LiveMark[] => {
-    if (waiting.size === 0) return [];
-    const ready = [...waiting].filter((id) => {
+  const acknowledge = (acked: number, nowMs: number): readonly LiveMark[] =>
+    [...waiting].flatMap((id) => {
       const route = routes.get(id);
       const needed = route === undefined ? undefined : readySeq(route.tunnel, route.seq, certificates.named, nowMs);
-      return needed !== undefined && needed <= acked;
+      if (route === undefined || needed === undefined || needed > acked) return [];
+      waiting.delete(id);
+      return [{ tunnelId: id, hosts: joinHosts(route.tunnel.hosts) }];
     });
-    return ready.flatMap((id) => markOne(id) ?? []);
-  };
 
   return {
     epoch,
@@ -164,7 +155,9 @@ export function createRegionState(): RegionState {
     markLive: (marks) => {
       for (const { tunnelId, hosts } of marks) {
         const route = routes.get(tunnelId);
-        if (route !== undefined && joinHosts(route.tunnel.hosts) === hosts) markOne(tunnelId);
+        if (route === undefined || joinHosts(route.tunnel.hosts) !== hosts) continue;
+        route.live = true;
+        waiting.delete(tunnelId);
       }
     },
     isLive: (tunnelId) => routes.get(tunnelId)?.live ?? false,
