@@ -8,7 +8,8 @@ import { carrierKinds } from './fixture/carriers.ts';
 import { createFakeClock } from './fixture/clock.ts';
 import { collect, createSessionPair, pump, testRequest, whenOver, whenReset } from './fixture/sessions.ts';
 
-const happens = <Value>(assign: (resolve: (value: Value) => void) => void): Promise<Value> => new Promise(assign);
+const happens = <Value>(assign: (resolve: (value: Value) => void, reject: (error: Error) => void) => void): Promise<Value> =>
+  new Promise(assign);
 
 for (const kind of carrierKinds) {
   describe(`a session over ${kind}`, () => {
@@ -198,6 +199,21 @@ for (const kind of carrierKinds) {
       assert.deepEqual(await info, { edge: 'edge-1', edges: 2, urls: ['https://a.example'] });
     });
 
+    it('tells a burst of changes without flooding the peer: the last is what counts', async () => {
+      await using pair = await createSessionPair(kind);
+      const last = happens<void>((resolve, reject) => {
+        pair.edge.onOffers = ([offer]) => offer?.key === 'h99' && resolve();
+        void pair.edgeEnd.then(({ detail }) => reject(new Error(detail)));
+      });
+      const news = happens<void>((resolve) => (pair.edge.onInfo = ({ edges }) => edges === 99 && resolve()));
+      for (let change = 0; change < 100; change++) {
+        pair.client.offer([{ key: `h${change}`, healthy: true }]);
+        pair.client.inform({ edges: change });
+        if (change % 10 === 0) await turn();
+      }
+      await Promise.all([last, news]);
+    });
+
     it('measures the data path', async () => {
       await using pair = await createSessionPair(kind);
       const rtt = await happens<number>((resolve) => (pair.edge.onProof = resolve));
@@ -260,6 +276,7 @@ describe('time', () => {
 
   it('leaves no timer behind', async () => {
     const { clock, pair } = await createTimed();
+    for (let edges = 0; edges < 30; edges++) pair.edge.inform({ edges });
     pair.edge.close();
     await pair.clientEnd;
     for (const carrier of pair.carriers) carrier.destroy();

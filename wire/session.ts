@@ -23,6 +23,7 @@ import {
 import { encodeOffers, type Offer, parseOffers } from './core/offer.ts';
 import { encodeOpen, type OpenRequest, parseOpen } from './core/open.ts';
 import { StrayAllowance } from './core/stray.ts';
+import { News } from './news.ts';
 import { Output } from './output.ts';
 import { Pulse } from './pulse.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
@@ -110,6 +111,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   readonly #pings: Bucket;
   readonly #notices: Bucket;
   readonly #pulse: Pulse;
+  readonly #news: News;
   readonly #stray = new StrayAllowance();
   readonly #streams = new Map<number, MuxStream>();
 
@@ -137,6 +139,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     // Twenty a second is a hundred times the rate of a peer that keeps to the page.
     this.#pings = new Bucket('PING', 20, 40, this.now());
     this.#notices = new Bucket('OFFER and INFO', 20, 40, this.now());
+    this.#news = new News(this.#clock, (type, payload) => this.#output.frame(type, 0, payload));
     this.#listen(carrier);
     this.#pulse = this.#createPulse();
     this.#output.frame(frameType.hello, 0, encodeHello(this.#hello()));
@@ -209,11 +212,11 @@ class MuxSession implements Session, StreamHost, FrameSink {
   }
 
   offer(offers: readonly Offer[]): void {
-    if (this.version >= offerVersion && !this.closed) this.#output.frame(frameType.offer, 0, encodeOffers(offers));
+    if (this.version >= offerVersion && !this.closed) this.#news.tell(frameType.offer, encodeOffers(offers));
   }
 
   inform(info: Info): void {
-    if (this.version >= offerVersion && !this.closed) this.#output.frame(frameType.info, 0, encodeInfo(info));
+    if (this.version >= offerVersion && !this.closed) this.#news.tell(frameType.info, encodeInfo(info));
   }
 
   drain(detail = ''): void {
@@ -471,6 +474,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     if (this.closed) return;
     this.closed = true;
     this.#pulse.stop();
+    this.#news.stop();
     if (end.by === 'us' && end.code !== 'closed' && end.code !== 'lost' && !this.#goawaySent)
       this.#sendGoaway(end.code, end.detail);
     this.#output.finish();

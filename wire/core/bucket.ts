@@ -18,9 +18,16 @@ export class Bucket {
   }
 
   take(nowMs: number): void {
+    if (!this.takes(nowMs)) throw new WireError('flood', `more than ${this.#perSecond} ${this.#what} a second`);
+  }
+
+  /** As take, for whoever can wait: where it is false nothing is taken. */
+  takes(nowMs: number): boolean {
     const filled = this.#level + (Math.max(0, nowMs - this.#atMs) / 1000) * this.#perSecond;
     this.#atMs = nowMs;
-    this.#level = Math.min(this.#burst, filled) - 1;
-    if (this.#level < 0) throw new WireError('flood', `more than ${this.#perSecond} ${this.#what} a second`);
+    this.#level = Math.min(this.#burst, filled);
+    if (this.#level < 1) return false;
+    this.#level--;
+    return true;
   }
 }
