@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { apexDomainMessage } from '@underpass/rules/apex-domain.ts';
 import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
 
 const domain = { apexName: 'example.com', verified: false, challenge: 'c0ffee' };
@@ -27,4 +28,37 @@ test('add shows the TXT record of spec 7, verify fails until it is found, and th
   assert.match((await cli.run(['domains', 'list'])).stdout, /example\.com +Verified/);
   assert.equal((await cli.run(['domains', 'rm', 'example.com'])).code, 2);
   assert.equal((await cli.run(['domains', 'rm', 'example.com', '-y'])).code, 0);
+});
+
+for (const [typed, canonical, why] of [
+  ['Plain.DE', 'plain.de', 'upper case'],
+  ['foo.net.', 'foo.net', 'a trailing dot'],
+  ['bücher.de', 'xn--bcher-kva.de', 'letters beyond ASCII'],
+] as const) {
+  test(`add, verify and rm take a name with ${why} for the domain that the server keeps`, async (t) => {
+    const kept = { apexName: canonical, verified: true, challenge: 'c0ffee' };
+    const api = await startFakeApi(t, {
+      ...accountRoutes,
+      'POST /api/domains': { status: 201, body: kept },
+      [`GET /api/domains/${canonical}`]: { body: kept },
+      [`POST /api/domains/${canonical}/verify`]: { body: kept },
+      [`DELETE /api/domains/${canonical}`]: { status: 204 },
+    });
+    const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+    for (const argv of [['add'], ['verify'], ['rm', '-y']]) {
+      const { code, stdout, stderr } = await cli.run(['domains', ...argv, typed]);
+      assert.equal(code, 0, stderr);
+      assert.ok(stdout.includes(canonical), stdout);
+    }
+  });
+}
+
+test('what is no domain goes to the server as it was typed, and its words come back', async (t) => {
+  const refused = { status: 400, body: apexDomainMessage };
+  const api = await startFakeApi(t, { ...accountRoutes, 'POST /api/domains': refused });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  const { code, stderr } = await cli.run(['domains', 'add', 'Not A Domain']);
+  assert.equal(code, 7);
+  assert.ok(stderr.includes(apexDomainMessage), stderr);
+  assert.deepEqual(api.calls.find(({ method }) => method === 'POST')?.body, { name: 'Not A Domain' });
 });

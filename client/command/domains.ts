@@ -1,4 +1,5 @@
 // domains list|add|verify|rm: apex domains and the proof that they are yours.
+import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import { propagationNote, verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
@@ -21,16 +22,22 @@ export function addDomainCommands(program: Command, shell: Shell): void {
     describe(domains.command('add <apex>'), 'Register a domain and show the TXT record that proves it.', [
       'underpass domains add example.com',
     ]),
-  ).action((apex: string, flags: CommonFlags) => add(shell, apex, flags));
+  ).action((apex: string, flags: CommonFlags) => add(shell, canonicalApex(apex), flags));
   withProject(
     describe(domains.command('verify <apex>'), 'Look for the TXT record now.', ['underpass domains verify example.com']),
-  ).action((apex: string, flags: CommonFlags) => verify(shell, apex, flags));
+  ).action((apex: string, flags: CommonFlags) => verify(shell, canonicalApex(apex), flags));
   withProject(describe(domains.command('rm <apex>'), 'Delete a domain.', ['underpass domains rm example.com --yes']))
     .option('-y, --yes', 'do not ask')
-    .action((apex: string, flags: RemoveFlags) => remove(shell, apex, flags));
+    .action((apex: string, flags: RemoveFlags) => remove(shell, canonicalApex(apex), flags));
 }
 
 const pathOf = (apex: string) => `/api/domains/${encodeURIComponent(apex)}`;
+
+/** As the server keeps it. What is no domain goes as it was typed: the server has the words for it. */
+function canonicalApex(text: string): string {
+  const apex = parseApexDomain(text);
+  return apex.ok ? apex.value : text;
+}
 
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
   const { api, path } = await openProject(shell.io, flags);
@@ -46,7 +53,7 @@ async function list(shell: Shell, flags: CommonFlags): Promise<void> {
 async function add(shell: Shell, apex: string, flags: CommonFlags): Promise<void> {
   const { api, path } = await openProject(shell.io, flags);
   await api.send('POST', path('/api/domains'), { name: apex });
-  const domain = await api.get<Domain>(path(pathOf(apex.toLowerCase())));
+  const domain = await api.get<Domain>(path(pathOf(apex)));
   outputOf(shell, flags).result(domain, domainText(domain));
 }
 
