@@ -163,6 +163,16 @@ describe('a stream that a client does not take', () => {
     assert.deepEqual([streams.length, heard], [1, ['fail refused']]);
   });
 
+  it('keeps what was written byte by byte in few pieces', () => {
+    const { link, streams } = createScene();
+    for (let i = 0; i < 40_000; i++) link.write(Buffer.of(97 + (i % 26)));
+    streams[0]?.onReset('refused');
+    const { written } = streams[1] as FakeStream;
+    assert.equal(written.join('').length, 40_000);
+    assert.equal(written.join('').slice(26, 52), 'abcdefghijklmnopqrstuvwxyz');
+    assert.ok(written.length < 40, `${written.length} pieces`);
+  });
+
   it('meets four clients at most, and the visitor hears what the first one said', async () => {
     const { streams, heard } = createScene({ count: 9 });
     for (let i = 0; i < 4; i++) streams[i]?.onReset(i === 0 ? 'upstream-refused' : 'busy');

@@ -2,6 +2,7 @@
 // Counts what the tunnel carries.
 
 import type { Session, Stream } from '@underpass/wire/api.ts';
+import { ByteQueue } from '@underpass/wire/core/byte-queue.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import type { Dialer, Route } from './dialer.ts';
@@ -55,8 +56,7 @@ export class Link {
   readonly #tried = new Set<Session>();
   #stream: Stream | null = null;
   /** Written and not known to have arrived; null once it is too much or no longer needed. */
-  #replay: Uint8Array[] | null = [];
-  #replayed = 0;
+  #replay: ByteQueue | null = new ByteQueue();
   #ended = false;
   /** write() gave false. */
   #owesDrain = false;
@@ -107,7 +107,7 @@ export class Link {
     stream.onDrain = () => this.#drained();
     stream.onReset = (code) => this.#reset(code);
     let room = true;
-    for (const chunk of this.#replay ?? []) room = stream.write(chunk);
+    for (const part of this.#replay?.parts ?? []) room = stream.write(part);
     if (this.#ended) stream.end();
     if (room && this.#owesDrain) this.#drained();
   }
@@ -137,7 +137,7 @@ export class Link {
   #reset(code: ResetCode): void {
     if (this.over) return;
     this.#stream = null;
-    const nothingSent = this.#replay !== null && this.#replayed === 0;
+    const nothingSent = this.#replay?.bytes === 0;
     if (this.#replay === null || (!unreached.has(code) && !(code === 'carrier-lost' && nothingSent))) {
       this.#fail(code);
       return;
@@ -158,15 +158,16 @@ export class Link {
   write(chunk: Uint8Array): boolean {
     if (this.over) return true;
     this.#tally.rxBytes += chunk.length;
-    if (this.#replay !== null) this.#keep(chunk);
-    const room = this.#stream === null ? this.#replayed < replayBytes : this.#stream.write(chunk);
+    this.#keep(chunk);
+    const room = this.#stream === null ? (this.#replay?.bytes ?? 0) < replayBytes : this.#stream.write(chunk);
     if (!room) this.#owesDrain = true;
     return room;
   }
 
   #keep(chunk: Uint8Array): void {
-    this.#replayed += chunk.length;
-    if (this.#replayed <= replayBytes || this.#stream === null) this.#replay?.push(new Uint8Array(chunk));
+    const replay = this.#replay;
+    if (replay === null) return;
+    if (replay.bytes + chunk.length <= replayBytes || this.#stream === null) replay.push(chunk);
     else this.#replay = null;
   }
 

@@ -27,6 +27,7 @@ describe('bytes that wait', () => {
           }
           assert.equal(queue.bytes, expected.length);
         }
+        assert.ok(Buffer.concat(queue.parts).equals(expected), 'its parts are what waits');
         for (const [piece, was] of taken) assert.ok(was.equals(piece), 'what was taken stays as it was');
         while (queue.bytes > 0) {
           const piece = queue.take(65_536);

@@ -8,6 +8,11 @@ export class ByteQueue {
   /** Each is a part of its buffer; behind the last there may be room. */
   readonly #parts: Uint8Array[] = [];
 
+  /** All of it in order, and it stays. */
+  get parts(): readonly Uint8Array[] {
+    return this.#parts;
+  }
+
   push(piece: Uint8Array): void {
     const last = this.#parts.at(-1);
     const end = last === undefined ? 0 : last.byteOffset + last.length;
