@@ -75,7 +75,7 @@ describe('start', () => {
     assert.equal(code, exitCodes.ok);
     assert.match(
       out,
-      /^underpass \d+\.\d+\.\d+ \(all\), dashboard http:\/\/localhost:0, region local, ports \d+, \d+, \d+, database sqlite\n$/,
+      /^underpass \d+\.\d+\.\d+ \(all\), dashboard http:\/\/localhost:0, region local, ports \d+, \d+, \d+, database sqlite\n/,
     );
   });
 

@@ -68,6 +68,12 @@ describe('role all', () => {
     assert.equal(await visit(port(), ca, host), 'first');
   });
 
+  test('the first start says where mails are, and they are there', async () => {
+    assert.ok(server.running.text.includes(`${server.origin}/dev/mailbox`), server.running.text);
+    const headers = { cookie: browser.cookie };
+    assert.equal((await fetch(server.url('/dev/mailbox'), { headers })).status, 200);
+  });
+
   test('a tunnel made by the API is live at the edge within seconds', async () => {
     const start = performance.now();
     const tunnel = await makeTunnel('quick');
@@ -141,7 +147,7 @@ describe('role all', () => {
 });
 
 describe('what is kept', () => {
-  test('a restart keeps tunnels, keys and names, and prints one line', async () => {
+  test('a restart keeps tunnels, keys and names, and says how to sign in, where mails are and how to stop', async () => {
     const home = await makeHome();
     const first = await openServer(home);
     const host = /https:\/\/([a-z0-9-]+\.tunnels\.localhost)/.exec(first.running.text)?.[1] ?? '';
@@ -152,14 +158,29 @@ describe('what is kept', () => {
     const port = second.running.ports.https ?? 0;
     const client = await carry(port, ca, { dataPlaneHost: 'local.localhost', token }, 'again');
     assert.equal(await visit(port, ca, host), 'again');
-    assert.equal(second.running.text.split('\n').length, 2);
     const metrics = await (await fetch(`http://127.0.0.1:${second.running.ports.metrics}/metrics`)).text();
     assert.match(metrics, /^process_resident_memory_bytes /m);
     assert.match(metrics, /^underpass_edge_requests_total 1$/m);
     client.close();
     await second.running.close();
     await dropHome(home);
+    for (const said of ['npx underpass-server login-link', `${second.origin}/dev/mailbox`, 'Ctrl+C'])
+      assert.ok(second.running.text.includes(said), `${said} in ${second.running.text}`);
   });
+});
+
+test('no mailbox is named where mails leave the machine, nor is there one', async () => {
+  const home = await makeHome();
+  const env = { SMTP_URL: 'smtp://127.0.0.1:1' };
+  const first = await openServer(home, env);
+  const { cookie } = await signIn(first);
+  const mailbox = await fetch(first.url('/dev/mailbox'), { headers: { cookie } });
+  assert.doesNotMatch(await mailbox.text(), /No mail yet/);
+  await first.running.close();
+  const second = await openServer(home, env);
+  await second.running.close();
+  for (const { text } of [first.running, second.running]) assert.doesNotMatch(text, /mailbox/);
+  await dropHome(home);
 });
 
 describe('control and edge apart', () => {

@@ -258,7 +258,7 @@ export const settingTable = {
       about: 'Server that sends mail, for example smtps://user:password@mail.example.com.',
       parse: parseUrl('smtp', 'smtps'),
     },
-    'mail is kept in UNDERPASS_HOME/mailbox',
+    'mail is kept in UNDERPASS_HOME/mailbox, and operators read it at /dev/mailbox',
   ),
   mailFrom: setting(
     'UNDERPASS_MAIL_FROM',

@@ -14,11 +14,11 @@ import { translateRefusal } from './refusal.ts';
 import type { Settings } from './settings.ts';
 import { openState, type State } from './state.ts';
 import { version } from './version.ts';
-import { renderSummary, renderWelcome } from './welcome.ts';
+import { renderHints, renderSummary, renderWelcome } from './welcome.ts';
 
 export interface Running {
   readonly ports: { readonly control?: number; readonly https?: number; readonly http?: number; readonly metrics?: number };
-  /** What to print: the welcome of a first start, or one line. */
+  /** What to print: the welcome of a first start, or a few lines. */
   readonly text: string;
   /** Lets what is open finish, for a while. */
   close(): Promise<void>;
@@ -146,6 +146,10 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
   }
 }
 
+/** As control serves it (control/mail/mailbox-page.ts). */
+const mailboxUrl = ({ origin, production, smtpUrl }: Settings): string | undefined =>
+  production || smtpUrl !== undefined ? undefined : `${origin}/dev/mailbox`;
+
 const publicUrl = (host: string, port: number): string => `https://${host}${port === 443 ? '' : `:${port}`}`;
 
 function renderStart(
@@ -167,6 +171,7 @@ function renderStart(
       signInUrl: first.signInUrl,
       loginLinkMinutes: durations.loginLinkMinutes,
       caPath: localCa.certificatePath,
+      mailboxUrl: mailboxUrl(settings),
       tunnel,
     });
   }
@@ -179,5 +184,6 @@ function renderStart(
     ports,
     database: state.store.kind,
   });
-  return first === undefined ? summary : `${summary}first operator ${settings.operatorEmail}: sign in at ${first.signInUrl}\n`;
+  const operator = first === undefined ? '' : `first operator ${settings.operatorEmail}: sign in at ${first.signInUrl}\n`;
+  return `${summary}${operator}${settings.production ? '' : renderHints(mailboxUrl(settings))}`;
 }

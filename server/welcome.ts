@@ -7,6 +7,7 @@ export interface Welcome {
   readonly loginLinkMinutes: number;
   /** Path of the local authority's certificate. */
   readonly caPath: string;
+  readonly mailboxUrl: string | undefined;
   readonly tunnel: {
     readonly url: string;
     readonly tokenPath: string;
@@ -19,16 +20,22 @@ export interface Welcome {
 export const shellWord = (text: string): string =>
   /^[A-Za-z0-9_./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
+const loginLinkCommand = 'npx underpass-server login-link';
+
+/** Mails that do not leave the machine, where operators read them. */
+const renderMails = (mailboxUrl: string | undefined): string =>
+  mailboxUrl === undefined ? '' : `  Mails      ${mailboxUrl}\n             (kept here, for operators: SMTP_URL is not set)\n`;
+
 /** The first start: where to go, and lines that work as pasted. */
-export function renderWelcome({ origin, signInUrl, loginLinkMinutes, caPath, tunnel }: Welcome): string {
+export function renderWelcome({ origin, signInUrl, loginLinkMinutes, caPath, mailboxUrl, tunnel }: Welcome): string {
   const carry = `npx underpass http --url ${shellWord(tunnel.url)} --token-file ${shellWord(tunnel.tokenPath)} --upstream http://127.0.0.1:3000`;
   return `
 Underpass is running.
 
   Dashboard  ${origin}
   Sign in    ${signInUrl}
-             (once, within ${loginLinkMinutes} minutes; another one: npx underpass-server login-link)
-
+             (once, within ${loginLinkMinutes} minutes; another one: ${loginLinkCommand})
+${renderMails(mailboxUrl)}
 Put a local port behind a public name. In other terminals, in this folder:
 
   1. A web server, for example:
@@ -57,7 +64,7 @@ export interface Summary {
   readonly database: string | undefined;
 }
 
-/** Every start, in one line. */
+/** Every start but a laptop's first, in one line. */
 export function renderSummary({ role, version, origin, region, ports, database }: Summary): string {
   const parts = [
     `underpass ${version} (${role})`,
@@ -67,4 +74,13 @@ export function renderSummary({ role, version, origin, region, ports, database }
     ...(database === undefined ? [] : [`database ${database}`]),
   ];
   return `${parts.join(', ')}\n`;
+}
+
+/** What a laptop's later starts add to the summary. */
+export function renderHints(mailboxUrl: string | undefined): string {
+  return `
+  Sign in    ${loginLinkCommand}
+             (prints a link; in another terminal, in this folder, with the same settings)
+${renderMails(mailboxUrl)}  Stop       Ctrl+C
+`;
 }
