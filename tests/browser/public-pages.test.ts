@@ -89,13 +89,17 @@ test('public pages', async (t) => {
   });
 });
 
-test('a deployment without releases says so', async (t) => {
+test('a deployment without releases says so, and how to run the client of a clone', async (t) => {
   const none = await mkdtemp(join(tmpdir(), 'underpass-releases-'));
   t.after(() => rm(none, { recursive: true }));
   const stage = await openStage(t, { UNDERPASS_RELEASES: none });
   await t.test('on the download page', async (t) => {
     const page = await visit(t, stage.browser, stage.product, { account: stage.account });
     await page.goto('/download');
+    await expect(page.getByRole('heading', { name: 'No Releases' })).toBeVisible();
+    await expect(page.getByText(`npx underpass login --server ${stage.product.origin}`)).toBeVisible();
+    await expect(page.getByText(/install\.(sh|ps1)/)).toHaveCount(0);
+    await page.getByRole('link', { name: 'All releases' }).click();
     await expect(page.getByRole('heading', { name: 'No Releases' })).toBeVisible();
   });
 });

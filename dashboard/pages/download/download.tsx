@@ -11,8 +11,8 @@ import { CommandLine } from '../../ui/command-line.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { fileOf, guessSystem, type System, systems } from './platform.ts';
-import { FileTable, NoReleases } from './release-files.tsx';
+import { cloneSteps, fileOf, guessSystem, type InstallSteps, type System, systems } from './platform.ts';
+import { FileTable } from './release-files.tsx';
 
 export async function loader({ request }: LoaderFunctionArgs) {
   const releases = later(listReleases(request.signal));
@@ -21,8 +21,6 @@ export async function loader({ request }: LoaderFunctionArgs) {
 
 export function Component() {
   const { meta, releases } = useLoaderData<typeof loader>();
-  const [name, setName] = useState(() => guessSystem(navigator.userAgent));
-  const system = systems.find((other) => other.name === name)!;
   return (
     <>
       <PageHeader
@@ -30,31 +28,67 @@ export function Component() {
         subtitle="The underpass command connects your services to their tunnels and manages them from a terminal."
         actions={<ButtonLink to={paths.releases()}>All releases</ButtonLink>}
       />
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-        <Card>
-          <Tabs
-            label="System"
-            value={name}
-            onChange={setName}
-            tabs={systems.map((each) => ({ value: each.name, label: each.label }))}
-          >
-            <Steps system={system} origin={meta.origin} />
-          </Tabs>
-        </Card>
-        <Card title="Download by hand" description="The same files. Compare the checksum before you run one.">
-          <Load promise={releases}>{(loaded) => <ByHand release={loaded[0]} system={system} />}</Load>
-        </Card>
-      </div>
+      <Load promise={releases} failed={<Installing releases={releases} origin={meta.origin} />}>
+        {(loaded) =>
+          loaded.length === 0 ? <FromClone origin={meta.origin} /> : <Installing releases={releases} origin={meta.origin} />
+        }
+      </Load>
     </>
   );
 }
 
-function Steps({ system, origin }: { readonly system: System; readonly origin: string }) {
-  const { getInstaller, fetchCli } = system.steps(origin);
+interface InstallingProps {
+  readonly releases: Promise<readonly Release[]>;
+  readonly origin: string;
+}
+
+/** Also where the releases could not be had: the installers may work, and the card below says what failed. */
+function Installing({ releases, origin }: InstallingProps) {
+  const [name, setName] = useState(() => guessSystem(navigator.userAgent));
+  const system = systems.find((other) => other.name === name)!;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+      <Card>
+        <Tabs
+          label="System"
+          value={name}
+          onChange={setName}
+          tabs={systems.map((each) => ({ value: each.name, label: each.label }))}
+        >
+          <Steps install={system.steps(origin)} client="underpass" origin={origin} />
+        </Tabs>
+      </Card>
+      <Card title="Download by hand" description="The same files. Compare the checksum before you run one.">
+        <Load promise={releases}>{([newest]) => newest && <ByHand release={newest} system={system} />}</Load>
+      </Card>
+    </div>
+  );
+}
+
+/** Without a release the installers have nothing to fetch, and a clone of the source holds a client that runs. */
+function FromClone({ origin }: { readonly origin: string }) {
+  return (
+    <Card
+      title="No Releases"
+      description="This deployment has published no files yet. A clone of its source holds the client: run these lines in that folder. The installer tool is npm, which comes with Node 20 or newer. Wherever a page says underpass, write npx underpass there."
+    >
+      <Steps install={cloneSteps} client="npx underpass" origin={origin} />
+    </Card>
+  );
+}
+
+interface StepsProps {
+  readonly install: InstallSteps;
+  /** What a shell calls the client after the steps before. */
+  readonly client: string;
+  readonly origin: string;
+}
+
+function Steps({ install, client, origin }: StepsProps) {
   const steps = [
-    { title: 'Install the installer tool', what: 'installer command', command: getInstaller },
-    { title: 'Fetch the CLI with it', what: 'install command', command: fetchCli },
-    { title: 'Sign in', what: 'sign-in command', command: `underpass login --server ${origin}` },
+    { title: 'Install the installer tool', what: 'installer command', command: install.getInstaller },
+    { title: 'Fetch the CLI with it', what: 'install command', command: install.fetchCli },
+    { title: 'Sign in', what: 'sign-in command', command: `${client} login --server ${origin}` },
   ];
   return (
     <ol className="grid grid-cols-[minmax(0,1fr)] gap-6">
@@ -76,8 +110,7 @@ function Steps({ system, origin }: { readonly system: System; readonly origin: s
   );
 }
 
-function ByHand({ release, system }: { readonly release: Release | undefined; readonly system: System }) {
-  if (!release) return <NoReleases />;
+function ByHand({ release, system }: { readonly release: Release; readonly system: System }) {
   const file = fileOf(system, release.files);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">

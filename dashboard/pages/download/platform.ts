@@ -3,8 +3,8 @@ import type { ReleaseFile } from '@underpass/rules/resource.ts';
 
 export type SystemName = 'linux' | 'macos' | 'windows';
 
+/** spec 2, Download page: the installer tool first, then the CLI with it. */
 export interface InstallSteps {
-  /** spec 2, Download page: the installer tool first, then the CLI with it. */
   readonly getInstaller: string;
   readonly fetchCli: string;
 }
@@ -55,6 +55,9 @@ export const systems: readonly System[] = [
     isOf: (platform) => platform.startsWith('win-') || platform.startsWith('windows-'),
   },
 ];
+
+/** Where nothing is released, in the folder of a clone: npm is the installer tool, and the same words do on every system. */
+export const cloneSteps: InstallSteps = { getInstaller: 'npm --version', fetchCli: 'npm install' };
 
 const PLATFORM_LABELS: Readonly<Record<string, string>> = {
   'linux-x64': 'Linux, Intel and AMD',
