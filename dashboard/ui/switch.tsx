@@ -13,8 +13,12 @@ export interface SwitchProps {
 export function Switch({ label, hint, checked, onChange, disabled = false }: SwitchProps) {
   const id = useId();
   return (
-    <div className="flex items-start gap-3">
+    <label htmlFor={id} className="flex min-h-6 items-start gap-3 justify-self-start">
       <Base.Root
+        id={id}
+        // A button is what the label names and clicks; the box that Base UI keeps beside it stays nameless.
+        nativeButton
+        render={<button type="button" />}
         aria-labelledby={`${id}-label`}
         aria-describedby={hint ? `${id}-hint` : undefined}
         checked={checked}
@@ -24,16 +28,16 @@ export function Switch({ label, hint, checked, onChange, disabled = false }: Swi
       >
         <Base.Thumb className="size-4 rounded-full bg-ink-soft transition-transform data-checked:translate-x-4 data-checked:bg-on-accent" />
       </Base.Root>
-      <div>
+      <span className="grid">
         <span id={`${id}-label`} className="text-base font-semibold">
           {label}
         </span>
         {hint && (
-          <p id={`${id}-hint`} className="text-sm text-ink-soft">
+          <span id={`${id}-hint`} className="text-sm text-ink-soft">
             {hint}
-          </p>
+          </span>
         )}
-      </div>
-    </div>
+      </span>
+    </label>
   );
 }

@@ -1,4 +1,5 @@
 // spec 2, Tunnels list and New Tunnel panel; spec 5, Tunnel name to Region and type; spec 8, Create tunnel failure.
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { expect } from '../helpers/browser.ts';
@@ -94,6 +95,21 @@ test('tunnels', async (t) => {
     await panel(page).getByRole('radio', { name: 'Ingress' }).check();
     await expect(generate).toBeHidden();
     await expect(panel(page).getByRole('radio', { name: 'HTTP endpoint' })).not.toBeChecked();
+  });
+
+  await t.test('the words beside a switch are part of it: a click on them turns it, once', async (t) => {
+    const page = await stage.open(t, 'tunnels?new');
+    const generate = panel(page).getByRole('switch', { name: 'Generate domain', exact: true });
+    const words = panel(page).getByText('Generate domain', { exact: true });
+    await words.click();
+    await expect(generate).toBeChecked();
+    await panel(page).getByText('ready at once').click();
+    await expect(generate).not.toBeChecked();
+    await generate.press('Space');
+    await expect(generate).toBeChecked();
+    await expect(generate).toHaveAccessibleDescription(/ready at once/);
+    const target = await words.locator('xpath=ancestor::label').boundingBox();
+    assert.ok(target !== null && target.height >= 24, `${target?.height} px`);
   });
 
   await t.test('proxy protocol is Disabled, v1 or v2', async (t) => {
