@@ -1,23 +1,23 @@
-// The 'I am human' control of the public forms. It hands its token up; remount it (key) for a fresh one after every send.
+// The 'I am human' control of the public forms. It fills its field; remount it (key) for a fresh token after every send.
 
+import { botCheckField } from '@underpass/rules/bot-check.ts';
 import type { BotCheck as BotCheckKind } from '@underpass/rules/resource.ts';
 import { Check } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
 import { isAbort } from '../api/error.ts';
 import { getBotCheck } from '../api/public.ts';
+import type { Form } from '../form/use-form.ts';
 import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/field.tsx';
 import { Ring, Skeleton } from '../ui/spinner.tsx';
 
 export interface BotCheckProps {
-  /** undefined: none yet, or no longer good. */
-  readonly onToken: (token: string | undefined) => void;
-  readonly error: string | undefined;
+  readonly form: Pick<Form<typeof botCheckField>, 'set' | 'await' | 'errors'>;
 }
 
 const CANNOT_LOAD = 'The bot check cannot be loaded.';
 
-export function BotCheck({ onToken, error }: BotCheckProps) {
+export function BotCheck({ form }: BotCheckProps) {
   const [kind, setKind] = useState<BotCheckKind | 'failed'>();
   const [attempt, setAttempt] = useState(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: attempt is what asks again.
@@ -29,8 +29,8 @@ export function BotCheck({ onToken, error }: BotCheckProps) {
   }, [attempt]);
   if (kind === undefined) return <Skeleton className="h-14 rounded-md" />;
   if (kind === 'failed') return <CheckFailed onRetry={() => setAttempt(attempt + 1)} />;
-  if (kind.kind === 'turnstile') return <TurnstileCheck siteKey={kind.siteKey} onToken={onToken} error={error} />;
-  return <ProofOfWorkCheck challengeUrl={kind.challengeUrl} onToken={onToken} error={error} />;
+  if (kind.kind === 'turnstile') return <TurnstileCheck siteKey={kind.siteKey} form={form} />;
+  return <ProofOfWorkCheck challengeUrl={kind.challengeUrl} form={form} />;
 }
 
 function CheckFailed({ onRetry }: { readonly onRetry: () => void }) {
@@ -53,10 +53,10 @@ const LABELS: Record<CheckState, string> = {
   failed: 'The check failed. Try again.',
 };
 
-function ProofOfWorkCheck({ challengeUrl, onToken, error }: { readonly challengeUrl: string } & BotCheckProps) {
-  const [state, start] = useProofOfWork(challengeUrl, onToken);
+function ProofOfWorkCheck({ challengeUrl, form }: { readonly challengeUrl: string } & BotCheckProps) {
+  const [state, start] = useProofOfWork(challengeUrl, form);
   const errorId = useId();
-  const shownError = state === 'idle' || state === 'failed' ? error : undefined;
+  const shownError = state === 'idle' || state === 'failed' ? form.errors[botCheckField] : undefined;
   return (
     <div className="grid gap-1.5">
       {/* biome-ignore lint/a11y/useSemanticElements: a native box would tick before the work is done. */}
@@ -91,7 +91,7 @@ function CheckMark({ state }: { readonly state: CheckState }) {
   );
 }
 
-function useProofOfWork(challengeUrl: string, onToken: BotCheckProps['onToken']): readonly [CheckState, () => void] {
+function useProofOfWork(challengeUrl: string, form: BotCheckProps['form']): readonly [CheckState, () => void] {
   const [state, setState] = useState<CheckState>('idle');
   const work = useRef<AbortController>(undefined);
   const expiry = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -103,36 +103,40 @@ function useProofOfWork(challengeUrl: string, onToken: BotCheckProps['onToken'])
     [],
   );
   const expire = () => {
-    onToken(undefined);
+    form.set(botCheckField, '');
     setState('idle');
   };
   const start = async () => {
     if (state === 'solving' || state === 'verified') return;
     setState('solving');
+    form.await(botCheckField);
     work.current = new AbortController();
     try {
       // Each kind of check is loaded when it is used, so that the form is there first.
       const { solveProofOfWork } = await import('./proof-of-work.ts');
       const answer = await solveProofOfWork(challengeUrl, work.current.signal);
-      onToken(answer.payload);
+      form.set(botCheckField, answer.payload);
       setState('verified');
       if (answer.expiresAtMs !== undefined) expiry.current = setTimeout(expire, answer.expiresAtMs - Date.now());
     } catch (reason) {
       if (work.current.signal.aborted) return;
       console.error('Bot check failed', reason);
       setState('failed');
+    } finally {
+      form.await(undefined);
     }
   };
   return [state, start];
 }
 
-function TurnstileCheck({ siteKey, onToken, error }: { readonly siteKey: string } & BotCheckProps) {
+function TurnstileCheck({ siteKey, form }: { readonly siteKey: string } & BotCheckProps) {
   const container = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the widget lives as long as its container.
   useEffect(() => {
     if (!container.current) return;
-    const handlers = { onToken, onExpired: () => onToken(undefined), onError: () => setFailed(true) };
+    const onToken = (token: string) => form.set(botCheckField, token);
+    const handlers = { onToken, onExpired: () => onToken(''), onError: () => setFailed(true) };
     const place = container.current;
     const rendered = import('./turnstile.ts').then(({ renderTurnstile }) => renderTurnstile(place, siteKey, handlers));
     rendered.catch(() => setFailed(true));
@@ -141,7 +145,7 @@ function TurnstileCheck({ siteKey, onToken, error }: { readonly siteKey: string 
   return (
     <div className="grid gap-1.5">
       <div ref={container} className="min-h-16" />
-      <FieldError id={undefined} text={failed ? CANNOT_LOAD : error} />
+      <FieldError id={undefined} text={failed ? CANNOT_LOAD : form.errors[botCheckField]} />
     </div>
   );
 }

@@ -19,6 +19,8 @@ export interface Form<Field extends string> {
   readonly ref: RefObject<HTMLFormElement | null>;
   readonly values: Values<Field>;
   readonly set: (field: Field, value: string) => void;
+  /** The value of this field is on its way; undefined: of none any more. A submit that lacks nothing else waits for it, busy. */
+  readonly await: (field: Field | undefined) => void;
   /** Empty until the first try; from then on they follow the typing. */
   readonly errors: Readonly<Partial<Record<Field, string>>>;
   readonly busy: boolean;
@@ -42,11 +44,12 @@ export function useForm<Field extends string, Value>(options: FormOptions<Field,
   const parsed = options.parse(values);
   const errors: Partial<Record<Field, string>> = tries > 0 && !parsed.ok ? parsed.errors : {};
   useFocusOnFirstError(ref, tries);
+  const submit = useSubmit(parsed, task.run);
 
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
     setTries(tries + 1);
-    if (parsed.ok) task.run(parsed.value);
+    submit.run();
   };
   const reset = () => {
     setValues(options.initial);
@@ -54,7 +57,34 @@ export function useForm<Field extends string, Value>(options: FormOptions<Field,
   };
   const set = (field: Field, value: string) => setValues((before) => ({ ...before, [field]: value }));
   const failure = task.error === undefined ? undefined : (messageOf(task.error) ?? text.error.fallback);
-  return { ref, values, set, errors, busy: task.busy, failure, dismissFailure: task.dismiss, onSubmit, reset };
+  return {
+    ref,
+    values,
+    set,
+    await: submit.await,
+    errors,
+    busy: task.busy || submit.held,
+    failure,
+    dismissFailure: task.dismiss,
+    onSubmit,
+    reset,
+  };
+}
+
+/** Sends what is whole. A submit that lacks the awaited value alone is held until that has come, or comes no more. */
+function useSubmit<Field extends string, Value>(parsed: ParsedForm<Value, Field>, send: (value: Value) => void) {
+  const [awaited, setAwaited] = useState<Field>();
+  const [held, setHeld] = useState(false);
+  useEffect(() => {
+    if (!held || awaited !== undefined) return;
+    setHeld(false);
+    if (parsed.ok) send(parsed.value);
+  });
+  const run = () => {
+    if (parsed.ok) send(parsed.value);
+    else setHeld(awaited !== undefined && Object.keys(parsed.errors).every((field) => field === awaited));
+  };
+  return { held, run, await: setAwaited };
 }
 
 /** After a refused try the focus goes to the first field that has to change. */

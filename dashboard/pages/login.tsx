@@ -61,7 +61,7 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
     >
       <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
         <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" autoFocus />
-        <BotCheck key={attempt} onToken={(token) => form.set(botCheckField, token ?? '')} error={form.errors[botCheckField]} />
+        <BotCheck key={attempt} form={form} />
         {form.failure && (
           <Banner tone="danger" title="The login link could not be sent." onDismiss={form.dismissFailure}>
             {form.failure}

@@ -73,7 +73,7 @@ function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentit
         <PersonFields form={form} />
         <TermsAndPrivacy operator={operator} />
         <AcceptTerms form={form} />
-        <BotCheck key={attempt} onToken={(token) => form.set(botCheckField, token ?? '')} error={form.errors[botCheckField]} />
+        <BotCheck key={attempt} form={form} />
         {form.failure && (
           <Banner tone="danger" title="Registration failed." onDismiss={form.dismissFailure}>
             {form.failure}

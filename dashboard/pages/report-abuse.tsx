@@ -78,7 +78,7 @@ function ReportForm({ onDone }: { readonly onDone: () => void }) {
           autoComplete="email"
           inputMode="email"
         />
-        <BotCheck key={attempt} onToken={(token) => form.set(botCheckField, token ?? '')} error={form.errors[botCheckField]} />
+        <BotCheck key={attempt} form={form} />
         {form.failure && (
           <Banner tone="danger" title="The report could not be sent." onDismiss={form.dismissFailure}>
             {form.failure}

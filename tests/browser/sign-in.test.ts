@@ -27,6 +27,15 @@ const askForLink = async (page: Page, email: string): Promise<void> => {
 const freshLink = async (product: Product): Promise<string> =>
   (JSON.parse(await product.operate('login-link', '--json')) as { url: string }).url;
 
+const challengeUrl = '**/api/bot-check/challenge*';
+
+/** The bot check runs until the answer is let go; rejected, it fails. */
+async function holdChallenge(page: Page): Promise<PromiseWithResolvers<void>> {
+  const held = Promise.withResolvers<void>();
+  await page.route(challengeUrl, (route) => held.promise.then(() => route.continue()).catch(() => route.abort()));
+  return held;
+}
+
 const assertSignedIn = async (page: Page): Promise<void> => {
   await page.waitForURL(/\/projects\/[^/]+\/dashboard$/);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
@@ -68,6 +77,37 @@ test('signing in', async (t) => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByLabel('Email').fill('ada@example.com');
     await expect(page.getByText('Required.')).toBeHidden();
+  });
+
+  await t.test('Sign in pressed while the bot check runs is busy, and happens when the check is done', async (t) => {
+    const page = await open(t);
+    const challenge = await holdChallenge(page);
+    await page.goto('/login');
+    await page.getByLabel('Email').fill('nobody@example.com');
+    await page.getByRole('checkbox', { name: 'I am human' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
+    await expect(page.getByText('Please verify you are a human.')).toBeHidden();
+    challenge.resolve();
+    await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
+  });
+
+  await t.test('a bot check that fails ends the wait with its error, and the next one sends', async (t) => {
+    const page = await open(t, /ERR_FAILED|Bot check failed/);
+    const challenge = await holdChallenge(page);
+    await page.goto('/login');
+    await page.getByLabel('Email').fill('nobody@example.com');
+    await page.getByRole('checkbox', { name: 'I am human' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
+    challenge.reject(new Error('cut'));
+    const check = page.getByRole('checkbox', { name: 'The check failed. Try again.' });
+    await expect(check).toHaveAccessibleDescription('Please verify you are a human.');
+    await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy');
+    await page.unroute(challengeUrl);
+    await check.click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
   });
 
   await t.test('the link in the mail signs in by itself in the browser that asked for it, once', async (t) => {
