@@ -1,5 +1,5 @@
 // One tunnel of this process on the data plane: starts it, tells its events as log lines, and gives what the screen shows.
-import type { CarryEvent as CarrierEvent, Carrying, CarryOptions } from './carry/api.ts';
+import type { CarryEvent as CarrierEvent, CarrierStatus, Carrying, CarryOptions } from './carry/api.ts';
 import { CarryError, type Problem, problems, renderProblem } from './carry/problem.ts';
 import { startCarrying } from './carry/start.ts';
 import { ClientError } from './error.ts';
@@ -10,6 +10,7 @@ import type { PlannedTunnel } from './planned.ts';
 import { createRate } from './rate.ts';
 import { version } from './version.ts';
 import type { CarryEvent } from './view/event-line.ts';
+import type { TunnelView } from './view/frame.ts';
 
 export function startCarried(io: Io, planned: PlannedTunnel, report: (event: CarryEvent) => void): Carried {
   const { name } = planned.plan;
@@ -28,7 +29,7 @@ export function startCarried(io: Io, planned: PlannedTunnel, report: (event: Car
         name,
         tunnel: status.tunnel,
         state: status.state,
-        edges: status.carriers.map(({ edge, address, rttMs }) => ({ name: edge || address, rttMs })),
+        edges: edgesOf(status.carriers),
         urls: status.urls,
         upstreams: upstreamLines(planned.plan.upstreams),
         streams: status.openStreams,
@@ -47,6 +48,17 @@ export function startCarried(io: Io, planned: PlannedTunnel, report: (event: Car
     },
     close: () => carrying.close(),
   };
+}
+
+/** Two carriers may lead to one edge: it is named once, with the better of their times. */
+export function edgesOf(carriers: readonly Pick<CarrierStatus, 'edge' | 'address' | 'rttMs'>[]): TunnelView['edges'] {
+  const times = new Map<string, number | null>();
+  for (const { edge, address, rttMs } of carriers) {
+    const name = edge || address;
+    const before = times.get(name) ?? null;
+    times.set(name, before === null || rttMs === null ? (before ?? rttMs) : Math.min(before, rttMs));
+  }
+  return [...times].map(([name, rttMs]) => ({ name, rttMs }));
 }
 
 /** What is malformed from the start, such as the proxy setting, is an error of the command. */

@@ -184,11 +184,13 @@ test('a proxy setting that is no URL is one line with its fix, without the passw
 test('--health answers while the tunnel is carried', async (t) => {
   const { edge, cli, http } = await world(t);
   const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--health', '127.0.0.1:0']);
-  await running.seen(/connected/);
+  await running.seen(/connected[\s\S]*connected/);
   const [address] = /http:\/\/[\d.:]+\/readyz/.exec(running.stderr()) ?? [];
   const answer = await fetch(address ?? '');
   assert.equal(answer.status, 200);
-  assert.equal(((await answer.json()) as { ready: boolean }).ready, true);
+  const { ready, tunnels } = (await answer.json()) as { ready: boolean; tunnels: readonly { edges: number }[] };
+  assert.equal(ready, true);
+  assert.equal(tunnels[0]?.edges, 1, 'two carriers, one edge');
   running.signal('SIGTERM');
   await running.ended;
 });
