@@ -73,7 +73,7 @@ export interface CarryStatus {
   /** Payload: rx from visitors to the upstream, tx towards visitors. */
   readonly rxBytes: number;
   readonly txBytes: number;
-  /** What the edges say about the tunnel, where they do. */
+  /** What the edges say about the tunnel, where they do; the last word stays when none is connected. */
   readonly tunnel: string | null;
   readonly urls: readonly string[];
   /** The most pressing one, null while all is well. */

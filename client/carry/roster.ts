@@ -1,6 +1,7 @@
 // The carriers of one client: as many slots as wanted, spread over edges, and the count of what all of them carried.
 
 import type { Session } from '@underpass/wire/api.ts';
+import type { Info } from '@underpass/wire/core/hello.ts';
 import type { SessionClock } from '@underpass/wire/session.ts';
 import { after } from './after.ts';
 import type { CarryEvent } from './api.ts';
@@ -30,6 +31,7 @@ export class Roster {
   /** Payload of the sessions that are over. */
   #finished = { rxBytes: 0, txBytes: 0 };
   #toldCode: string | null = null;
+  #lastInfo: Info = {};
   #whenEmpty = (): void => {};
 
   constructor(options: RosterOptions) {
@@ -58,6 +60,11 @@ export class Roster {
   /** What is held now; a draining carrier is not. */
   get carriers(): readonly Carrier[] {
     return this.#slots.flatMap(({ held }) => held ?? []);
+  }
+
+  /** What the edges say about the tunnel; where none does any more, what the last one said. */
+  get info(): Info {
+    return this.carriers[0]?.session.peerInfo ?? this.#lastInfo;
   }
 
   /** Why nothing is held; null while something is. */
@@ -118,6 +125,7 @@ export class Roster {
   }
 
   #disconnected(carrier: Carrier, problem: Problem | null): void {
+    this.#lastInfo = carrier.session.peerInfo;
     this.#options.onEvent({ kind: 'disconnected', edge: carrier.edge, problem });
     this.#reconsider();
   }

@@ -34,6 +34,26 @@ describe('carriers', () => {
     assert.deepEqual(status.urls, ['https://shop.example']);
   });
 
+  for (const [how, gone] of [
+    ['are lost', 'connecting'],
+    ['have drained', 'stopped'],
+    ['are closed', 'stopped'],
+  ] as const) {
+    it(`leave the name and the addresses of the tunnel behind when they ${how}`, async () => {
+      await using edge = await startFakeEdge({ info: { tunnel: 'shop', urls: ['https://shop.example'] } });
+      using client = carry({ url: edge.url });
+      const held = [await edge.next(), await edge.next()];
+      for (const _ of held) await client.event('connected');
+      if (how === 'are lost') for (const { socket } of held) socket.destroy();
+      if (how === 'have drained') void client.carrying.drain();
+      if (how === 'are closed') client.carrying.close();
+      for (const _ of held) await client.event('disconnected');
+      while (client.carrying.status().state !== gone) await new Promise(setImmediate);
+      const { carriers, tunnel, urls } = client.carrying.status();
+      assert.deepEqual([carriers, tunnel, urls], [[], 'shop', ['https://shop.example']]);
+    });
+  }
+
   it('are connected when the edge has answered over them, not when it has greeted', async () => {
     let words: Uint8Array | null = new Uint8Array(0);
     await using edge = await startFakeEdge({ mute: () => words });

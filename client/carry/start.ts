@@ -82,8 +82,7 @@ function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEve
 }
 
 function statusOf(phase: Phase, roster: Roster, offers: Offers, totalStreams: number): CarryStatus {
-  const { carriers, sessions } = roster;
-  const info = carriers[0]?.session.peerInfo ?? {};
+  const { carriers, sessions, info } = roster;
   return {
     state: phase === 'running' ? (carriers.length > 0 ? 'connected' : 'connecting') : phase,
     carriers: carriers.map(({ session, edge, address, sinceMs }) => {

@@ -44,6 +44,36 @@ test('a problem has its line, and colours are only where they are allowed', () =
   assert.doesNotMatch(renderFrame([view], { columns: 80, rows: 24, color: false }).join(''), /\x1b/);
 });
 
+test('a problem is wrapped, so that the fix at its end is read too', () => {
+  const fix = 'Give its CA with --upstream-ca FILE, or accept any certificate with --upstream-insecure.';
+  const problem = `TLS to the upstream fails: https://10.0.0.7:8443 (DEPTH_ZERO_SELF_SIGNED_CERT). ${fix}`;
+  for (const columns of [40, 60, 80]) {
+    const lines = renderFrame([{ ...view, state: 'connecting', problem }], { columns, rows: 24, color: false });
+    const from = lines.findIndex((line) => line.startsWith('  TLS to'));
+    const told = lines.slice(from, lines.indexOf('', from));
+    assert.ok(told.length > 1);
+    assert.ok(told.every((line) => line.length < columns));
+    assert.equal(told.map((line) => line.slice(2)).join(' '), problem);
+  }
+});
+
+test('a problem without a space or an end takes eight lines at most', () => {
+  const lines = renderFrame([{ ...view, problem: 'x'.repeat(5_000) }], { columns: 40, rows: 50, color: false });
+  assert.equal(lines.filter((line) => /^ {2}x{37}$/.test(line)).length, 8);
+});
+
+test('what Ctrl-C does is said as long as it does that', () => {
+  const last = (...states: readonly TunnelView['state'][]) =>
+    renderFrame(
+      states.map((state) => ({ ...view, state })),
+      { columns: 80, rows: 24, color: false },
+    ).at(-1);
+  assert.equal(last('connecting'), 'Ctrl-C drains and stops; twice stops at once.');
+  assert.equal(last('connected', 'stopped'), 'Ctrl-C drains and stops; twice stops at once.');
+  assert.equal(last('draining', 'stopped'), 'Ctrl-C stops at once.');
+  assert.equal(last('stopped', 'stopped'), '');
+});
+
 test('no frame is wider or higher than the terminal, whatever is in it', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 200 });
   const views = fc.array(fc.record({ name: text, upstreams: fc.array(text), problem: fc.option(text) }), { maxLength: 8 });

@@ -51,14 +51,22 @@ const stateStyles: Readonly<Record<TunnelView['state'], Style>> = {
 
 /** Never more lines than rows less one, never wider than columns: the terminal neither scrolls nor wraps. */
 export function renderFrame(tunnels: readonly TunnelView[], options: FrameOptions): readonly string[] {
-  const lines = [...tunnels.flatMap(tunnelSpans), [['dim', 'Ctrl-C drains and stops; twice stops at once.'] as Span]];
+  const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hintSpans(tunnels)];
   const room = Math.max(1, options.rows - 1);
   const shown =
     lines.length <= room ? lines : [...lines.slice(0, room - 1), [['dim', `and ${lines.length - room + 1} more lines`] as Span]];
   return shown.map((spans) => paint(spans, options));
 }
 
-function tunnelSpans(tunnel: TunnelView): readonly (readonly Span[])[] {
+/** What Ctrl-C would do now; what has stopped needs none. */
+function hintSpans(tunnels: readonly TunnelView[]): readonly (readonly Span[])[] {
+  const states = new Set(tunnels.map(({ state }) => state));
+  const running = states.size === 0 || states.has('connecting') || states.has('connected');
+  if (running) return [[['dim', 'Ctrl-C drains and stops; twice stops at once.']]];
+  return states.has('draining') ? [[['dim', 'Ctrl-C stops at once.']]] : [];
+}
+
+function tunnelSpans(tunnel: TunnelView, columns: number): readonly (readonly Span[])[] {
   const head: Span[] = [
     ['bold', tunnel.tunnel ?? tunnel.name],
     ['plain', '  '],
@@ -66,7 +74,7 @@ function tunnelSpans(tunnel: TunnelView): readonly (readonly Span[])[] {
   ];
   const urls = tunnel.urls.map((url): Span[] => [['plain', `  ${url}`]]);
   const upstreams = tunnel.upstreams.map((line): Span[] => [['plain', `  ${line}`]]);
-  const problem: Span[][] = tunnel.problem === null ? [] : [[['bad', `  ${tunnel.problem}`]]];
+  const problem = wrap(tunnel.problem ?? '', columns - 3).map((line): Span[] => [['bad', `  ${line}`]]);
   return [head, ...urls, ...upstreams, [['dim', `  ${trafficText(tunnel)}`]], ...problem, []];
 }
 
@@ -84,6 +92,23 @@ function trafficText(tunnel: TunnelView): string {
 
 export function formatBytes(bytes: number): string {
   return formatByteRate(bytes).replace('/s', '');
+}
+
+/** The longest problem with its fix takes six lines of 40 columns; what others put into it may not push the rest away. */
+const mostWrappedLines = 8;
+
+/** At spaces where there are some, since the fix stands at the end of a problem; no line for no text. */
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let left = [...printable(text).replaceAll('\n', ' ').trim()];
+  const room = Math.max(1, width);
+  while (left.length > 0 && lines.length < mostWrappedLines) {
+    const space = left.length <= room ? -1 : left.lastIndexOf(' ', room);
+    const end = space > 0 ? space : room;
+    lines.push(left.slice(0, end).join(''));
+    left = left.slice(space > 0 ? end + 1 : end);
+  }
+  return lines;
 }
 
 /** Cuts by characters on screen; the escape sequences come after the cut. */
