@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -18,6 +18,7 @@ import {
   plainHttp,
   plainIngress,
   plainTunnel,
+  type Shell,
 } from './test-kit.ts';
 
 const skip = skipWithout('systemd-analyze');
@@ -115,17 +116,29 @@ test('systemd reads random hostile inputs back as they are', { skip }, (t) => {
 });
 
 /** sudo as a stand-in: takes what a here-document hands it, and does nothing. */
-const standIns = { sudo: 'case "$1" in sh|tee) cat > /dev/null;; esac', underpass: '', touch: '' };
+const standIns = { sudo: 'case "$1" in sh|tee) cat > /dev/null;; esac', touch: '' };
+
+/** Puts a released client on the PATH, as far as its first bytes tell. */
+const addProgram = (shell: Shell): void => writeFileSync(join(shell.home, 'bin/underpass'), '\x7fELF', { mode: 0o755 });
+
+/** /etc and /usr/local as folders of the shell's home. */
+const inside = (shell: Shell, text: string): string =>
+  text
+    .replaceAll(/\/etc\/(?=underpass|systemd)/g, `${shell.home}/`)
+    .replaceAll('/systemd/system', '')
+    .replaceAll('/usr/local/bin', `${shell.home}/local`);
 
 test('pasted into a shell, the snippet hands the token and the unit to root by stdin alone', (t) => {
   const shell = createShell(t, standIns);
-  assert.equal(shell.run('sh', renderSystemdSnippet(plainTunnel, plainHttp).text), '');
+  addProgram(shell);
+  const { text } = renderSystemdSnippet(plainTunnel, plainHttp);
+  assert.equal(shell.run('sh', text.replaceAll('/usr/local/bin', `${shell.home}/local`)), '');
   const lines = shell.takeCommandLines();
   assert.equal(JSON.stringify(lines).includes(plainTunnel.token), false);
   assert.deepEqual(
-    // The first line runs only where the client is not yet in its place.
-    lines.filter(([, program]) => program !== 'install').map((line) => line.join(' ')),
+    lines.map((line) => line.join(' ')),
     [
+      `sudo install -m 0755 ${shell.home}/bin/underpass ${shell.home}/local/underpass`,
       'sudo mkdir -p /etc/underpass',
       'sudo sh -c umask 077; rm -f /etc/underpass/web.token; cat > /etc/underpass/web.token',
       'sudo tee /etc/systemd/system/underpass-web.service',
@@ -133,6 +146,35 @@ test('pasted into a shell, the snippet hands the token and the unit to root by s
       'sudo systemctl enable --now underpass-web.service',
     ],
   );
+});
+
+const withoutProgram: readonly (readonly [string, (shell: Shell) => void])[] = [
+  ['what a clone puts on the PATH', (shell) => writeFileSync(join(shell.home, 'bin/underpass'), '#!/bin/sh\n', { mode: 0o755 })],
+  ['no client at all', (shell) => rmSync(join(shell.home, 'bin/underpass'), { force: true })],
+];
+
+for (const program of ['sh', 'bash', 'zsh']) {
+  const skip = program === 'zsh' ? skipWithout('zsh') : false;
+
+  test(`pasted into ${program} without a released client, one line says so, nothing is done, and the shell goes on`, {
+    skip,
+  }, (t) => {
+    eachCase(t, withoutProgram, ([, prepare]) => {
+      const shell = createShell(t, { ...standIns, next: '' });
+      prepare(shell);
+      const text = inside(shell, renderSystemdSnippet(plainTunnel, plainHttp).text);
+      assert.match(shell.run(program, `${text}next\n`), /^No released underpass on the PATH: [^\n]+\n$/);
+      assert.deepEqual(shell.takeCommandLines(), [['next']]);
+    });
+  });
+}
+
+test('a client that is in its place already is left as it is', (t) => {
+  const shell = createShell(t, standIns);
+  mkdirSync(join(shell.home, 'local'));
+  writeFileSync(join(shell.home, 'local/underpass'), '#!/bin/sh\n', { mode: 0o755 });
+  assert.equal(shell.run('sh', inside(shell, renderSystemdSnippet(plainTunnel, plainHttp).text)), '');
+  assert.deepEqual(shell.takeCommandLines()[0]?.slice(0, 2), ['sudo', 'mkdir']);
 });
 
 test('the sections are the whole text, and the middle one is the unit', (t) => {
@@ -150,22 +192,21 @@ test('the sections are the whole text, and the middle one is the unit', (t) => {
 });
 
 /** sudo that runs the command, for snippets whose folders were changed to ones below the home. */
-const obedient = { sudo: 'exec "$@"', systemctl: '', install: '', underpass: '', touch: '' };
+const obedient = { sudo: 'exec "$@"', systemctl: '', install: '', touch: '' };
 
 test('pasted with hostile inputs, root writes exactly the token and the unit', (t) => {
   const shell = createShell(t, obedient);
-  const inside = (text: string) =>
-    text.replaceAll(/\/etc\/(?=underpass|systemd)/g, `${shell.home}/`).replaceAll('/systemd/system', '');
+  addProgram(shell);
   eachCase(t, hostileValues, (value) => {
     const tunnel = { ...plainTunnel, name: value, url: value, token: value };
     const upstreams = { type: 'ingress', upstream: value } as const;
     const { text, sections } = renderSystemdSnippet(tunnel, upstreams);
-    assert.equal(shell.run('sh', inside(text)), '');
+    assert.equal(shell.run('sh', inside(shell, text)), '');
     const { tokenFile } = defaultUnitPlaces(value);
     const token = value.replaceAll('\0', '');
-    assert.equal(readFileSync(inside(tokenFile), 'utf8'), token.endsWith('\n') ? token : `${token}\n`);
-    assert.equal(statSync(inside(tokenFile)).mode & 0o777, 0o600);
-    assert.equal(readFileSync(join(shell.home, unitName(value)), 'utf8'), inside(sections[1]!.text));
+    assert.equal(readFileSync(inside(shell, tokenFile), 'utf8'), token.endsWith('\n') ? token : `${token}\n`);
+    assert.equal(statSync(inside(shell, tokenFile)).mode & 0o777, 0o600);
+    assert.equal(readFileSync(join(shell.home, unitName(value)), 'utf8'), inside(shell, sections[1]!.text));
     assert.ok(shell.takeCommandLines().every(([name]) => name !== 'touch'));
   });
 });

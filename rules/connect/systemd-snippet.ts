@@ -21,6 +21,8 @@ export function defaultUnitPlaces(tunnelName: string): UnitPlaces {
   return { binary: '/usr/local/bin/underpass', tokenFile: `/etc/underpass/${resourceName(tunnelName)}.token` };
 }
 
+const noProgram = 'No released underpass on the PATH: install one first (page CLI). The client of a clone cannot be copied.';
+
 /**
  * systemd reads the token as root and hands a copy to a user made up for this unit (LoadCredential=, DynamicUser=;
  * systemd 247). No MemoryDenyWriteExecute=: the client's runtime compiles as it runs.
@@ -76,9 +78,18 @@ export function renderSystemdSnippet(tunnel: ConnectTunnel, upstreams: ConnectUp
   ]);
 }
 
+/**
+ * A subshell: the whole is read before the first line asks for a password, and the first that fails ends it without
+ * ending the shell that it was pasted into. Only a released program can be copied (it is ELF): what a clone or npm
+ * puts on the PATH is a script that runs beside its packages alone.
+ */
 function renderPreparation(tunnel: ConnectTunnel, { binary, tokenFile }: UnitPlaces, unitStart: string): string {
   const token = renderHereDocument(tunnel.token, 'TOKEN');
-  return `[ -x ${binary} ] || sudo install -m 0755 "$(command -v underpass)" ${binary}
+  return `(set -e
+if [ ! -x ${binary} ]; then
+  head -c 4 "$(command -v underpass)" 2> /dev/null | grep -q ELF || { echo '${noProgram}' >&2; exit 1; }
+  sudo install -m 0755 "$(command -v underpass)" ${binary}
+fi
 sudo mkdir -p /etc/underpass
 sudo sh -c 'umask 077; rm -f ${tokenFile}; cat > ${tokenFile}' ${token.start}
 ${token.rest}sudo tee /etc/systemd/system/${unitName(tunnel.name)} > /dev/null ${unitStart}
@@ -87,6 +98,6 @@ ${token.rest}sudo tee /etc/systemd/system/${unitName(tunnel.name)} > /dev/null $
 
 function renderStart(unit: string): string {
   return `sudo systemctl daemon-reload
-sudo systemctl enable --now ${unit}
+sudo systemctl enable --now ${unit})
 `;
 }
