@@ -41,26 +41,22 @@ function moreOrTooLarge(bytes: Uint8Array): HelloPeek {
   return bytes.length < maxHelloBytes ? more : malformed;
 }
 
-/** The handshake bytes of all records so far; a view where one record holds them. Null where a record is malformed. */
+/**
+ * The handshake bytes of all records so far. Null where a record is malformed. In one pass, without an object for each record:
+ * a hello may come in records of one byte, byte by byte, and is gathered anew with each.
+ */
 function gatherHandshake(bytes: Uint8Array): Uint8Array | null {
-  let at = 0;
-  let gathered: Uint8Array | null = null;
-  while (at + recordHeaderBytes <= bytes.length) {
-    const length = u16(bytes, at + 3);
-    if (bytes[at] !== handshakeRecord || length === 0 || length > maxRecordBytes) return null;
-    const fragment = bytes.subarray(at + recordHeaderBytes, at + recordHeaderBytes + length);
-    gathered = gathered === null ? fragment : concat(gathered, fragment);
-    if (gathered.length >= 4 && gathered.length >= 4 + u24(gathered, 1)) return gathered;
-    at += recordHeaderBytes + length;
+  const gathered = new Uint8Array(bytes.length);
+  let length = 0;
+  for (let at = 0; at + recordHeaderBytes <= bytes.length; ) {
+    const recordBytes = u16(bytes, at + 3);
+    if (bytes[at] !== handshakeRecord || recordBytes === 0 || recordBytes > maxRecordBytes) return null;
+    at += recordHeaderBytes;
+    const end = Math.min(at + recordBytes, bytes.length);
+    while (at < end) gathered[length++] = bytes[at++] as number;
+    if (length >= 4 && length >= 4 + u24(gathered, 1)) break;
   }
-  return gathered ?? new Uint8Array(0);
-}
-
-function concat(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
+  return gathered.subarray(0, length);
 }
 
 function parseHello(body: Uint8Array): HelloPeek | null {
