@@ -23,7 +23,10 @@ const restGeneratedNames = async (trx: Queries, projectId: string, nowMs: number
 const dropCertificates = (trx: Queries, projectId: string) =>
   trx
     .deleteFrom('certificates')
-    .where('name', 'in', (db) => db.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId))
+    .where('name', 'in', (db) =>
+      // A host that is not live may be so in another project.
+      db.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId).where('live_host', 'is not', null),
+    )
     .execute();
 
 /** Under the project's lock. Answers the tunnels that the edges must let go of after the commit. */

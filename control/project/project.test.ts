@@ -57,6 +57,23 @@ describe('projects', () => {
     );
     assert.equal(statuses.filter((status) => status === 200).length, 19);
   });
+
+  it('take their certificates with them, and nobody else’s: a host may be hoped for by any number', async () => {
+    const [ann, mallory] = [await person(), await person()];
+    const body = { name: 'web', region: 'local', ingressDomains: ['www.hoped-for.com'] };
+    for (const who of [mallory, ann]) await who.call('POST', `/api/tunnels?project=${who.projectId}`, body);
+    test.dns.proofs.set('hoped-for.com', 'found');
+    await ann.call('POST', `/api/domains/hoped-for.com/verify?project=${ann.projectId}`);
+    const sealed = { hosts: '["www.hoped-for.com"]', chain_pem: '', key_sealed: '', issuer: 'test' };
+    const times = { starts_at: 0, expires_at: test.time.now + 1, created_at: 0 };
+    const row = { id: 'c1', name: 'www.hoped-for.com', ...sealed, ...times };
+    await test.store.db.insertInto('certificates').values(row).execute();
+    const held = () => test.store.db.selectFrom('certificates').select('id').execute();
+    await mallory.call('DELETE', `/api/projects/${mallory.projectId}`, { name: 'default' });
+    assert.equal((await held()).length, 1);
+    await ann.call('DELETE', `/api/projects/${ann.projectId}`, { name: 'default' });
+    assert.equal((await held()).length, 0);
+  });
 });
 
 describe('members', () => {
