@@ -443,6 +443,27 @@ describe('acknowledged routes', () => {
     while (!other.isServing(id)) await moved(other, id);
   });
 
+  test('one that the news did not reach finds it in the store', async () => {
+    const deaf: Bus = {
+      ...bus,
+      subscribe: (subject, hear) => (subject === 'feed.live' ? () => {} : bus.subscribe(subject, hear)),
+    };
+    const other = await openHub(store, deaf);
+    const edge = connect(hub);
+    edge.acknowledges = false;
+    edge.hello('eu');
+    const id = await makeTunnel('web', ['a.example.com']);
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels.length === 1);
+    await other.load();
+    edge.acknowledge(edge.seq ?? 0);
+    while (!hub.isServing(id)) await moved(hub, id);
+    await hub.close();
+    assert.equal(other.isServing(id), false);
+    await other.load();
+    assert.equal(other.isServing(id), true);
+  });
+
   test('a change is told to who follows the tunnel at another control process, edges or none', async () => {
     const other = await openHub(store, bus);
     const id = await makeTunnel('web', ['a.example.com']);

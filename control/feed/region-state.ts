@@ -20,7 +20,7 @@ import { createSentCertificates } from './sent-certificates.ts';
 
 /** Changes kept for edges that come back. Older ones cost a snapshot. */
 const keptChanges = 256;
-/** Numbers start here, so that a large first state can be cut into a snapshot and the deltas that complete it. */
+/** Changes are numbered from here; the numbers below are for the pieces of a snapshot that is too large for one message. */
 const firstSeq = 1_000;
 /** A message may have 64 MiB (wire/feed-stream.ts): a snapshot is cut at half of that, counted in characters. */
 const snapshotChars = 32 * 1024 * 1024;
@@ -33,7 +33,7 @@ export interface LiveMark {
   readonly hosts: string;
 }
 
-type Numbered = Extract<ToEdge, { type: 'snapshot' | 'delta' }>;
+export type Numbered = Extract<ToEdge, { type: 'snapshot' | 'delta' }>;
 
 /** Some ids of one part and what is now under them; an id without a value is forgotten. */
 export interface Patch {
@@ -66,12 +66,16 @@ interface Route {
   live: boolean;
 }
 
-/** Routes first, then the certificates that did not fit. */
+/**
+ * Routes first, then the certificates that did not fit. Only the last piece has a number that a change may have: an edge
+ * that was cut off before it holds none from which changes lead on, and gets a snapshot again.
+ */
 function cutSnapshot(index: IndexedState, seq: number): readonly Numbered[] {
-  const [first = emptyIndex(), ...rest] = splitIndex(index, snapshotChars);
-  const start = seq - rest.length;
-  const deltas = rest.map((part, at) => ({ type: 'delta' as const, seq: start + 1 + at, put: stateOf(part), drop: {} }));
-  return [{ type: 'snapshot', seq: start, state: stateOf(first) }, ...deltas];
+  const pieces = splitIndex(index, snapshotChars).map(stateOf);
+  return pieces.map((state, at) => {
+    const number = at === pieces.length - 1 ? seq : at + 1;
+    return at === 0 ? { type: 'snapshot', seq: number, state } : { type: 'delta', seq: number, put: state, drop: {} };
+  });
 }
 
 const noMarks: Marks = new Map();
@@ -143,23 +147,30 @@ export function createRegionState(): RegionState {
       return [{ tunnelId: id, hosts: joinHosts(route.tunnel.hosts) }];
     });
 
+  const markLive = (marks: readonly LiveMark[]): void => {
+    for (const { tunnelId, hosts } of marks) {
+      const route = routes.get(tunnelId);
+      if (route === undefined || joinHosts(route.tunnel.hosts) !== hosts) continue;
+      route.live = true;
+      waiting.delete(tunnelId);
+    }
+  };
+
   return {
     epoch,
     seq: () => seq,
     has: (part, id) => index[part].has(id),
     ids: (part) => index[part].keys(),
-    patch: (patches, marks) => commit(patches.map(patchOf), marks),
+    patch: (patches, marks) => {
+      const message = commit(patches.map(patchOf), marks);
+      // Also of routes that are as they were: the news that they are live may have been lost, or have come before them.
+      markLive([...marks].map(([tunnelId, hosts]) => ({ tunnelId, hosts })));
+      return message;
+    },
     replacePart: (part, values) => commit([{ part, from: index[part], to: indexPart(values) }], noMarks),
     catchUp,
     acknowledge,
-    markLive: (marks) => {
-      for (const { tunnelId, hosts } of marks) {
-        const route = routes.get(tunnelId);
-        if (route === undefined || joinHosts(route.tunnel.hosts) !== hosts) continue;
-        route.live = true;
-        waiting.delete(tunnelId);
-      }
-    },
+    markLive,
     isLive: (tunnelId) => routes.get(tunnelId)?.live ?? false,
   };
 }

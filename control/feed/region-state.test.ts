@@ -1,0 +1,43 @@
+// A region's state for edges that come and go.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import { applyChange, emptyIndex, stateOf } from './core/state-diff.ts';
+import { createRegionState, type Numbered } from './region-state.ts';
+
+const certificate = (id: string, chars: number): FeedCertificate => ({
+  id,
+  hosts: [`${id}.example.com`],
+  certificatePem: 'x'.repeat(chars),
+  privateKeyPem: '',
+  notAfterMs: 1,
+});
+
+/** What an edge holds after these. */
+const heldAfter = (messages: readonly Numbered[]): string[] => {
+  const index = emptyIndex();
+  for (const message of messages) {
+    if (message.type === 'snapshot') for (const part of Object.values(index)) part.clear();
+    applyChange(index, message.type === 'snapshot' ? { put: message.state, drop: {} } : message);
+  }
+  return stateOf(index).certificates.map(({ id }) => id);
+};
+
+test('an edge that is cut off within a snapshot of several pieces lacks none of them when it is back', () => {
+  const state = createRegionState();
+  const largeChars = 17 * 1024 * 1024;
+  for (const [id, chars] of [
+    ['a', largeChars],
+    ['b', largeChars],
+    ['c', 1],
+  ] as const)
+    state.patch([{ part: 'certificates', ids: [], values: [certificate(id, chars)] }], new Map());
+  const pieces = state.catchUp(undefined);
+  assert.equal(pieces.length, 2);
+  assert.equal(pieces.at(-1)?.seq, state.seq());
+  for (let held = 1; held <= pieces.length; held++) {
+    const got = pieces.slice(0, held);
+    assert.deepEqual(heldAfter([...got, ...state.catchUp(got.at(-1)?.seq)]), ['a', 'b', 'c'], `after ${held}`);
+  }
+});
