@@ -79,6 +79,20 @@ export function parseIngressUpstream(text: string): Parsed<readonly IngressUpstr
   return mapParsed(parseTcpUpstream(text.slice(equals + 1), port), (upstream) => [{ port, upstream }]);
 }
 
+/** What people type into one field, `80=HOST:PORT 443=HOST:PORT`, apart by spaces or commas: the `--upstream` values. */
+export function parseIngressUpstreams(text: string): Parsed<readonly string[]> {
+  const words = text.split(/[\s,]+/).filter((word) => word !== '');
+  if (words.length === 0) return refuse(upstreamRequired);
+  const ports: IngressPort[] = [];
+  for (const word of words) {
+    const parsed = parseIngressUpstream(word);
+    if (!parsed.ok) return parsed;
+    ports.push(...parsed.value.map(({ port }) => port));
+  }
+  const twice = ports.find((port, index) => ports.indexOf(port) !== index);
+  return twice === undefined ? accept(words) : refuse(`Two upstreams for port ${twice}`);
+}
+
 /** Canonical text: the parsers above read it back to the same value. */
 export function formatUpstream(upstream: Upstream): string {
   const host = upstream.host.includes(':') ? `[${upstream.host}]` : upstream.host;

@@ -10,10 +10,10 @@ export interface ConnectTunnel {
   readonly underpassVersion: string;
 }
 
-/** `--upstream` values as the user typed them: `domain=url` for http, host for ingress. */
+/** `--upstream` values as the user typed them: `domain=url` for http, for ingress a host or one value a port. */
 export type ConnectUpstreams =
   | { readonly type: 'http'; readonly upstreams: readonly { readonly domain: string; readonly upstream: string }[] }
-  | { readonly type: 'ingress'; readonly upstream: string };
+  | { readonly type: 'ingress'; readonly upstream: string | readonly string[] };
 
 /** The subcommand, then one flag and its value a group, in the order in which people read them. */
 export function commandGroups(
@@ -30,6 +30,6 @@ export function commandGroups(
 }
 
 function upstreamValues(upstreams: ConnectUpstreams): readonly string[] {
-  if (upstreams.type === 'ingress') return [upstreams.upstream];
+  if (upstreams.type === 'ingress') return [upstreams.upstream].flat();
   return upstreams.upstreams.map(({ domain, upstream }) => `${domain}=${upstream}`);
 }

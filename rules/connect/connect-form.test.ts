@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { eachCase } from '../test-kit.ts';
 import { maskToken } from '../token-mask.ts';
-import { parseHttpUpstream, parseIngressUpstream } from '../upstream.ts';
+import { parseHttpUpstream, parseIngressUpstream, parseIngressUpstreams } from '../upstream.ts';
 import {
   type ConnectInputs,
   connectErrors,
@@ -24,6 +24,10 @@ const ingress = (inputs: Partial<{ upstream: string; service: string; namespace:
   namespace: 'kube-system',
   ...inputs,
 });
+const wordsOf = (upstream: string): readonly string[] => {
+  const parsed = parseIngressUpstreams(upstream);
+  return parsed.ok ? parsed.value : assert.fail(parsed.message);
+};
 const tabs = snippetTabs.map((tab) => tab.id);
 
 test('the tabs are Kubernetes YAML, CLI and systemd', () => {
@@ -81,6 +85,12 @@ test('an input is judged where its tab shows it', (t) => {
     [ingress({ upstream: '' }), 'cli', { upstream: provide }],
     [ingress({ upstream: '' }), 'systemd', { upstream: provide }],
     [ingress({ upstream: '' }), 'kubernetes', {}],
+    [ingress({ upstream: ' , ' }), 'cli', { upstream: provide }],
+    [ingress({ upstream: '80=127.0.0.1:8080 443=127.0.0.1:9443' }), 'cli', {}],
+    [ingress({ upstream: '80=127.0.0.1:8080, 443=127.0.0.1:9443' }), 'systemd', {}],
+    [ingress({ upstream: '80=a:1 80=b:2' }), 'cli', { upstream: 'Two upstreams for port 80' }],
+    [ingress({ upstream: '127.0.0.1 443=b:2' }), 'cli', { upstream: 'Two upstreams for port 443' }],
+    [ingress({ upstream: '80=a:1 443=b:x' }), 'cli', { upstream: 'Upstream must be like 127.0.0.1:8443' }],
     [ingress({ service: '' }), 'cli', {}],
     [ingress({ service: ' ' }), 'kubernetes', { service: 'Please provide an ingress service name' }],
     [ingress({ service: 'a.b' }), 'kubernetes', { service: 'Service name must be lowercase letters, digits and hyphens' }],
@@ -103,15 +113,25 @@ test('a wrong input makes no snippet for who asks for a correct one', () => {
   assert.equal(parseConnectSnippet(plainTunnel, http('http://web'), 'cli').ok, true);
 });
 
+test('an upstream for each port is an argument for each, apart by a space or a comma', (t) => {
+  const both = /--upstream "?80=127\.0\.0\.1:8080"? \\\n {2}--upstream "?443=127\.0\.0\.1:9443"?\n/;
+  eachCase(t, ['80=127.0.0.1:8080 443=127.0.0.1:9443', ' 80=127.0.0.1:8080,\t443=127.0.0.1:9443, '], (upstream) => {
+    for (const tab of ['cli', 'systemd'] as const)
+      assert.match(renderConnectSnippet(plainTunnel, ingress({ upstream }), tab).text, both, tab);
+  });
+});
+
 test("whatever the form accepts, the client's own parser accepts", () => {
   const inputs = fc.oneof(
     fc.oneof(fc.webUrl({ validSchemes: ['http'] }), hostileText, fc.constant('http://web_1:80')).map(http),
-    fc.oneof(fc.ipV4(), fc.ipV6(), fc.domain(), hostileText).map((upstream) => ingress({ upstream })),
+    fc
+      .oneof(fc.ipV4(), fc.ipV6(), fc.domain(), hostileText, fc.constant('80=web:1,443=web:2'))
+      .map((upstream) => ingress({ upstream })),
   );
   fc.assert(
     fc.property(inputs, (given) => {
       if (Object.keys(connectErrors(given, 'cli')).length > 0) return;
-      if (given.type === 'ingress') assert.equal(parseIngressUpstream(given.upstream.trim()).ok, true);
+      if (given.type === 'ingress') assert.ok(wordsOf(given.upstream).every((word) => parseIngressUpstream(word).ok));
       else
         for (const { domain, upstream } of given.upstreams)
           assert.equal(parseHttpUpstream(`${domain}=${upstream.trim()}`).ok, true);

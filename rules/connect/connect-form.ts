@@ -1,7 +1,7 @@
 // The inputs of the connect section, their messages, and the snippet that they make (spec 2 and 5, Connect snippets).
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
-import { defaultHttpUpstream, defaultIngressUpstream, parseIngressUpstream, parsePlainUpstream } from '../upstream.ts';
+import { defaultHttpUpstream, defaultIngressUpstream, parseIngressUpstreams, parsePlainUpstream } from '../upstream.ts';
 import { renderCliSnippet } from './cli-snippet.ts';
 import type { ConnectTunnel, ConnectUpstreams } from './command.ts';
 import { type IngressService, ingressPresets, parseNamespace, parseServiceName, serviceHost } from './ingress-preset.ts';
@@ -57,7 +57,7 @@ export function parseConnectSnippet(tunnel: ConnectTunnel, inputs: ConnectInputs
 
 function judgeInputs(inputs: ConnectInputs, tab: SnippetTab): readonly (readonly [string, Parsed<unknown>])[] {
   if (inputs.type === 'http') return inputs.upstreams.map(({ domain, upstream }) => [domain, parsePlainUpstream(upstream)]);
-  if (tab !== 'kubernetes') return [['upstream', parseIngressUpstream(inputs.upstream)]];
+  if (tab !== 'kubernetes') return [['upstream', parseIngressUpstreams(inputs.upstream)]];
   return [
     ['service', parseServiceName(inputs.service)],
     ['namespace', parseNamespace(inputs.namespace)],
@@ -68,6 +68,9 @@ function snippetUpstreams(inputs: ConnectInputs, tab: SnippetTab): ConnectUpstre
   if (inputs.type === 'http') {
     return { type: 'http', upstreams: inputs.upstreams.map(({ domain, upstream }) => ({ domain, upstream: upstream.trim() })) };
   }
-  if (tab !== 'kubernetes') return { type: 'ingress', upstream: inputs.upstream.trim() };
+  if (tab !== 'kubernetes') {
+    const parsed = parseIngressUpstreams(inputs.upstream);
+    return { type: 'ingress', upstream: parsed.ok ? parsed.value : inputs.upstream.trim() };
+  }
   return { type: 'ingress', upstream: serviceHost({ service: inputs.service.trim(), namespace: inputs.namespace.trim() }) };
 }

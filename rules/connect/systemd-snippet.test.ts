@@ -93,6 +93,7 @@ test('systemd finds nothing to say about the unit, and reads back the arguments'
   verify(t, [
     { tunnel: plainTunnel, upstreams: plainHttp },
     { tunnel: plainTunnel, upstreams: plainIngress },
+    { tunnel: plainTunnel, upstreams: { type: 'ingress', upstream: ['80=127.0.0.1:8080', '443=[::1]:9443'] } },
   ]);
 });
 

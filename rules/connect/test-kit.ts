@@ -112,7 +112,7 @@ export const plainIngress: ConnectUpstreams = { type: 'ingress', upstream: '127.
 export function expectedArguments(tunnel: ConnectTunnel, upstreams: ConnectUpstreams, tokenFile: string): string[] {
   const values =
     upstreams.type === 'ingress'
-      ? [upstreams.upstream]
+      ? [upstreams.upstream].flat()
       : upstreams.upstreams.map(({ domain, upstream }) => `${domain}=${upstream}`);
   return [upstreams.type, '--url', tunnel.url, '--token-file', tokenFile, ...values.flatMap((value) => ['--upstream', value])];
 }
