@@ -144,7 +144,7 @@ test('rare answers', async (t) => {
     await page.goto(projectUrl(account, 'dashboard'));
     refusals = Number.POSITIVE_INFINITY;
     await page.getByRole('link', { name: 'Security Groups' }).click();
-    await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
+    await expect(page.getByRole('alert')).toHaveText('Something went wrong.Please try again.Try Again');
     refusals = 0;
     await page.evaluate('globalThis.isOldDocument = true');
     await page.getByRole('button', { name: 'Try Again' }).click();
