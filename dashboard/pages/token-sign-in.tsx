@@ -43,7 +43,7 @@ export function Component() {
   if (state.name === 'failed') return <LoginFailed error={state.error} onRetry={post} />;
   if (state.name === 'posting') return <LoadingArea label="Signing in" className="flex-1" />;
   return (
-    <AuthCard title="Sign in" text="This link was asked for in another browser. Continue if it was you.">
+    <AuthCard title="Sign in" text="This link was not asked for in this browser. Continue if it was you.">
       <Button variant="primary" className="w-full" onClick={post}>
         Sign in here
       </Button>
