@@ -24,6 +24,11 @@ const linesOf = (page: Page, selector: string) =>
     return [...lines.values()].map((line) => line.trim());
   })()`);
 
+const assertBreaksWell = (lines: readonly string[]) => {
+  assert.ok(lines.length > 1);
+  for (const [index, line] of lines.slice(1).entries()) assert.match(`${lines[index]}|${line}`, /@\||\|\./);
+};
+
 const cardOf = (page: Page, table: string, text: string) =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
 
@@ -40,11 +45,29 @@ test('looks', async (t) => {
     await expect(card).toBeVisible();
     await page.evaluate('document.fonts.ready');
     const address = await linesOf(page, 'table[aria-label="Pending invitations"] td');
-    assert.ok(address.length > 1);
-    for (const [index, line] of address.slice(1).entries()) assert.match(`${address[index]}|${line}`, /@\||\|\./);
+    assertBreaksWell(address);
     const [day, time, more] = await linesOf(page, 'table[aria-label="Pending invitations"] time');
     assert.match(`${day} | ${time}`, /^\w+ \d+, \d{4} at \| \d+:\d\d:\d\d\s[AP]M$/u);
     assert.equal(more, undefined);
+  });
+
+  await t.test('a domain in the list of tunnels is whole on a phone, and breaks before a dot', async (t) => {
+    await makeTunnel(account, 'long', {
+      type: 'ingress',
+      ingressDomains: ['telephone-exchange.customers.accompanies.example.com'],
+    });
+    const page = await stage.open(t, 'tunnels', { viewport: phone });
+    await expect(cardOf(page, 'Tunnels', 'telephone-exchange')).toBeVisible();
+    await page.evaluate('document.fonts.ready');
+    assertBreaksWell(await linesOf(page, '[title^="telephone-exchange"]'));
+  });
+
+  await t.test('who made a token breaks as an address does', async (t) => {
+    await account.call('POST', `/api/tokens?project=${account.project}`, { name: 'pipeline', role: 'member' });
+    const page = await stage.open(t, 'tokens', { viewport: { width: 700, height: 800 } });
+    await expect(page.getByRole('row').filter({ hasText: 'pipeline' })).toBeVisible();
+    await page.evaluate('document.fonts.ready');
+    assertBreaksWell(await linesOf(page, 'td:nth-child(3)'));
   });
 
   await t.test('a card without actions holds no place for them', async (t) => {

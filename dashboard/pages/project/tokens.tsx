@@ -10,6 +10,7 @@ import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { useProject } from '../../session.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
@@ -107,7 +108,7 @@ function columnsOf(projectId: string, ask: Confirm['ask']): readonly Column<ApiT
       key: 'by',
       header: 'Created by',
       width: 'minmax(0, 1.2fr)',
-      cell: ({ createdBy }) => createdBy,
+      cell: ({ createdBy }) => <Breakable text={createdBy} />,
       sortBy: ({ createdBy }) => createdBy,
     },
     {

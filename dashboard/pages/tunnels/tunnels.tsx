@@ -12,6 +12,7 @@ import { NoTunnelsIllustration } from '../../brand/illustrations/no-tunnels.tsx'
 import { useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam } from '../../paths.ts';
 import { useProject } from '../../session.ts';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -130,8 +131,8 @@ function Domains({ tunnel }: { readonly tunnel: Tunnel }) {
   return (
     <ul className="text-sm">
       {ingressDomains.slice(0, SHOWN_DOMAINS).map(({ name }) => (
-        <li key={name} className="truncate font-mono" title={name}>
-          {name}
+        <li key={name} className="font-mono sm:truncate" title={name}>
+          <Breakable text={name} />
         </li>
       ))}
       {more > 0 && <li className="text-ink-faint">and {more} more</li>}
