@@ -94,19 +94,24 @@ function liveDisplay(io: Io, views: Fleet['views']): Display {
   };
   const offResize = io.stdout.onResize(draw);
   let timer: NodeJS.Timeout | undefined;
+  let giveKeys = () => {};
   return {
     report: (event) => {
       if (event.tunnel === '*') note = printable(event.text ?? '').replaceAll('\n', ' ');
       if (timer) draw();
     },
     start: () => {
+      giveKeys = io.takeKeys({ onLeave: screen.close, onReturn: draw });
       timer = setInterval(draw, refreshMs);
       draw();
     },
     stop: () => {
       clearInterval(timer);
+      timer = undefined;
       offResize();
+      draw();
       screen.close();
+      giveKeys();
     },
   };
 }

@@ -17,6 +17,12 @@ export interface TextIn {
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array | string>;
 }
 
+export interface KeyHooks {
+  /** Something else is about to have the terminal (Ctrl-Z). */
+  readonly onLeave: () => void;
+  readonly onReturn: () => void;
+}
+
 export interface CommandResult {
   /** 127 where the program does not exist. */
   readonly code: number;
@@ -43,4 +49,6 @@ export interface Io {
   /** Runs a program without a shell, for at most 60 s. */
   readonly execute: (file: string, args: readonly string[], options?: { readonly input?: string }) => Promise<CommandResult>;
   readonly onSignal: (signal: Signal, listener: () => void) => () => void;
+  /** Takes what is typed at the terminal, unseen; Ctrl-C and its like still work. Answers how to give the keys back. */
+  readonly takeKeys: (hooks: KeyHooks) => () => void;
 }

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { homedir, userInfo } from 'node:os';
 import type { CommandResult, Io, TextOut } from './io.ts';
+import { takeKeys } from './keys.ts';
 import { builtFor } from './version.ts';
 
 export function createProcessIo(env: Io['env'] = process.env): Io {
@@ -24,6 +25,7 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
       process.on(signal, listener);
       return () => process.off(signal, listener);
     },
+    takeKeys,
   };
 }
 

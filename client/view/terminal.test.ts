@@ -9,7 +9,7 @@ import { binary } from '../test-kit.ts';
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 const command = binary === undefined ? [process.execPath, main] : [binary];
 
-/** Starts argv in a terminal of 100 columns; at the first sight of "connected" makes it 40 wide; at the next frame presses Ctrl-C. */
+/** Starts argv in a terminal of 100 columns; at the first sight of "connected" types and makes it 40 wide; at the next frame presses Ctrl-C. */
 const driver = `
 import fcntl, json, os, pty, struct, sys, termios, time
 argv = json.loads(sys.argv[1])
@@ -18,6 +18,8 @@ if pid == 0:
     os.execvp(argv[0], argv)
 size = lambda columns: fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
 size(100)
+echoes = lambda: bool(termios.tcgetattr(fd)[3] & termios.ECHO)
+echo = {'before': echoes()}
 out, stage, mark = b'', 0, 0
 while True:
     try:
@@ -29,12 +31,15 @@ while True:
     out += chunk
     if stage == 0 and b'connected to' in out:
         stage, mark = 1, len(out)
+        echo['live'] = echoes()
+        os.write(fd, b'\\r\\r\\rtyped')
         size(40)
     elif stage == 1 and b'Ctrl-C' in out[mark:]:
         stage = 2
         os.write(fd, b'\\x03')
 _, status = os.waitpid(pid, 0)
-print(json.dumps({'code': os.waitstatus_to_exitcode(status), 'text': out.decode(), 'mark': mark}))
+echo['after'] = echoes()
+print(json.dumps({'code': os.waitstatus_to_exitcode(status), 'text': out.decode(), 'mark': mark, 'echo': echo}))
 `;
 
 async function inTerminal(t: TestContext, env: Record<string, string>) {
@@ -45,7 +50,7 @@ async function inTerminal(t: TestContext, env: Record<string, string>) {
   t.after(() => child.kill('SIGKILL'));
   let text = '';
   for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk;
-  return JSON.parse(text) as { code: number; text: string; mark: number };
+  return JSON.parse(text) as { code: number; text: string; mark: number; echo: Record<'before' | 'live' | 'after', boolean> };
 }
 
 test('a terminal shows one calm block: repainted in place, cut to the width, and the cursor comes back', async (t) => {
@@ -65,4 +70,11 @@ test('a terminal shows one calm block: repainted in place, cut to the width, and
 
 test('NO_COLOR takes the colours away', async (t) => {
   assert.doesNotMatch((await inTerminal(t, { NO_COLOR: '1' })).text, /\x1b\[3\dm/);
+});
+
+test('keys leave no trace in the block, and the terminal echoes again afterwards', async (t) => {
+  const { code, text, echo } = await inTerminal(t, {});
+  assert.equal(code, 0, text);
+  assert.doesNotMatch(text, /typed|\^C/);
+  assert.deepEqual(echo, { before: true, live: false, after: true });
 });
