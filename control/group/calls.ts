@@ -37,6 +37,7 @@ const createGroup = async (context: CallContext<'createSecurityGroup'>): Promise
   return readGroup(deps.store.db, access, name);
 };
 
+/** Saving the rules that are there already is no change: it is neither audited nor told to the edges. */
 const updateGroup = async (context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> => {
   const { deps, access, body, segments, nowMs } = context;
   const allowList = parseRules(access, body.allow);
@@ -44,6 +45,7 @@ const updateGroup = async (context: CallContext<'updateSecurityGroup'>): Promise
     await lockProject(trx, access.id);
     const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
     const change = { allow_list: JSON.stringify(allowList), updated_at: nowMs };
+    if (change.allow_list === group.allow_list) return [];
     await trx.updateTable('security_groups').set(change).where('id', '=', group.id).execute();
     await auditCall(trx, context, 'security-group.update', group.name, { from: JSON.parse(group.allow_list), to: allowList });
     return assignedTunnels(trx, group.id);

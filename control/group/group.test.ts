@@ -62,6 +62,24 @@ describe('200', () => {
     assert.equal(test.feed.changed.length, 2);
   });
 
+  it('a save that changes nothing keeps the date, and is neither audited nor told to the edges', async () => {
+    const name = unique();
+    const tunnel = `of-${name}`;
+    const before = await create(ann, name, ['192.0.2.0/24', '2001:db8::1']);
+    await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, { name: tunnel, region: 'local' });
+    await ann.call('PATCH', `/api/tunnels/${tunnel}?project=${ann.projectId}`, { securityGroup: name });
+    test.feed.changed.length = 0;
+    test.time.now += 5000;
+    const after = await ann.call<SecurityGroup>('PATCH', pathOf(ann, name), { allow: ['192.0.2.9/24', '2001:DB8::1'] });
+    assert.deepEqual(after, { ...before, assignmentCount: 1 });
+    const rows = await test.store.db.selectFrom('audit').select('action').where('target', '=', name).execute();
+    assert.deepEqual(
+      rows.map((row) => row.action),
+      ['security-group.create'],
+    );
+    assert.deepEqual(test.feed.changed, []);
+  });
+
   it('finds the project by itself where exactly one of the caller’s has the group', async () => {
     const name = unique();
     await create(ann, name);

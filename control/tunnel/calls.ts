@@ -129,27 +129,33 @@ const changeHosts = async (trx: Queries, context: CallContext<'updateTunnel'>, t
   const { deps, access, nowMs } = context;
   const generated = await generatedNames(trx, tunnelId);
   const hosts = hostsAfter(asked, generated);
-  await writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.settings.origin), nowMs });
+  return writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.settings.origin), nowMs });
 };
 
+/** Saving what is there already is no change: it is neither audited nor told to the edges. */
 const updateTunnel = async (context: CallContext<'updateTunnel'>): Promise<Tunnel> => {
   const { deps, access, segments, nowMs } = context;
   const change = parseChange(context);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.name);
-    const groupId = change.securityGroup === undefined ? undefined : await getGroupId(trx, access, change.securityGroup);
     const set = {
-      updated_at: nowMs,
-      ...(change.proxyProtocol === undefined ? {} : { proxy_protocol: change.proxyProtocol }),
-      ...(groupId === undefined ? {} : { security_group_id: groupId }),
+      proxy_protocol: change.proxyProtocol ?? row.proxy_protocol,
+      security_group_id:
+        change.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, change.securityGroup),
     };
-    await trx.updateTable('tunnels').set(set).where('id', '=', row.id).execute();
-    if (change.hosts !== undefined) await changeHosts(trx, context, row.id, change.hosts);
+    const hostsChanged = change.hosts !== undefined && (await changeHosts(trx, context, row.id, change.hosts));
+    const same = set.proxy_protocol === row.proxy_protocol && set.security_group_id === row.security_group_id;
+    if (same && !hostsChanged) return undefined;
+    await trx
+      .updateTable('tunnels')
+      .set({ ...set, updated_at: nowMs })
+      .where('id', '=', row.id)
+      .execute();
     await auditCall(trx, context, 'tunnel.update', row.name, { ...change });
     return row.id;
   });
-  deps.feed.tunnelsChanged([id]);
+  if (id !== undefined) deps.feed.tunnelsChanged([id]);
   return getTunnel(deps, access, segments.name);
 };
 

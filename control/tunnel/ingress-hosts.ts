@@ -2,6 +2,7 @@
 // wildcard domain. Runs under the project's lock; the unique `live_host` decides races between projects.
 
 import { randomInt } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { generateDomain } from '@underpass/rules/generated-domain.ts';
 import { findApexName } from '@underpass/rules/ingress-domain.ts';
 import { durations } from '@underpass/rules/limits.ts';
@@ -95,11 +96,24 @@ const restNames = async (trx: Queries, plan: HostPlan, names: readonly string[])
   }
 };
 
-/** Replaces all hosts of the tunnel. The project must be locked. */
-export const writeHosts = async (trx: Queries, plan: HostPlan): Promise<void> => {
+const compared = (row: TunnelHostsTable) => [row.host, row.apex_name, row.live_host];
+
+const isWritten = async (trx: Queries, tunnelId: string, rows: readonly TunnelHostsTable[]): Promise<boolean> => {
+  const written = await trx
+    .selectFrom('tunnel_hosts')
+    .selectAll()
+    .where('tunnel_id', '=', tunnelId)
+    .orderBy('position')
+    .execute();
+  return isDeepStrictEqual(written.map(compared), rows.map(compared));
+};
+
+/** Replaces all hosts of the tunnel; false where they are as they were. The project must be locked. */
+export const writeHosts = async (trx: Queries, plan: HostPlan): Promise<boolean> => {
   withinQuota(plan.access, 'ingressDomainsPerTunnel', plan.hosts.length);
   if (plan.hosts.length > 0) await refuseTaken(trx, plan);
   const rows = await planRows(trx, plan);
+  if (await isWritten(trx, plan.tunnelId, rows)) return false;
   await restNames(
     trx,
     plan,
@@ -107,6 +121,7 @@ export const writeHosts = async (trx: Queries, plan: HostPlan): Promise<void> =>
   );
   await trx.deleteFrom('tunnel_hosts').where('tunnel_id', '=', plan.tunnelId).execute();
   if (rows.length > 0) await trx.insertInto('tunnel_hosts').values(rows).execute();
+  return true;
 };
 
 const isNameFree = async (trx: Queries, host: string, nowMs: number): Promise<boolean> => {

@@ -160,6 +160,25 @@ describe('200', () => {
     assert.deepEqual(emptied, { ...after, proxyProtocol: '' }, 'an empty list keeps a generated name');
   });
 
+  it('a save that changes nothing is neither audited nor told to the edges', async () => {
+    const name = unique();
+    const ingressDomains = [`a.${unique('apex')}.com`, `b.${unique('apex')}.com`];
+    const before = await create(ann, { name, type: 'ingress', ingressDomains, proxyProtocol: 'v1' });
+    test.feed.changed.length = 0;
+    const same = { ingressDomains, proxyProtocol: 'v1', securityGroup: 'default' };
+    for (const body of [same, {}, { ingressDomains: [...ingressDomains, ingressDomains[0]] }])
+      assert.deepEqual(await ann.call('PATCH', tunnelOf(ann, name), body), before);
+    const audited = async () =>
+      (await test.store.db.selectFrom('audit').select('action').where('target', '=', name).orderBy('id').execute()).map(
+        (row) => row.action,
+      );
+    assert.deepEqual(await audited(), ['tunnel.create']);
+    assert.deepEqual(test.feed.changed, []);
+    await ann.call('PATCH', tunnelOf(ann, name), { ...same, ingressDomains: ingressDomains.toReversed() });
+    assert.deepEqual(await audited(), ['tunnel.create', 'tunnel.update'], 'the order is a change');
+    assert.deepEqual(test.feed.changed, [await idOf(name)]);
+  });
+
   it('replaces ingress domains, keeping those that are verified live', async () => {
     const name = unique();
     const apex = `${unique('apex')}.com`;
