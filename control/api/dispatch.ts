@@ -1,4 +1,4 @@
-// One request through one call: identify, permit, read the body, handle, answer. The rules and the table decide;
+// One request through one call: identify, permit, read the body, both again, handle, answer. The rules and the table decide;
 // this file only puts them in order.
 
 import { addressKey } from '@underpass/rules/address.ts';
@@ -50,17 +50,20 @@ const answerOf = (result: unknown): Response => {
 export const dispatch = async (parts: Parts, handlers: Handlers, incoming: Incoming): Promise<Response> => {
   const { name, request, address, segments, query } = incoming;
   const call: Call = calls[name];
-  const nowMs = parts.clock();
   await parts.limiter.take('apiPerAddress', addressKey(address));
   if (isUnsafe(request.method) && !isOwnRequest(request.headers, parts.settings.origin)) {
     refuse('forbidden', 'This request came from another site.');
   }
   refuseOddSegments(segments);
-  const caller = await findCaller(parts, request.headers, nowMs);
-  if (caller) await parts.limiter.take('apiPerUser', caller.userId);
-  const access = await permit(parts, call, caller, { segments, query });
-  if (access && isUnsafe(call.method)) await parts.limiter.take('changePerProject', access.id);
+  const sender = await findCaller(parts, request.headers, parts.clock());
+  if (sender) await parts.limiter.take('apiPerUser', sender.userId);
+  const allowed = await permit(parts, call, sender, { segments, query });
+  if (allowed && isUnsafe(call.method)) await parts.limiter.take('changePerProject', allowed.id);
   const body = await readBody(request, call);
+  const nowMs = parts.clock();
+  // A body may be minutes on its way: what was taken from its sender meanwhile is gone.
+  const caller = body === undefined ? sender : await findCaller(parts, request.headers, nowMs);
+  const access = body === undefined ? allowed : await permit(parts, call, caller, { segments, query });
   const context = { deps: parts, request, segments, query, body, caller, access, address, nowMs };
   const handle = handlers[name] as (context: CallContext) => Promise<unknown>;
   return answerOf(await handle(context as unknown as CallContext));

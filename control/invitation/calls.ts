@@ -1,14 +1,15 @@
 // Invitations to a project: mailed, for one e-mail address, accepted once by the user who has it.
 
 import { parseEmail } from '@underpass/rules/email.ts';
-import type { Project } from '@underpass/rules/entity.ts';
+import type { Project, Role } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { forbiddenMessage, mayGrant, parseRole } from '@underpass/rules/permission.ts';
+import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
 import type { Invitation } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
 import { addJob } from '../job/queue.ts';
+import { findAccess } from '../project/access.ts';
 import { insertMember } from '../project/projects.ts';
 import { takeQuota } from '../project/quota.ts';
 import { hashToken } from '../secret/token.ts';
@@ -35,6 +36,12 @@ const isMember = async (db: Queries, projectId: string, email: string): Promise<
   return (await query.where('m.project_id', '=', projectId).where('u.email', '=', email).executeTakeFirst()) !== undefined;
 };
 
+/** Under the project's lock, with the caller's role read anew: who is removed meanwhile cannot come back by it. */
+const expectMayInvite = async (trx: Queries, { access, caller }: CallContext<'createInvitation'>, role: Role): Promise<void> => {
+  const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
+  if (!may(actor, 'invitation.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
+};
+
 const createInvitation = async (context: CallContext<'createInvitation'>): Promise<Invitation> => {
   const { deps, access, caller, body, nowMs } = context;
   const email = orInvalid(parseEmail(body.email));
@@ -52,6 +59,8 @@ const createInvitation = async (context: CallContext<'createInvitation'>): Promi
     expires_at: nowMs + lifeMs,
   };
   await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    await expectMayInvite(trx, context, role);
     // A second invitation takes the place of the first, and so does one of those that expired.
     await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('email', '=', email).execute();
     await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('expires_at', '<=', nowMs).execute();

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { forbiddenMessage, lastOwnerMessage } from '@underpass/rules/permission.ts';
 import type { Invitation, Member } from '@underpass/rules/resource.ts';
-import { createTestControl, linkIn, linkToken, type SignedUp, type TestControl } from '../test-kit.ts';
+import { createTestControl, linkIn, linkToken, type SignedUp, type TestControl, testOrigin } from '../test-kit.ts';
 
 let test: TestControl;
 let count = 0;
@@ -224,6 +224,37 @@ describe('invitations', () => {
     await invite(owner, ann, viewer.email, 'viewer');
     assert.ok((await changeRole(ann, ann, owner, 'admin')).ok);
     assert.equal((await accept(viewer, await mailedToken(viewer.email))).status, 200);
+  });
+
+  it('are not made by who was removed, or whose token was revoked, while the body was on its way', async () => {
+    const ann = await person();
+    const [admin, other] = [await join(ann, 'admin'), await join(ann, 'admin')];
+    const made = await other.call<{ id: string; token: string }>('POST', `/api/tokens?project=${ann.projectId}`, {
+      name: 'ci',
+      role: 'admin',
+    });
+    const cookie = [...admin.cookies].map((pair) => pair.join('=')).join('; ');
+    const late: readonly [Record<string, string>, () => Promise<Response>, number][] = [
+      [{ cookie, 'sec-fetch-site': 'same-origin' }, () => remove(ann, ann, admin), 404],
+      [
+        { authorization: `Bearer ${made.token}` },
+        () => ann.send('DELETE', `/api/tokens/${made.id}?project=${ann.projectId}`),
+        401,
+      ],
+    ];
+    for (const [identity, revoke, status] of late) {
+      const pull = async (controller: ReadableStreamDefaultController) => {
+        assert.equal((await revoke()).status, 204);
+        controller.enqueue(new TextEncoder().encode('{"email":"late@example.com","role":"admin"}'));
+        controller.close();
+      };
+      const body = new ReadableStream({ pull }, { highWaterMark: 0 });
+      const headers = { ...identity, 'content-type': 'application/json' };
+      const url = `${testOrigin}/api/invitations?project=${ann.projectId}`;
+      const answer = await test.control.fetch(new Request(url, { method: 'POST', headers, body, duplex: 'half' }));
+      assert.equal(answer.status, status, await answer.text());
+    }
+    assert.deepEqual(await listOf(ann), []);
   });
 
   it('give no role above one’s own', async () => {

@@ -109,6 +109,27 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
+    const invite = (who: SignedUp, email: string) =>
+      who.send('POST', `/api/invitations?project=${ann.projectId}`, { email, role: 'admin' });
+
+    it('twenty invitations of one address: the last of them stands', async () => {
+      const statuses = await times(20, async () => (await invite(ann, 'often@example.com')).status);
+      assert.deepEqual([...new Set(statuses)], [200]);
+    });
+
+    it('an admin who is removed while inviting leaves no invitation behind, ten times', async () => {
+      for (let round = 0; round < 10; round++) {
+        const admin = await test.signUp(`admin-${round}@example.com`);
+        await test.addMember(ann.projectId, admin.userId, 'admin');
+        const inviteMany = (part: string) => times(4, (i) => invite(admin, `${part}${i}-${round}@example.com`));
+        const remove = ann.send('DELETE', `/api/members/${admin.userId}?project=${ann.projectId}`);
+        const [, removed] = await Promise.all([inviteMany('a'), remove, inviteMany('b')]);
+        assert.equal(removed.status, 204);
+        const rows = await test.store.db.selectFrom('invitations').select('id').where('invited_by', '=', admin.email).execute();
+        assert.equal(rows.length, 0);
+      }
+    });
+
     it('a group that is assigned while it is deleted: it is in use or gone, never both', async () => {
       for (let round = 0; round < 10; round++) {
         const group = `z${round}`;
