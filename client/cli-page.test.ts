@@ -43,6 +43,19 @@ test('every command has a sentence, --json and an example, and every example is 
   }
 });
 
+test('help fits a terminal of 60 columns, but for the examples, which are there to be copied', () => {
+  const io = createProcessIo();
+  const stdout = { ...io.stdout, isTTY: true, columns: () => 60 };
+  for (const command of leaves(createProgram({ io: { ...io, stdout }, exitCode: 0 }))) {
+    const [text = ''] = helpText(command).split(/^Examples?:$/m);
+    assert.deepEqual(
+      text.split('\n').filter((line) => line.length > 60),
+      [],
+      command.name(),
+    );
+  }
+});
+
 /** Parses with every action replaced by nothing. */
 async function parses(example: string): Promise<void> {
   const words = example.replace(/ [|<>] .*$/, '').match(/"[^"]*"|\S+/g) ?? [];

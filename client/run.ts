@@ -47,13 +47,16 @@ export function createProgram(shell: Shell): Command {
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help of a command')
-    .configureHelp({ sortOptions: false })
+    .configureHelp({ sortOptions: false, minWidthToWrap })
     .configureOutput(outputOfHelp(shell.io))
     .showSuggestionAfterError()
     .exitOverride();
   for (const add of groups) add(program, shell);
   return program;
 }
+
+/** Of descriptions: a terminal of 60 columns leaves 24 beside the longest option. */
+const minWidthToWrap = 20;
 
 /** In the order in which --help lists them. */
 const groups = [
