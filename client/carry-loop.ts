@@ -79,9 +79,12 @@ interface Display {
   readonly stop: () => void;
 }
 
+export function isLive({ stdout, env }: Io, json: boolean): boolean {
+  return stdout.isTTY && !json && env.TERM !== 'dumb';
+}
+
 function createDisplay(io: Io, json: boolean, views: Fleet['views']): Display {
-  const live = io.stdout.isTTY && !json && io.env.TERM !== 'dumb';
-  return live ? liveDisplay(io, views) : lineDisplay(io, json, views);
+  return isLive(io, json) ? liveDisplay(io, views) : lineDisplay(io, json, views);
 }
 
 function liveDisplay(io: Io, views: Fleet['views']): Display {

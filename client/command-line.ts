@@ -1,6 +1,7 @@
 // What every command shares: options for the account, examples in the help, how an action ends.
 import { type Command, Option } from 'commander';
 import type { AccountFlags } from './account.ts';
+import { ClientError } from './error.ts';
 import type { Io } from './io.ts';
 import { createOutput, type Output } from './output.ts';
 
@@ -35,6 +36,12 @@ export function withProject(command: Command): Command {
   return withServer(command).addOption(
     new Option('--project <name>', 'project by name or id (default: UNDERPASS_PROJECT, else that of the login)'),
   );
+}
+
+/** Asked by the action: commander would miss it before it has told an unknown option. */
+export function requireOption<T>(value: T | undefined, flags: string): T {
+  if (value === undefined) throw new ClientError('usage', `required option '${flags}' not specified`);
+  return value;
 }
 
 /** For options that may be given several times. */

@@ -127,7 +127,7 @@ export const errors = {
     fix: 'Run "underpass domains verify APEX", then try again.',
     exit: 'refused',
   },
-  'request-refused': { title: 'The server refused this', fix: 'Change the request as the message says.', exit: 'refused' },
+  'request-refused': { title: 'The server refused this', fix: 'Correct what the message names.', exit: 'refused' },
   conflict: { title: 'That is in use or exists already', fix: 'Change or remove what the message names.', exit: 'refused' },
   'too-many-requests': { title: 'Too many requests', fix: 'Wait a little and try again.', exit: 'busy' },
   'server-failed': { title: 'The server failed', fix: 'Try again later; its log says why.', exit: 'busy' },

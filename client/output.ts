@@ -36,12 +36,17 @@ export function reportError(error: unknown, io: Io, json: boolean): number {
     const body = { code: known.code, title, detail: known.message, fix: known.fix, exitCode: exitCodeOf(known.code) };
     io.stderr.write(`${JSON.stringify({ error: body })}\n`);
   } else {
-    const detail = known.message === '' ? '' : `: ${known.message}`;
-    io.stderr.write(`error: ${withNewline(printable(`${title}${detail}`))}  fix: ${withNewline(printable(known.fix))}`);
+    io.stderr.write(`error: ${withNewline(printable(headline(known, title)))}  fix: ${withNewline(printable(known.fix))}`);
     io.stderr.write(`  code: ${known.code}\n`);
   }
   if (io.env.UNDERPASS_DEBUG && error instanceof Error) io.stderr.write(`${error.stack ?? ''}\n`);
   return exitCodeOf(known.code);
+}
+
+/** What is not there is named by the detail: "Tunnel not found" needs no "There is no such thing" before it. */
+function headline({ code, message }: ClientError, title: string): string {
+  if (message === '') return title;
+  return code === 'not-found' ? message : `${title}: ${message}`;
 }
 
 function unexpected(error: unknown): ClientError {

@@ -138,7 +138,9 @@ const wrongUse: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['http', '--url', url, '--upstream', 'http://127.0.0.1:1', '--token', 'secret'],
     /unknown option '--token'/,
   ],
-  ['no upstream', ['http', '--url', url, '--token-file', '-'], /--upstream/],
+  ['an unknown option, before one that is missing,', ['http', '--bogus'], /unknown option '--bogus'/],
+  ['no url', ['http', '--upstream', 'http://127.0.0.1:1'], /required option '--url <url>' not specified/],
+  ['no upstream', ['http', '--url', url, '--token-file', '-'], /required option '--upstream <upstream>' not specified/],
   ['an upstream of another kind', ['http', '--url', url, '--upstream', '80=127.0.0.1:80'], /code: usage/],
   [
     'two upstreams for one domain',
@@ -161,6 +163,14 @@ for (const [name, argv, message] of wrongUse) {
     assert.equal(code, 2);
   });
 }
+
+test('ingress speaks no TLS to its upstreams: it names no options for that, and takes them all the same', async (t) => {
+  const cli = await createCli(t);
+  assert.match((await cli.run(['http', '--help'])).stdout, /--upstream-ca[\s\S]*--upstream-insecure/);
+  assert.doesNotMatch((await cli.run(['ingress', '--help'])).stdout, /--upstream-(ca|insecure)/);
+  const { stderr } = await cli.run(['ingress', '--url', url, '--upstream', 'a', '--upstream-insecure']);
+  assert.match(stderr, /code: token-missing/);
+});
 
 test('a file that is not there is named, be it of the token or of a CA', async (t) => {
   const cli = await createCli(t);

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { carryUntilStopped } from '../carry-loop.ts';
-import { collect, describe, outputOf, type Shell } from '../command-line.ts';
+import { collect, describe, outputOf, requireOption, type Shell } from '../command-line.ts';
 import { planUpstreams } from '../connect-inputs.ts';
 import { ClientError } from '../error.ts';
 import { type Plan, parseTunnelUrl } from '../plan.ts';
@@ -18,8 +18,8 @@ export interface UpstreamFlags {
 }
 
 interface CarryFlags extends UpstreamFlags {
-  readonly url: string;
-  readonly upstream: readonly string[];
+  readonly url?: string;
+  readonly upstream?: readonly string[];
   readonly tokenFile?: string;
 }
 
@@ -48,25 +48,32 @@ interface CarryTexts {
 function addCarry(program: Command, shell: Shell, type: 'http' | 'ingress', about: string, texts: CarryTexts): void {
   withUpstreamOptions(
     describe(program.command(type), about, texts.examples)
-      .requiredOption('--url <url>', 'URL of the tunnel, from its Connect section')
+      .option('--url <url>', 'URL of the tunnel, from its Connect section')
       .option('--token-file <file>', 'file that holds the token, - for standard input (default: UNDERPASS_TOKEN)')
-      .requiredOption('--upstream <upstream>', texts.upstream, collect),
+      .option('--upstream <upstream>', texts.upstream, collect),
+    type,
   ).action((flags: CarryFlags) => carry(shell, type, flags));
 }
 
-export function withUpstreamOptions(command: Command): Command {
+/** An ingress tunnel passes TLS through: it takes the two of https upstreams, as a file does, but they mean nothing to it. */
+export function withUpstreamOptions(command: Command, type?: 'http' | 'ingress'): Command {
+  const hidden = type === 'ingress';
   return command
     .option('--ca <file>', 'CA certificates (PEM) that may vouch for the region, besides those of the system')
-    .option('--upstream-ca <file>', 'CA certificates (PEM) that https upstreams are checked against')
-    .addOption(new Option('--upstream-insecure', 'do not check certificates of https upstreams').conflicts('upstreamCa'))
+    .addOption(
+      new Option('--upstream-ca <file>', 'CA certificates (PEM) that https upstreams are checked against').hideHelp(hidden),
+    )
+    .addOption(
+      new Option('--upstream-insecure', 'do not check certificates of https upstreams').conflicts('upstreamCa').hideHelp(hidden),
+    )
     .option('--health <address>', 'answer /healthz and /readyz on this address, e.g. 127.0.0.1:8471');
 }
 
 async function carry(shell: Shell, type: 'http' | 'ingress', flags: CarryFlags): Promise<void> {
   const output = outputOf(shell, flags);
-  const url = parseTunnelUrl(flags.url);
+  const url = parseTunnelUrl(requireOption(flags.url, '--url <url>'));
   if (!url.ok) throw new ClientError('usage', url.message);
-  const upstreams = planUpstreams(type, flags.upstream);
+  const upstreams = planUpstreams(type, requireOption(flags.upstream, '--upstream <upstream>'));
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, output) } as const;
   const name = new URL(url.value).hostname;
   await carryPlan(shell, { name, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);

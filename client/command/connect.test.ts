@@ -8,7 +8,7 @@ import type { Tunnel } from '@underpass/rules/entity.ts';
 import { maskToken } from '@underpass/rules/token-mask.ts';
 import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
 import { startFakeEdge } from '../carry/fixture/edge.ts';
-import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+import { accountRoutes, binary, createCli, startFakeApi } from '../test-kit.ts';
 
 const shop: Tunnel = {
   name: 'shop',
@@ -47,6 +47,28 @@ test('connect carries a tunnel by its name, and says its public addresses', asyn
   await running.seen(/https:\/\/a\.example\.com/);
   running.signal('SIGTERM');
   assert.equal((await running.ended).code, 0);
+});
+
+test('in a terminal the live status says the addresses, and what is unverified is named before it', {
+  skip: binary && 'the terminal is made up',
+}, async (t) => {
+  await using edge = await startFakeEdge({ info: { tunnel: 'shop', urls: ['https://a.example.com'] } });
+  const [a, b] = shop.ingressDomains;
+  const ingressDomains = [a!, { ...b!, verified: false }];
+  const cli = await signedIn(t, [{ ...shop, ingressDomains, url: edge.url, token: 'secret' }]);
+  let screen = '';
+  const drawn = Promise.withResolvers<void>();
+  const write = (text: string) => {
+    screen += text;
+    if (screen.includes('connected to')) drawn.resolve();
+  };
+  const stdout = { write, isTTY: true, columns: () => 100, rows: () => 24, onResize: () => () => {} };
+  const running = cli.start(['connect', 'shop'], { io: { stdout, takeKeys: () => () => {} } });
+  await drawn.promise;
+  running.signal('SIGTERM');
+  const { stderr } = await running.ended;
+  assert.match(screen, /https:\/\/a\.example\.com/);
+  assert.equal(stderr, 'https://b.example.com  (unverified)\n');
 });
 
 for (const tab of ['kubernetes', 'systemd', 'cli'] as const) {
@@ -146,7 +168,9 @@ for (const [name, tunnel, argv, code, message] of refused) {
   });
 }
 
-test('a tunnel that does not exist is not found', async (t) => {
+test('a tunnel that does not exist is not found, in the words of the server', async (t) => {
   const cli = await signedIn(t, []);
-  assert.equal((await cli.run(['connect', 'nothing'])).code, 6);
+  const { code, stderr } = await cli.run(['connect', 'nothing']);
+  assert.equal(code, 6);
+  assert.match(stderr, /^error: Not found\.\n {2}fix: List what exists, .*\n {2}code: not-found\n$/);
 });

@@ -8,6 +8,7 @@ import { isWaitingForVerification } from '@underpass/rules/tunnel-status.ts';
 import { defaultHttpUpstream, defaultIngressUpstream } from '@underpass/rules/upstream.ts';
 import { type Command, Option } from 'commander';
 import { openProject } from '../account.ts';
+import { isLive } from '../carry-loop.ts';
 import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
 import { domainUpstreams, planUpstreams } from '../connect-inputs.ts';
 import { ClientError } from '../error.ts';
@@ -55,7 +56,11 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
   const { token, url } = tunnel;
   const upstreams = planUpstreams(tunnel.type, upstreamTexts(tunnel, flags));
   const output = outputOf(shell, flags);
-  for (const domain of tunnel.ingressDomains) output.notice(`${domain.url}${domain.verified ? '' : '  (unverified)'}`);
+  // The live status shows those that lead here.
+  const domains = isLive(shell.io, output.json)
+    ? tunnel.ingressDomains.filter(({ verified }) => !verified)
+    : tunnel.ingressDomains;
+  for (const domain of domains) output.notice(`${domain.url}${domain.verified ? '' : '  (unverified)'}`);
   await carryPlan(shell, { name: tunnel.name, url, token: { kind: 'value', token }, upstreams, ...tlsOf(shell, flags) }, flags);
 }
 

@@ -2,13 +2,13 @@
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
 import { openProject, type ProjectAccount } from '../account.ts';
-import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { type CommonFlags, collect, describe, outputOf, requireOption, type Shell, withProject } from '../command-line.ts';
 import { ClientError } from '../error.ts';
 import { renderFields, renderTable } from '../output.ts';
 import { confirm } from '../prompt.ts';
 
 interface AddFlags extends CommonFlags {
-  readonly allow: readonly string[];
+  readonly allow?: readonly string[];
 }
 
 interface SetFlags extends CommonFlags {
@@ -34,7 +34,7 @@ export function addGroupCommands(program: Command, shell: Shell): void {
       'underpass groups add office --allow 192.0.2.0/24 --allow 2001:db8::/32',
     ]),
   )
-    .requiredOption('--allow <address>', 'IP address or CIDR range; may be repeated', collect)
+    .option('--allow <address>', 'IP address or CIDR range; may be repeated', collect)
     .action((name: string, flags: AddFlags) => add(shell, name, flags));
   withProject(
     describe(groups.command('set <name>'), 'Replace the allow rules, or add and remove some.', [
@@ -71,8 +71,9 @@ async function show(shell: Shell, name: string, flags: CommonFlags): Promise<voi
 }
 
 async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
+  const allow = requireOption(flags.allow, '--allow <address>');
   const account = await openProject(shell.io, flags);
-  await account.api.send('POST', account.path('/api/security-groups'), { name, allow: flags.allow });
+  await account.api.send('POST', account.path('/api/security-groups'), { name, allow });
   await printGroup(shell, account, name, flags);
 }
 
