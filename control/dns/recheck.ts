@@ -3,7 +3,7 @@
 
 import type { Logger } from 'pino';
 import type { WithLease } from '../store/lease.ts';
-import type { Queries, Store } from '../store/store.ts';
+import { lockProject, type Queries, type Store } from '../store/store.ts';
 import { decideOwnership, type OwnershipDecision, recheckEveryMs } from './core/ownership.ts';
 import type { DnsPort } from './port.ts';
 
@@ -58,14 +58,17 @@ export function createRecheck(deps: RecheckDeps): Recheck {
 
   const lose = async (domain: DueRow, now: number): Promise<void> => {
     const after = await store.write(async (trx) => {
-      await trx
+      // As every write of hosts: none goes live under an apex that is being lost.
+      await lockProject(trx, domain.projectId);
+      const lost = await trx
         .updateTable('domains')
         .set({ verified_at: null, owned_apex: null, checked_at: now, misses: 0, first_missed_at: null })
         .where('id', '=', domain.id)
-        .execute();
-      return deps.onLost(trx, domain);
+        .returning('id')
+        .executeTakeFirst();
+      return lost === undefined ? undefined : deps.onLost(trx, domain);
     });
-    after();
+    after?.();
   };
 
   const checkOne = async (domain: DueRow): Promise<void> => {

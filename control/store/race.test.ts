@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
+import { createRecheck } from '../dns/recheck.ts';
+import { silentLog } from '../feed/test-kit.ts';
 import { createTestControl, linkToken, loginForm, type SignedUp, type TestControl } from '../test-kit.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
+import { createWithLease } from './lease.ts';
 
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
@@ -127,6 +130,33 @@ const suite: StoreSuite = (name, skip, open) =>
         assert.equal(removed.status, 204);
         const rows = await test.store.db.selectFrom('invitations').select('id').where('invited_by', '=', admin.email).execute();
         assert.equal(rows.length, 0);
+      }
+    });
+
+    it('an apex that is lost while hosts under it are added serves none of them, ten times', async () => {
+      const { store, dns, control, time } = test;
+      const run = () =>
+        createRecheck({
+          store,
+          dns,
+          clock: () => time.now,
+          log: silentLog,
+          withLease: createWithLease(store, () => time.now),
+          onLost: control.onDomainLost,
+        }).run();
+      for (let round = 0; round < 10; round++) {
+        const apex = `lost-${round}.com`;
+        await ann.call('POST', `/api/domains?project=${ann.projectId}`, { name: apex });
+        // Missed twice, the first time long ago: the next miss is the last.
+        const almost = { verified_at: 1, owned_apex: apex, checked_at: 1, misses: 2, first_missed_at: 1 };
+        await store.db.updateTable('domains').set(almost).where('apex_name', '=', apex).execute();
+        const add = (part: string) =>
+          times(4, (i) =>
+            createTunnel(ann, { name: `${part}${i}-${round}`, type: 'ingress', ingressDomains: [`${part}${i}.${apex}`] }),
+          );
+        await Promise.all([add('a'), run(), add('b')]);
+        const live = store.db.selectFrom('tunnel_hosts').select('host').where('live_host', 'is not', null);
+        assert.deepEqual(await live.where('apex_name', '=', apex).execute(), []);
       }
     });
 
