@@ -6,7 +6,6 @@ import { createFleet, type Fleet } from './fleet.ts';
 import { startHealth } from './health.ts';
 import type { Io } from './io.ts';
 import type { Output } from './output.ts';
-import { printable } from './output.ts';
 import type { PlannedTunnel } from './planned.ts';
 import { type CarryEvent, renderEvent } from './view/event-line.ts';
 import { renderFrame } from './view/frame.ts';
@@ -92,15 +91,14 @@ function liveDisplay(io: Io, views: Fleet['views']): Display {
   const color = !io.env.NO_COLOR;
   let note: string | undefined;
   const draw = () => {
-    const frame = renderFrame(views(), { columns: io.stdout.columns(), rows: io.stdout.rows(), color });
-    screen.show(note === undefined ? frame : [...frame.slice(0, io.stdout.rows() - 2), note.slice(0, io.stdout.columns() - 1)]);
+    screen.show(renderFrame(views(), { columns: io.stdout.columns(), rows: io.stdout.rows(), color, note }));
   };
   const offResize = io.stdout.onResize(draw);
   let timer: NodeJS.Timeout | undefined;
   let giveKeys = () => {};
   return {
     report: (event) => {
-      if (event.tunnel === '*') note = printable(event.text ?? '').replaceAll('\n', ' ');
+      if (event.tunnel === '*') note = event.text;
       if (timer) draw();
     },
     start: () => {

@@ -62,6 +62,15 @@ test('a problem without a space or an end takes eight lines at most', () => {
   assert.equal(lines.filter((line) => /^ {2}x{37}$/.test(line)).length, 8);
 });
 
+test('a note is wrapped below, and stays when there is no room for all the rest', () => {
+  const note = 'not reloaded, the tunnels go on as they were: underpass.yaml:3: unknown key';
+  for (const rows of [24, 5]) {
+    const lines = renderFrame([view], { columns: 40, rows, color: false, note });
+    assert.equal(lines.slice(-2).join(' '), note);
+    assert.ok(lines.length < rows);
+  }
+});
+
 test('what Ctrl-C does is said as long as it does that', () => {
   const last = (...states: readonly TunnelView['state'][]) =>
     renderFrame(
@@ -83,10 +92,11 @@ test('no frame is wider or higher than the terminal, whatever is in it', () => {
       fc.integer({ min: 1, max: 200 }),
       fc.integer({ min: 2, max: 50 }),
       fc.boolean(),
-      (parts, columns, rows, color) => {
+      fc.option(text, { nil: undefined }),
+      (parts, columns, rows, color, note) => {
         const lines = renderFrame(
           parts.map((part) => ({ ...view, ...part })),
-          { columns, rows, color },
+          { columns, rows, color, note },
         );
         assert.ok(lines.length < rows || lines.length === 1);
         for (const line of lines) {

@@ -28,6 +28,8 @@ export interface FrameOptions {
   readonly columns: number;
   readonly rows: number;
   readonly color: boolean;
+  /** About all of them, such as why a file was not read again; stands below, whatever else finds no room. */
+  readonly note?: string | undefined;
 }
 
 type Style = 'plain' | 'bold' | 'dim' | 'good' | 'warn' | 'bad';
@@ -52,10 +54,11 @@ const stateStyles: Readonly<Record<TunnelView['state'], Style>> = {
 /** Never more lines than rows less one, never wider than columns: the terminal neither scrolls nor wraps. */
 export function renderFrame(tunnels: readonly TunnelView[], options: FrameOptions): readonly string[] {
   const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hintSpans(tunnels)];
-  const room = Math.max(1, options.rows - 1);
+  const note = wrap(options.note ?? '', options.columns - 1).slice(0, Math.max(0, options.rows - 2));
+  const room = Math.max(1, options.rows - 1 - note.length);
   const shown =
     lines.length <= room ? lines : [...lines.slice(0, room - 1), [['dim', `and ${lines.length - room + 1} more lines`] as Span]];
-  return shown.map((spans) => paint(spans, options));
+  return [...shown, ...note.map((line): Span[] => [['plain', line]])].map((spans) => paint(spans, options));
 }
 
 /** What Ctrl-C would do now; what has stopped needs none. */
@@ -94,7 +97,7 @@ export function formatBytes(bytes: number): string {
   return formatByteRate(bytes).replace('/s', '');
 }
 
-/** The longest problem with its fix takes six lines of 40 columns; what others put into it may not push the rest away. */
+/** The longest problem with its fix takes six lines of 40 columns; what others put into a text may not push the rest away. */
 const mostWrappedLines = 8;
 
 /** At spaces where there are some, since the fix stands at the end of a problem; no line for no text. */
