@@ -490,14 +490,15 @@ export const moreCalls = {
     who: 'audit.read',
     errors: noErrors,
   },
+  /** `overlap=0`: the old token ends at once, for one that leaked; else it works on for a while. */
   rotateToken: {
     method: 'POST',
     path: '/api/tunnels/:name/token/rotate',
-    query: project,
+    query: ['project', 'overlap?'],
     payload: null,
     answer: 'Tunnel',
     who: 'tunnel.rotate-token',
-    errors: notHere,
+    errors: `400: an overlap other than 0; ${notHere}`,
   },
   listClients: {
     method: 'GET',

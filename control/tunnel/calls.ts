@@ -173,13 +173,18 @@ const deleteTunnel = async (context: CallContext<'deleteTunnel'>): Promise<void>
   deps.feed.tunnelsChanged([id]);
 };
 
+/** Whoever means to end the old token hears of a value that would not. */
+const parseOverlap = (text: string | undefined): boolean =>
+  text === undefined || (text !== '0' && refuse('invalid', "Overlap must be '0', or left out."));
+
 const rotateToken = async (context: CallContext<'rotateToken'>): Promise<Tunnel> => {
-  const { deps, access, segments, nowMs } = context;
+  const { deps, access, segments, query, nowMs } = context;
+  const overlap = parseOverlap(query.overlap);
   const id = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.name);
-    await rotateTunnelToken(trx, deps.keyRing, row.id, nowMs);
-    await auditCall(trx, context, 'tunnel.rotate-token', row.name);
+    await rotateTunnelToken(trx, deps.keyRing, row.id, nowMs, overlap);
+    await auditCall(trx, context, 'tunnel.rotate-token', row.name, overlap ? {} : { overlap });
     return row.id;
   });
   deps.feed.tunnelsChanged([id]);

@@ -24,9 +24,19 @@ export const insertTunnelToken = async (db: Queries, keyRing: KeyRing, tunnelId:
     .execute();
 };
 
-/** A second rotation within the overlap ends the oldest token at once: two are alive at most. */
-export const rotateTunnelToken = async (trx: Queries, keyRing: KeyRing, tunnelId: string, nowMs: number): Promise<void> => {
-  await trx.deleteFrom('tunnel_tokens').where('tunnel_id', '=', tunnelId).where('expires_at', 'is not', null).execute();
+/**
+ * A second rotation within the overlap ends the oldest token at once: two are alive at most. Without an overlap every
+ * other token ends at once; the edges then send its clients away.
+ */
+export const rotateTunnelToken = async (
+  trx: Queries,
+  keyRing: KeyRing,
+  tunnelId: string,
+  nowMs: number,
+  overlap: boolean,
+): Promise<void> => {
+  const old = trx.deleteFrom('tunnel_tokens').where('tunnel_id', '=', tunnelId);
+  await (overlap ? old.where('expires_at', 'is not', null) : old).execute();
   await trx
     .updateTable('tunnel_tokens')
     .set({ expires_at: nowMs + durations.tokenOverlapHours * 3600_000 })

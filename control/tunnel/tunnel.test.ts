@@ -213,6 +213,30 @@ describe('200', () => {
     assert.equal((await ann.call<Tunnel>('GET', tunnelOf(ann, name))).token, third);
   });
 
+  it('rotates without an overlap: every other token ends at once, the edges are told, and it is audited', async () => {
+    const name = unique();
+    const first = (await create(ann, { name })).token!;
+    const path = `/api/tunnels/${name}/token/rotate?project=${ann.projectId}`;
+    const second = (await ann.call<Tunnel>('POST', path)).token!;
+    assert.deepEqual(await refusal(await ann.send('POST', `${path}&overlap=1`)), [400, "Overlap must be '0', or left out."]);
+    assert.deepEqual(await liveTokens(name), [hashToken(first), hashToken(second)]);
+    test.feed.changed.length = 0;
+    const third = (await ann.call<Tunnel>('POST', `${path}&overlap=0`)).token!;
+    assert.deepEqual(await liveTokens(name), [hashToken(third)]);
+    assert.deepEqual(test.feed.changed, [await idOf(name)]);
+    const rows = await test.store.db
+      .selectFrom('audit')
+      .select('detail')
+      .where('target', '=', name)
+      .where('action', '=', 'tunnel.rotate-token')
+      .orderBy('id')
+      .execute();
+    assert.deepEqual(
+      rows.map((row) => row.detail),
+      ['{}', '{"overlap":false}'],
+    );
+  });
+
   it('reads the history of a tunnel in three ranges', async () => {
     const name = unique();
     await create(ann, { name });
