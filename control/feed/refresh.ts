@@ -77,6 +77,8 @@ const ownNames = (names: RegionNames | undefined): readonly string[] =>
 export function createRefresh(deps: RefreshDeps): Refresh {
   const { store, keyRing, clock } = deps;
   let asked = nothing();
+  /** Of the last reading of everything, and of what has changed since it began. */
+  let needed: Names = new Map();
   let running: Promise<void> | undefined;
 
   const refreshSome = async (ids: readonly string[]): Promise<void> => {
@@ -84,9 +86,9 @@ export function createRefresh(deps: RefreshDeps): Refresh {
     const certificates = await readCertificatesFor(store.db, keyRing, hostsOf(found.map((each) => each.tunnel)), clock());
     // Certificates first: a route is served from the moment that it is known.
     const names: Names = new Map();
-    for (const { region, tunnel } of found) addNames(names, region, tunnel);
-    for (const [region, needed] of names) {
-      const values = certificates.filter(({ hosts }) => hosts.some((host) => needed.has(host)));
+    for (const { region, tunnel } of found) for (const each of [names, needed]) addNames(each, region, tunnel);
+    for (const [region, served] of names) {
+      const values = certificates.filter(({ hosts }) => hosts.some((host) => served.has(host)));
       const feed = deps.feedOf(region);
       feed.publish(feed.state.patch([{ part: 'certificates', ids: [], values }], noMarks));
     }
@@ -109,9 +111,9 @@ export function createRefresh(deps: RefreshDeps): Refresh {
   };
 
   /** In pages, so that what changes meanwhile is not kept waiting, and nothing else of this process is. */
-  const refreshTunnels = async (): Promise<Names> => {
+  const refreshTunnels = async (): Promise<void> => {
     const gone = new Set(deps.feeds().flatMap(([, feed]) => [...feed.state.ids('tunnels')]));
-    const names: Names = new Map();
+    needed = new Map();
     for (let last = ''; ; ) {
       const page = await readTunnelPage(store.db, last, clock());
       putTunnels(
@@ -120,7 +122,7 @@ export function createRefresh(deps: RefreshDeps): Refresh {
       );
       for (const { region, tunnel } of page) {
         gone.delete(tunnel.id);
-        addNames(names, region, tunnel);
+        addNames(needed, region, tunnel);
       }
       await refreshAsked();
       const end = page.at(-1)?.tunnel.id;
@@ -128,15 +130,14 @@ export function createRefresh(deps: RefreshDeps): Refresh {
       last = end;
     }
     if (gone.size > 0) await refreshSome([...gone]);
-    return names;
   };
 
-  const refreshCertificates = async (names: Names, regions: readonly RegionNames[]): Promise<void> => {
+  const refreshCertificates = async (regions: readonly RegionNames[]): Promise<void> => {
     const certificates = await readAllCertificates(store.db, keyRing, clock());
     for (const [region, feed] of deps.feeds()) {
       const own = ownNames(regions.find((each) => each.region === region));
-      const needed = names.get(region);
-      const served = certificates.filter(({ hosts }) => hosts.some((host) => own.includes(host) || needed?.has(host)));
+      const names = needed.get(region);
+      const served = certificates.filter(({ hosts }) => hosts.some((host) => own.includes(host) || names?.has(host)));
       feed.publish(feed.state.replacePart('certificates', [...deps.givenCertificates(), ...served]));
     }
   };
@@ -144,7 +145,8 @@ export function createRefresh(deps: RefreshDeps): Refresh {
   const refreshEverything = async (): Promise<void> => {
     const regions = await readRegions(store.db);
     for (const { region } of regions) deps.feedOf(region);
-    await refreshCertificates(await refreshTunnels(), regions);
+    await refreshTunnels();
+    await refreshCertificates(regions);
     await refreshChallenges();
     for (const [region, feed] of deps.feeds()) feed.publish(feed.state.replacePart('peers', deps.peersOf(region)));
   };

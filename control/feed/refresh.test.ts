@@ -1,0 +1,61 @@
+// Reading everything while things change.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRefresh } from './refresh.ts';
+import { certificateContext } from './region-content.ts';
+import { createRegionFeed, type RegionFeed } from './region-feed.ts';
+import { addProject, addRegion, addTunnel, openMemoryStore, testKeyRing } from './test-kit.ts';
+
+const host = 'www.example.com';
+
+test('a host that a tunnel gets while everything is read keeps its certificate', async (t) => {
+  const store = await openMemoryStore();
+  t.after(() => store.close());
+  const keyRing = testKeyRing();
+  await addRegion(store.db, 'eu');
+  const id = await addTunnel(store.db, {
+    ...(await addProject(store.db, 'ann')),
+    region: 'eu',
+    name: 'web',
+    type: 'http',
+    hosts: [],
+  });
+  const sealed = { chain_pem: 'chain', key_sealed: keyRing.seal('key', certificateContext('c1')), issuer: 'test' };
+  const times = { starts_at: 1, expires_at: Date.now() + 1e9, created_at: 1 };
+  const row = { id: 'c1', name: host, hosts: JSON.stringify([host]), ...sealed, ...times };
+  await store.db.insertInto('certificates').values(row).execute();
+
+  const ignore = () => {};
+  const clocks = { now: Date.now, steady: Date.now, lateMs: 1_000 };
+  const hears = { onHeld: ignore, onHeard: ignore, onReport: ignore, onRefused: ignore };
+  const plain = createRegionFeed({ region: 'eu', ...clocks, ...hears });
+  const changes: Promise<unknown>[] = [];
+  const addHost = (): void => {
+    const given = { tunnel_id: id, project_id: 'ann', host, apex_name: 'example.com', live_host: host, position: 0 };
+    changes.push(store.db.insertInto('tunnel_hosts').values(given).execute());
+    refresh.tunnels([id]);
+  };
+  const feed: RegionFeed = {
+    ...plain,
+    publish: (message) => {
+      if (changes.length === 0 && message?.type === 'delta' && message.put.tunnels !== undefined) addHost();
+      plain.publish(message);
+    },
+  };
+  const refresh = createRefresh({
+    store,
+    keyRing,
+    clock: Date.now,
+    givenCertificates: () => [],
+    peersOf: () => [],
+    feedOf: () => feed,
+    feeds: () => [['eu', feed]],
+    onError: (error) => assert.fail(String(error)),
+  });
+  refresh.everything();
+  await refresh.idle();
+  await Promise.all(changes);
+  assert.equal(changes.length, 1);
+  assert.deepEqual([...feed.state.ids('certificates')], ['c1']);
+});
