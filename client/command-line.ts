@@ -1,4 +1,5 @@
 // What every command shares: options for the account, examples in the help, how an action ends.
+import type { Parsed } from '@underpass/rules/parsed.ts';
 import { type Command, Option } from 'commander';
 import type { AccountFlags } from './account.ts';
 import { ClientError } from './error.ts';
@@ -36,6 +37,12 @@ export function withProject(command: Command): Command {
   return withServer(command).addOption(
     new Option('--project <name>', 'project by name or id (default: UNDERPASS_PROJECT, else that of the login)'),
   );
+}
+
+/** A name as the server keeps it. What is no name goes as it was typed: the server has the words for it. */
+export function canonicalOf(parse: (text: string) => Parsed<string>, text: string): string {
+  const parsed = parse(text);
+  return parsed.ok ? parsed.value : text;
 }
 
 /** Asked by the action: commander would miss it before it has told an unknown option. */

@@ -4,7 +4,7 @@ import { propagationNote, verificationRecord } from '@underpass/rules/dns-record
 import type { Domain } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account.ts';
-import { type CommonFlags, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { type CommonFlags, canonicalOf, describe, outputOf, type Shell, withProject } from '../command-line.ts';
 import { ClientError } from '../error.ts';
 import { renderFields, renderTable } from '../output.ts';
 import { confirm } from '../prompt.ts';
@@ -32,12 +32,7 @@ export function addDomainCommands(program: Command, shell: Shell): void {
 }
 
 const pathOf = (apex: string) => `/api/domains/${encodeURIComponent(apex)}`;
-
-/** As the server keeps it. What is no domain goes as it was typed: the server has the words for it. */
-function canonicalApex(text: string): string {
-  const apex = parseApexDomain(text);
-  return apex.ok ? apex.value : text;
-}
+const canonicalApex = (text: string) => canonicalOf(parseApexDomain, text);
 
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
   const { api, path } = await openProject(shell.io, flags);

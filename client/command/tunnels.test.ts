@@ -130,3 +130,23 @@ test('a name cannot reach another path of the API', async (t) => {
   await cli.run(['tunnels', 'rm', '../domains/example.com', '--yes']);
   assert.equal(sent()?.path, '/api/tunnels/..%2Fdomains%2Fexample.com?project=p1');
 });
+
+test('a tunnel is found under its name in upper case too, by every command that takes one', async (t) => {
+  const { cli } = await signedIn(t);
+  for (const argv of [
+    ['tunnels', 'show', 'Shop'],
+    ['tunnels', 'update', 'SHOP', '--proxy-protocol', 'v2'],
+    ['tunnels', 'rm', 'Shop', '-y'],
+    ['connect', 'Shop', '--print', 'cli', '--upstream', 'http://10.0.0.7'],
+  ]) {
+    const { code, stderr } = await cli.run(argv);
+    assert.equal(code, 0, stderr);
+  }
+});
+
+test('update removes a domain however its name is spelt', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  const { code, stderr } = await cli.run(['tunnels', 'update', 'shop', '--rm-domain', 'WWW.example.com.']);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual((sent()?.body as { ingressDomains: unknown }).ingressDomains, ['shop.example.com']);
+});

@@ -1,9 +1,11 @@
 // tunnels list|show|add|update|rm, as the dashboard does it.
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
+import { parseIngressDomain } from '@underpass/rules/ingress-domain.ts';
 import { proxyProtocolWarning } from '@underpass/rules/proxy-protocol.ts';
+import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import { type Command, Option } from 'commander';
 import { openProject, type ProjectAccount } from '../account.ts';
-import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
+import { type CommonFlags, canonicalOf, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
 import { ClientError } from '../error.ts';
 import { renderTable } from '../output.ts';
 import { confirm } from '../prompt.ts';
@@ -87,7 +89,7 @@ function addUpdate(tunnels: Command, shell: Shell): void {
     .action((name: string, flags: UpdateFlags) => update(shell, name, flags));
 }
 
-const pathOf = (name: string) => `/api/tunnels/${encodeURIComponent(name)}`;
+const pathOf = (name: string) => `/api/tunnels/${encodeURIComponent(canonicalOf(parseTunnelName, name))}`;
 const proxyOf = (flag: ProxyFlag): ProxyProtocol => (flag === 'off' ? '' : flag);
 
 export function fetchTunnel({ api, path }: ProjectAccount, name: string): Promise<Tunnel> {
@@ -145,7 +147,8 @@ async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<v
 }
 
 function nextDomains(before: Tunnel, flags: UpdateFlags): readonly string[] {
-  const { domain, addDomain, rmDomain } = flags;
+  const { domain, addDomain } = flags;
+  const rmDomain = flags.rmDomain?.map((name) => canonicalOf(parseIngressDomain, name));
   if (domain && (addDomain || rmDomain)) throw new ClientError('usage', 'give either --domain, or --add-domain and --rm-domain');
   if (domain) return domain;
   const names = before.ingressDomains.map((item) => item.name);
@@ -164,7 +167,7 @@ async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<v
 }
 
 async function printTunnel(shell: Shell, account: ProjectAccount, name: string, flags: CommonFlags): Promise<void> {
-  const tunnel = await fetchTunnel(account, name.toLowerCase());
+  const tunnel = await fetchTunnel(account, name);
   outputOf(shell, flags).result(withoutToken(tunnel), renderTunnel(tunnel));
 }
 
