@@ -100,6 +100,21 @@ describe('role all', () => {
     assert.equal(list.length, 1);
   });
 
+  test('a token that is rotated without an overlap opens nothing any more within seconds, and its client is sent away', async () => {
+    const tunnel = await makeTunnel('leaked');
+    const client = await carryTunnel(tunnel, 'old');
+    const start = performance.now();
+    await browser.send('POST', `/api/tunnels/leaked/token/rotate?project=${project}&overlap=0`);
+    await eventually(
+      async () => client.session.closed,
+      (closed) => closed,
+    );
+    assert.ok(performance.now() - start < appliedMs);
+    await assert.rejects(carry(port(), ca, tunnel, 'old'), /token-refused/);
+    await carryTunnel(await readTunnel('leaked'), 'new');
+    assert.equal(await visit(port(), ca, tunnel.ingressDomains[0]?.name ?? ''), 'new');
+  });
+
   test('a deleted tunnel is gone from the edge within seconds, its client with it', async () => {
     const tunnel = await makeTunnel('gone');
     const host = tunnel.ingressDomains[0]?.name ?? '';
