@@ -46,6 +46,29 @@ test('tunnels', async (t) => {
     }
   });
 
+  await t.test('Back closes the panel, and closing it leaves no step behind', async (t) => {
+    const page = await stage.open(t, 'dashboard');
+    const length = () => page.evaluate<number>('history.length');
+    await page.getByRole('link', { name: 'Tunnels', exact: true }).first().click();
+    await openPanel(page);
+    const opened = await length();
+    await page.goBack();
+    await expect(panel(page)).toBeHidden();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
+    await openPanel(page);
+    await page.evaluate(`for (const _ of 'ab') {
+      document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    }`);
+    await expect(panel(page)).toBeHidden();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
+    await openPanel(page);
+    assert.equal(await length(), opened);
+    await page.goto(projectUrl(account, 'tunnels?new'));
+    await expect(field(page, 'Name')).toBeFocused();
+    await page.keyboard.press('Escape');
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
+  });
+
   await t.test('what is missing is said at its field, and the first one has the focus', async (t) => {
     const page = await stage.open(t, 'tunnels');
     await openPanel(page);
@@ -127,6 +150,9 @@ test('tunnels', async (t) => {
     await create(page);
     await expect(page.getByText('Tunnel generated created.').first()).toBeVisible();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/generated'));
+    await page.goBack();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
+    await page.goForward();
     await expect(page.getByRole('heading', { level: 1, name: 'generated' })).toBeVisible();
     await expect(page.getByRole('link', { name: /\.tunnels\.localhost$/ })).toBeVisible();
   });

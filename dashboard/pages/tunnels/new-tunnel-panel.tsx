@@ -28,7 +28,8 @@ export function NewTunnelPanel({ project, open, onOpenChange }: NewTunnelPanelPr
   const task = useTask(async (tunnel: NewTunnel) => {
     await createTunnel(project.id, tunnel);
     toast.done(`Tunnel ${tunnel.name} created.`);
-    await navigate(paths.tunnel(project.id, tunnel.name));
+    // Back leads to the list, not to the panel that has done its work.
+    await navigate(paths.tunnel(project.id, tunnel.name), { replace: true });
   });
   return (
     <SidePanel

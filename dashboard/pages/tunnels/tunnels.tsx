@@ -5,7 +5,8 @@ import { tunnelTypeLabels } from '@underpass/rules/region.ts';
 import { text } from '@underpass/rules/text.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { ChevronRight, Plus } from 'lucide-react';
-import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { useEffect, useRef } from 'react';
+import { type LoaderFunctionArgs, useLoaderData, useLocation, useNavigate, useSearchParams } from 'react-router';
 import { later } from '../../api/later.ts';
 import { listTunnels } from '../../api/tunnels.ts';
 import { NoTunnelsIllustration } from '../../brand/illustrations/no-tunnels.tsx';
@@ -28,9 +29,9 @@ export function loader({ params, request }: LoaderFunctionArgs) {
 export function Component() {
   const { tunnels } = useLoaderData<typeof loader>();
   const project = useProject();
-  const [search, setSearch] = useSearchParams();
+  const [search] = useSearchParams();
   const mayCreate = may(project.role, 'tunnel.create');
-  const setOpen = (open: boolean) => setSearch(open ? { [newTunnelParam]: '' } : {}, { replace: true, preventScrollReset: true });
+  const setOpen = useNewTunnelParam();
   const add = mayCreate && (
     <Button variant="primary" icon={<Plus aria-hidden="true" />} onClick={() => setOpen(true)}>
       {text.tunnels.add}
@@ -43,6 +44,29 @@ export function Component() {
       {mayCreate && <NewTunnelPanel project={project} open={search.has(newTunnelParam)} onOpenChange={setOpen} />}
     </>
   );
+}
+
+const OPENED_HERE = 'opened-here';
+
+/** The panel is a step of its own in the history, so that Back closes it, and closing it goes that step back; a link has made none. */
+function useNewTunnelParam(): (open: boolean) => void {
+  const [, setSearch] = useSearchParams();
+  const { state, key } = useLocation();
+  const navigate = useNavigate();
+  // A step back takes a moment: a second Escape meanwhile takes no other.
+  const isLeaving = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key is the step that was waited for.
+  useEffect(() => {
+    isLeaving.current = false;
+  }, [key]);
+  return (open) => {
+    if (open) setSearch({ [newTunnelParam]: '' }, { state: OPENED_HERE, preventScrollReset: true });
+    else if (state !== OPENED_HERE) setSearch({}, { replace: true, preventScrollReset: true });
+    else if (!isLeaving.current) {
+      isLeaving.current = true;
+      navigate(-1);
+    }
+  };
 }
 
 function TunnelList({ tunnels, add }: { readonly tunnels: readonly Tunnel[]; readonly add: React.ReactNode }) {
