@@ -23,6 +23,13 @@ test('every other project can be switched to, the current one cannot', () => {
   assert.ok(!labels('owner').includes('Switch to Project'));
 });
 
+test('a project that shares its name with another says which one it is', () => {
+  const { user, project } = shell('member');
+  const groups = commandGroups({ user, projects: [project, { ...project, id: 'own', role: 'owner' }], project });
+  const found = groups.flatMap(({ items }) => items).find(({ label }) => label === 'Switch to Project');
+  assert.equal(found?.detail, 'Owner');
+});
+
 test('the tunnels, domains and groups of the project can be gone to', () => {
   const groups = commandGroups(shell('owner'), {
     tunnels: [{ name: 'web', ingressDomains: [{ name: 'web.example.com' }] } as never],

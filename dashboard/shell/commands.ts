@@ -3,6 +3,7 @@ import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
 import { newTunnelParam, paths } from '../paths.ts';
+import { namesakeNotes } from '../project/namesakes.ts';
 import type { ShellData } from '../session.ts';
 import type { Theme } from '../theme.ts';
 import { navigationSections } from './navigation-entries.ts';
@@ -12,7 +13,7 @@ export interface Command {
   readonly value: string;
   /** What is shown and searched. */
   readonly label: string;
-  readonly detail?: string;
+  readonly detail?: string | undefined;
   readonly to?: string;
   readonly theme?: Theme;
 }
@@ -62,10 +63,17 @@ function contentGroups(projectId: string, { tunnels, domains, groups }: ProjectC
   ];
 }
 
-const projects = (shell: ShellData): readonly Command[] =>
-  shell.projects
+function projects(shell: ShellData): readonly Command[] {
+  const notes = namesakeNotes(shell.projects);
+  return shell.projects
     .filter(({ id }) => id !== shell.project?.id)
-    .map(({ id, name }) => ({ value: `project ${id}`, label: `Switch to ${name}`, to: paths.dashboard(id) }));
+    .map(({ id, name }) => ({
+      value: `project ${id}`,
+      label: `Switch to ${name}`,
+      detail: notes.get(id),
+      to: paths.dashboard(id),
+    }));
+}
 
 const THEMES: readonly Command[] = [
   { value: 'theme light', label: 'Light theme', theme: 'light' },

@@ -4,6 +4,7 @@ import { rewriteProjectPath } from '@underpass/rules/project-path.ts';
 import { ChevronsUpDown, Plus } from 'lucide-react';
 import { useLocation, useNavigate, useRevalidator } from 'react-router';
 import { paths } from '../paths.ts';
+import { namesakeNotes } from '../project/namesakes.ts';
 import { rememberProject } from '../project/selected-project.ts';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../ui/menu.tsx';
 
@@ -16,6 +17,7 @@ export function ProjectSelector({ projects, project }: ProjectSelectorProps) {
   const navigate = useNavigate();
   const { revalidate } = useRevalidator();
   const { pathname } = useLocation();
+  const notes = namesakeNotes(projects);
   const select = (projectId: string) => {
     rememberProject(projectId);
     const next = rewriteProjectPath(pathname, projectId);
@@ -27,7 +29,7 @@ export function ProjectSelector({ projects, project }: ProjectSelectorProps) {
       <MenuChoice
         label="Project"
         value={project?.id ?? ''}
-        options={projects.map(({ id, name }) => ({ value: id, label: name }))}
+        options={projects.map(({ id, name }) => ({ value: id, label: name, note: notes.get(id) }))}
         onChange={select}
       />
       <MenuSeparator />

@@ -60,10 +60,18 @@ export function MenuSeparator() {
   return <Base.Separator className="my-1 h-px bg-line" />;
 }
 
+interface MenuOption<Value extends string> {
+  readonly value: Value;
+  readonly label: string;
+  /** A second line. */
+  readonly note?: string | undefined;
+  readonly icon?: ReactNode;
+}
+
 export interface MenuChoiceProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
-  readonly options: readonly { readonly value: Value; readonly label: string; readonly icon?: ReactNode }[];
+  readonly options: readonly MenuOption<Value>[];
   readonly onChange: (value: Value) => void;
 }
 
@@ -75,7 +83,10 @@ export function MenuChoice<Value extends string>({ label, value, options, onChan
       {options.map((option) => (
         <Base.RadioItem key={option.value} value={option.value} className={clsx(ITEM, 'data-checked:font-semibold')}>
           {option.icon}
-          <span className="min-w-0 flex-1 truncate">{option.label}</span>
+          <span className="min-w-0 flex-1">
+            <span className="block truncate">{option.label}</span>
+            {option.note && <span className="block text-sm font-normal wrap-anywhere text-ink-soft">{option.note}</span>}
+          </span>
           <Base.RadioItemIndicator>
             <span aria-hidden="true" className="block size-1.5 rounded-full bg-accent-ink" />
           </Base.RadioItemIndicator>

@@ -140,6 +140,23 @@ async function selectorTests(t: TestContext, stage: Stage, other: Project): Prom
     );
   });
 
+  await t.test('projects of one name show in the selector and in the palette which is which', async (t) => {
+    const page = await visit(t, stage.browser, stage.product, { account: stage.account });
+    const own = { id: stage.account.project, name: 'default', role: 'owner' };
+    const others = [
+      { id: 'theirs', name: 'default', role: 'member' },
+      { id: 'shop', name: 'Shop', role: 'owner' },
+    ];
+    await page.route('**/api/projects', (route) => route.fulfill({ json: [own, ...others] }));
+    await page.goto(projectUrl(stage.account, 'dashboard'));
+    await page.getByRole('button', { name: 'Project: default' }).click();
+    await expect(page.getByRole('menuitemradio')).toHaveText(['defaultOwner', 'defaultMember', 'Shop']);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await expect(page.getByRole('option', { name: 'Switch to default' })).toHaveText('Switch to defaultMember');
+    await expect(page.getByRole('option', { name: 'Switch to Shop' })).toHaveText('Switch to Shop');
+  });
+
   await t.test('without a remembered project the default one opens, and one that is gone is forgotten', async (t) => {
     const page = await visit(t, stage.browser, stage.product, { account: stage.account });
     await page.goto('/');
