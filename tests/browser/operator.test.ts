@@ -121,6 +121,7 @@ test('running the service', async (t) => {
     const tunnel = await makeTunnel(account, 'shop');
     const page = await open(t, `tunnels?q=${tunnel.ingressDomains[0]?.name}`);
     const row = page.getByRole('row').filter({ hasText: 'shop' });
+    await expect(row).toContainText('This machine');
     await row.getByRole('button', { name: /^Suspend shop/ }).click();
     await confirm(page, 'Suspend Tunnel', 'Suspend');
     await expect(row).toContainText('Suspended');

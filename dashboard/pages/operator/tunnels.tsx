@@ -4,19 +4,35 @@ import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { changeTunnel, listAllTunnels } from '../../api/operator.ts';
+import { listRegions } from '../../api/tunnels.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { StatusBadge } from '../tunnels/status-badge.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({
-  tunnels: later(listAllTunnels(searchOf(request), request.signal)),
-});
+export const loader = ({ request }: LoaderFunctionArgs) => ({ tunnels: later(readTunnels(request)) });
+
+interface ShownTunnel extends OperatorTunnel {
+  /** The region as its people know it. */
+  readonly regionLabel: string;
+}
+
+/** A region whose description cannot be had keeps its name. */
+async function readTunnels(request: Request): Promise<readonly ShownTunnel[]> {
+  const [tunnels, regions] = await Promise.all([
+    listAllTunnels(searchOf(request), request.signal),
+    listRegions(request.signal).catch(() => []),
+  ]);
+  const descriptions = new Map(regions.map(({ name, description }) => [name, description]));
+  return tunnels.map((tunnel) => ({ ...tunnel, regionLabel: descriptions.get(tunnel.region) || tunnel.region }));
+}
 
 export function Component() {
   const { tunnels } = useLoaderData<typeof loader>();
@@ -34,14 +50,14 @@ export function Component() {
   );
 }
 
-function TunnelList({ tunnels, ask }: { readonly tunnels: readonly OperatorTunnel[]; readonly ask: Confirm['ask'] }) {
+function TunnelList({ tunnels, ask }: { readonly tunnels: readonly ShownTunnel[]; readonly ask: Confirm['ask'] }) {
   if (tunnels.length === 0) {
     return <EmptyState title="No Tunnel Found" text="No tunnel matches." illustration={<NothingHereIllustration />} />;
   }
   return <DataTable label="All tunnels" columns={columnsOf(ask)} rows={tunnels} rowKey={({ id }) => id} />;
 }
 
-function columnsOf(ask: Confirm['ask']): readonly Column<OperatorTunnel>[] {
+function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {
   return [
     {
       key: 'name',
@@ -58,7 +74,13 @@ function columnsOf(ask: Confirm['ask']): readonly Column<OperatorTunnel>[] {
       cell: ({ ingressDomains }) => <Hosts hosts={ingressDomains} />,
       sortBy: ({ ingressDomains }) => ingressDomains[0] ?? '',
     },
-    { key: 'region', header: 'Region', width: 'minmax(0, 0.7fr)', cell: ({ region }) => region, sortBy: ({ region }) => region },
+    {
+      key: 'region',
+      header: 'Region',
+      width: 'minmax(0, 0.7fr)',
+      cell: ({ regionLabel }) => regionLabel,
+      sortBy: ({ region }) => region,
+    },
     { key: 'status', header: 'Status', width: '8rem', cell: (tunnel) => <State tunnel={tunnel} />, sortBy: stateOf },
     {
       key: 'suspend',
@@ -87,7 +109,9 @@ function Hosts({ hosts }: { readonly hosts: readonly string[] }) {
   return (
     <span className="grid font-mono text-sm">
       {hosts.slice(0, SHOWN_HOSTS).map((host) => (
-        <span key={host}>{host}</span>
+        <span key={host}>
+          <Breakable text={host} />
+        </span>
       ))}
       {more > 0 && <span className="font-sans text-ink-faint">and {more} more</span>}
     </span>
@@ -96,10 +120,12 @@ function Hosts({ hosts }: { readonly hosts: readonly string[] }) {
 
 const stateOf = ({ suspended, status }: OperatorTunnel) => (suspended ? 'Suspended' : status);
 
+/** Pending looks as it does to its project. Whether a client is connected, this list is not told: it says Created. */
 function State({ tunnel }: { readonly tunnel: OperatorTunnel }) {
   const state = stateOf(tunnel);
-  const tone = tunnel.suspended ? 'danger' : state === 'Created' ? 'ok' : 'warn';
-  return <Badge tone={tone}>{state}</Badge>;
+  if (tunnel.suspended) return <Badge tone="danger">{state}</Badge>;
+  if (tunnel.status === 'Pending') return <StatusBadge tunnel={tunnel} />;
+  return <Badge tone={tunnel.status === 'Created' ? 'ok' : 'info'}>{state}</Badge>;
 }
 
 function SuspendButton({ tunnel, ask }: { readonly tunnel: OperatorTunnel; readonly ask: Confirm['ask'] }) {
