@@ -61,7 +61,7 @@ export const dispatch = async (parts: Parts, handlers: Handlers, incoming: Incom
   if (allowed && isUnsafe(call.method)) await parts.limiter.take('changePerProject', allowed.id);
   const body = await readBody(request, call);
   const nowMs = parts.clock();
-  // A body may be minutes on its way: what was taken from its sender meanwhile is gone.
+  // A body may be a minute on its way: what was taken from its sender meanwhile is gone.
   const caller = body === undefined ? sender : await findCaller(parts, request.headers, nowMs);
   const access = body === undefined ? allowed : await permit(parts, call, caller, { segments, query });
   const context = { deps: parts, request, segments, query, body, caller, access, address, nowMs };

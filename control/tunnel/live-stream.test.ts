@@ -102,3 +102,17 @@ test('a reader that goes before the beginning is read leaves nothing running', a
   await gather();
   assert.deepEqual([readings, isHeard, ends], [[], false, 1]);
 });
+
+test('a reader that does not read is let go, and nothing is kept for it', async () => {
+  const { next } = open();
+  all.resolve('beginning');
+  await settle();
+  for (let tries = 0; tries < 100 && ends === 0; tries++) {
+    move(['a']);
+    await gather();
+    moved.at(-1)?.resolve('a moved');
+    await settle();
+  }
+  assert.equal(ends, 1);
+  await assert.rejects(next(), /does not read/);
+});

@@ -38,9 +38,11 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
     return open;
   };
   const end = (): void => stop()?.close();
+  /** With what waits for it, and with its connection: a close would stand behind all of that. */
+  const drop = (): void => stop()?.error(new Error('live view: its reader does not read'));
   const write = (text: string): void => {
     if (!controller || text === '') return;
-    if ((controller.desiredSize ?? 0) < -waitingChunksMost) end();
+    if ((controller.desiredSize ?? 0) < -waitingChunksMost) drop();
     else controller.enqueue(encoder.encode(text));
   };
   const flush = async (): Promise<void> => {
