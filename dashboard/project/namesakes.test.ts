@@ -24,11 +24,11 @@ test('projects of one name are told apart by the role there', () => {
   );
 });
 
-test('where the role is the same too, the id tells', () => {
+test('where the role is the same too, the end of the id tells', () => {
   const notes = namesakeNotes([
     project('a', 'default', 'owner'),
-    project('b', 'default', 'member'),
-    project('c', 'default', 'member'),
+    project('01m809f83t05kbpcta2e9c40zn', 'default', 'member'),
+    project('01m809f83t05kbpcta2e9c40zz', 'default', 'member'),
   ]);
-  assert.deepEqual([...notes.values()], ['Owner', 'Member · b', 'Member · c']);
+  assert.deepEqual([...notes.values()], ['Owner', 'Member · …9c40zn', 'Member · …9c40zz']);
 });
