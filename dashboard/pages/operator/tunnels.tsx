@@ -77,7 +77,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {
     {
       key: 'region',
       header: 'Region',
-      width: 'minmax(0, 0.7fr)',
+      width: 'minmax(0, 0.9fr)',
       cell: ({ regionLabel }) => regionLabel,
       sortBy: ({ region }) => region,
     },

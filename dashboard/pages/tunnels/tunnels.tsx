@@ -155,7 +155,7 @@ function Domains({ tunnel }: { readonly tunnel: Tunnel }) {
   return (
     <ul className="text-sm">
       {ingressDomains.slice(0, SHOWN_DOMAINS).map(({ name }) => (
-        <li key={name} className="font-mono sm:truncate" title={name}>
+        <li key={name} className="font-mono">
           <Breakable text={name} />
         </li>
       ))}
