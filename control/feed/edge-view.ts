@@ -1,6 +1,6 @@
 // What one edge last said: its clients, and the traffic of its tunnels over the metrics window. Kept by every
-// control replica alike, from the reports that travel over the bus. Memory: one entry for each tunnel that the edge
-// has counted anything for in its present run.
+// control replica alike, from the reports that travel over the bus. Memory: one entry for each tunnel that there
+// is and that the edge has counted anything for.
 
 import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import { type Baseline, isTraffic, trafficSince } from './core/counter.ts';

@@ -583,6 +583,20 @@ describe('what edges report', () => {
     );
   });
 
+  test('a tunnel that is deleted leaves nothing of it', async () => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() + 1 });
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels.length === 1);
+    await reported(edge, id, counters(id, 300, 600, { clients: [client()] }));
+    await store.db.deleteFrom('tunnels').execute();
+    hub.tunnelsChanged([id]);
+    await edge.until((each) => each.state.tunnels.length === 0);
+    assert.equal(hub.metrics(id), undefined);
+    assert.equal(hub.edges()[0]?.clients, 0);
+  });
+
   test('history holds every byte, in one write for all that happened', async () => {
     const id = await makeTunnel('web', ['a.example.com']);
     const edge = connect(hub);

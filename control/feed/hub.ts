@@ -141,6 +141,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
       steady,
       lateMs: timing.deliveryMs,
       onHeld: (marks) => onHeld(region, marks),
+      onGone: board.forget,
       onHeard,
       onReport,
       onRefused,

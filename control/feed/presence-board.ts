@@ -36,7 +36,7 @@ export interface PresenceBoard {
   /** Called with the tunnels whose presence or metrics may have changed; returns the way to stop. */
   readonly watch: (listener: Listener) => () => void;
   readonly touch: Listener;
-  readonly forget: (tunnelId: string) => void;
+  readonly forget: (tunnelIds: readonly string[]) => void;
   /** Notices edges that fell silent, and drops those that stay so. */
   readonly sweep: () => void;
 }
@@ -111,8 +111,8 @@ export function createPresenceBoard(now: () => number): PresenceBoard {
       return () => void listeners.delete(listener);
     },
     touch,
-    forget: (tunnelId) => {
-      for (const edge of edges.values()) edge.forget(tunnelId);
+    forget: (tunnelIds) => {
+      for (const edge of edges.values()) for (const id of tunnelIds) edge.forget(id);
     },
     sweep: () => {
       for (const [key, edge] of edges) sweepOne(key, edge);

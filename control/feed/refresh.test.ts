@@ -28,7 +28,7 @@ test('a host that a tunnel gets while everything is read keeps its certificate',
 
   const ignore = () => {};
   const clocks = { now: Date.now, steady: Date.now, lateMs: 1_000 };
-  const hears = { onHeld: ignore, onHeard: ignore, onReport: ignore, onRefused: ignore };
+  const hears = { onHeld: ignore, onGone: ignore, onHeard: ignore, onReport: ignore, onRefused: ignore };
   const plain = createRegionFeed({ region: 'eu', ...clocks, ...hears });
   const changes: Promise<unknown>[] = [];
   const addHost = (): void => {

@@ -15,6 +15,8 @@ export interface RegionFeedDeps {
   readonly lateMs: number;
   /** Every edge that is connected here, and is not late, can serve these. */
   readonly onHeld: (marks: readonly LiveMark[]) => void;
+  /** Tunnels that were here and are no more. */
+  readonly onGone: (tunnelIds: readonly string[]) => void;
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
   readonly onRefused: (region: string, why: string) => void;
@@ -117,6 +119,7 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
     publish: (message) => {
       if (message === undefined) return;
       for (const session of connections.keys()) session.send(message);
+      if (message.type === 'delta') deps.onGone(message.drop.tunnels ?? []);
     },
     beat: (silenceMs) => {
       noteHeld();
