@@ -91,7 +91,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     });
     stream.on('data', (piece: Buffer) => {
       this.#visitor.bodyBytes += piece.length;
-      this.deadlineMs = this.#soon('responseMs');
+      if (this.#upstream !== null) this.deadlineMs = this.#soon('responseMs');
       if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
     });
     stream.on('end', () => {
@@ -207,8 +207,9 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const headOnly = this.#head.method === 'HEAD';
     stream.respond({ ':status': visitorErrors[code].status, ...errorFields(code, page.length) }, { endStream: headOnly });
     if (!headOnly) stream.end(page);
-    // RFC 9113 8.1: after a whole response the rest of the request is not needed.
+    // RFC 9113 8.1: after a whole response the rest of the request is not needed, and nothing of it gives more time.
     stream.resume();
+    this.deadlineMs = this.#soon('stallMs');
   }
 
   onDeadline(): void {

@@ -141,6 +141,17 @@ describe('a visitor who never opens its window', () => {
     });
   }
 
+  for (const windowBytes of [0, 65_535]) {
+    it(`nor ends its body: the page for that is its last, with a window of ${windowBytes}`, async () => {
+      await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 300, stallMs: 300 } });
+      await rig.client('t', (socket) => void socket.resume());
+      const { visitor, reader } = await visitByFrame(rig, host, setting(initialWindowSize, windowBytes));
+      visitor.write(post(1));
+      assert.ok(await reader.until(({ type, stream }) => type === frame.headers && stream === 1));
+      assert.ok(await reader.until(({ type, stream }) => type === frame.rstStream && stream === 1));
+    });
+  }
+
   it('is another than one to whom nothing is said for a while', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { stallMs: 500 } });
     const events: ServerResponse[] = [];
