@@ -49,8 +49,9 @@ export const updateTunnel = (project: string, name: string, change: TunnelChange
 
 export const deleteTunnel = (project: string, name: string) => request<void>('DELETE', tunnelPath(name), { query: { project } });
 
-export const rotateTunnelToken = (project: string, name: string) =>
-  request<Tunnel>('POST', `${tunnelPath(name)}/token/rotate`, { query: { project } });
+/** With an overlap the old token works on for a while. */
+export const rotateTunnelToken = (project: string, name: string, { overlap }: { readonly overlap: boolean }) =>
+  request<Tunnel>('POST', `${tunnelPath(name)}/token/rotate`, { query: { project, overlap: overlap ? undefined : '0' } });
 
 export const listClients = (project: string, name: string, signal?: AbortSignal) =>
   request<ConnectedClient[]>('GET', `${tunnelPath(name)}/clients`, { query: { project }, signal });

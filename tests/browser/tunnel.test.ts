@@ -228,6 +228,22 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(dialog).toBeHidden();
     await expect(snippet(page)).not.toContainText(token.slice(8));
   });
+
+  await t.test('a token that leaked is ended at once, where that is chosen', async (t) => {
+    const page = await stage.open(t, 'tunnels/snippets');
+    await act(page, 'Rotate token');
+    const dialog = page.getByRole('dialog', { name: 'Rotate Token' });
+    await dialog.getByText('End the old token at once').click();
+    await expect(dialog).toContainText('The old one ends now');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await act(page, 'Rotate token');
+    await expect(dialog).toContainText('The old one goes on working');
+    await dialog.getByText('End the old token at once').click();
+    const rotated = page.waitForResponse((response) => response.url().includes('/token/rotate'));
+    await dialog.getByRole('button', { name: 'Rotate' }).click();
+    assert.equal(new URL((await rotated).url()).searchParams.get('overlap'), '0');
+    await expect(dialog).toBeHidden();
+  });
 }
 
 async function updateTests(t: TestContext, stage: Stage): Promise<void> {
