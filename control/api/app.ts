@@ -68,6 +68,8 @@ const addCalls = (app: App, parts: Parts, handlers: Handlers): void => {
       const query = readQuery(new URL(c.req.url).searchParams, calls[name]);
       const incoming = { name, request: c.req.raw, segments: c.req.param(), query, address: c.env.address };
       const response = await dispatch(parts, handlers, incoming);
+      // Hono answers HEAD without the body of GET, and leaves it open: a live view would run on unread.
+      if (c.req.raw.method === 'HEAD') await response.body?.cancel();
       if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
       return response;
     });

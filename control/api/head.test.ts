@@ -1,0 +1,16 @@
+// HEAD is GET without its content (RFC 9110 9.3.2): nothing is made for nobody to read.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestControl } from '../test-kit.ts';
+
+test('a live view that is asked for by HEAD does not stay open', async (t) => {
+  const control = await createTestControl();
+  t.after(() => control.close());
+  const ann = await control.signUp('ann@example.com');
+  const path = `/api/events?project=${ann.projectId}`;
+  for (let asked = 0; asked < 21; asked++) assert.equal((await ann.send('HEAD', path)).status, 200);
+  const live = await ann.send('GET', path);
+  assert.equal(live.status, 200);
+  await live.body?.cancel();
+});
