@@ -460,8 +460,13 @@ describe('acknowledged routes', () => {
     while (!hub.isServing(id)) await moved(hub, id);
     await hub.close();
     assert.equal(other.isServing(id), false);
+    let told: readonly string[] = [];
+    other.onMoved((each) => {
+      told = each;
+    });
     await other.load();
     assert.equal(other.isServing(id), true);
+    assert.deepEqual(told, [id]);
   });
 
   test('a change is told to who follows the tunnel at another control process, edges or none', async () => {

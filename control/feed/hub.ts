@@ -158,6 +158,7 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     peersOf,
     feedOf,
     feeds: () => [...feeds],
+    onLive: board.touch,
     onError: logError('feed: the store could not be read'),
   });
 

@@ -51,6 +51,7 @@ test('a host that a tunnel gets while everything is read keeps its certificate',
     peersOf: () => [],
     feedOf: () => feed,
     feeds: () => [['eu', feed]],
+    onLive: ignore,
     onError: (error) => assert.fail(String(error)),
   });
   refresh.everything();

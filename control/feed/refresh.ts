@@ -28,6 +28,8 @@ export interface RefreshDeps {
   /** The feed of a region, made when it is first seen. */
   readonly feedOf: (region: string) => RegionFeed;
   readonly feeds: () => readonly (readonly [string, RegionFeed])[];
+  /** Tunnels that are live by what the store says, and were not known to be. */
+  readonly onLive: (tunnelIds: readonly string[]) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -106,7 +108,9 @@ export function createRefresh(deps: RefreshDeps): Refresh {
     for (const [region, feed] of deps.feeds()) {
       const tunnels = byRegion.get(region) ?? [];
       const values = tunnels.map((each) => each.tunnel);
+      const idle = values.map((each) => each.id).filter((id) => !feed.state.isLive(id));
       feed.publish(feed.state.patch([{ part: 'tunnels', ids, values }], marksOf(tunnels)));
+      deps.onLive(idle.filter((id) => feed.state.isLive(id)));
     }
   };
 
