@@ -12,10 +12,14 @@ interface Member {
   readonly feed: FeedStream<ToEdge, FromEdge>;
   readonly name: string;
   ackedSeq: number;
+  /** Its worker has ended; its last words may still be on their way. */
+  hasEnded: boolean;
 }
 
 /** A worker that has not applied a change by then does not hold up the others' acknowledgement. */
 const ackMs = 3_000;
+/** A worker that hears nothing for 45 s takes its feed for dead (feed-link.ts). */
+const pingEveryMs = 15_000;
 
 export class CrewFeed {
   readonly #table: RouteTable;
@@ -25,6 +29,7 @@ export class CrewFeed {
   readonly #reports = new Map<string, Map<string, FeedTunnelReport>>();
   /** Counters of workers that have ended. */
   readonly #past = new Map<string, FeedTunnelReport>();
+  readonly #pings: NodeJS.Timeout;
   #seq = 0;
   #waiters: (() => void)[] = [];
 
@@ -32,6 +37,11 @@ export class CrewFeed {
   constructor(table: RouteTable, onReport: () => void) {
     this.#table = table;
     this.#onReport = onReport;
+    this.#pings = setInterval(() => this.#ping(), pingEveryMs).unref();
+  }
+
+  #ping(): void {
+    for (const { feed } of this.#members) feed.send({ type: 'ping', id: 0 });
   }
 
   accept(carrier: Duplex): void {
@@ -47,7 +57,7 @@ export class CrewFeed {
   }
 
   #join(feed: Member['feed'], name: string, region: string): Member {
-    const member = { feed, name, ackedSeq: -1 };
+    const member = { feed, name, ackedSeq: -1, hasEnded: false };
     this.#members.add(member);
     feed.send({ type: 'welcome', version: feedVersion, epoch: 'crew', region });
     if (this.#table.loaded) feed.send({ type: 'snapshot', seq: this.#seq, state: this.#table.state() });
@@ -58,6 +68,7 @@ export class CrewFeed {
 
   #leave(member: Member): void {
     this.#members.delete(member);
+    if (member.hasEnded) this.#count(member.name);
     const reports = this.#reports.get(member.name);
     for (const [id, report] of reports ?? []) reports?.set(id, { ...report, clients: [] });
     this.#wake();
@@ -79,14 +90,20 @@ export class CrewFeed {
     if (clientIds(reports.values()) !== before) this.#onReport();
   }
 
-  /** A worker has ended: its counters stay counted, its clients are gone. */
+  /** A worker has ended: its counters stay counted, its clients are gone. What it said last may be heard behind its end. */
   retire(name: string): void {
+    const member = [...this.#members].find((one) => one.name === name);
+    if (member === undefined) this.#count(name);
+    else member.hasEnded = true;
+    this.#onReport();
+  }
+
+  #count(name: string): void {
     for (const report of this.#reports.get(name)?.values() ?? []) {
       const past = this.#past.get(report.tunnelId);
       this.#past.set(report.tunnelId, addReports(past, { ...report, clients: [] }));
     }
     this.#reports.delete(name);
-    this.#onReport();
   }
 
   /** Hands a change on; resolves when every worker has it. The mirror has it already. */
@@ -123,6 +140,7 @@ export class CrewFeed {
   }
 
   close(): void {
+    clearInterval(this.#pings);
     for (const { feed } of this.#members) feed.destroy();
   }
 }

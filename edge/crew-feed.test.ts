@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { duplexPair } from 'node:stream';
+import { it } from 'node:test';
+import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
+import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+import { pino } from 'pino';
+import { CrewFeed } from './crew-feed.ts';
+import { tunnelOf } from './fixture/rig.ts';
+import { RouteTable } from './route-table.ts';
+
+const state = { tunnels: [tunnelOf('t')], certificates: [], challenges: [], peers: [] };
+const report = { tunnelId: 't', rxBytes: 10, txBytes: 20, connections: 1, requests: 2, clients: [] };
+/** Words in one process take a turn or two. */
+const heard = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+interface Joined {
+  readonly crew: CrewFeed;
+  readonly worker: FeedStream<FromEdge, ToEdge>;
+  readonly said: string[];
+}
+
+function join(): Joined {
+  const table = new RouteTable(pino({ level: 'silent' }));
+  table.applySnapshot({ type: 'snapshot', seq: 1, state });
+  const crew = new CrewFeed(table, () => {});
+  const [near, far] = duplexPair();
+  crew.accept(near);
+  const worker = createEdgeFeed(far);
+  const said: string[] = [];
+  worker.onMessage = ({ type }) => void said.push(type);
+  worker.send({ type: 'hello', version: 1, edgeId: 'w', region: 'test', software: '', startedAtMs: 0 });
+  return { crew, worker, said };
+}
+
+it('what a worker said last is counted once, also where it is heard behind the end of the worker', async () => {
+  const { crew, worker } = join();
+  worker.send({ type: 'report', atMs: 0, tunnels: [report] });
+  await heard();
+  crew.retire('w');
+  worker.send({ type: 'report', atMs: 0, tunnels: [{ ...report, requests: 3 }] });
+  worker.end();
+  await heard();
+  assert.deepEqual([...crew.reports()], [{ ...report, requests: 3 }]);
+  crew.close();
+});
+
+it('a worker hears of its primary while there is no news', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { crew, said } = join();
+  await heard();
+  said.length = 0;
+  t.mock.timers.tick(44_000);
+  await heard();
+  assert.deepEqual([...new Set(said)], ['ping']);
+  crew.close();
+});
