@@ -298,9 +298,11 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   get #quietMs(): number {
-    const { idleStreamMs, endedMs, halfClosedMs } = this.#house.timeouts;
+    const { idleStreamMs, endedMs, halfClosedMs, stallMs } = this.#house.timeouts;
     const opaque = this.#phase === phase.opaque;
     if (this.#visitorEnded) return opaque ? halfClosedMs : endedMs;
+    // All is written: only the end of it is still to be taken.
+    if (this.#phase === phase.lingering) return stallMs;
     return opaque && this.#upstream?.link.remoteEnded ? halfClosedMs : idleStreamMs;
   }
 
@@ -402,7 +404,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     else this.#upstream?.release();
     this.#phase = phase.lingering;
     this.#held = null;
-    this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.idleStreamMs;
+    this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.stallMs;
     this.#socket.once('finish', () => {
       this.deadlineMs = this.#house.sweeper.nowMs + lingerMs;
     });
