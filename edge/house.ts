@@ -88,6 +88,23 @@ export class House {
     return new Link(this.dialer, tunnel, request, owner);
   }
 
+  /** Nobody hears it any more. What was written still leaves; an upstream that does not end then is not waited for. */
+  seeOff(link: Link): void {
+    if (link.closed) return;
+    const { sweeper, timeouts } = this;
+    let { sentBytes } = link;
+    const parting = {
+      deadlineMs: sweeper.nowMs + timeouts.halfClosedMs,
+      onDeadline: () => {
+        if (link.sentBytes === sentBytes) link.reset('idle');
+        else parting.deadlineMs = sweeper.nowMs + timeouts.halfClosedMs;
+        sentBytes = link.sentBytes;
+      },
+    };
+    link.onClosed = () => sweeper.forget(parting);
+    sweeper.watch(parting);
+  }
+
   countResponse(status: number): void {
     const hundreds = (status / 100) | 0;
     this.responses[hundreds] = (this.responses[hundreds] ?? 0) + 1;

@@ -160,7 +160,10 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     const host = hostOf(this.#authority);
     const kept = this.#upstream;
     if (kept?.reusable && this.#upstreamHost === host) return kept;
-    kept?.release();
+    if (kept !== null) {
+      kept.release();
+      this.#house.seeOff(kept.link);
+    }
     this.#upstreamHost = host;
     this.#upstream = new UpstreamHttp((owner) => this.#house.openLink(this.#tunnel!, 'http', host, this.#ends, owner), this);
     return this.#upstream;

@@ -152,7 +152,12 @@ export class Http2Visitor implements Visitor, Deadline {
 
   giveBack(host: string, upstream: UpstreamHttp): void {
     if (upstream.reusable && this.#idle.length < maxIdle && !this.#session.destroyed) this.#idle.push({ host, upstream });
-    else upstream.release();
+    else this.#release(upstream);
+  }
+
+  #release(upstream: UpstreamHttp): void {
+    upstream.release();
+    this.house.seeOff(upstream.link);
   }
 
   #sayGoodbye(): void {
@@ -182,7 +187,7 @@ export class Http2Visitor implements Visitor, Deadline {
     this.house.sweeper.forget(this);
     this.house.sweeper.forget(this.#scales);
     this.tunnel?.visitors.delete(this);
-    for (const { upstream } of this.#idle) upstream.release();
+    for (const { upstream } of this.#idle) this.#release(upstream);
     this.#idle = [];
   }
 }

@@ -49,6 +49,8 @@ export class Link {
   over = false;
   /** The upstream has ended its direction. */
   remoteEnded = false;
+  /** Its stream is over, both ways. */
+  onClosed: () => void = () => {};
   #owner: LinkOwner;
   readonly #dialer: Dialer;
   readonly #tally: Tally;
@@ -106,6 +108,7 @@ export class Link {
     stream.onEnd = () => this.#remoteEnd();
     stream.onDrain = () => this.#drained();
     stream.onReset = (code) => this.#reset(code);
+    stream.onClose = () => this.onClosed();
     let room = true;
     for (const part of this.#replay?.parts ?? []) room = stream.write(part);
     if (this.#ended) stream.end();
@@ -169,6 +172,15 @@ export class Link {
     if (replay === null) return;
     if (replay.bytes + chunk.length <= replayBytes || this.#stream === null) replay.push(chunk);
     else this.#replay = null;
+  }
+
+  get closed(): boolean {
+    return this.over || this.#stream?.closed === true;
+  }
+
+  /** What has left for the upstream. */
+  get sentBytes(): number {
+    return this.#stream?.sentBytes ?? 0;
   }
 
   end(): void {

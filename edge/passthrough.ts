@@ -83,8 +83,10 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   /** After two proper ends what is on its way to the upstream still arrives there; else it is a reset. */
   #closed(): void {
-    if (this.#visitorEnded && this.#upstreamEnded) this.#forget();
-    else this.#finish();
+    if (this.#visitorEnded && this.#upstreamEnded && !this.#over) {
+      this.#forget();
+      this.#house.seeOff(this.#link);
+    } else this.#finish();
   }
 
   onLinkDrain(): void {
