@@ -88,7 +88,7 @@ export class FeedLink {
 
   async #connect(): Promise<void> {
     try {
-      const carrier = await withTimeout(this.#options.dial(), dialMs);
+      const carrier = await inTime(this.#options.dial(), dialMs);
       if (this.#closed) carrier.destroy();
       else this.#begin(carrier);
     } catch (error) {
@@ -173,13 +173,20 @@ export function nextBackoffMs(failures: number, random: number): number {
   return Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(failures, 10)) * (0.5 + random / 2);
 }
 
-async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
+/** One that comes late is closed: control would hold a feed on which nobody speaks. */
+async function inTime(dialled: Promise<Duplex>, ms: number): Promise<Duplex> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`control did not answer within ${ms} ms`)), ms);
+    timer = setTimeout(() => {
+      dialled.then(
+        (carrier) => carrier.destroy(),
+        () => {},
+      );
+      reject(new Error(`control did not answer within ${ms} ms`));
+    }, ms);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([dialled, late]);
   } finally {
     clearTimeout(timer);
   }
