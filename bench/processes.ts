@@ -14,6 +14,8 @@ export interface Started {
 
 export function start(command: string, args: readonly string[], env: Record<string, string> = {}): Started {
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  // Whoever wants its lines listens in the same turn. A pipe that nobody reads would fill, and hold up a peer that logs.
+  child.stdout.resume();
   const errors: string[] = [];
   child.stderr.on('data', (data: Buffer) => errors.push(data.toString()) > 50 && errors.shift());
   child.on('exit', (code) => {

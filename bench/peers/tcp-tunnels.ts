@@ -66,7 +66,9 @@ export const rathole = tcpPeer('rathole', ['rathole'], async ({ folder, originPo
   const [serverFile, clientFile] = [join(folder, 'server.toml'), join(folder, 'client.toml')];
   // The token only has to be alike on both sides of this run.
   const token = `run-${process.pid}`;
-  const transport = (side: string) => `[${side}.transport]\ntype = "noise"\n`;
+  // Encrypted by keys of the moment: whose they are is not what is measured.
+  const noise = 'pattern = "Noise_NN_25519_ChaChaPoly_BLAKE2s"';
+  const transport = (side: string) => `[${side}.transport]\ntype = "noise"\n[${side}.transport.noise]\n${noise}\n`;
   const serverLines = `[server]\nbind_addr = "127.0.0.1:${port}"\ndefault_token = "${token}"\n${transport('server')}`;
   writeFileSync(serverFile, `${serverLines}[server.services.bench]\nbind_addr = "127.0.0.1:${publicPort}"\n`);
   const clientLines = `[client]\nremote_addr = "127.0.0.1:${port}"\ndefault_token = "${token}"\n${transport('client')}`;
