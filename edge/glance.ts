@@ -45,7 +45,6 @@ export function glance(socket: Socket, look: (bytes: Buffer) => void): void {
     handle.onread = onread;
     handle.readStop();
     handle.reading = false;
-    if (socket.destroyed) return;
     look(seen.subarray(0, receiveInto(seen, handle, peek)));
   };
   if (handle.reading) return;
