@@ -36,6 +36,17 @@ async function holdChallenge(page: Page): Promise<PromiseWithResolvers<'let go' 
   return held;
 }
 
+/** Sign in is pressed while the bot check still runs. */
+async function signInDuringCheck(page: Page): Promise<PromiseWithResolvers<'let go' | 'cut'>> {
+  const challenge = await holdChallenge(page);
+  await page.goto('/login');
+  await page.getByLabel('Email').fill('nobody@example.com');
+  await page.getByRole('checkbox', { name: 'I am human' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
+  return challenge;
+}
+
 const assertSignedIn = async (page: Page): Promise<void> => {
   await page.waitForURL(/\/projects\/[^/]+\/dashboard$/);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
@@ -81,12 +92,7 @@ test('signing in', async (t) => {
 
   await t.test('Sign in pressed while the bot check runs is busy, and happens when the check is done', async (t) => {
     const page = await open(t);
-    const challenge = await holdChallenge(page);
-    await page.goto('/login');
-    await page.getByLabel('Email').fill('nobody@example.com');
-    await page.getByRole('checkbox', { name: 'I am human' }).click();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
+    const challenge = await signInDuringCheck(page);
     await expect(page.getByText('Please verify you are a human.')).toBeHidden();
     challenge.resolve('let go');
     await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
@@ -94,12 +100,7 @@ test('signing in', async (t) => {
 
   await t.test('a bot check that fails ends the wait with its error, and the next one sends', async (t) => {
     const page = await open(t, /ERR_FAILED|Bot check failed/);
-    const challenge = await holdChallenge(page);
-    await page.goto('/login');
-    await page.getByLabel('Email').fill('nobody@example.com');
-    await page.getByRole('checkbox', { name: 'I am human' }).click();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
+    const challenge = await signInDuringCheck(page);
     challenge.resolve('cut');
     const check = page.getByRole('checkbox', { name: 'The check failed. Try again.' });
     await expect(check).toHaveAccessibleDescription('Please verify you are a human.');
