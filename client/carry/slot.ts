@@ -77,9 +77,10 @@ export class Slot {
     this.#wait(delayMs);
   }
 
+  /** What comes too late is drained, not cut: the edge may have led visitors here before it answered. */
   #take(fresh: Carrier): void {
     if (!this.#stopped && !fresh.session.closed) this.#hold(fresh);
-    else if (this.#stopped) fresh.session.close();
+    else if (this.#stopped) fresh.session.drain();
     else this.#wait(this.#nextDelayMs('connection-lost'));
   }
 
@@ -123,7 +124,7 @@ export class Slot {
     const found = await this.#options.dial(this.#turn++).catch(() => null);
     this.#cancelSeek = null;
     const before = this.held;
-    if (found !== null && (this.#stopped || before === null || this.#options.isDuplicate(found.edge))) found.session.close();
+    if (found !== null && (this.#stopped || before === null || this.#options.isDuplicate(found.edge))) found.session.drain();
     else if (found !== null && before !== null) this.#replace(before, found);
     this.#seekMs = Math.min(mostSeekMs, this.#seekMs * 2);
     this.reconsider();

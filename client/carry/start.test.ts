@@ -1,15 +1,35 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import type { HttpUpstream } from '@underpass/rules/upstream.ts';
 import { goawayCodes } from '@underpass/wire/core/code.ts';
-import { encodeFrame, frameType } from '@underpass/wire/core/frame.ts';
+import { encodeFrame, finFlag, frameType } from '@underpass/wire/core/frame.ts';
+import { encodeOpen } from '@underpass/wire/core/open.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
-import { carry, listen, nowhere, outcome, startUpstream, visit } from './fixture/carrying.ts';
+import { carry, listen, nowhere, outcome, startUpstream, visit, visitor } from './fixture/carrying.ts';
 import { startFakeEdge } from './fixture/edge.ts';
 
 const http = (upstream: HttpUpstream['upstream'], domain: string | null = null) =>
   ({ type: 'http', list: [{ domain, upstream }] }) as const;
+
+const none = new Uint8Array(0);
+const ping = (n: number): Uint8Array => encodeFrame(frameType.ping, 0, Uint8Array.of(0, 0, 0, 0, 0, 0, 0, n));
+const pong = (n: number): Uint8Array => encodeFrame(frameType.pong, 0, Uint8Array.of(0, 0, 0, 0, 0, 0, 0, n));
+const goaway = (code: keyof typeof goawayCodes): Uint8Array =>
+  encodeFrame(frameType.goaway, 0, Uint8Array.of(goawayCodes[code] >> 8, goawayCodes[code] & 0xff));
+
+/** Rejects when the other side hangs up without having said it. */
+function heard(socket: Socket, words: Uint8Array): Promise<void> {
+  let all = Buffer.alloc(0);
+  return new Promise((resolve, reject) => {
+    socket.on('data', (chunk: Buffer) => {
+      all = Buffer.concat([all, chunk]);
+      if (all.includes(words)) resolve();
+    });
+    socket.once('close', () => reject(new Error(`not heard: ${Buffer.from(words)}`)));
+  });
+}
 
 const happens = <Value>(assign: (resolve: (value: Value) => void) => void): Promise<Value> => new Promise(assign);
 
@@ -69,9 +89,7 @@ describe('carriers', () => {
   });
 
   it('that an edge takes back before it has answered are dialled again', async () => {
-    const goaway = new Uint8Array(2);
-    new DataView(goaway.buffer).setUint16(0, goawayCodes.drain);
-    let words: Uint8Array | null = encodeFrame(frameType.goaway, 0, goaway);
+    let words: Uint8Array | null = goaway('drain');
     await using edge = await startFakeEdge({ mute: () => words });
     using client = carry({ url: edge.url });
     assert.equal((await client.event('failed')).problem.code, 'edge-busy');
@@ -137,6 +155,20 @@ describe('carriers', () => {
         .sort(),
       ['edge-1', 'edge-2'],
     );
+  });
+
+  it('that turn out to be doubles finish what the edge has led over them', async () => {
+    await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
+    await using edge = await startFakeEdge({ info: { edges: 2 } });
+    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    for (const _ of [await edge.next(), await edge.next()]) await client.event('connected');
+    client.clock.advance(5_000);
+    const stream = visit(await edge.next());
+    const got = outcome(stream);
+    await happens<void>((resolve) => (stream.onOpened = resolve));
+    stream.write(Buffer.from('not cut'));
+    stream.end();
+    assert.equal(await got, 'not cut');
   });
 
   it('are replaced when an edge drains, and its open streams finish', async () => {
@@ -398,6 +430,25 @@ describe('drain', () => {
     await drained;
     assert.equal(client.carrying.status().state, 'stopped');
     while (client.clock.timers > 0) await new Promise(setImmediate);
+  });
+
+  it('lets finish what came before the edge had answered', async () => {
+    let answer = (): void => {};
+    const visited = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await using upstream = await startUpstream((socket) => void visited.then(() => socket.end('not cut')));
+    const opened = [encodeFrame(frameType.open, 2, encodeOpen(visitor, 65_536)), encodeFrame(frameType.data | finFlag, 2, none)];
+    await using edge = await startFakeEdge({ mute: () => Buffer.concat(opened) });
+    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const socket = await edge.pinged;
+    while (upstream.sockets.size === 0) await new Promise(setImmediate);
+    const drained = client.carrying.drain();
+    socket.write(Buffer.concat([pong(1), ping(7), goaway('drain')]));
+    await heard(socket, pong(7));
+    answer();
+    await heard(socket, Buffer.from('not cut'));
+    await drained;
   });
 
   it('cuts what is still open when its time is over', async () => {
