@@ -10,7 +10,7 @@ import type { CallContext, Handlers } from '../api/call.ts';
 import { readCookie, renderCookie } from '../api/cookie.ts';
 import { isOwnNavigation } from '../api/origin.ts';
 import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
-import { writeAudit } from '../audit/audit.ts';
+import { auditCall, writeAudit } from '../audit/audit.ts';
 import { addJob } from '../job/queue.ts';
 import type { Parts } from '../parts.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
@@ -51,7 +51,7 @@ const redeem = async ({ deps, request, body, address, nowMs }: CallContext<'rede
   const token = await deps.store.write(async (trx) => {
     const user = await redeemLoginLink(trx, body.token, nowMs);
     if (!user) return refuse('signedOut', text.login.failed);
-    if (old !== undefined) await endSession(trx, old);
+    if (old !== undefined) await endSession(trx, old, address, nowMs);
     await writeAudit(trx, { projectId: null, actor: user.email, action: 'session.create', target: user.email, address }, nowMs);
     const userAgent = request.headers.get('user-agent') ?? '';
     return createSession(trx, { userId: user.userId, address, userAgent }, nowMs);
@@ -60,9 +60,9 @@ const redeem = async ({ deps, request, body, address, nowMs }: CallContext<'rede
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 };
 
-const logOut = async ({ deps, request }: CallContext<'logOut' | 'logOutByPost'>) => {
+const logOut = async ({ deps, request, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) => {
   const token = readCookie(request.headers, deps.cookies.session);
-  if (token !== undefined) await endSession(deps.store.db, token);
+  if (token !== undefined) await deps.store.write((trx) => endSession(trx, token, address, nowMs));
   const headers = new Headers({ 'set-cookie': renderCookie(deps.cookies.session, '', 0, deps.cookies.secure) });
   if (request.headers.get('sec-fetch-mode') !== 'navigate') return new Response(null, { status: 204, headers });
   headers.set('location', '/');
@@ -88,14 +88,13 @@ const listSessions = async ({ deps, caller, nowMs }: CallContext<'listSessions'>
   }));
 };
 
-const deleteSession = async ({ deps, caller, segments }: CallContext<'deleteSession'>): Promise<void> => {
-  const deleted = await deps.store.db
-    .deleteFrom('sessions')
-    .where('id', '=', segments.id)
-    .where('user_id', '=', caller.userId)
-    .returning('id')
-    .executeTakeFirst();
-  orMissing(deleted, 'Session');
+const deleteSession = async (context: CallContext<'deleteSession'>): Promise<void> => {
+  const { deps, caller, segments } = context;
+  await deps.store.write(async (trx) => {
+    const query = trx.deleteFrom('sessions').where('id', '=', segments.id).where('user_id', '=', caller.userId);
+    const { id } = orMissing(await query.returning('id').executeTakeFirst(), 'Session');
+    await auditCall(trx, context, 'session.end', caller.email, id === caller.sessionId ? {} : { session: id });
+  });
 };
 
 const getUser = async ({ caller }: CallContext<'getUser'>): Promise<User> => ({

@@ -2,6 +2,7 @@
 
 import { durations } from '@underpass/rules/limits.ts';
 import type { Caller } from '../api/call.ts';
+import { writeAudit } from '../audit/audit.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
@@ -78,7 +79,12 @@ export const findSessionCaller = async (db: Queries, token: string, nowMs: numbe
   };
 };
 
-export const endSession = async (db: Queries, token: string): Promise<void> => {
+/** Audited as its person's; a cookie that is nobody's session ends nothing. */
+export const endSession = async (trx: Queries, token: string, address: string, nowMs: number): Promise<void> => {
   if (token.length !== tokenLength) return;
-  await db.deleteFrom('sessions').where('token_hash', '=', hashToken(token)).execute();
+  const query = trx.deleteFrom('sessions').where('token_hash', '=', hashToken(token)).returning('user_id');
+  const ended = await query.executeTakeFirst();
+  if (!ended) return;
+  const { email } = await trx.selectFrom('users').select('email').where('id', '=', ended.user_id).executeTakeFirstOrThrow();
+  await writeAudit(trx, { projectId: null, actor: email, action: 'session.end', target: email, address }, nowMs);
 };

@@ -305,6 +305,37 @@ describe('a session', () => {
     assert.equal(await userStatus(ann), 200);
   });
 
+  it('leaves a row in the audit log when it begins and however it ends', async () => {
+    const here = await test.signUp('audited@example.com');
+    const there = test.client();
+    await redeem(there, await askLink(there, here.email));
+    const sessions = await here.call<{ id: string; isCurrent: boolean }[]>('GET', '/api/sessions');
+    const other = sessions.find((each) => !each.isCurrent)!;
+    await here.call('DELETE', `/api/sessions/${other.id}`);
+    await redeem(here, await askLink(here, here.email));
+    await here.call('POST', '/auth/logout');
+    await here.call('POST', '/auth/logout');
+    const rows = await test.store.db
+      .selectFrom('audit')
+      .select(['actor', 'action', 'address', 'detail'])
+      .where('target', '=', here.email)
+      .where('action', 'like', 'session.%')
+      .orderBy('id')
+      .execute();
+    const row = (action: string, detail = {}) => [here.email, action, '192.0.2.1', JSON.stringify(detail)];
+    assert.deepEqual(
+      rows.map(({ actor, action, address, detail }) => [actor, action, address, detail]),
+      [
+        row('session.create'),
+        row('session.create'),
+        row('session.end', { session: other.id }),
+        row('session.end'),
+        row('session.create'),
+        row('session.end'),
+      ],
+    );
+  });
+
   it('ends at once when its user is suspended', async () => {
     await test.control.operator.ensureOperator();
     await test.control.operator.changeUser(ann.userId, { suspended: true });
