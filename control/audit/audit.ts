@@ -6,7 +6,7 @@ import type { Queries } from '../store/store.ts';
 
 export interface AuditRow {
   readonly projectId: string | null;
-  /** An e-mail; `operator` for commands of underpass-server, `underpass` for what the service does by itself. */
+  /** An e-mail; `operator` for commands of underpass-server, `webhook`, `underpass` for what the service does by itself. */
   readonly actor: string;
   /** Noun and verb: `tunnel.create`. */
   readonly action: string;

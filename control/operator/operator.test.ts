@@ -177,6 +177,14 @@ describe('a registration', () => {
   }
 });
 
+describe('a sign-in link made at the machine', () => {
+  it('leaves a row in the audit log: whoever holds it is that person', async () => {
+    await test.control.operator.createLoginLink(operator.email);
+    const query = test.store.db.selectFrom('audit').select(['actor', 'target']).where('action', '=', 'login-link.create');
+    assert.deepEqual({ ...(await query.orderBy('id').execute()).at(-1) }, { actor: 'operator', target: operator.email });
+  });
+});
+
 describe('subscriptions', () => {
   it('match a registration by import, operator, webhook or look-up', async () => {
     await operator.call('POST', '/api/operator/subscriptions', { email: 'one@example.com' });
@@ -255,6 +263,48 @@ describe('subscriptions', () => {
     }
     const large = 'x'.repeat(70_000);
     assert.equal((await hook(on, large, sign(large, now))).status, 413);
+  });
+
+  it('webhook keeps the newest word, however late an older one comes, and leaves a row in the audit log for each', async () => {
+    const on = await openWith({ settings: { subscriptionWebhookSecret: secret } });
+    const now = Math.floor(on.time.now / 1000);
+    const say = (active: boolean, seconds: number) => {
+      const body = JSON.stringify({ email: 'hook@example.com', active });
+      return hook(on, body, sign(body, seconds));
+    };
+    for (const [active, seconds] of [
+      [true, now - 20],
+      [false, now - 10],
+      [true, now - 20],
+    ] as const)
+      assert.equal((await say(active, seconds)).status, 204);
+    const [row] = await on.control.operator.listSubscriptions();
+    assert.equal(row?.active, false);
+    const rows = await on.store.db
+      .selectFrom('audit')
+      .selectAll()
+      .where('action', 'like', 'subscription.%')
+      .orderBy('id')
+      .execute();
+    assert.deepEqual(
+      rows.map((each) => [each.actor, each.action, each.target, each.address, JSON.parse(each.detail)]),
+      [true, false].map((active) => [
+        'webhook',
+        'subscription.change',
+        'hook@example.com',
+        '192.0.2.1',
+        { active, expiresAt: null },
+      ]),
+    );
+  });
+
+  it('import reads the end of a subscription under either spelling of its column', async () => {
+    for (const header of ['email,expires_at', 'email,expiresAt']) {
+      await operator.call('POST', '/api/operator/subscriptions/import', `${header}\nada@example.com,2030-01-01\n`);
+      const [row] = await operator.call<Subscription[]>('GET', '/api/operator/subscriptions');
+      assert.equal(row?.expiresAt, '2030-01-01T00:00:00.000Z', header);
+      await operator.call('DELETE', `/api/operator/subscriptions/${row?.id}`);
+    }
   });
 
   it('webhook is closed without a secret', async () => {

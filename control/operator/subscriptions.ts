@@ -53,9 +53,9 @@ type Line = { readonly change: SubscriptionChange } | { readonly problem: string
 // Without a header line: addresses, and where there is a second column the end of the subscription.
 const plainColumns: readonly string[] = ['email', 'expires_at', 'active'];
 
-/** A first line that names its columns says their order; unknown ones are passed over. */
+/** A first line that names its columns says their order; `expiresAt`, as the API spells it, does too. */
 const columnsOf = (first: readonly string[] | undefined): readonly string[] | undefined => {
-  const names = first?.map((cell) => cell.toLowerCase());
+  const names = first?.map((cell) => cell.toLowerCase().replace('expiresat', 'expires_at'));
   return names?.includes('email') ? names : undefined;
 };
 

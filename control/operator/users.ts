@@ -93,11 +93,15 @@ export const deleteUser = async (
 };
 
 /** A one-time link for a known user, printed at the machine: no browser asked for it, so its page shows the button. */
-export const createOperatorLink = async ({ parts, nowMs }: Desk, emailText: string): Promise<string> => {
+export const createOperatorLink = async (desk: Desk, emailText: string): Promise<string> => {
   const email = orInvalid(parseEmail(emailText));
-  const { db } = parts.store;
-  const user = orMissing(await db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst(), 'User');
-  return loginUrl(parts.settings.origin, await createLoginLink(db, { userId: user.id, browserHash: null }, nowMs));
+  const { settings, store } = desk.parts;
+  const token = await store.write(async (trx) => {
+    const user = orMissing(await trx.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst(), 'User');
+    await auditDesk(trx, desk, { action: 'login-link.create', target: email });
+    return createLoginLink(trx, { userId: user.id, browserHash: null }, desk.nowMs);
+  });
+  return loginUrl(settings.origin, token);
 };
 
 /** On the first start, when nobody can sign in yet. True where it made the operator. */

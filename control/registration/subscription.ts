@@ -60,17 +60,28 @@ export interface SubscriptionChange {
   readonly expiresAt: number | null;
 }
 
-/** One row per e-mail: the latest word on it. */
-export const putSubscription = async (db: Queries, change: SubscriptionChange, nowMs: number): Promise<void> => {
+/**
+ * One row per e-mail: the latest word on it, said at `saidAt`. Webhooks come late and twice: one that is older than
+ * another changes nothing. Answers whether it did.
+ */
+export const putSubscription = async (db: Queries, change: SubscriptionChange, saidAt: number): Promise<boolean> => {
   const values = {
     source: change.source,
     active: change.active ? (1 as const) : (0 as const),
     expires_at: change.expiresAt,
-    updated_at: nowMs,
+    updated_at: saidAt,
   };
-  await db
+  const row = await db
     .insertInto('subscriptions')
-    .values({ id: createId(nowMs), email: change.email, ...values })
-    .onConflict((conflict) => conflict.column('email').doUpdateSet(values))
-    .execute();
+    .values({ id: createId(saidAt), email: change.email, ...values })
+    .onConflict((conflict) => {
+      const update = conflict.column('email').doUpdateSet(values);
+      if (change.source !== 'webhook') return update;
+      return update.where((eb) =>
+        eb.or([eb('subscriptions.source', '<>', 'webhook'), eb('subscriptions.updated_at', '<=', saidAt)]),
+      );
+    })
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
 };

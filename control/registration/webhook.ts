@@ -7,20 +7,21 @@ import { parseEmail } from '@underpass/rules/email.ts';
 import { bodyMaxBytes } from '@underpass/rules/limits.ts';
 import { readBounded } from '../api/body.ts';
 import { orInvalid, refuse } from '../api/refusal.ts';
+import { writeAudit } from '../audit/audit.ts';
 import type { Parts } from '../parts.ts';
 import { putSubscription } from './subscription.ts';
 
 // A recorded request is worth nothing after this; it also bounds how far the clocks may differ.
 const toleranceSeconds = 300;
 
-/** True for a signature made with the secret, within the tolerance of `nowMs`. */
-export const isSigned = (header: string, body: Buffer, secret: string, nowMs: number): boolean => {
+/** When it was signed, in ms, for a signature made with the secret within the tolerance of `nowMs`. */
+export const readSignedAt = (header: string, body: Buffer, secret: string, nowMs: number): number | undefined => {
   const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header);
-  if (!match) return false;
+  if (!match) return undefined;
   const [, seconds = '', given = ''] = match;
-  if (Math.abs(nowMs / 1000 - Number(seconds)) > toleranceSeconds) return false;
+  if (Math.abs(nowMs / 1000 - Number(seconds)) > toleranceSeconds) return undefined;
   const wanted = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest();
-  return timingSafeEqual(wanted, Buffer.from(given, 'hex'));
+  return timingSafeEqual(wanted, Buffer.from(given, 'hex')) ? Number(seconds) * 1000 : undefined;
 };
 
 interface Change {
@@ -52,10 +53,15 @@ export const takeSubscriptionWebhook = async (parts: Parts, request: Request, ad
   const body = await readBounded(request, bodyMaxBytes.webhook);
   const nowMs = parts.clock();
   const signature = request.headers.get('underpass-signature') ?? '';
-  if (!isSigned(signature, body, secret, nowMs)) refuse('signedOut', 'The signature is wrong or too old.');
+  const signedAt = readSignedAt(signature, body, secret, nowMs) ?? refuse('signedOut', 'The signature is wrong or too old.');
   const { email, active, expiresAt } = parseChange(body);
   if (typeof active !== 'boolean') refuse('invalid', "Field 'active' must be true or false.");
   const change = { email: orInvalid(parseEmail(String(email))), active: active === true, expiresAt: parseExpiry(expiresAt) };
-  await putSubscription(parts.store.db, { ...change, source: 'webhook' }, nowMs);
+  await parts.store.write(async (trx) => {
+    if (!(await putSubscription(trx, { ...change, source: 'webhook' }, signedAt))) return;
+    const detail = { active: change.active, expiresAt: change.expiresAt && new Date(change.expiresAt).toISOString() };
+    const by = { projectId: null, actor: 'webhook', address };
+    await writeAudit(trx, { ...by, action: 'subscription.change', target: change.email, detail }, nowMs);
+  });
   return new Response(null, { status: 204 });
 };
