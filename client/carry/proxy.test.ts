@@ -13,6 +13,8 @@ describe('HTTPS_PROXY', () => {
     ['https://proxy.example', { ...proxy, tls: true, port: 443 }],
     ['http://[2001:db8::1]:3128', { ...proxy, host: '2001:db8::1' }],
     ['http://u:p%3A@proxy.example:3128', { ...proxy, authorization: `Basic ${btoa('u:p:')}` }],
+    // As curl: what is no escape stands for itself.
+    ['http://u:100%@proxy.example:3128', { ...proxy, authorization: `Basic ${btoa('u:100%')}` }],
     ['  ', null],
   ] as const) {
     it(`'${text}' is understood`, () => {

@@ -34,8 +34,17 @@ function parseProxy(text: string): HttpProxy {
     tls,
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
-    authorization: url.username === '' ? null : basic(decodeURIComponent(url.username), decodeURIComponent(url.password)),
+    authorization: url.username === '' ? null : basic(unescapeWord(url.username), unescapeWord(url.password)),
   };
+}
+
+/** A password may hold a `%` that nobody has escaped. */
+function unescapeWord(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
