@@ -28,9 +28,9 @@ export async function carryUntilStopped(io: Io, options: CarryOptions): Promise<
   const fleet = createFleet((planned) => startCarried(io, planned, display.report));
   const health = options.health === undefined ? undefined : await startHealth(options.health, fleet.views);
   if (health) options.output.notice(`health: http://${health.address}/readyz`);
-  fleet.apply(options.planned);
-  display.start();
   try {
+    fleet.apply(options.planned);
+    display.start();
     return await untilStopped(io, fleet, display, options.reload);
   } finally {
     health?.close();
@@ -108,9 +108,9 @@ function liveDisplay(io: Io, views: Fleet['views']): Display {
     },
     stop: () => {
       clearInterval(timer);
-      timer = undefined;
       offResize();
-      draw();
+      if (timer) draw();
+      timer = undefined;
       screen.close();
       giveKeys();
     },

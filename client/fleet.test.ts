@@ -8,6 +8,7 @@ function recorder() {
   const log: string[] = [];
   const pending: (() => void)[] = [];
   const start = ({ plan: { name }, token }: PlannedTunnel): Carried => {
+    if (name === 'bad') throw new Error('cannot be carried');
     log.push(`start ${name} ${token}`);
     return {
       view: () => ({ name, state: 'connected' }) as TunnelView,
@@ -43,6 +44,18 @@ test('a new set starts what is new, keeps what is equal, and drains what is gone
   log.length = 0;
   assert.deepEqual(fleet.apply([planned('b'), planned('c')]), { started: ['c'], kept: ['b'], stopped: ['a'] });
   assert.deepEqual(log, ['start c t', 'drain a t']);
+});
+
+test('a set of which one cannot start leaves what runs, and nothing else', () => {
+  const { fleet, log } = recorder();
+  fleet.apply([planned('a')]);
+  log.length = 0;
+  assert.throws(() => fleet.apply([planned('a'), planned('b'), planned('bad')]), /cannot be carried/);
+  assert.deepEqual(log, ['start b t', 'close b t']);
+  assert.deepEqual(
+    fleet.views().map(({ name }) => name),
+    ['a'],
+  );
 });
 
 test('a changed tunnel has its successor started before it drains', () => {

@@ -43,18 +43,32 @@ export function createFleet(start: StartCarried): Fleet {
     );
   }
 
+  /** All of a set or none: where one cannot start, those before it are closed. */
+  function startBeside(fresh: Member[], named: Omit<Member, 'carried'>, tunnel: PlannedTunnel): Member {
+    try {
+      const member = { ...named, carried: start(tunnel) };
+      fresh.push(member);
+      return member;
+    } catch (error) {
+      for (const { carried } of fresh) carried.close();
+      throw error;
+    }
+  }
+
   function apply(planned: readonly PlannedTunnel[]): FleetChange {
     const before = new Map(members.map((member) => [member.key, member]));
     const kept: string[] = [];
-    const started: string[] = [];
+    const fresh: Member[] = [];
     const next = planned.map((tunnel): Member => {
-      const { plan } = tunnel;
+      const { name } = tunnel.plan;
       const key = JSON.stringify(tunnel);
       const old = before.get(key);
-      (old ? kept : started).push(plan.name);
+      if (old === undefined) return startBeside(fresh, { key, name }, tunnel);
+      kept.push(name);
       before.delete(key);
-      return old ?? { key, name: plan.name, carried: start(tunnel) };
+      return old;
     });
+    const started = fresh.map(({ name }) => name);
     // What is replaced goes after its successor has started, so that visitors always have one.
     const gone = [...before.values()];
     members = next;

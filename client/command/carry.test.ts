@@ -191,6 +191,16 @@ test('a proxy setting that is no URL is one line with its fix, without the passw
   assert.equal(stderr.includes('hunter2'), false);
 });
 
+test('--health does not outlive a tunnel that cannot be carried', async (t) => {
+  const { cli } = await world(t);
+  const argv = ['http', '--url', 'https://eu1.example.com', '--upstream', 'http://127.0.0.1:1', '--health', '127.0.0.1:0'];
+  const { code, stderr } = await cli.run(argv, { env: { HTTPS_PROXY: 'ftp://proxy.example' } });
+  assert.match(stderr, /HTTPS_PROXY is not a proxy URL/);
+  assert.equal(code, 8);
+  const [address = ''] = /http:\S+/.exec(stderr) ?? [];
+  await assert.rejects(fetch(address), /fetch failed/);
+});
+
 test('--health answers while the tunnel is carried', async (t) => {
   const { edge, cli, http } = await world(t);
   const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--health', '127.0.0.1:0']);
