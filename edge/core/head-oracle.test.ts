@@ -217,18 +217,31 @@ describe("requests, against Node's parser", () => {
 
   it('give the same answer however the bytes are cut', () => {
     fc.assert(
-      fc.property(request, (text) => {
+      fc.property(request, pieceLengths, (text, lengths) => {
         const bytes = Buffer.from(text, 'latin1');
-        const whole = new RequestHead().scan(bytes, 0, bytes.length);
-        const head = new RequestHead();
-        let end = 0;
-        for (let to = 1; to <= bytes.length && end === 0; to++) end = head.scan(bytes, 0, to);
-        assert.equal(end, whole);
+        const [whole, head] = [new RequestHead(), new RequestHead()];
+        const end = whole.scan(bytes, 0, bytes.length);
+        assert.equal(scanInPieces(head, bytes, lengths), end);
+        assert.equal(head.refusedWhy, whole.refusedWhy);
+        if (end > 0) assert.equal(forwardedOf({ head, bytes, end }), forwardedOf({ head: whole, bytes, end }));
       }),
       { ...fuzz, numRuns: 1_500 },
     );
   });
 });
+
+/** Of one byte mostly: so a line is left open at every place. */
+const pieceLengths = fc.oneof(fc.constant([1]), fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 10 }));
+
+function scanInPieces(head: RequestHead | ResponseHead, bytes: Buffer, lengths: readonly number[]): number {
+  let end = 0;
+  let to = 0;
+  for (let i = 0; to < bytes.length && end === 0; i++) {
+    to = Math.min(bytes.length, to + (lengths[i % lengths.length] as number));
+    end = head.scan(bytes, 0, to);
+  }
+  return end;
+}
 
 const statusLine = fc.constantFrom(
   'HTTP/1.1 200 OK',
@@ -258,6 +271,27 @@ describe("responses, against Node's parser", () => {
       fuzz,
     );
     assert.ok(accepted > 300, `${accepted} accepted`);
+  });
+
+  it('give the same answer however the bytes are cut', () => {
+    fc.assert(
+      fc.property(response, pieceLengths, (text, lengths) => {
+        const bytes = Buffer.from(text, 'latin1');
+        const [whole, head] = [new ResponseHead(), new ResponseHead()];
+        const end = whole.scan(bytes, 0, bytes.length);
+        assert.equal(scanInPieces(head, bytes, lengths), end);
+        const facts = ({ refusedWhy, status, contentLength, chunked, close, drops }: ResponseHead) => [
+          refusedWhy,
+          status,
+          contentLength,
+          chunked,
+          close,
+          [...drops],
+        ];
+        assert.deepEqual(facts(head), facts(whole));
+      }),
+      { ...fuzz, numRuns: 1_500 },
+    );
   });
 });
 

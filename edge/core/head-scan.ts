@@ -21,7 +21,12 @@ const unnameable = new Set(['host', 'content-length', 'transfer-encoding', 'conn
 export abstract class HeadScan {
   /** Start of the next line to scan; a resumed scan goes on here. */
   protected at = 0;
+  /** How far the line that is not whole yet was looked at, so that no byte of it is looked at again with the next piece. */
+  protected reached = 0;
   protected started = false;
+  /** Of the name in that line: its hash so far, and its end; 0 while it goes on. */
+  private openHash = 0;
+  private openNameEnd = 0;
   private lines = 0;
   private fieldsStart = 0;
   private nominates = false;
@@ -47,7 +52,10 @@ export abstract class HeadScan {
 
   reset(): void {
     this.at = 0;
+    this.reached = 0;
     this.started = false;
+    this.openHash = 0;
+    this.openNameEnd = 0;
     this.lines = 0;
     this.nominates = false;
     this.contentLength = -1;
@@ -124,27 +132,40 @@ export abstract class HeadScan {
     return -1;
   }
 
-  /** One line, in one pass over its bytes: name hashed and checked, value checked, end found. */
+  /** One line, in one pass over its bytes, in whatever pieces: name hashed and checked, value checked, end found. */
   private fieldLine(bytes: Uint8Array, line: number, to: number): number {
     let i = line;
     let hash = 0;
+    if (this.reached > line) {
+      if (this.openNameEnd > 0) return this.fieldValue(bytes, line, this.openNameEnd, this.openHash, this.reached, to);
+      i = this.reached;
+      hash = this.openHash;
+    }
     for (; i < to; i++) {
       const folded = fold[bytes[i] as number] as number;
       if (folded === 0) break;
       hash = nameHash(hash, folded);
     }
-    if (i === to) return 0;
+    if (i === to) return this.leaveOpen(i, hash, 0);
     if (bytes[i] !== COLON || i === line) return this.badName(bytes, line, i);
-    const nameEnd = i++;
-    while (i < to && (bytes[i] === SP || bytes[i] === HTAB)) i++;
-    const valueStart = i;
+    return this.fieldValue(bytes, line, i, hash, i + 1, to);
+  }
+
+  private fieldValue(bytes: Uint8Array, line: number, nameEnd: number, hash: number, from: number, to: number): number {
+    let i = from;
     while (i < to && valueByte[bytes[i] as number] === 1) i++;
-    if (i + 1 >= to) return i < to && bytes[i] !== CR ? this.badValue() : 0;
+    if (i + 1 >= to) return i < to && bytes[i] !== CR ? this.badValue() : this.leaveOpen(i, hash, nameEnd);
     if (bytes[i] !== CR || bytes[i + 1] !== LF) return this.badValue();
     if (++this.lines > headLimits.fieldLines) return this.tooManyLines();
     const kind = kindOf(hash, bytes, line, nameEnd);
-    if (kind !== fieldKind.other && !this.known(kind, bytes, line, valueStart, trimmedEnd(bytes, valueStart, i))) return -1;
-    return i + 2;
+    return kind === fieldKind.other || this.known(kind, bytes, line, nameEnd + 1, i) ? i + 2 : -1;
+  }
+
+  private leaveOpen(reached: number, hash: number, nameEnd: number): 0 {
+    this.reached = reached;
+    this.openHash = hash;
+    this.openNameEnd = nameEnd;
+    return 0;
   }
 
   private badName(bytes: Uint8Array, line: number, at: number): -1 {
@@ -164,7 +185,9 @@ export abstract class HeadScan {
     return -1;
   }
 
-  private known(kind: number, bytes: Uint8Array, line: number, start: number, end: number): boolean {
+  private known(kind: number, bytes: Uint8Array, line: number, from: number, to: number): boolean {
+    const start = trimmedStart(bytes, from, to);
+    const end = trimmedEnd(bytes, start, to);
     if (kind === fieldKind.contentLength) return this.length(bytes, line, start, end);
     if (kind === fieldKind.transferEncoding) return this.encoding(bytes, line, start, end);
     if (kind === fieldKind.connection) return this.connection(bytes, line, start, end);
@@ -267,6 +290,12 @@ export abstract class HeadScan {
     if (this.upgrade) names.delete('upgrade');
     return names;
   }
+}
+
+function trimmedStart(bytes: Uint8Array, from: number, end: number): number {
+  let start = from;
+  while (start < end && (bytes[start] === SP || bytes[start] === HTAB)) start++;
+  return start;
 }
 
 /** The end of a value without the white space behind it. */

@@ -88,6 +88,13 @@ describe('what goes on to the upstream', () => {
     assert.ok(forward('\r\nGET / HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('GET / HTTP/1.1\r\nHost'));
   });
 
+  it('forgives it whatever piece its first byte comes in', () => {
+    const bytes = bytesOf('\r\nGET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
+    const head = new RequestHead();
+    assert.equal(head.scan(bytes, 0, 1), 0);
+    assert.equal(head.scan(bytes, 0, bytes.length), bytes.length);
+  });
+
   it('turns absolute-form into origin-form', () => {
     assert.ok(forward('GET http://A.example./x?y HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('GET /x?y HTTP/1.1\r\nHost'));
     assert.ok(forward('GET https://a.example HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('GET / HTTP/1.1\r\nHost'));

@@ -57,21 +57,32 @@ export class RequestHead extends HeadScan {
   }
 
   protected override startLine(bytes: Uint8Array, from: number, to: number): number {
-    const start = skipEmptyLine(bytes, from, to);
-    const methodEnd = this.scanMethod(bytes, start, to);
-    if (methodEnd <= 0) return methodEnd;
-    let i = methodEnd + 1;
+    if (this.reached === 0 && !this.scanFirstWord(bytes, from, to)) return this.refusedStatus === 0 ? 0 : -1;
+    const { lineStart, methodEnd } = this;
+    let i = this.reached;
     while (i < to && targetByte[bytes[i] as number] === 1) i++;
-    if (i === to) return to - start < headLimits.startLineBytes ? 0 : this.bad(414, 'The request line is too long.');
+    this.reached = i;
+    if (i === to) return to - lineStart < headLimits.startLineBytes ? 0 : this.bad(414, 'The request line is too long.');
     if (bytes[i] !== SP || i === methodEnd + 1) return this.bad(400, 'The request line is malformed.');
     if (to - i < 11) return 0;
     if (!this.scanVersion(bytes, i + 1)) return -1;
-    this.lineStart = start;
-    this.methodEnd = methodEnd;
     this.targetStart = methodEnd + 1;
     this.targetEnd = i;
     this.fieldsAt = i + 11;
     return this.scanTarget(bytes) ? this.fieldsAt : -1;
+  }
+
+  /** False where more is needed, and where it is refused. */
+  private scanFirstWord(bytes: Uint8Array, from: number, to: number): boolean {
+    // Half of the empty line that is forgiven.
+    if (bytes[from] === CR && from + 1 === to) return false;
+    const start = skipEmptyLine(bytes, from, to);
+    const methodEnd = this.scanMethod(bytes, start, to);
+    if (methodEnd <= 0) return false;
+    this.lineStart = start;
+    this.methodEnd = methodEnd;
+    this.reached = methodEnd + 1;
+    return true;
   }
 
   private bad(status: number, why: string): -1 {

@@ -33,9 +33,13 @@ export class ResponseHead extends HeadScan {
 
   protected override startLine(bytes: Uint8Array, from: number, to: number): number {
     if (to - from < 12) return 0;
-    if (!this.scanVersion(bytes, from) || !this.scanStatus(bytes, from + 9)) return -1;
-    let i = from + 12;
+    if (this.reached === 0) {
+      if (!this.scanVersion(bytes, from) || !this.scanStatus(bytes, from + 9)) return -1;
+      this.reached = from + 12;
+    }
+    let i = this.reached;
     while (i < to && valueByte[bytes[i] as number] === 1) i++;
+    this.reached = i;
     if (i + 1 >= to) return to - from < headLimits.startLineBytes ? 0 : this.bad();
     const spaced = i === from + 12 || bytes[from + 12] === SP;
     if (bytes[i] !== CR || bytes[i + 1] !== LF || !spaced) return this.bad();
