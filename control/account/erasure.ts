@@ -68,6 +68,7 @@ const forget = async (trx: Queries, { id, email }: UsersTable): Promise<void> =>
     .where((eb) => eb.or([eb('email', '=', email), eb('invited_by', '=', email)]))
     .execute();
   await trx.deleteFrom('registrations').where('email', '=', email).execute();
+  await trx.updateTable('certificate_attempts').set({ owner_id: '' }).where('owner_id', '=', id).execute();
   await trx.deleteFrom('subscriptions').where('email', '=', email).execute();
   // Sessions, sign-in links, memberships and API tokens go with the row.
   await trx.deleteFrom('users').where('id', '=', id).execute();

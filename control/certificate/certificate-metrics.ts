@@ -3,6 +3,7 @@
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { servingNames } from '../feed/core/liveness.ts';
+import { unlessOutage } from '../store/outage.ts';
 import type { Store } from '../store/store.ts';
 import { readHeldNames, readOwnNames, readTunnelNames, type WantedName } from './certificate-rows.ts';
 
@@ -77,8 +78,10 @@ export const addCertificateMetrics = (deps: CertificateMetricsDeps): Certificate
     help: 'When the first of the certificates in use ends, Unix time',
     async collect() {
       this.reset();
-      for (const { region, kind, soonestMs } of await lines())
-        if (Number.isFinite(soonestMs)) this.set({ region, kind }, soonestMs / 1000);
+      await unlessOutage(async () => {
+        for (const { region, kind, soonestMs } of await lines())
+          if (Number.isFinite(soonestMs)) this.set({ region, kind }, soonestMs / 1000);
+      });
     },
   });
   new Gauge({
@@ -87,7 +90,9 @@ export const addCertificateMetrics = (deps: CertificateMetricsDeps): Certificate
     help: 'Names that should be served with TLS and have no certificate that is valid',
     async collect() {
       this.reset();
-      for (const { region, kind, missing } of await lines()) this.set({ region, kind }, missing);
+      await unlessOutage(async () => {
+        for (const { region, kind, missing } of await lines()) this.set({ region, kind }, missing);
+      });
     },
   });
   const orders = new Counter({

@@ -16,6 +16,8 @@ export interface WantedName {
   readonly region: string;
   /** Empty for our own names. */
   readonly projectId: string;
+  /** Whose share of the budgets it takes. */
+  readonly ownerId: string;
 }
 
 export interface KnownCertificate extends Lifetime {
@@ -31,11 +33,11 @@ export async function readOwnNames(db: Queries): Promise<WantedName[]> {
     .execute();
   const console = await readConsoleHost(db);
   const names = rows.flatMap((row) => {
-    const own = { region: row.name, projectId: '' };
+    const own = { region: row.name, projectId: '', ownerId: '' };
     const wildcard = row.tls_termination === 1 ? row.wildcard_ingress_domain : null;
     return [{ ...own, name: row.data_plane_host }, ...(wildcard === null ? [] : [{ ...own, name: `*.${wildcard}` }])];
   });
-  return console === undefined ? names : [...names, { name: console.host, region: console.region, projectId: '' }];
+  return console === undefined ? names : [...names, { name: console.host, region: console.region, projectId: '', ownerId: '' }];
 }
 
 /** Verified hosts of http tunnels that nobody has suspended, in regions that end TLS: the only ones that are asked for. */
@@ -51,6 +53,12 @@ export async function readTunnelNames(db: Queries): Promise<WantedName[]> {
     .where('t.suspended_at', 'is', null)
     .where('p.suspended_at', 'is', null)
     .select(['h.host as name', 't.region as region', 't.project_id as projectId'])
+    .select((eb) => {
+      const owners = eb.selectFrom('members as m').whereRef('m.project_id', '=', 't.project_id').where('m.role', '=', 'owner');
+      // Its first owner; a project that nobody owns any more has a share of its own.
+      const first = owners.select('m.user_id').orderBy('m.created_at').orderBy('m.user_id').limit(1);
+      return eb.fn.coalesce(first, 't.project_id').as('ownerId');
+    })
     .orderBy('h.host')
     .execute();
   return rows;
@@ -96,7 +104,7 @@ export async function readHeldNames(db: Queries): Promise<Map<string, number>> {
 export const readAttempts = (db: Queries, nowMs: number): Promise<Attempt[]> =>
   db
     .selectFrom('certificate_attempts')
-    .select(['name', 'project_id as projectId', 'at', 'outcome'])
+    .select(['name', 'project_id as projectId', 'owner_id as ownerId', 'at', 'outcome'])
     .where('at', '>', nowMs - attemptsKeptMs)
     .execute();
 
@@ -121,10 +129,10 @@ export async function readOwnProblems(db: Queries): Promise<Map<string, string>>
 
 export async function startAttempt(store: Store, wanted: WantedName, nowMs: number): Promise<string> {
   const id = createId(nowMs);
-  const { name, projectId } = wanted;
+  const { name, projectId, ownerId } = wanted;
   await store.db
     .insertInto('certificate_attempts')
-    .values({ id, name, project_id: projectId, at: nowMs, outcome: 'started', detail: '' })
+    .values({ id, name, project_id: projectId, owner_id: ownerId, at: nowMs, outcome: 'started', detail: '' })
     .execute();
   await store.db
     .deleteFrom('certificate_attempts')

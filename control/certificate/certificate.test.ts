@@ -105,13 +105,14 @@ describe('budgets', () => {
   const attempt = (over: Partial<Attempt>): Attempt => ({
     name: 'a.com',
     projectId: 'p',
+    ownerId: 'o',
     at: now - hourMs,
     outcome: 'issued',
     ...over,
   });
   const many = (count: number, over: Partial<Attempt>) =>
     Array.from({ length: count }, (_, at) => attempt({ name: `${at}.com`, ...over }));
-  const want = { name: 'new.com', projectId: 'p' };
+  const want = { name: 'new.com', projectId: 'p', ownerId: 'o' };
 
   const cases: readonly [name: string, attempts: readonly Attempt[], kind: string][] = [
     ['nothing asked yet', [], 'go'],
@@ -126,14 +127,17 @@ describe('budgets', () => {
     ['one project made up 40 names today', many(40, {}), 'wait'],
     ['another project did', many(40, { projectId: 'q' }), 'go'],
     ['40 names, but yesterday', many(40, { at: now - 25 * hourMs }), 'go'],
-    ['many projects together reached the bound', many(240, { projectId: 'q' }), 'wait'],
+    ['one account made up 80 names in other projects today', many(80, { projectId: 'q' }), 'wait'],
+    ['another account did', many(80, { projectId: 'q', ownerId: 'other' }), 'go'],
+    ['80 names of the account, but yesterday', many(80, { projectId: 'q', at: now - 25 * hourMs }), 'go'],
+    ['many accounts together reached the bound', many(240, { projectId: 'q', ownerId: 'other' }), 'wait'],
   ];
   for (const [name, attempts, kind] of cases) {
     test(`${name}: ${kind}`, () => assert.equal(decideOrder(want, attempts, now).kind, kind));
   }
 
   test('our own names are not starved by what projects made up', () => {
-    assert.equal(decideOrder({ name: 'eu.underpass.com', projectId: '' }, many(1_000, {}), now).kind, 'go');
+    assert.equal(decideOrder({ name: 'eu.underpass.com', projectId: '', ownerId: '' }, many(1_000, {}), now).kind, 'go');
   });
 
   test('whatever fails, a name is tried at most three times in an hour and again within a day', () => {
@@ -485,6 +489,52 @@ describe('upkeep', () => {
     const ends = value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="tunnel"}');
     assert.ok(Math.abs(ends - given.notAfterMs / 1000) < 1, 'the first that ends');
     assert.ok(Number.isNaN(value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="host"}')), `${madeAt}`);
+  });
+
+  describe('one account with many projects', () => {
+    /** Projects of one owner, each with a tunnel of so many names. */
+    const crowd = async (projects: number, hostsEach: number): Promise<void> => {
+      const { userId } = await addProject(store.db, 'many');
+      for (let at = 0; at < projects; at++) {
+        const { groupId, projectId, userId: other } = await addProject(store.db, `many-${at}`);
+        await store.db.updateTable('members').set({ user_id: userId }).where('user_id', '=', other).execute();
+        const hosts = Array.from({ length: hostsEach }, (_, host) => `a${host}.p${at}.example.net`);
+        await addTunnel(store.db, { projectId, groupId, region: 'eu', name: 'web', type: 'http', hosts });
+      }
+    };
+    const ofCrowd = (): number => asked.filter((name) => name.endsWith('.example.net')).length;
+
+    test('has one share of what all have, also once it has deleted them', async () => {
+      await crowd(5, 25);
+      const upkeep = open(await testAuthority());
+      await upkeep.run();
+      // What is under way at once may go beyond by that.
+      assert.ok(ofCrowd() >= 80 && ofCrowd() < 84, `${ofCrowd()}`);
+      const before = ofCrowd();
+      await store.db.deleteFrom('tunnels').execute();
+      await store.db.deleteFrom('projects').where('id', 'like', 'many-%').execute();
+      const { groupId, projectId, userId } = await addProject(store.db, 'many-again');
+      const owner = store.db.selectFrom('members').select('user_id').where('project_id', '=', 'many');
+      await store.db.updateTable('members').set({ user_id: owner }).where('user_id', '=', userId).execute();
+      await addTunnel(store.db, { projectId, groupId, region: 'eu', name: 'web', type: 'http', hosts: ['b.example.net'] });
+      await tunnel('late', ['www.example.com']);
+      await upkeep.run();
+      assert.equal(ofCrowd(), before);
+      assert.ok(asked.includes('www.example.com'));
+    });
+
+    test('leaves a turn to every other, however many names of its own wait', async () => {
+      await crowd(21, 100);
+      await tunnel('late', ['zzz.example.org']);
+      const looked: string[] = [];
+      const pointsHere = async (name: string): Promise<boolean> => {
+        looked.push(name);
+        return !name.endsWith('.example.net');
+      };
+      await open(await testAuthority(), { pointsHere }).run();
+      assert.ok(asked.includes('zzz.example.org'));
+      assert.ok(looked.indexOf('zzz.example.org') < 5, 'and not behind all of its look-ups');
+    });
   });
 
   test('a certificate for another name is never stored', async () => {

@@ -25,7 +25,7 @@ import {
   startAttempt,
   type WantedName,
 } from './certificate-rows.ts';
-import { type Attempt, decideOrder, failuresInARow } from './core/budget.ts';
+import { type Attempt, decideOrder, failuresInARow, inTurns } from './core/budget.ts';
 import { covers, isWorthTelling } from './core/cover.ts';
 import { hostsOf } from './given-files.ts';
 import { createRenewalAdvice } from './renewal-advice.ts';
@@ -117,7 +117,8 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     const inUse = made.flatMap(({ name }) => known.get(name) ?? []);
     await advice.refresh(inUse, AbortSignal.any([stopping.signal, AbortSignal.timeout(adviceTimeoutMs)]));
     const missing = made.filter((each) => !isServed(each.name, known));
-    return missing.filter((each) => clock() >= (elsewhere.get(each.name)?.until ?? 0)).slice(0, namesPerPass);
+    const ready = missing.filter((each) => clock() >= (elsewhere.get(each.name)?.until ?? 0));
+    return inTurns(ready).slice(0, namesPerPass);
   };
 
   const looksHere = async (wanted: WantedName): Promise<boolean> => {

@@ -1,6 +1,7 @@
 // Prometheus metrics of control: calls by name and status, and what waits. Served by server/ on a private port.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { unlessOutage } from '../store/outage.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ControlMetrics {
@@ -33,7 +34,8 @@ export const createControlMetrics = (store: Store): ControlMetrics => {
     name: 'underpass_jobs_waiting',
     help: 'Mails and other jobs that are not done',
     async collect() {
-      this.set(await countJobs(store));
+      this.remove();
+      await unlessOutage(async () => this.set(await countJobs(store)));
     },
   });
   return {

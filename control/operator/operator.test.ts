@@ -457,7 +457,7 @@ describe('regions', () => {
     const shown = async () =>
       (await operator.call<OperatorRegion[]>('GET', '/api/operator/regions')).find(({ name }) => name === 'local')
         ?.certificateProblem;
-    const attempt = { name: '*.tunnels.localhost', project_id: '' };
+    const attempt = { name: '*.tunnels.localhost', project_id: '', owner_id: '' };
     const add = (at: number, outcome: 'failed' | 'issued', detail: string) =>
       test.store.db
         .insertInto('certificate_attempts')

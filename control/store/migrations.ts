@@ -124,6 +124,9 @@ const dataPlane = [
     created_at bigint not null, expires_at bigint not null)`,
 ];
 
+// Attempts from before it are counted for their project and overall.
+const attemptOwners = ["alter table certificate_attempts add column owner_id text not null default ''"];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -133,4 +136,5 @@ const migration = (statements: readonly string[]): Migration => ({
 export const migrations: Record<string, Migration> = {
   '0001-first': migration(first),
   '0002-data-plane': migration(dataPlane),
+  '0003-attempt-owners': migration(attemptOwners),
 };

@@ -10,6 +10,15 @@ export class StoreOutage extends Error {
   }
 }
 
+/** What is only told while there is a database, as a figure is; any other fault is thrown on. */
+export const unlessOutage = async (work: () => Promise<void>): Promise<void> => {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof StoreOutage)) throw error;
+  }
+};
+
 type IsOutage = (error: unknown) => boolean;
 
 export const tellOutage = async <T>(work: () => Promise<T>, isOutage: IsOutage): Promise<T> => {

@@ -286,6 +286,8 @@ export interface CertificateAttemptsTable {
   name: string;
   /** Empty for our own names. */
   project_id: string;
+  /** Kept here, because a project may be deleted before its attempts are forgotten. Empty where it is not known. */
+  owner_id: string;
   at: number;
   outcome: 'started' | 'issued' | 'failed';
   detail: string;

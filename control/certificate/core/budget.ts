@@ -7,9 +7,10 @@ const hourMs = 60 * minuteMs;
 /** Overall, so that one account's limit is never reached. */
 const ordersPerWindow = 240;
 const orderWindowMs = 3 * hourMs;
-/** For one project: whoever makes up names burns a small part of what all share. */
+/** For one project, and for all that one account owns: whoever makes up names burns a small part of what all share. */
 const ordersPerProject = 40;
-const projectWindowMs = 24 * hourMs;
+const ordersPerOwner = 80;
+const shareWindowMs = 24 * hourMs;
 
 /** 2 min, 8 min, 32 min, 2 h, 8 h, then daily: at most three failures in any hour. */
 const firstBackOffMs = 2 * minuteMs;
@@ -19,17 +20,30 @@ const backOffGrowth = 4;
 /** How far back attempts have to be known. */
 export const attemptsKeptMs = 7 * 24 * hourMs;
 
+/** In turns: the first name of every account before the second of any, each account's in the order given. */
+export function inTurns<T extends Pick<Attempt, 'ownerId'>>(names: readonly T[]): readonly T[] {
+  const seen = new Map<string, number>();
+  const ranked = names.map((name) => {
+    const rank = seen.get(name.ownerId) ?? 0;
+    seen.set(name.ownerId, rank + 1);
+    return { name, rank };
+  });
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ name }) => name);
+}
+
 export interface Attempt {
   readonly name: string;
   /** Empty for our own names. */
   readonly projectId: string;
+  /** The account behind the project. Empty where it is not known: for our own names, or once it is erased. */
+  readonly ownerId: string;
   readonly at: number;
   readonly outcome: 'started' | 'issued' | 'failed';
 }
 
 export type OrderDecision =
   | { readonly kind: 'go' }
-  | { readonly kind: 'wait'; readonly why: 'back-off' | 'project-budget' | 'budget' };
+  | { readonly kind: 'wait'; readonly why: 'back-off' | 'project-budget' | 'owner-budget' | 'budget' };
 
 /** A `started` that never became anything was cut off by a crash: it counts as a failure. */
 export function failuresInARow(attempts: readonly Attempt[], name: string): { readonly count: number; readonly lastAt: number } {
@@ -46,15 +60,19 @@ const countSince = (attempts: readonly Attempt[], since: number, counts: (attemp
   attempts.filter((attempt) => attempt.at > since && counts(attempt)).length;
 
 export function decideOrder(
-  want: Pick<Attempt, 'name' | 'projectId'>,
+  want: Pick<Attempt, 'name' | 'projectId' | 'ownerId'>,
   attempts: readonly Attempt[],
   nowMs: number,
 ): OrderDecision {
   const { count, lastAt } = failuresInARow(attempts, want.name);
   if (nowMs < lastAt + backOffMs(count)) return { kind: 'wait', why: 'back-off' };
-  const ofProject = countSince(attempts, nowMs - projectWindowMs, (attempt) => attempt.projectId === want.projectId);
-  if (want.projectId !== '' && ofProject >= ordersPerProject) return { kind: 'wait', why: 'project-budget' };
   // Our own names are never starved: a region without its certificate serves nobody.
+  if (want.projectId === '') return { kind: 'go' };
+  const since = nowMs - shareWindowMs;
+  const ofProject = countSince(attempts, since, (attempt) => attempt.projectId === want.projectId);
+  if (ofProject >= ordersPerProject) return { kind: 'wait', why: 'project-budget' };
+  const ofOwner = countSince(attempts, since, (attempt) => attempt.ownerId === want.ownerId);
+  if (ofOwner >= ordersPerOwner) return { kind: 'wait', why: 'owner-budget' };
   const all = countSince(attempts, nowMs - orderWindowMs, () => true);
-  return want.projectId !== '' && all >= ordersPerWindow ? { kind: 'wait', why: 'budget' } : { kind: 'go' };
+  return all >= ordersPerWindow ? { kind: 'wait', why: 'budget' } : { kind: 'go' };
 }
