@@ -1,6 +1,7 @@
 // Prometheus metrics on a private port, from whatever this process runs.
 
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
 import { listen } from './listen.ts';
 import type { Settings } from './settings.ts';
 
@@ -16,14 +17,24 @@ export interface MetricsDoor {
 }
 
 /** Undefined where no port is set. */
-export async function openMetricsDoor(settings: Settings, sources: readonly MetricsSource[]): Promise<MetricsDoor | undefined> {
+export async function openMetricsDoor(
+  settings: Settings,
+  sources: readonly MetricsSource[],
+  log: Logger,
+): Promise<MetricsDoor | undefined> {
   if (settings.metricsPort === undefined) return undefined;
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const known = request.method === 'GET' && request.url === '/metrics';
-    response.statusCode = known ? 200 : 404;
-    response.setHeader('content-type', known ? (sources[0]?.contentType ?? 'text/plain') : 'text/plain');
-    const texts = known ? await Promise.all(sources.map((source) => source.metrics())) : [];
-    response.end(texts.join('\n'));
+    const texts = known ? await Promise.all(sources.map((source) => source.metrics())) : ['Not found\n'];
+    const contentType = known ? (sources[0]?.contentType ?? 'text/plain') : 'text/plain';
+    response.writeHead(known ? 200 : 404, { 'content-type': contentType }).end(texts.join('\n'));
+  };
+  const server = createServer((request, response) => {
+    // A scrape must never end the process that it asks about.
+    answer(request, response).catch((error: unknown) => {
+      log.error({ err: error }, 'metrics: a scrape failed');
+      response.writeHead(500).end();
+    });
   });
   const port = await listen(server, settings.metricsListen, settings.metricsPort, 'UNDERPASS_METRICS_PORT');
   return {

@@ -123,10 +123,8 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
     opened.push(() => control.close());
     const edge = settings.role === 'all' ? await startLocalEdge(settings, control, log) : undefined;
     if (edge !== undefined) opened.push(() => closeEdge(edge, settings));
-    const metrics = await openMetricsDoor(settings, [
-      control.core.control.metrics,
-      ...(edge === undefined ? [] : [edge.registry]),
-    ]);
+    const registries = [control.core.control.metrics, ...(edge === undefined ? [] : [edge.registry])];
+    const metrics = await openMetricsDoor(settings, registries, log);
     opened.push(async () => metrics?.close());
     return {
       ports: {

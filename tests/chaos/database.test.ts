@@ -8,8 +8,10 @@ import type { AuditPage } from '@underpass/rules/resource.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { startNats } from '../helpers/nats.ts';
+import { freePorts } from '../helpers/port.ts';
 import { startClientProcess, startServerProcess } from '../helpers/process.ts';
 import { type Account, tunnelCreated } from '../helpers/product.ts';
+import { figureOf } from '../helpers/region.ts';
 import { skipWithout } from '../helpers/tool.ts';
 import { visitUntil } from '../helpers/visitor.ts';
 import { doorOf, signIn, startUpstream } from './stage.ts';
@@ -92,7 +94,8 @@ test('a killed database stops changes and nothing else, says so, and is found ag
   skip: skipWithout('postgres'),
 }, async (t) => {
   const { postgres, url } = await startDatabase(t);
-  const product = await startServerProcess(t, { DATABASE_URL: url });
+  const [metricsPort = 0] = await freePorts(1);
+  const product = await startServerProcess(t, { DATABASE_URL: url, UNDERPASS_METRICS_PORT: String(metricsPort) });
   const door = doorOf(product);
   await startClientProcess(t, product, await startUpstream(t));
   await visitUntil(door, 200);
@@ -116,6 +119,8 @@ test('a killed database stops changes and nothing else, says so, and is found ag
       assert.ok(ms < answerMs, `${path} took ${ms} ms`);
     }
     assert.deepEqual([await statusOf(`${origin}/healthz`), await statusOf(`${origin}/readyz`)], [200, 503]);
+    // A scrape goes on: the edge is still to be watched.
+    assert.equal(await figureOf({ metricsPort }, 'underpass_edge_clients'), 2);
 
     await postgres.start();
     await eventually(

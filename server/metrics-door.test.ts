@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { openMetricsDoor } from './metrics-door.ts';
+import { testSettings } from './test-kit.ts';
+
+test('a figure that cannot be read is a failed scrape and a line in the log, not the end of the server', async () => {
+  const lines: string[] = [];
+  const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+  const broken = { contentType: 'text/plain', metrics: () => Promise.reject(new Error('no figure')) };
+  const door = await openMetricsDoor(testSettings('/nowhere', { UNDERPASS_METRICS_PORT: '0' }), [broken], log);
+  const origin = `http://127.0.0.1:${door?.port}`;
+  assert.equal((await fetch(`${origin}/metrics`)).status, 500);
+  assert.match(lines.join(), /no figure/);
+  assert.equal((await fetch(`${origin}/else`)).status, 404);
+  door?.close();
+});
