@@ -42,9 +42,10 @@ function greeted(session: Session, { edge, address }: DialledCarrier, options: C
     const { clock, region } = options;
     const carrier: Carrier = { session, edge: edge ?? address, address, sinceMs: clock.now(), onEnd: () => {} };
     const cancel = after(clock, greetingTimeoutMs, () => session.close());
+    // A GOAWAY that comes in the same read as the answer counts: it has no holder yet who would hear it.
     session.onProof = () => {
       cancel();
-      resolve(carrier);
+      queueMicrotask(() => resolve(carrier));
     };
     // What it leads here meanwhile is finished; it takes nothing new.
     session.onGoaway = (code) => {

@@ -98,6 +98,39 @@ describe('carriers', () => {
     await client.event('connected');
   });
 
+  it('that an edge answers and takes back in one breath are dialled again', async () => {
+    const opened = encodeFrame(frameType.open, 2, encodeOpen(visitor, 65_536));
+    let words: Uint8Array | null = Buffer.concat([opened, pong(1), goaway('drain')]);
+    await using upstream = await startUpstream(() => {});
+    await using edge = await startFakeEdge({ mute: () => words });
+    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    assert.equal((await client.event('failed')).problem.code, 'edge-busy');
+    assert.equal(client.carrying.status().state, 'connecting');
+    words = null;
+    client.clock.advance(1_000);
+    await client.event('connected');
+  });
+
+  it('keep their place where the second edge takes back what it answers', async () => {
+    let words: Uint8Array | null = null;
+    await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-1', 'edge-2'], info: { edges: 2 }, mute: () => words });
+    using client = carry({ url: edge.url });
+    const held = [await edge.next(), await edge.next()];
+    for (const _ of held) await client.event('connected');
+    words = Buffer.concat([pong(1), goaway('drain')]);
+    client.clock.advance(5_000);
+    const taken = await edge.pinged;
+    while (!taken.closed) await new Promise(setImmediate);
+    assert.deepEqual(
+      client.carrying.status().carriers.map((carrier) => carrier.edge),
+      ['edge-1', 'edge-1'],
+    );
+    assert.deepEqual(
+      client.events.filter(({ kind }) => kind === 'disconnected'),
+      [],
+    );
+  });
+
   it('come back after a loss and a refusal', async () => {
     let refusing = false;
     await using edge = await startFakeEdge({ refuse: () => (refusing ? { code: 'unready' } : null) });
