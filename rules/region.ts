@@ -35,6 +35,8 @@ export function parseTunnelType(text: string): Parsed<TunnelType> {
   return text === 'http' || text === 'ingress' ? accept(text) : refuse("Tunnel type must be 'http' or 'ingress'");
 }
 
+export const regionMissingMessage = 'Please select a region';
+
 /** The chosen region, if it exists, is available and offers the type. */
 export function parseRegion<R extends Pick<Region, 'name' | 'available' | 'tlsTermination'>>(
   regions: readonly R[],
@@ -42,7 +44,7 @@ export function parseRegion<R extends Pick<Region, 'name' | 'available' | 'tlsTe
   type: TunnelType,
 ): Parsed<R> {
   const region = regions.find((candidate) => candidate.name === name);
-  if (region === undefined) return refuse('Please select a region');
+  if (region === undefined) return refuse(regionMissingMessage);
   if (!region.available) return refuse(`Region '${name}' is not available`);
   if (!tunnelTypesOf(region).includes(type)) return refuse(`Region '${name}' offers tunnels of type ingress only`);
   return accept(region);

@@ -7,7 +7,7 @@ import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { readOwnProblems } from '../certificate/certificate-rows.ts';
 import { listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
 import type { RegionsTable } from '../store/schema.ts';
-import { isUniqueViolation, type Queries } from '../store/store.ts';
+import { isForeignKeyViolation, isUniqueViolation, type Queries } from '../store/store.ts';
 import { auditDesk, type Desk } from './actor.ts';
 
 const tunnelCounts = async (db: Queries): Promise<Map<string, number>> => {
@@ -133,19 +133,34 @@ const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
   if (count > 0) refuse('conflict', `Region '${name}' has ${count} tunnels`);
 };
 
-export const deleteRegion = async (desk: Desk, name: string): Promise<void> => {
-  await desk.parts.store.write(async (trx) => {
+const removeUnused = (desk: Desk, name: string): Promise<void> =>
+  desk.parts.store.write(async (trx) => {
     await refuseInUse(trx, name);
     const row = await trx.deleteFrom('regions').where('name', '=', name).returning('name').executeTakeFirst();
     orMissing(row, 'Region');
     await auditDesk(trx, desk, { action: 'region.delete', target: name });
   });
+
+export const deleteRegion = async (desk: Desk, name: string): Promise<void> => {
+  try {
+    await removeUnused(desk, name);
+  } catch (error) {
+    if (!isForeignKeyViolation(error)) throw error;
+    // A tunnel was made behind the count.
+    refuse('conflict', `Region '${name}' has tunnels`);
+  }
   desk.parts.feed.regionChanged(name);
+};
+
+/** Takes the region's row until the transaction ends, so that it is not deleted meanwhile. */
+const lockRegion = async (trx: Queries, name: string): Promise<void> => {
+  const update = trx.updateTable('regions').set({ name }).where('name', '=', name);
+  orMissing(await update.returning('name').executeTakeFirst(), 'Region');
 };
 
 export const createRegionKey = async (desk: Desk, name: string): Promise<RegionKey> => {
   const key = await desk.parts.store.write(async (trx) => {
-    orMissing(await trx.selectFrom('regions').select('name').where('name', '=', name).executeTakeFirst(), 'Region');
+    await lockRegion(trx, name);
     await auditDesk(trx, desk, { action: 'region.key', target: name });
     return rotateEdgeKey(trx, name, desk.nowMs);
   });

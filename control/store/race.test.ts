@@ -160,6 +160,26 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
+    it('a region that is deleted while tunnels are made in it: it is in use or gone, and each is told which', async () => {
+      const operator = await test.signUp('operator@example.com', { operator: true });
+      for (let round = 0; round < 10; round++) {
+        const name = `gone-${round}`;
+        const maker = await test.signUp(`maker-${round}@example.com`);
+        const region = { name, description: 'There', dataPlaneHost: `${name}.example.net`, tlsTermination: true };
+        const wildcard = { wildcardIngressDomain: `t-${name}.example.net` };
+        await operator.call('POST', '/api/operator/regions', { ...region, ...wildcard });
+        const make = (part: string) => times(4, (i) => createTunnel(maker, { name: `${part}${i}`, region: name }));
+        const key = operator.send('POST', `/api/operator/regions/${name}/key`);
+        const first = make('a');
+        const removed = operator.send('DELETE', `/api/operator/regions/${name}`);
+        const made = [...(await first), ...(await make('b'))];
+        const inUse = countOf(made, 200) > 0;
+        assert.equal((await removed).status, inUse ? 409 : 204);
+        assert.deepEqual([...new Set(made)].toSorted(), inUse ? [200] : [400]);
+        assert.ok([200, 404].includes((await key).status));
+      }
+    });
+
     it('a group that is assigned while it is deleted: it is in use or gone, never both', async () => {
       for (let round = 0; round < 10; round++) {
         const group = `z${round}`;

@@ -34,6 +34,13 @@ export const isUniqueViolation = (error: unknown): boolean => {
   return errcode === 2067 || errcode === 1555 || code === '23505';
 };
 
+/** True for both drivers' way of saying that a row refers to one that is not there, or is referred to still. */
+export const isForeignKeyViolation = (error: unknown): boolean => {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
+  // SQLITE_CONSTRAINT_FOREIGNKEY; Postgres foreign_key_violation.
+  return errcode === 787 || code === '23503';
+};
+
 /**
  * Takes the project's row lock until the transaction ends, so that counts and owners read after it hold. One that was
  * deleted meanwhile is missing.

@@ -3,7 +3,13 @@
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
 import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
 import { parseProxyProtocol } from '@underpass/rules/proxy-protocol.ts';
-import { defaultTunnelType, generatorDomain, parseRegion, parseTunnelType } from '@underpass/rules/region.ts';
+import {
+  defaultTunnelType,
+  generatorDomain,
+  parseRegion,
+  parseTunnelType,
+  regionMissingMessage,
+} from '@underpass/rules/region.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import type { Access, CallContext, Handlers } from '../api/call.ts';
@@ -14,7 +20,7 @@ import type { Parts } from '../parts.ts';
 import { takeQuota } from '../project/quota.ts';
 import { listRegionRows, ownHosts, toRegion } from '../region/regions.ts';
 import { createId } from '../store/id.ts';
-import { isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';
+import { isForeignKeyViolation, isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';
 import { generateName, writeHosts } from './ingress-hosts.ts';
 import { insertTunnelToken, rotateTunnelToken } from './token.ts';
 import { findTunnelRow, listTunnels, readHosts, readTunnel } from './tunnels.ts';
@@ -79,6 +85,8 @@ const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise
     try {
       return await store.write(body);
     } catch (error) {
+      // All else that a tunnel refers to is under the project's lock.
+      if (isForeignKeyViolation(error)) return refuse('invalid', regionMissingMessage);
       if (!isUniqueViolation(error)) throw error;
       if (tries === writeTries) return refuse('conflict', 'An ingress domain is in use by another tunnel');
     }
