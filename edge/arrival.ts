@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { readBorrowed } from '@underpass/wire/borrowed.ts';
 import { breakOff } from '@underpass/wire/outlet.ts';
 import { visitorAddress } from './core/address.ts';
+import { HeldBytes } from './core/held-bytes.ts';
 import { type Endpoints, peekProxyHeader } from './core/proxy-protocol.ts';
 import type { Doorman } from './doorman.ts';
 import { glance, takeSeen } from './glance.ts';
@@ -16,6 +17,9 @@ import type { Deadline, Sweeper } from './sweeper.ts';
  */
 export const doorSockets = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
+/** Looks at the bytes so far, which are lent; true once it has taken the connection over or ended it. */
+type Decide = (arrival: Arrival, bytes: Buffer) => boolean;
+
 export interface ArrivalRules {
   readonly sweeper: Sweeper;
   readonly doorman: Doorman;
@@ -23,8 +27,8 @@ export interface ArrivalRules {
   isBalancer(address: string): boolean;
   /** Some who get a connection should read it from its first byte: it is looked at before it is read, where that can be. */
   readonly glances: boolean;
-  /** Looks at the bytes so far, which are lent; true once it has taken the connection over or ended it. */
-  decide(arrival: Arrival, bytes: Buffer): boolean;
+  /** For one connection: what it remembers of the bytes that it has seen is its own. */
+  decider(): Decide;
   /** Ended before it could be decided. */
   onLost(arrival: Arrival): void;
 }
@@ -36,7 +40,8 @@ export class Arrival implements Deadline {
   ends: Endpoints;
   deadlineMs: number;
   readonly #rules: ArrivalRules;
-  #read: Buffer = nothing;
+  readonly #decide: Decide;
+  #held: HeldBytes | null = null;
   /** So many bytes were looked at and are still to be read. */
   #seen = 0;
   #awaitsHeader: boolean;
@@ -53,6 +58,7 @@ export class Arrival implements Deadline {
   private constructor(socket: Socket, ends: Endpoints, behindBalancer: boolean, rules: ArrivalRules) {
     this.socket = socket;
     this.#rules = rules;
+    this.#decide = rules.decider();
     this.ends = ends;
     this.#awaitsHeader = behindBalancer;
     this.deadlineMs = rules.sweeper.nowMs + rules.headMs;
@@ -64,19 +70,19 @@ export class Arrival implements Deadline {
 
   /** What decide looks at, which the socket will not give again. Within decide, and once. */
   take(): Buffer {
-    return this.#seen > 0 ? takeSeen(this.socket, this.#seen) : this.#read;
+    return this.#seen > 0 ? takeSeen(this.socket, this.#seen) : this.read;
   }
 
   /** As much of it as has been read by now: the socket still has the rest. */
   get read(): Buffer {
-    return this.#read;
+    return this.#held?.all ?? nothing;
   }
 
   /** Most first flights are there as a whole. */
   #look(bytes: Buffer): void {
     if (this.#isOver) return;
     this.#seen = bytes.length;
-    if (bytes.length > 0 && this.#rules.decide(this, bytes)) {
+    if (bytes.length > 0 && this.#decide(this, bytes)) {
       this.#leave();
       return;
     }
@@ -90,20 +96,21 @@ export class Arrival implements Deadline {
 
   #receive(chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#read = Buffer.concat([this.#read, chunk]);
+    if (this.#held === null) this.#held = new HeldBytes(chunk);
+    else this.#held.add(chunk);
     if (this.#awaitsHeader && !this.#takeHeader()) return;
     // A balancer's header may come alone; there is nothing to decide on yet.
-    if (this.#read.length > 0 && this.#rules.decide(this, this.#read)) this.#leave();
+    if (this.#held.length > 0 && this.#decide(this, this.#held.all)) this.#leave();
   }
 
   /** True once the header is taken off. */
   #takeHeader(): boolean {
-    const bytes = this.#read;
+    const bytes = this.read;
     const peek = peekProxyHeader(bytes);
     if (peek.kind === 'malformed') this.#lost();
     if (peek.kind !== 'header') return false;
     this.#awaitsHeader = false;
-    this.#read = bytes.subarray(peek.bytes);
+    this.#held = new HeldBytes(bytes.subarray(peek.bytes));
     return peek.ends === null || this.#seat(peek.ends);
   }
 
@@ -120,7 +127,7 @@ export class Arrival implements Deadline {
     this.#isOver = true;
     this.#rules.sweeper.forget(this);
     this.socket.off('end', this.#lost).off('error', this.#lost).off('close', this.#lost);
-    this.#read = nothing;
+    this.#held = null;
   }
 
   readonly #lost = (): void => {

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { encodeProxyHeader } from './core/proxy-protocol.ts';
+import { RequestHead } from './core/request-head.ts';
 import { createRig, type Handler, type Rig, readAll, readUntil, regionHost, tunnelOf, whenClosed } from './fixture/rig.ts';
 
 const ingress = (changes = {}) => tunnelOf('i', { type: 'ingress', hosts: ['i.tunnels.test'], ...changes });
@@ -294,6 +295,29 @@ describe('port 80', () => {
     const received = readAll(visitor);
     visitor.end(`${request}and more`);
     assert.equal(await received, `${request}and more`);
+  });
+
+  it('a head in pieces is one scan that goes on, not one for each piece', async (t) => {
+    await using rig = await createRig([ingress()]);
+    await rig.client('i', echo);
+    const request = 'GET / HTTP/1.1\r\nHost: i.tunnels.test\r\n\r\n';
+    const scans = new Set<RequestHead>();
+    const scan = RequestHead.prototype.scan;
+    let heard = Promise.withResolvers<void>();
+    t.mock.method(RequestHead.prototype, 'scan', function (this: RequestHead, ...args: Parameters<typeof scan>) {
+      scans.add(this);
+      heard.resolve();
+      return scan.apply(this, args);
+    });
+    const visitor = await rig.visitRaw('http');
+    const received = readUntil(visitor, (text) => text.length === request.length);
+    for (const piece of [request.slice(0, 3), request.slice(3, 30), request.slice(30)]) {
+      heard = Promise.withResolvers<void>();
+      visitor.write(piece);
+      await heard.promise;
+    }
+    assert.equal(await received, request);
+    assert.equal(scans.size, 1);
   });
 
   it('a client that offers only one port of an ingress tunnel serves only that one', async () => {

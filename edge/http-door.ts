@@ -37,7 +37,10 @@ export class HttpDoor {
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
       glances: false,
-      decide: (arrival, bytes) => this.#decide(arrival, bytes),
+      decider: () => {
+        const head = new RequestHead();
+        return (arrival, bytes) => this.#decide(arrival, head, bytes);
+      },
       onLost: () => {
         house.unrouted++;
       },
@@ -45,9 +48,8 @@ export class HttpDoor {
     this.server = createServer(doorSockets, (socket) => Arrival.receive(socket, rules, 'visitor'));
   }
 
-  #decide(arrival: Arrival, bytes: Buffer): boolean {
+  #decide(arrival: Arrival, head: RequestHead, bytes: Buffer): boolean {
     if (bytes[0] === tlsHandshakeRecord) return this.#say(arrival, encodeAlert('unexpected_message'));
-    const head = new RequestHead();
     const end = head.scan(bytes, 0, bytes.length);
     if (end === 0) return false;
     if (end < 0) return this.#refuse(arrival, head, errorOfStatus(head.refusedStatus));

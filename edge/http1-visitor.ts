@@ -7,6 +7,7 @@ import { atTurnEnd } from '@underpass/wire/turn.ts';
 import { hostOf } from './core/authority.ts';
 import { BodyScan } from './core/body-scan.ts';
 import { buildRequest, buildResponse, decideUpgrade, isUntouched, renderIdentity } from './core/forwarded-head.ts';
+import { HeldBytes } from './core/held-bytes.ts';
 import type { Endpoints } from './core/proxy-protocol.ts';
 import { type Method, RequestHead } from './core/request-head.ts';
 import type { ResponseHead } from './core/response-head.ts';
@@ -39,7 +40,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   readonly #body = new BodyScan();
   #phase = phase.head;
   /** Bytes of an incomplete head, or of the next request while this one is served. At most a head and one read. */
-  #held: Buffer | null = null;
+  #held: HeldBytes | null = null;
   #upstream: UpstreamHttp | null = null;
   #upstreamHost = '';
   #identity: Buffer = Buffer.alloc(0);
@@ -84,11 +85,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   #take(chunk: Buffer): void {
-    let bytes = chunk;
-    if (this.#held !== null) {
-      bytes = Buffer.concat([this.#held, chunk]);
-      this.#held = null;
-    }
+    const bytes = this.#held?.add(chunk) ?? chunk;
     let at = 0;
     if (this.#phase === phase.head) {
       at = this.#takeHead(bytes);
@@ -103,20 +100,23 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #takeHead(bytes: Buffer): number {
     const head = this.#head;
     const end = head.scan(bytes, 0, bytes.length);
+    if (end === 0) return this.#awaitRest(bytes);
+    this.#held = null;
     if (end > 0) {
       this.#begin(bytes, end);
       return this.#phase === phase.lingering || this.#phase === phase.over ? -1 : end;
     }
-    if (end < 0) {
-      this.#close = true;
-      this.#body.start('until-close');
-      this.#answer(errorOfStatus(head.refusedStatus));
-      return -1;
-    }
+    this.#close = true;
+    this.#body.start('until-close');
+    this.#answer(errorOfStatus(head.refusedStatus));
+    return -1;
+  }
+
+  #awaitRest(bytes: Buffer): 0 {
     // The first byte of a head starts its time; later ones do not renew it.
     if (this.#held === null && this.#idle) this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.headMs;
     this.#idle = false;
-    this.#held = Buffer.from(bytes);
+    this.#held ??= new HeldBytes(bytes);
     return 0;
   }
 
@@ -195,7 +195,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   /** The next request waits, and with it the socket, until this one is served. */
   #holdNext(bytes: Buffer, from: number): void {
     const rest = bytes.subarray(from);
-    this.#held = this.#held === null ? Buffer.from(rest) : Buffer.concat([this.#held, rest]);
+    if (this.#held === null) this.#held = new HeldBytes(rest);
+    else this.#held.add(rest);
     this.#socket.pause();
     if (this.#held.length > aheadBytes) this.cut();
   }
@@ -280,7 +281,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#touch();
     const early = this.#held;
     this.#held = null;
-    if (early !== null) this.#pump(early);
+    if (early !== null) this.#pump(early.all);
     this.#socket.resume();
     if (this.#visitorEnded) this.#endOpaque();
   }
@@ -397,7 +398,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#idle = false;
     this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.headMs;
     this.#socket.resume();
-    this.#take(held);
+    this.#take(held.all);
   }
 
   /** Ends our direction behind what was written, and reads on for a moment. */

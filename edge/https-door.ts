@@ -86,7 +86,7 @@ export class HttpsDoor {
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
       glances: true,
-      decide: (arrival, bytes) => this.#decide(arrival, bytes),
+      decider: () => (arrival, bytes) => this.#decide(arrival, bytes),
       onLost: () => {
         house.unrouted++;
       },

@@ -3,6 +3,7 @@
 
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { type BodyKind, BodyScan, type BodySink } from './core/body-scan.ts';
+import { HeldBytes } from './core/held-bytes.ts';
 import type { Method } from './core/request-head.ts';
 import { ResponseHead } from './core/response-head.ts';
 import type { Link, LinkOwner } from './link.ts';
@@ -39,7 +40,7 @@ export class UpstreamHttp implements LinkOwner {
   #interim = 0;
   #served = 0;
   /** A head that is not complete yet; bounded by the head limit. */
-  #held: Buffer | null = null;
+  #held: HeldBytes | null = null;
   #reusable = false;
   #retry: Buffer | null = null;
 
@@ -121,11 +122,9 @@ export class UpstreamHttp implements LinkOwner {
   }
 
   #receiveHead(chunk: Buffer): void {
-    let bytes = chunk;
-    if (this.#held !== null) {
-      bytes = Buffer.concat([this.#held, chunk]);
-      this.#held = null;
-    }
+    const held = this.#held;
+    const bytes = held?.add(chunk) ?? chunk;
+    this.#held = null;
     let from = 0;
     while (this.#phase === phase.head) {
       const end = this.#head.scan(bytes, from, bytes.length);
@@ -134,7 +133,7 @@ export class UpstreamHttp implements LinkOwner {
         return;
       }
       if (end === 0) {
-        this.#hold(bytes, from);
+        this.#hold(from === 0 ? held : null, bytes, from);
         return;
       }
       if (!this.#takeHead(bytes, from, end)) return;
@@ -142,9 +141,10 @@ export class UpstreamHttp implements LinkOwner {
     }
   }
 
-  #hold(bytes: Buffer, from: number): void {
+  /** Behind an interim head the next one is scanned from its own start. */
+  #hold(held: HeldBytes | null, bytes: Buffer, from: number): void {
     if (from > 0) this.#head.reset();
-    this.#held = from < bytes.length ? Buffer.from(bytes.subarray(from)) : null;
+    this.#held = held ?? new HeldBytes(bytes.subarray(from));
   }
 
   /** True where an interim head was taken and the next one may follow in the same bytes. */
