@@ -122,6 +122,8 @@ export class Slot {
   /** Two carriers at one edge are of use, but an edge that fails takes both: looks for another one meanwhile. */
   async #seek(): Promise<void> {
     const found = await this.#options.dial(this.#turn++).catch(() => null);
+    // A carrier that was lost and came back meanwhile has set a look of its own.
+    this.#cancelSeek?.();
     this.#cancelSeek = null;
     const before = this.held;
     if (found !== null && (this.#stopped || before === null || this.#options.isDuplicate(found.edge))) found.session.drain();

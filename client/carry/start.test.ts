@@ -190,6 +190,27 @@ describe('carriers', () => {
     );
   });
 
+  it('look for a second edge once at a time, and no more when they are closed', async () => {
+    let words: Uint8Array | null = null;
+    await using edge = await startFakeEdge({ info: { edges: 2 }, mute: () => words });
+    using client = carry({ url: edge.url });
+    const held = [await edge.next(), await edge.next()];
+    for (const _ of held) await client.event('connected');
+    words = none;
+    client.clock.advance(5_000);
+    const looking = await edge.pinged;
+    words = null;
+    held[1]!.socket.destroy();
+    await client.event('disconnected');
+    client.clock.advance(1_000);
+    await client.event('connected');
+    looking.destroy();
+    const [probe, pulses, look] = [1, 2, 1];
+    while (client.clock.timers > probe + pulses + look) await new Promise(setImmediate);
+    client.carrying.close();
+    while (client.clock.timers > 0) await new Promise(setImmediate);
+  });
+
   it('that turn out to be doubles finish what the edge has led over them', async () => {
     await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
     await using edge = await startFakeEdge({ info: { edges: 2 } });
