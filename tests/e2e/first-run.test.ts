@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -66,6 +66,7 @@ describe('the first start', () => {
       UNDERPASS_EDGE_HTTP_PORT: String(http),
     };
     env = { ...process.env, ...ports, UNDERPASS_HOME: join(home, 'a folder') };
+    await mkdir(env.UNDERPASS_HOME ?? '', { mode: 0o755 });
     server = spawn(process.execPath, ['server/main.ts', 'start'], { cwd: root, env, detached: true });
     output = await printed(server, 'Stop with Ctrl+C');
   });
@@ -105,6 +106,14 @@ describe('the first start', () => {
     const command = /another one: (npx [^)]+)\)/.exec(output)?.[1] ?? '';
     const { stdout } = await shell('sh', ['-c', command], { cwd: root, env });
     assert.match(stdout, /\/magiclink\/[\w-]{43}\n$/);
+  });
+
+  test('nobody but its owner can read what the server keeps, in a folder that others can enter too', {
+    skip: process.platform === 'win32' ? 'modes are of POSIX' : false,
+  }, async () => {
+    const names = await readdir(env.UNDERPASS_HOME ?? '', { recursive: true });
+    assert.ok(names.includes('underpass.db'), names.join());
+    for (const name of names) assert.equal((await stat(join(env.UNDERPASS_HOME ?? '', name))).mode & 0o077, 0, name);
   });
 
   test(`the whole process takes under ${mostRestMb} MB`, {
