@@ -35,6 +35,11 @@ const errors = {
     title: 'The home folder cannot be used',
     fix: 'Give this user the folder, or choose another with UNDERPASS_HOME.',
   },
+  'home-in-use': {
+    exit: 'local',
+    title: 'Another server keeps its state in this folder',
+    fix: 'Stop the other server, or give this one a folder of its own with UNDERPASS_HOME.',
+  },
   'database-unreachable': {
     exit: 'local',
     title: 'The database cannot be reached',

@@ -281,6 +281,15 @@ describe('control and edge apart', () => {
 });
 
 describe('what stands in the way', () => {
+  test('a folder in which another server keeps its state is one clear line, and free once that has ended', async () => {
+    const home = await makeHome();
+    const first = await openServer(home);
+    await assert.rejects(openServer(home), { code: 'home-in-use', message: home });
+    await first.running.close();
+    await (await openServer(home)).running.close();
+    await dropHome(home);
+  });
+
   test('a port in use is one clear line that names the setting', async () => {
     const taken = createServer((socket: Socket) => socket.destroy()).listen(0, '127.0.0.1');
     await once(taken, 'listening');

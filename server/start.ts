@@ -9,6 +9,7 @@ import { type ControlCore, type RunningControl, startControl } from './control-p
 import { openEdge } from './edge-part.ts';
 import { dialFeed } from './feed-dial.ts';
 import { type FirstTunnel, makeFirstTunnel } from './first-run.ts';
+import { lockHome } from './home-lock.ts';
 import { openMetricsDoor } from './metrics-door.ts';
 import { translateRefusal } from './refusal.ts';
 import type { Settings } from './settings.ts';
@@ -24,8 +25,15 @@ export interface Running {
   close(): Promise<void>;
 }
 
-export function startServer(settings: Settings, log: Logger): Promise<Running> {
-  return settings.role === 'edge' ? startEdge(settings, log) : startWithControl(settings, log);
+export async function startServer(settings: Settings, log: Logger): Promise<Running> {
+  const unlock = await lockHome(settings);
+  try {
+    const running = await (settings.role === 'edge' ? startEdge(settings, log) : startWithControl(settings, log));
+    return { ...running, close: () => running.close().finally(unlock) };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
 }
 
 async function startEdge(settings: Settings, log: Logger): Promise<Running> {
