@@ -13,11 +13,23 @@ const loopback: readonly LookupAddress[] = [
   { address: '::1', family: 6 },
 ];
 
+/** Of names that are asked for now. Nobody can take a question back, and libc answers four at a time: all visitors behind
+    a resolver that is silent would stand in line before the region's name. */
+const asked = new Map<string, Promise<readonly LookupAddress[]>>();
+
+function ask(host: string): Promise<readonly LookupAddress[]> {
+  const before = asked.get(host);
+  if (before !== undefined) return before;
+  const answer = lookup(host, { all: true }).finally(() => asked.delete(host));
+  asked.set(host, answer);
+  return answer;
+}
+
 export async function lookUp(host: string): Promise<readonly LookupAddress[]> {
   if (isLocal(host)) return loopback;
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
-  const found = await withTimeout(lookup(host, { all: true }), lookupTimeoutMs);
+  const found = await withTimeout(ask(host), lookupTimeoutMs);
   return found ?? Promise.reject(Object.assign(new Error('no answer from DNS'), { code: 'EAI_AGAIN' }));
 }
 
