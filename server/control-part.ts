@@ -1,7 +1,7 @@
 // Control in this process: state, feed, certificates, domains, and the API on its port.
 
 import { existsSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
@@ -20,6 +20,7 @@ import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
 import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
 import { type ConsoleDoor, openConsoleDoor } from './console-door.ts';
 import { openFeedDoor } from './feed-door.ts';
+import { createHttpServer } from './http-server.ts';
 import { listen } from './listen.ts';
 import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
@@ -158,13 +159,12 @@ async function openHttp(settings: Settings, state: State, { control, hub, source
     if (isStopping) response.headers.set('connection', 'close');
     return response;
   });
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000 }, answer);
+  const server = createHttpServer(answer);
   openFeedDoor(server, {
     keyOpens: (region, keyHash) => keyOpensRegion(state.store.db, region, keyHash, state.clock()),
     accept: hub.accept,
     log: state.log,
   });
-  server.on('dropRequest', (_, socket) => socket.destroy());
   if (settings.edgeConsole) door = await openConsoleDoor(server);
   const closeIdle = (): void => server.closeIdleConnections();
   // A live view that ends leaves its connection open for the next request.

@@ -33,8 +33,9 @@ function parseUpgrade(request: IncomingMessage): Asked | undefined {
   return { region, keyHash: createHash('sha256').update(key).digest('hex') };
 }
 
+/** Whoever was refused may never end its own side: Node's bounds on requests do not hold for an upgrade any more. */
 const refuse = (socket: Duplex, status: string): void => {
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 };
 
 export function openFeedDoor(server: Server, { keyOpens, accept, log }: FeedDoorDeps): void {

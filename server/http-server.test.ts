@@ -1,0 +1,71 @@
+// Who takes up control's port without using it: nobody signed in for any of this.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { openFeedDoor } from './feed-door.ts';
+import { createHttpServer } from './http-server.ts';
+import { createLog } from './log.ts';
+
+const idleMs = 100;
+const feedRequest = (key: string): string =>
+  `GET /feed HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: underpass-feed\r\nUnderpass-Region: local\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+
+async function openPort(t: TestContext, server: Server): Promise<number> {
+  openFeedDoor(server, { keyOpens: async (region) => region === 'local', accept: () => {}, log: createLog('silent') });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** Says this, and never ends its side; the second is the server's end of the same connection. */
+async function dial(t: TestContext, server: Server, text: string): Promise<readonly [Socket, Socket]> {
+  const port = await openPort(t, server);
+  const accepted = once(server, 'connection');
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => {}).write(text);
+  const [held] = await accepted;
+  t.after(() => {
+    socket.destroy();
+    held.destroy();
+  });
+  return [socket, held];
+}
+
+for (const [what, text] of [
+  ['a feed with a wrong key', feedRequest('wrong').replace('local', 'elsewhere')],
+  ['another upgrade', 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
+] as const) {
+  test(`${what} is refused, and the connection is gone though its caller never ends it`, async (t) => {
+    const [socket, held] = await dial(
+      t,
+      createHttpServer(() => {}),
+      text,
+    );
+    const closed = once(held, 'close');
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 40[01] /);
+    await closed;
+  });
+}
+
+test('a caller who takes nothing of a large answer is let go', async (t) => {
+  const server = createHttpServer((_, response) => void response.end(Buffer.alloc(32 * 1024 ** 2)), idleMs);
+  const [socket, held] = await dial(t, server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.pause();
+  await once(held, 'close');
+});
+
+test('an edge that is let in may be quiet for longer', async (t) => {
+  const [socket, held] = await dial(
+    t,
+    createHttpServer(() => {}, idleMs),
+    feedRequest('right'),
+  );
+  socket.resume();
+  await once(held, 'timeout');
+  assert.equal(held.destroyed, false);
+});
