@@ -453,6 +453,31 @@ describe('projects and tunnels', () => {
 });
 
 describe('regions', () => {
+  it('of the settings follow them at each start, but for what an operator changed', async () => {
+    const settings = { name: 'first', dataPlaneHost: 'first.example.net', tlsTermination: true };
+    const start = (description: string, wildcardIngressDomain: string, httpsPort: number) =>
+      test.control.operator.ensureRegion({ ...settings, description, wildcardIngressDomain, httpsPort });
+    const shown = async () => {
+      const regions = await operator.call<OperatorRegion[]>('GET', '/api/operator/regions');
+      const region = regions.find(({ name }) => name === 'first');
+      return [region?.description, region?.wildcardIngressDomain, region?.httpsPort, region?.available];
+    };
+    await start('One', 'one.example.net', 1);
+    await start('Two', 'two.example.net', 2);
+    assert.deepEqual(await shown(), ['Two', 'two.example.net', 2, true]);
+    await operator.call('PATCH', '/api/operator/regions/first', { description: 'Ours' });
+    await operator.call('PATCH', '/api/operator/regions/first', { available: false });
+    await start('Three', 'three.example.net', 3);
+    assert.deepEqual(await shown(), ['Ours', 'three.example.net', 3, false]);
+    await operator.call('PATCH', '/api/operator/regions/first', { wildcardIngressDomain: 'ours.example.net' });
+    await start('Four', 'four.example.net', 4);
+    assert.deepEqual(await shown(), ['Ours', 'ours.example.net', 4, false]);
+    await operator.call('DELETE', '/api/operator/regions/first');
+    await start('Five', 'five.example.net', 5);
+    await start('Six', 'six.example.net', 6);
+    assert.deepEqual(await shown(), ['Six', 'six.example.net', 6, true]);
+  });
+
   it('show why the last order for a name of theirs failed, until one succeeds', async () => {
     const shown = async () =>
       (await operator.call<OperatorRegion[]>('GET', '/api/operator/regions')).find(({ name }) => name === 'local')

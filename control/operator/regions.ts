@@ -5,6 +5,7 @@ import type { OperatorRegion, RegionKey } from '@underpass/rules/resource.ts';
 import { parseSingleLine } from '@underpass/rules/single-line.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { readOwnProblems } from '../certificate/certificate-rows.ts';
+import { addChangedColumns, forgetChangedColumns, readChangedColumns } from '../region/changed-columns.ts';
 import { listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
 import type { RegionsTable } from '../store/schema.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries } from '../store/store.ts';
@@ -93,15 +94,15 @@ export const createRegion = async (desk: Desk, region: NewRegion): Promise<Opera
   return findOperatorRegion(desk, row.name);
 };
 
-/** The first region of a machine that runs everything: made once, its ports as the settings say on every start. */
+/** The first region of a machine that runs everything: as the settings say on every start, but for what an operator changed. */
 export const ensureRegion = async (desk: Desk, region: NewRegion): Promise<void> => {
   const row = toRow(region, desk.nowMs);
-  const { created_at: _, name: __, available: ___, ...settings } = row;
-  await desk.parts.store.db
-    .insertInto('regions')
-    .values(row)
-    .onConflict((conflict) => conflict.column('name').doUpdateSet(settings))
-    .execute();
+  await desk.parts.store.write(async (trx) => {
+    const kept = new Set<string>(['created_at', 'available', ...(await readChangedColumns(trx, row.name))]);
+    const settings = Object.fromEntries(Object.entries(row).filter(([column]) => !kept.has(column)));
+    const insert = trx.insertInto('regions').values(row);
+    await insert.onConflict((conflict) => conflict.column('name').doUpdateSet(settings)).execute();
+  });
 };
 
 export interface RegionChange {
@@ -122,6 +123,7 @@ export const changeRegion = async (desk: Desk, name: string, change: RegionChang
   await desk.parts.store.write(async (trx) => {
     const updated = await trx.updateTable('regions').set(set).where('name', '=', name).returning('name').executeTakeFirst();
     orMissing(updated, 'Region');
+    await addChangedColumns(trx, name, Object.keys(set) as (keyof RegionsTable)[]);
     await auditDesk(trx, desk, { action: 'region.change', target: name, detail: { ...change } });
   });
   desk.parts.feed.regionChanged(name);
@@ -138,6 +140,7 @@ const removeUnused = (desk: Desk, name: string): Promise<void> =>
     await refuseInUse(trx, name);
     const row = await trx.deleteFrom('regions').where('name', '=', name).returning('name').executeTakeFirst();
     orMissing(row, 'Region');
+    await forgetChangedColumns(trx, name);
     await auditDesk(trx, desk, { action: 'region.delete', target: name });
   });
 

@@ -1,0 +1,27 @@
+// What an operator has changed of a region: the settings of a start leave that as it is.
+
+import type { RegionsTable } from '../store/schema.ts';
+import type { Queries } from '../store/store.ts';
+
+type Column = keyof RegionsTable;
+
+const settingName = (region: string): string => `region-changed/${region}`;
+
+export const readChangedColumns = async (db: Queries, region: string): Promise<readonly Column[]> => {
+  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName(region)).executeTakeFirst();
+  return row ? (JSON.parse(row.value) as Column[]) : [];
+};
+
+/** Under the region's row lock. */
+export const addChangedColumns = async (trx: Queries, region: string, columns: readonly Column[]): Promise<void> => {
+  const value = JSON.stringify([...new Set([...(await readChangedColumns(trx, region)), ...columns])]);
+  await trx
+    .insertInto('settings')
+    .values({ name: settingName(region), value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute();
+};
+
+export const forgetChangedColumns = async (trx: Queries, region: string): Promise<void> => {
+  await trx.deleteFrom('settings').where('name', '=', settingName(region)).execute();
+};
