@@ -15,15 +15,19 @@ export function addStartCommand(program: Command, shell: Shell): void {
     });
 }
 
+/** npm hands on a Ctrl+C that the terminal has sent to the server already: two signals as close as this are one. */
+const oneSignalMs = 500;
+
 /** The first signal stops in order; a second one at once. */
 async function runServer({ io }: Shell): Promise<number> {
   const stop = Promise.withResolvers<void>();
   const force = Promise.withResolvers<'forced'>();
-  let signals = 0;
+  let firstAtMs: number | undefined;
   const unlisten = io.onStopSignal(() => {
-    signals += 1;
-    if (signals === 1) stop.resolve();
-    else force.resolve('forced');
+    const now = io.now();
+    firstAtMs ??= now;
+    stop.resolve();
+    if (Math.abs(now - firstAtMs) > oneSignalMs) force.resolve('forced');
   });
   try {
     const settings = requireSettings(io);
