@@ -196,6 +196,23 @@ describe('TLS that ends here', () => {
     assert.equal(old.getProtocol() === 'TLSv1.1', false);
   });
 
+  it('knows a name however it is spelled', async () => {
+    await using rig = await createRig([tunnelOf('a', { hosts: ['a.test'] })]);
+    assert.equal((await rig.visit('A.Test')).authorized, true);
+  });
+
+  it('does one handshake for a connection: a second one on it is refused', async () => {
+    await using rig = await createRig([tunnelOf('a', { hosts: ['a.test'] })]);
+    for (const host of ['a.test', regionHost]) {
+      const visitor = await rig.visit(host, { maxVersion: 'TLSv1.2' });
+      const refused = await new Promise<Error | null>((resolve) => {
+        visitor.once('error', resolve);
+        visitor.renegotiate({}, resolve);
+      });
+      assert.match(String(refused), /no.renegotiation/i, host);
+    }
+  });
+
   it('prefers AES with 128 bits, and ChaCha for who asks for it first', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const [chacha, aes] = ['TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];

@@ -50,8 +50,10 @@ const cipherChoice = {
     ':',
   ),
   honorCipherOrder: true,
-  secureOptions: constants.SSL_OP_PRIORITIZE_CHACHA,
+  secureOptions: constants.SSL_OP_PRIORITIZE_CHACHA | constants.SSL_OP_NO_RENEGOTIATION,
 };
+/** TLS 1.2 lets one connection ask for handshakes without end, each with a signature; 1.3 knows none after the first. */
+const oneHandshake = { secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 /** A TLS handshake that is not done by then is given up. */
 const handshakeMs = 10_000;
 
@@ -182,6 +184,11 @@ export class HttpsDoor {
     return true;
   }
 
+  /** TLS gives the name as it was spelled (RFC 6066 3: letter case means nothing). */
+  #contextOf(host: string): SecureContext | undefined {
+    return this.#options.house.table.certificates.contextOf(host.toLowerCase()) ?? undefined;
+  }
+
   #createTls(): TlsServer {
     const server = createTlsServer(
       {
@@ -192,7 +199,7 @@ export class HttpsDoor {
         allowHalfOpen: true,
         ticketKeys: this.#options.ticketKeys,
         sessionTimeout: sessionSeconds,
-        SNICallback: (host, done) => done(null, this.#options.house.table.certificates.contextOf(host) ?? undefined),
+        SNICallback: (host, done) => done(null, this.#contextOf(host)),
       },
       (socket) => this.#secured(socket),
     );
@@ -211,10 +218,11 @@ export class HttpsDoor {
       {
         ALPNProtocols: ['http/1.1'],
         minVersion: 'TLSv1.2',
+        ...oneHandshake,
         handshakeTimeout: handshakeMs,
         ticketKeys: this.#options.ticketKeys,
         sessionTimeout: sessionSeconds,
-        SNICallback: (host, done) => done(null, this.#options.house.table.certificates.contextOf(host) ?? undefined),
+        SNICallback: (host, done) => done(null, this.#contextOf(host)),
       },
       (socket) => {
         const ends = this.#peeked.get(parentOf(socket) as Socket)?.ends;
@@ -227,9 +235,15 @@ export class HttpsDoor {
   }
 
   #createChallenges(): TlsServer {
-    const context = (host: string): SecureContext | undefined => this.#options.house.table.challengeContext(host) ?? undefined;
+    const context = (host: string): SecureContext | undefined =>
+      this.#options.house.table.challengeContext(host.toLowerCase()) ?? undefined;
     const server = createTlsServer(
-      { ALPNProtocols: ['acme-tls/1'], handshakeTimeout: handshakeMs, SNICallback: (host, done) => done(null, context(host)) },
+      {
+        ALPNProtocols: ['acme-tls/1'],
+        ...oneHandshake,
+        handshakeTimeout: handshakeMs,
+        SNICallback: (host, done) => done(null, context(host)),
+      },
       (socket) => socket.end(),
     );
     server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
