@@ -1,10 +1,11 @@
 // What only a process of its own can show: trust and proxies that the runtime takes from the environment, and pipes that close.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -88,6 +89,29 @@ test('the API is reached through HTTPS_PROXY, but not for what NO_PROXY names', 
   const direct = { ...env, UNDERPASS_SERVER: `https://localhost:${port}`, NO_PROXY: 'localhost' };
   assert.equal((await underpass(t, ['regions', '--json'], direct).ended).code, 0);
   assert.equal(asked.length, 1);
+});
+
+test('Ctrl-C ends it at once while a proxy does not answer', async (t) => {
+  const asked = Promise.withResolvers<Socket>();
+  const proxy = createServer((socket) => void socket.once('data', () => asked.resolve(socket)));
+  const env = { UNDERPASS_TOKEN: 'tok', HTTPS_PROXY: `http://127.0.0.1:${await listening(t, proxy)}` };
+  const argv = ['http', '--url', 'https://eu1.example.com', '--upstream', 'http://127.0.0.1:1'];
+  const { child, ended } = underpass(t, argv, env);
+  const socket = await asked.promise;
+  const gone = once(socket, 'close');
+  socket.resume();
+  child.kill('SIGINT');
+  await gone;
+  assert.equal((await ended).code, 0);
+});
+
+test('what nobody can take back, such as the question for a name, does not hold up the end', {
+  skip: binary && 'the runtime takes no options',
+}, async (t) => {
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent('setInterval(() => {}, 60_000)')}`;
+  const { code, stdout } = await underpass(t, ['completion', 'bash'], { NODE_OPTIONS }).ended;
+  assert.equal(code, 0);
+  assert.match(stdout, /underpass/);
 });
 
 test('a reader that closes the pipe early is no error', async (t) => {

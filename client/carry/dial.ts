@@ -48,7 +48,7 @@ export async function dialEdge(options: DialOptions): Promise<DialledCarrier> {
 
 async function upgrade(socket: TLSSocket, options: DialOptions): Promise<ReadonlyMap<string, string>> {
   try {
-    return await requestUpgrade(socket, {
+    const answer = requestUpgrade(socket, {
       host: options.region.authority,
       path: carrierPath,
       protocol: carrierProtocol,
@@ -56,6 +56,7 @@ async function upgrade(socket: TLSSocket, options: DialOptions): Promise<Readonl
       headers: { [clientIdHeader]: options.clientId, [softwareHeader]: options.software },
       timeoutMs: stepTimeoutMs,
     });
+    return await unlessAborted(answer, socket, options.signal);
   } catch (error) {
     throw error instanceof HandshakeError ? translateHandshake(error, options.region) : error;
   }
@@ -183,16 +184,18 @@ async function dialThroughProxy(proxy: HttpProxy, { region, signal }: DialOption
   const tcp = await dialTcp(found[0]!.address, proxy.port, signal, translate);
   const socket = proxy.tls ? connectTls({ socket: tcp, host: proxy.host, servername: proxy.host }) : tcp;
   if (proxy.tls) await connected(socket, 'secureConnect', signal, translate);
-  await askProxy(socket, proxy, region, place);
+  await askProxy(socket, proxy, { region, signal }, place);
   return socket;
 }
 
-async function askProxy(socket: Socket, proxy: HttpProxy, region: RegionUrl, place: string): Promise<void> {
+type Asked = Pick<DialOptions, 'region' | 'signal'>;
+
+async function askProxy(socket: Socket, proxy: HttpProxy, { region, signal }: Asked, place: string): Promise<void> {
   const host = region.host.includes(':') ? `[${region.host}]` : region.host;
   const target = `${host}:${region.port}`;
   const authorization = proxy.authorization === null ? '' : `Proxy-Authorization: ${proxy.authorization}\r\n`;
   socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`);
-  const head = await readHead(socket, stepTimeoutMs).catch((error: HandshakeError) => {
+  const head = await unlessAborted(readHead(socket, stepTimeoutMs), socket, signal).catch((error: HandshakeError) => {
     socket.destroy();
     throw new CarryError('proxy-unreachable', `${place} (${error.code})`);
   });
@@ -200,6 +203,14 @@ async function askProxy(socket: Socket, proxy: HttpProxy, region: RegionUrl, pla
   if (status.startsWith('2')) return;
   socket.destroy();
   throw new CarryError('proxy-refused', `${place} answers ${status}`);
+}
+
+/** An abort destroys the socket, at which what waits for its answer fails. */
+function unlessAborted<Value>(answer: Promise<Value>, socket: Socket, signal: AbortSignal): Promise<Value> {
+  const stop = (): void => void socket.destroy();
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  return answer.finally(() => signal.removeEventListener('abort', stop));
 }
 
 /** Waits for the event; on an error, the end of time or an abort the socket is destroyed and translate says what it was. */
