@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { createId } from '@underpass/control/store/id.ts';
-import type { Queries } from '@underpass/control/store/store.ts';
+import type { Queries, Store } from '@underpass/control/store/store.ts';
 import { generateName } from '@underpass/control/tunnel/ingress-hosts.ts';
 import { insertTunnelToken, readTunnelTokens } from '@underpass/control/tunnel/token.ts';
 import { writeWhole } from './home.ts';
@@ -10,7 +10,6 @@ import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
 
 export interface FirstTunnel {
-  readonly id: string;
   readonly host: string;
   readonly tokenPath: string;
 }
@@ -38,12 +37,29 @@ async function insertFirstTunnel(trx: Queries, state: State, settings: Settings)
   return { id, host };
 }
 
-/** Called once, when the first operator has just been made. */
-export async function makeFirstTunnel(state: State, settings: Settings): Promise<FirstTunnel> {
+async function findFirstTunnel({ db }: Store, { region }: Settings): Promise<{ id: string; host: string } | undefined> {
+  const tunnels = db.selectFrom('tunnels as t').innerJoin('tunnel_hosts as h', 'h.tunnel_id', 't.id');
+  const named = tunnels.select(['t.id', 'h.host']).where('t.name', '=', firstTunnelName).where('t.region', '=', region);
+  return named.executeTakeFirst();
+}
+
+/** Made where the first operator has just been made; later on the one that is there, until somebody has signed in. */
+export async function openFirstTunnel(state: State, settings: Settings, isNew: boolean): Promise<FirstTunnel | undefined> {
   const { store, keyRing } = state;
-  const made = await store.write((trx) => insertFirstTunnel(trx, state, settings));
+  const tunnel = isNew
+    ? await store.write((trx) => insertFirstTunnel(trx, state, settings))
+    : await findFirstTunnel(store, settings);
+  if (tunnel === undefined) return undefined;
   const tokenPath = join(settings.home, 'first-tunnel.token');
-  const token = (await readTunnelTokens(store.db, keyRing, [made.id])).get(made.id) ?? '';
+  const token = (await readTunnelTokens(store.db, keyRing, [tunnel.id])).get(tunnel.id) ?? '';
   await writeWhole(tokenPath, `${token}\n`);
-  return { ...made, tokenPath };
+  return { host: tunnel.host, tokenPath };
+}
+
+/** Whether the operator whom the settings name is there and nobody has ever signed in. */
+export async function isUnused({ store: { db } }: State, { operatorEmail }: Settings): Promise<boolean> {
+  const signedIn = await db.selectFrom('audit').select('id').where('action', '=', 'session.create').limit(1).executeTakeFirst();
+  if (signedIn !== undefined) return false;
+  const operator = db.selectFrom('users').select('id').where('email', '=', operatorEmail).where('operator', '=', 1);
+  return (await operator.executeTakeFirst()) !== undefined;
 }

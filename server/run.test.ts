@@ -6,7 +6,7 @@ import { exitCodes } from './error.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
 import type { Environment } from './settings.ts';
-import { dropHome, makeHome, openServer } from './test-kit.ts';
+import { dropHome, makeHome, openServer, signIn } from './test-kit.ts';
 
 interface Ended {
   readonly code: number;
@@ -18,6 +18,7 @@ let home: string;
 before(async () => {
   home = await makeHome();
   const server = await openServer(home);
+  await signIn(server);
   await server.running.close();
 });
 after(() => dropHome(home));

@@ -165,6 +165,7 @@ describe('what is kept', () => {
   test('a restart keeps tunnels, keys and names, and says how to sign in, where mails are and how to stop', async () => {
     const home = await makeHome();
     const first = await openServer(home);
+    await signIn(first);
     const host = /https:\/\/([a-z0-9-]+\.tunnels\.localhost)/.exec(first.running.text)?.[1] ?? '';
     await first.running.close();
     const second = await openServer(home, { UNDERPASS_METRICS_PORT: '0' });
@@ -181,6 +182,28 @@ describe('what is kept', () => {
     await dropHome(home);
     for (const said of ['npx underpass-server login-link', `${second.origin}/dev/mailbox`, 'Ctrl+C'])
       assert.ok(second.running.text.includes(said), `${said} in ${second.running.text}`);
+    assert.doesNotMatch(second.running.text, /magiclink/);
+  });
+
+  test('a first start that fails at a port is told in full by the next one', async () => {
+    const home = await makeHome();
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    await assert.rejects(openServer(home, { UNDERPASS_EDGE_HTTPS_PORT: String(port) }), { code: 'port-in-use' });
+    taken.close();
+    const server = await openServer(home);
+    await signIn(server);
+    const [, host = ''] = /curl --cacert \S+ https:\/\/([^:/]+)/.exec(server.running.text) ?? [];
+    const [, tokenPath = ''] = /--token-file (\S+)/.exec(server.running.text) ?? [];
+    const ca = await readFile(join(home, 'ca.pem'), 'utf8');
+    const token = (await readFile(tokenPath, 'utf8')).trim();
+    const https = server.running.ports.https ?? 0;
+    const client = await carry(https, ca, { dataPlaneHost: 'local.localhost', token }, 'told');
+    assert.equal(await visit(https, ca, host), 'told');
+    client.close();
+    await server.running.close();
+    await dropHome(home);
   });
 });
 

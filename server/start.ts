@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { type ControlCore, type RunningControl, startControl } from './control-part.ts';
 import { openEdge } from './edge-part.ts';
 import { dialFeed } from './feed-dial.ts';
-import { type FirstTunnel, makeFirstTunnel } from './first-run.ts';
+import { type FirstTunnel, isUnused, openFirstTunnel } from './first-run.ts';
 import { lockHome } from './home-lock.ts';
 import { openMetricsDoor } from './metrics-door.ts';
 import { translateRefusal } from './refusal.ts';
@@ -97,7 +97,10 @@ async function ensureRegion(settings: Settings, { control }: ControlCore, httpsP
   });
 }
 
-/** Before anybody is served: the region, and on the first start the operator and on a laptop a tunnel. */
+/**
+ * Before anybody is served: the region, and on the first start the operator and on a laptop a tunnel. What the first start
+ * says is said until somebody has signed in: it may have scrolled by, or have failed at a port after it had made them.
+ */
 async function prepare(settings: Settings, state: State, core: ControlCore): Promise<First | undefined> {
   const { operator } = core.control;
   if (settings.role === 'all') {
@@ -105,10 +108,11 @@ async function prepare(settings: Settings, state: State, core: ControlCore): Pro
     await keepConsoleHost(state.store.db, settings.edgeConsole ? { host, region: settings.region } : null);
   }
   if (settings.role === 'all') await ensureRegion(settings, core, settings.publicHttpsPort || 443, settings.edgeHttpPort || 80);
-  if (!(await operator.ensureOperator())) return undefined;
+  const isNew = await operator.ensureOperator();
+  if (!isNew && !(await isUnused(state, settings))) return undefined;
   const signInUrl = await operator.createLoginLink(settings.operatorEmail);
   const laptop = settings.role === 'all' && !settings.production;
-  return { signInUrl, tunnel: laptop ? await makeFirstTunnel(state, settings) : undefined };
+  return { signInUrl, tunnel: laptop ? await openFirstTunnel(state, settings, isNew) : undefined };
 }
 
 async function startLocalEdge(settings: Settings, control: RunningControl, log: Logger): Promise<Edge> {
