@@ -7,6 +7,7 @@ import { Refusal } from '../api/refusal.ts';
 import { openPostgresStore } from '../store/postgres.ts';
 import type { Store } from '../store/store.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
+import { createBoundedMemory, memoryKeysMost } from './bounded-memory.ts';
 import { createLimiter } from './limiter.ts';
 
 const isTooMany = (error: unknown): boolean => error instanceof Refusal && error.status === 429;
@@ -44,6 +45,30 @@ const suite: StoreSuite = (name, skip, open) =>
   });
 
 const postgres = onBothDatabases(suite);
+
+describe('limits in memory', () => {
+  const open = () => createBoundedMemory({ points: 2, duration: 3600 });
+  /** What the library holds, as the oracle. */
+  const entriesOf = (limiter: ReturnType<typeof open>): number =>
+    (limiter as unknown as { _memoryStorage: { _storage: Map<string, unknown> } })._memoryStorage._storage.size;
+
+  it('hold so many keys and no more, whoever visits all networks of a /48', async () => {
+    const limiter = open();
+    for (let i = 0; i < 65_536; i++) await limiter.consume(`2001:db8:0:${i.toString(16)}`);
+    assert.equal(entriesOf(limiter), memoryKeysMost);
+  });
+
+  it('forget who has been quiet longest, and never who goes on', async () => {
+    const limiter = open();
+    for (const key of ['flood', 'flood', 'quiet', 'quiet']) await limiter.consume(key);
+    for (let i = 0; i < memoryKeysMost; i++) {
+      await limiter.consume(`2001:db8:0:${i.toString(16)}`);
+      if (i % 1000 === 0) await assert.rejects(limiter.consume('flood'));
+    }
+    await assert.rejects(limiter.consume('flood'));
+    await limiter.consume('quiet');
+  });
+});
 
 describe('limits of two replicas', { skip: postgres.skip }, () => {
   it('are one limit for signing in', async () => {

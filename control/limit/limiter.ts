@@ -3,10 +3,11 @@
 
 import { type RateLimitName, rateLimits } from '@underpass/rules/limits.ts';
 import { CompiledQuery } from 'kysely';
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import { type RateLimiterAbstract, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import { Refusal } from '../api/refusal.ts';
 import { hashToken } from '../secret/token.ts';
 import type { Store } from '../store/store.ts';
+import { createBoundedMemory } from './bounded-memory.ts';
 
 export interface Limiter {
   /** Counts one; refuses with 429 and Retry-After when there were too many. */
@@ -17,7 +18,7 @@ export interface Limiter {
 const inMemoryAlways = new Set<RateLimitName>(['apiPerAddress', 'apiPerUser', 'changePerProject', 'dnsLookupPerUser']);
 
 const memoryLimiter = (name: RateLimitName): RateLimiterAbstract =>
-  new RateLimiterMemory({ keyPrefix: name, points: rateLimits[name].points, duration: rateLimits[name].windowSeconds });
+  createBoundedMemory({ keyPrefix: name, points: rateLimits[name].points, duration: rateLimits[name].windowSeconds });
 
 /** The shape of a pg client, over the store's own pool. */
 const asClient = (store: Store) => ({
