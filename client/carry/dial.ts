@@ -9,6 +9,7 @@ import { HandshakeError, readHead, requestUpgrade } from '@underpass/wire/handsh
 import { lookUp } from './lookup.ts';
 import { CarryError, type ProblemCode } from './problem.ts';
 import type { HttpProxy } from './proxy.ts';
+import { raceAddresses } from './race.ts';
 import type { RegionUrl } from './region-url.ts';
 
 export interface DialOptions {
@@ -145,22 +146,15 @@ function translateTls(error: NodeJS.ErrnoException | null, { host }: RegionUrl):
   return new CarryError('connection-lost', `${host} (${code || error.message})`);
 }
 
-/** The region's addresses one after the other, beginning with another one each time. */
+/** The region's addresses, beginning with another one each time. */
 async function dialRegion({ region, turn, signal }: DialOptions): Promise<Socket> {
-  const found = await lookUp(region.host).catch(() => {
-    throw new CarryError('name-unresolved', region.host);
-  });
-  let last: unknown;
-  for (let index = 0; index < found.length; index++) {
-    const { address } = found[(turn + index) % found.length]!;
-    try {
-      return await dialTcp(address, region.port, signal, (error) => translateTcp(error, `${region.authority} at ${address}`));
-    } catch (error) {
-      last = error;
-      if (signal.aborted) break;
-    }
-  }
-  throw last ?? new CarryError('name-unresolved', region.host);
+  const found = await lookUp(region.host).catch(() => []);
+  if (found.length === 0) throw new CarryError('name-unresolved', region.host);
+  const first = turn % found.length;
+  const addresses = [...found.slice(first), ...found.slice(0, first)].map(({ address }) => address);
+  return raceAddresses(addresses, signal, (address, either) =>
+    dialTcp(address, region.port, either, (error) => translateTcp(error, `${region.authority} at ${address}`)),
+  );
 }
 
 function translateTcp(error: NodeJS.ErrnoException | null, place: string): CarryError {
@@ -181,7 +175,8 @@ async function dialThroughProxy(proxy: HttpProxy, { region, signal }: DialOption
   const place = `${proxy.host}:${proxy.port}`;
   const translate: Translate = (error) => new CarryError('proxy-unreachable', `${place} (${error?.code ?? 'timeout'})`);
   const found = await lookUp(proxy.host).catch((error) => Promise.reject(translate(error)));
-  const tcp = await dialTcp(found[0]!.address, proxy.port, signal, translate);
+  const addresses = found.map(({ address }) => address);
+  const tcp = await raceAddresses(addresses, signal, (address, either) => dialTcp(address, proxy.port, either, translate));
   const socket = proxy.tls ? connectTls({ socket: tcp, host: proxy.host, servername: proxy.host }) : tcp;
   if (proxy.tls) await connected(socket, 'secureConnect', signal, translate);
   await askProxy(socket, proxy, { region, signal }, place);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import dns from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
@@ -549,6 +551,25 @@ describe('a proxy', () => {
     await edge.next();
     assert.match(heads[0]!, new RegExp(`^CONNECT edge\\.example:${edge.port} HTTP/1\\.1\r\n`));
     assert.match(heads[0]!, new RegExp(`\r\nProxy-Authorization: Basic ${Buffer.from('ann:p@ss').toString('base64')}\r\n`));
+  });
+
+  it('is found at the second of its addresses', async (t) => {
+    const { upstream } = await startProxy(null);
+    await using _upstream = upstream;
+    const found = [
+      { address: '127.0.0.2', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ]; // the proxy listens at the second alone
+    const resolver = t.mock.method(dns.promises, 'lookup', async () => found);
+    syncBuiltinESMExports();
+    t.after(() => {
+      resolver.mock.restore();
+      syncBuiltinESMExports();
+    });
+    await using edge = await startFakeEdge({ names: ['edge.example'] });
+    const url = edge.url.replace('edge.localhost', 'edge.example');
+    using _client = carry({ url, env: { HTTPS_PROXY: `http://proxy.example:${upstream.port}` } });
+    await edge.next();
   });
 
   it('that refuses is named as the problem', async () => {
