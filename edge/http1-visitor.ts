@@ -422,6 +422,11 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     if (this.#lingered > lingerBytes) this.cut();
   }
 
+  keepTo(hosts: readonly string[]): void {
+    const idle = this.#phase === phase.head || this.#phase >= phase.lingering;
+    if (!idle && !hosts.includes(this.#upstreamHost)) this.cut();
+  }
+
   cut(): void {
     this.#finish();
     breakOff(this.#socket);

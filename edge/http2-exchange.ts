@@ -225,6 +225,11 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     else this.#answer(this.#requestDone ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
   }
 
+  /** A request that was refused has none. */
+  keepTo(hosts: readonly string[]): void {
+    if (this.#host !== '' && !hosts.includes(this.#host)) this.#breakOff();
+  }
+
   /**
    * RST_STREAM, INTERNAL_ERROR. close() would end the stream first where nothing waits: half a response would look whole.
    * One that has ended is closed: Node forgets one that is destroyed before it is reset (http2-visitor.ts).

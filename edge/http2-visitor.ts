@@ -48,7 +48,7 @@ export class Http2Visitor implements Visitor, Deadline {
   sentBytes = 0;
   #requests = 0;
   #idle: Kept[] = [];
-  readonly #open = new Set<ServerHttp2Stream>();
+  readonly #open = new Map<ServerHttp2Stream, Http2Exchange>();
   #closing = false;
   #authority = '';
   #identity: Buffer = Buffer.alloc(0);
@@ -85,7 +85,7 @@ export class Http2Visitor implements Visitor, Deadline {
       if (session.destroyed) return;
       // Without streams Node sends what waits, and its goodbye.
       if (this.#open.size > 0) this.#socket.destroy();
-      for (const stream of this.#open) if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      for (const stream of this.#open.keys()) if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
       destroy(error, code);
     };
   }
@@ -111,13 +111,14 @@ export class Http2Visitor implements Visitor, Deadline {
   }
 
   #began(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
-    this.#open.add(stream);
+    const exchange = new Http2Exchange(this, stream);
+    this.#open.set(stream, exchange);
     this.#requests++;
     this.deadlineMs = Number.POSITIVE_INFINITY;
     stream.once('close', () => this.#ended(stream));
     if (this.house.draining) this.#sayGoodbye();
     // END_STREAM on HEADERS: there is no body (RFC 9113 8.1).
-    new Http2Exchange(this, stream).begin(rawHeaders, (flags & 1) === 0);
+    exchange.begin(rawHeaders, (flags & 1) === 0);
   }
 
   #ended(stream: ServerHttp2Stream): void {
@@ -176,6 +177,10 @@ export class Http2Visitor implements Visitor, Deadline {
 
   drain(): void {
     this.#sayGoodbye();
+  }
+
+  keepTo(hosts: readonly string[]): void {
+    for (const exchange of this.#open.values()) exchange.keepTo(hosts);
   }
 
   cut(): void {

@@ -130,6 +130,9 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   /** Its end is not ours to choose; it has the time that the drain gives. */
   drain(): void {}
 
+  /** All of it is under the host that it was routed by. */
+  keepTo(): void {}
+
   cut(): void {
     this.#finish();
     breakOff(this.#socket);

@@ -10,6 +10,8 @@ export interface Visitor {
   readonly address: string;
   /** The host that it was routed by. */
   readonly host: string;
+  /** Ends at once what goes on in it under other hosts: a connection for one host of a tunnel may ask for others. */
+  keepTo(hosts: readonly string[]): void;
   /** Ends it at once, both sides. */
   cut(): void;
   /** Ends it where nothing is under way, or as soon as that is so. */
@@ -54,7 +56,8 @@ export class TunnelState {
     this.#permits = compileAllowList(feed.allowList);
     for (const visitor of this.visitors) {
       const stays = !typeChanged && !feed.suspended && feed.hosts.includes(visitor.host) && this.#permits(visitor.address);
-      if (!stays) visitor.cut();
+      if (stays) visitor.keepTo(feed.hosts);
+      else visitor.cut();
     }
     this.refuseClients(nowMs);
   }
