@@ -2,7 +2,7 @@
 // A dump of one kind of database restores into the other. The key ring is a separate file: keep both.
 
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import type { Schema } from './schema.ts';
@@ -51,6 +51,11 @@ const batchRows = 100;
 
 type Row = Record<string, unknown>;
 
+/** The last line: a file that was cut off at a line's end is as good as whole without it. */
+interface Ending {
+  readonly rows: number;
+}
+
 const readPage = async (db: Queries, table: TableName, last: Row | undefined): Promise<Row[]> => {
   const keys = tables[table];
   const columns = sql.join(keys.map((key) => sql.ref(key)));
@@ -72,17 +77,25 @@ async function* readTable(db: Queries, table: TableName): AsyncGenerator<Row> {
 
 async function* readLines(db: Queries): AsyncGenerator<string> {
   yield `${JSON.stringify({ underpass: 'backup', version: formatVersion })}\n`;
+  let count = 0;
   for (const table of Object.keys(tables) as TableName[]) {
-    for await (const row of readTable(db, table)) yield `${JSON.stringify([table, row])}\n`;
+    for await (const row of readTable(db, table)) {
+      count += 1;
+      yield `${JSON.stringify([table, row])}\n`;
+    }
   }
+  yield `${JSON.stringify({ rows: count } satisfies Ending)}\n`;
 }
 
-/** Writes a consistent copy to `path`, which must not exist, readable by its owner alone. Running servers go on. */
+/** Writes a consistent copy to `path`, which must not exist, readable by its owner alone. Running servers go on. Whole or not at all. */
 export const dumpStore = async (store: Store, path: string): Promise<void> => {
   const file = await open(path, 'wx', 0o600);
   try {
     await store.read((trx) => file.writeFile(readLines(trx)));
     await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
   } finally {
     await file.close();
   }
@@ -98,32 +111,63 @@ const insertRows = async (db: Queries, table: TableName, rows: readonly object[]
 
 const isEmpty = async (db: Queries): Promise<boolean> => !(await db.selectFrom('users').select('id').limit(1).executeTakeFirst());
 
+const cutOff = 'restore: the file is cut off or damaged; take another copy';
+
+const parseLine = (line: string): unknown => {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    throw new Error(cutOff, { cause: error });
+  }
+};
+
 const parseHeader = (line: string): void => {
-  const header = JSON.parse(line) as { underpass?: string; version?: number };
+  const header = parseLine(line) as { underpass?: string; version?: number };
   if (header.underpass !== 'backup' || header.version !== formatVersion) throw new Error('restore: not a backup of this version');
 };
 
-const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<void> => {
+const parseRow = (line: string): [TableName, object] | Ending => {
+  const parsed = parseLine(line) as [TableName, object] | Ending;
+  if (Array.isArray(parsed) && !(parsed[0] in tables)) throw new Error(`restore: unknown table ${JSON.stringify(parsed[0])}`);
+  return parsed;
+};
+
+/** Inserts batches of one table's rows, in the order in which they come. */
+const createInserter = (db: Queries) => {
   let table: TableName | undefined;
   let rows: object[] = [];
+  const flush = async (): Promise<void> => {
+    if (table) await insertRows(db, table, rows);
+    rows = [];
+  };
+  const add = async (name: TableName, row: object): Promise<void> => {
+    if (name !== table || rows.length === batchRows) await flush();
+    table = name;
+    rows.push(row);
+  };
+  return { add, flush };
+};
+
+const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<void> => {
+  const inserter = createInserter(db);
   let headerSeen = false;
+  let count = 0;
+  let ending: Ending | undefined;
   for await (const line of lines) {
     if (!headerSeen) {
       parseHeader(line);
       headerSeen = true;
       continue;
     }
-    const [name, row] = JSON.parse(line) as [TableName, object];
-    if (!(name in tables)) throw new Error(`restore: unknown table ${JSON.stringify(name)}`);
-    if (table && (name !== table || rows.length === batchRows)) {
-      await insertRows(db, table, rows);
-      rows = [];
-    }
-    table = name;
-    rows.push(row);
+    const parsed = parseRow(line);
+    if (Array.isArray(parsed)) {
+      count += 1;
+      await inserter.add(...parsed);
+    } else ending = parsed;
   }
   if (!headerSeen) throw new Error('restore: the file is empty');
-  if (table) await insertRows(db, table, rows);
+  if (ending?.rows !== count) throw new Error(cutOff);
+  await inserter.flush();
 };
 
 /** All or nothing, into an empty store only. `finish` looks at what came, and may still refuse it. */

@@ -1,7 +1,7 @@
 // One suite for both drivers: what the rest of control relies on holds on each.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -155,10 +155,13 @@ const suite: StoreSuite = (name, skip, open) =>
       await restoreStore(second, one);
       await dumpStore(second, two);
       assert.equal(readFileSync(two, 'utf8'), readFileSync(one, 'utf8'));
-      assert.equal(readFileSync(one, 'utf8').split('\n').length, 1 + 1203 + 1 + 700 + 1);
+      assert.equal(readFileSync(one, 'utf8').split('\n').length, 1 + 1203 + 1 + 700 + 1 + 1);
       assert.equal(statSync(one).mode & 0o777, 0o600);
       await assert.rejects(restoreStore(second, one), /already holds users/);
       await assert.rejects(dumpStore(first, one), /EEXIST/);
+      const away = { ...first, read: () => Promise.reject(new Error('away')) };
+      await assert.rejects(dumpStore(away, join(folder, 'three')), /away/);
+      assert.deepEqual(readdirSync(folder), ['one', 'two'], 'what is not whole is not kept, and what was there is');
       rmSync(folder, { recursive: true });
     });
 
@@ -167,9 +170,13 @@ const suite: StoreSuite = (name, skip, open) =>
       const [first, second] = [await fresh(), await fresh()];
       await first.db.insertInto('users').values(user('ann@example.com')).execute();
       await dumpStore(first, join(folder, 'dump'));
-      const { writeFileSync } = await import('node:fs');
-      writeFileSync(join(folder, 'damaged'), `${readFileSync(join(folder, 'dump'), 'utf8')}["users",{"id":`);
-      await assert.rejects(restoreStore(second, join(folder, 'damaged')), SyntaxError);
+      const whole = readFileSync(join(folder, 'dump'), 'utf8');
+      const withoutEnding = whole.slice(0, whole.trimEnd().lastIndexOf('\n') + 1);
+      const damaged = [withoutEnding, withoutEnding.replace(/\n.*\n$/, '\n'), whole.slice(0, -20), `${whole}["users",{"id":`];
+      for (const text of damaged) {
+        writeFileSync(join(folder, 'damaged'), text);
+        await assert.rejects(restoreStore(second, join(folder, 'damaged')), /cut off or damaged/);
+      }
       assert.equal(await second.db.selectFrom('users').select('id').executeTakeFirst(), undefined);
       rmSync(folder, { recursive: true });
     });
