@@ -104,6 +104,16 @@ for (const tab of ['kubernetes', 'systemd', 'cli'] as const) {
   });
 }
 
+for (const tab of ['systemd', 'cli'] as const) {
+  test(`--print ${tab} takes an upstream for each port of an ingress tunnel, as the dashboard does`, async (t) => {
+    const cli = await signedIn(t, [cluster]);
+    const flags = ['--upstream', '80=127.0.0.1:8080', '--upstream', '443=10.0.0.7:8443'];
+    const { stdout, stderr } = await cli.run(['connect', 'cluster', '--print', tab, ...flags]);
+    const inputs = { type: 'ingress', upstream: '80=127.0.0.1:8080 443=10.0.0.7:8443', service: '', namespace: '' } as const;
+    assert.equal(stdout, renderConnectSnippet({ ...cluster, token: cluster.token ?? '' }, inputs, tab).text, stderr);
+  });
+}
+
 test('the printed shell lines, pasted into a shell, carry the tunnel', async (t) => {
   await using edge = await startFakeEdge();
   const cli = await signedIn(t, [{ ...shop, url: edge.url, token: 'secret' }]);
@@ -155,6 +165,20 @@ const refused: readonly (readonly [string, Tunnel, readonly string[], number, Re
     ['--print', 'kubernetes', '--preset', 'custom'],
     2,
     /Please provide an ingress service name/,
+  ],
+  [
+    'a second upstream for a port',
+    { ...cluster, name: 'shop' },
+    ['--print', 'cli', '--upstream', '127.0.0.1', '--upstream', '443=127.0.0.1:8443'],
+    2,
+    /Two upstreams for port 443/,
+  ],
+  [
+    'an upstream where Kubernetes names a service',
+    { ...cluster, name: 'shop' },
+    ['--print', 'kubernetes', '--upstream', '127.0.0.1'],
+    2,
+    /takes --preset, or --service and --namespace, not --upstream/,
   ],
   ['an unknown preset', { ...cluster, name: 'shop' }, ['--print', 'kubernetes', '--preset', 'other'], 2, /preset/],
 ];

@@ -88,9 +88,12 @@ function print(shell: Shell, tunnel: Tunnel & { token: string }, tab: SnippetTab
 
 function connectInputs(tunnel: Tunnel, flags: ConnectFlags): ConnectInputs {
   if (tunnel.type === 'http') return { type: 'http', upstreams: domainUpstreams(tunnel, upstreamTexts(tunnel, flags)) };
+  if (flags.print === 'kubernetes' && flags.upstream !== undefined) {
+    const instead = 'takes --preset, or --service and --namespace, not --upstream';
+    throw new ClientError('usage', `--print kubernetes of an ingress tunnel ${instead}`);
+  }
   const preset = ingressPresets.find(({ name }) => name === (flags.preset ?? 'ingress-nginx')) ?? ingressPresets[0];
-  const [upstream = defaultIngressUpstream, second] = flags.upstream ?? [];
-  if (second !== undefined) throw new ClientError('usage', 'a snippet of an ingress tunnel takes one --upstream HOST');
+  const upstream = upstreamTexts(tunnel, flags).join(' ');
   const service = flags.service ?? preset?.service ?? '';
   return { type: 'ingress', upstream, service, namespace: flags.namespace ?? preset?.namespace ?? '' };
 }

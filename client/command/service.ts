@@ -82,10 +82,9 @@ interface Installable {
 async function fromServer(shell: Shell, name: string, flags: InstallFlags): Promise<Installable> {
   const tunnel = await fetchConnectable(shell, name, flags);
   const texts = upstreamTexts(tunnel, flags);
+  const parsed = planUpstreams(tunnel.type, texts);
   const upstreams: ConnectUpstreams =
-    tunnel.type === 'http'
-      ? { type: 'http', upstreams: domainUpstreams(tunnel, texts) }
-      : ingressUpstreams(planUpstreams('ingress', texts));
+    parsed.type === 'http' ? { type: 'http', upstreams: domainUpstreams(tunnel, texts) } : ingressUpstreams(parsed);
   return { tunnel: { name: tunnel.name, url: tunnel.url }, upstreams, token: tunnel.token };
 }
 
@@ -107,15 +106,13 @@ function httpUpstreams({ list }: Extract<PlanUpstreams, { type: 'http' }>): Conn
   return { type: 'http', upstreams };
 }
 
-/** The unit holds one host for both ports; ports of their own are for the configuration file. */
-function ingressUpstreams(upstreams: PlanUpstreams): ConnectUpstreams {
-  const hosts = upstreams.type === 'ingress' ? upstreams.list.map(({ port, upstream }) => ({ port, upstream })) : [];
-  const [first] = hosts;
+/** As people would write it: one host where it is one for both ports. */
+function ingressUpstreams({ list }: Extract<PlanUpstreams, { type: 'ingress' }>): ConnectUpstreams {
+  const [first] = list;
   const plain =
-    hosts.length === 2 && hosts.every(({ port, upstream }) => upstream.port === port && upstream.host === first?.upstream.host);
-  if (!first || !plain)
-    throw new ClientError('usage', 'a service takes one --upstream HOST; for other ports use "underpass run" with a file');
-  return { type: 'ingress', upstream: first.upstream.host };
+    list.length > 1 && list.every(({ port, upstream }) => upstream.port === port && upstream.host === first?.upstream.host);
+  if (first !== undefined && plain) return { type: 'ingress', upstream: first.upstream.host };
+  return { type: 'ingress', upstream: list.map(({ port, upstream }) => `${port}=${formatUpstream(upstream)}`) };
 }
 
 async function status(shell: Shell, name: string, flags: ScopeFlags): Promise<void> {

@@ -218,6 +218,21 @@ test('install writes unit and private token, again changes nothing, and uninstal
   assert.equal((await cli.run(['service', 'status', 'shop', '--user'], { env })).code, 6);
 });
 
+test('the service of an ingress tunnel takes one host, or an upstream for each port', async (t) => {
+  const { cli, env } = await withManager(t, 'systemctl');
+  const install = async (...upstreams: readonly string[]) => {
+    const flags = upstreams.flatMap((text) => ['--upstream', text]);
+    const place = ['--url', 'https://eu1.example.com', '--type', 'ingress', '--token-file', '-'];
+    const { code, stderr } = await cli.run(['service', 'install', 'shop', '--user', ...place, ...flags], { env, stdin: 't\n' });
+    assert.equal(code, 0, stderr);
+    const unit = await readFile(join(cli.home, '.config/systemd/user/underpass-shop.service'), 'utf8');
+    return [...unit.matchAll(/--upstream "?([^\s"]+)/g)].map(([, word]) => word);
+  };
+  assert.deepEqual(await install('10.0.0.7'), ['10.0.0.7']);
+  assert.deepEqual(await install('80=127.0.0.1:8080', '443=[2001:db8::7]:8443'), ['80=127.0.0.1:8080', '443=[2001:db8::7]:8443']);
+  assert.deepEqual(await install('443=127.0.0.1'), ['443=127.0.0.1:443']);
+});
+
 test('what the service manager refuses is shown with its words', async (t) => {
   const { cli, env, installArgs } = await withManager(t, 'systemctl', 'echo "Failed to connect to bus" >&2; exit 1');
   const { code, stderr } = await cli.run(installArgs, { env, stdin: 'secret-token\n' });
