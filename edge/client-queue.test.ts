@@ -13,11 +13,12 @@ function createScene(t: TestContext) {
   t.mock.method(performance, 'now', () => time.nowMs);
   const sockets: Socket[] = [];
   const begun: number[] = [];
-  const add = (count: number): void => {
+  /** Each from an address of its own, where none is given. */
+  const add = (count: number, source?: string): void => {
     for (const index of numbers(count, sockets.length)) {
       const socket = new Socket().on('error', () => {});
       sockets.push(socket);
-      queue.add(socket, () => void begun.push(index));
+      queue.add(socket, source ?? `source ${index}`, () => void begun.push(index));
     }
   };
   return { queue, time, sockets, begun, add };
@@ -65,6 +66,25 @@ describe('handshakes of clients', () => {
     t.mock.timers.tick(1_000);
     await turns(30);
     assert.equal(begun.length, 200);
+  });
+
+  it('of one address that begins many and ends none leave places for others, however long it goes on', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { queue, time, sockets, begun, add } = createScene(t);
+    add(500, 'attacker');
+    await turns(30);
+    assert.equal(begun.length, 32);
+    add(1);
+    add(500, 'attacker');
+    await turns(30);
+    assert.deepEqual(begun.slice(32), [500], 'who came before five hundred more is let in at once');
+    queue.done(sockets[begun[0] as number] as Socket);
+    await turns(2);
+    assert.equal(begun.length, 34, 'a place that one of its own leaves is its own');
+    time.nowMs = 1_001;
+    t.mock.timers.tick(1_000);
+    await turns(30);
+    assert.equal(begun.length, 34 + 32, 'those that stalled are overlooked');
   });
 
   it('are not begun for who has gone, and who waited so long that it would give up in the middle is sent away', async (t) => {

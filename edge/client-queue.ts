@@ -7,6 +7,8 @@ import { breakOff } from '@underpass/wire/outlet.ts';
 
 interface Waiting {
   readonly socket: Socket;
+  /** Whoever is counted as one (rules/address.ts). */
+  readonly source: string;
   readonly sinceMs: number;
   readonly begin: () => void;
 }
@@ -15,6 +17,8 @@ interface Waiting {
 const beginsPerTurn = 8;
 /** With 100 ms of round trip still 1,280 a second, more than one core takes. */
 const mostUnderWay = 128;
+/** Of one source: whoever begins handshakes and leaves them there must not have all places. */
+const mostOfOneSource = mostUnderWay / 4;
 /** Whoever stalls in the middle keeps nobody out for longer. */
 const underWayMs = 1_000;
 /** A client gives up after 10 s (client/carry/dial.ts), and its handshake has to be done by then, or its cost was for nothing. */
@@ -25,13 +29,13 @@ export class ClientQueue {
   #waiting: Waiting[] = [];
   #oldest = 0;
   /** With the time of their beginning, and in its order; at most mostUnderWay. */
-  readonly #underWay = new Map<Socket, number>();
+  readonly #underWay = new Map<Socket, { readonly sinceMs: number; readonly source: string }>();
   #scheduled = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** Calls `begin` in its turn; a socket that is over by then, or waited too long, is let go. */
-  add(socket: Socket, begin: () => void): void {
-    this.#waiting.push({ socket, sinceMs: performance.now(), begin });
+  add(socket: Socket, source: string, begin: () => void): void {
+    this.#waiting.push({ socket, source, sinceMs: performance.now(), begin });
     this.#schedule();
   }
 
@@ -53,13 +57,18 @@ export class ClientQueue {
     this.#overlook(nowMs);
     for (let begun = 0; begun < beginsPerTurn && this.#underWay.size < mostUnderWay; begun++) {
       const next = this.#takeNewest();
-      if (next === null) return;
-      this.#underWay.set(next.socket, nowMs);
+      if (next === null) return this.#lookLater();
+      this.#underWay.set(next.socket, { sinceMs: nowMs, source: next.source });
       next.socket.once('close', () => this.done(next.socket));
       next.begin();
     }
     if (this.#underWay.size < mostUnderWay) this.#schedule();
-    else this.#timer ??= setTimeout(() => this.#look(), underWayMs).unref();
+    else this.#lookLater();
+  }
+
+  /** Places come free by themselves when those who stall are overlooked. */
+  #lookLater(): void {
+    if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#look(), underWayMs).unref();
   }
 
   #look(): void {
@@ -79,17 +88,27 @@ export class ClientQueue {
   }
 
   #overlook(nowMs: number): void {
-    for (const [socket, sinceMs] of this.#underWay) {
+    for (const [socket, { sinceMs }] of this.#underWay) {
       if (nowMs - sinceMs <= underWayMs) return;
       this.#underWay.delete(socket);
     }
   }
 
   #takeNewest(): Waiting | null {
-    while (this.#waiting.length > this.#oldest) {
-      const newest = this.#waiting.pop() as Waiting;
-      if (!newest.socket.destroyed) return newest;
+    const crowding = this.#crowding();
+    for (let at = this.#waiting.length - 1; at >= this.#oldest; at--) {
+      const { socket, source } = this.#waiting[at] as Waiting;
+      if (!socket.destroyed && crowding.has(source)) continue;
+      const [newest] = this.#waiting.splice(at, 1) as [Waiting];
+      if (!socket.destroyed) return newest;
     }
     return null;
+  }
+
+  /** Sources that have as many under way as one may have; four at most. */
+  #crowding(): ReadonlySet<string> {
+    const counts = new Map<string, number>();
+    for (const { source } of this.#underWay.values()) counts.set(source, (counts.get(source) ?? 0) + 1);
+    return new Set([...counts].filter(([, count]) => count >= mostOfOneSource).map(([source]) => source));
   }
 }

@@ -9,6 +9,7 @@ import {
   type TLSSocket,
   type Server as TlsServer,
 } from 'node:tls';
+import { addressKey } from '@underpass/rules/address.ts';
 import { breakOff, parentOf } from '@underpass/wire/outlet.ts';
 import { Arrival, type ArrivalRules, doorSockets, sayAndEnd } from './arrival.ts';
 import { ClientQueue } from './client-queue.ts';
@@ -116,7 +117,7 @@ export class HttpsDoor {
     this.#peeked.set(arrival.socket, { host: destination.host, tunnel: destination.tunnel, ends: arrival.ends });
     if (destination.tunnel !== null) destination.tunnel.connections++;
     return this.#options.isRegionHost(destination.host)
-      ? this.#handOver(this.#tls, arrival.socket, arrival.read, this.#clients)
+      ? this.#handOver(this.#tls, arrival.socket, arrival.read, addressKey(arrival.ends.sourceAddress))
       : this.#handOver(this.#tls, arrival.socket, arrival.take());
   }
 
@@ -168,9 +169,9 @@ export class HttpsDoor {
 
   /**
    * What was read of the first flight goes back in front. A client's TLS reads all of it itself, in pieces of 64 KiB; a
-   * visitor's could, but then each holds a buffer of 64 KiB (docs/decisions/008).
+   * visitor's could, but then each holds a buffer of 64 KiB (docs/decisions/008). `client`: who waits for its turn.
    */
-  #handOver(server: TlsServer, socket: Socket, read: Buffer, queue: ClientQueue | null = null): true {
+  #handOver(server: TlsServer, socket: Socket, read: Buffer, client: string | null = null): true {
     const begin = (): void => void server.emit('connection', socket);
     queueMicrotask(() => {
       socket.on('error', () => {});
@@ -178,8 +179,8 @@ export class HttpsDoor {
       if (read.length > 0) socket.unshift(read);
       // Until TLS is up a visitor that ends has gone: a half-open handshake would hold its descriptor until its timeout.
       socket.allowHalfOpen = false;
-      if (queue === null) begin();
-      else queue.add(socket, begin);
+      if (client === null) begin();
+      else this.#clients.add(socket, client, begin);
     });
     return true;
   }
@@ -261,9 +262,13 @@ export class HttpsDoor {
     socket.allowHalfOpen = socket.alpnProtocol !== 'h2';
     // A half-closed socket under TLS outlives it otherwise, with its descriptor.
     socket.once('close', () => parent?.destroy());
-    if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2')
+    if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2') {
       void this.#options.onClient(socket, peeked.ends).then(() => this.#clients.done(parent as Socket));
-    else if (socket.alpnProtocol === 'h2') this.#options.onHttp2(socket, peeked);
+      return;
+    }
+    // Whoever speaks HTTP/2 to the region's host is no client.
+    this.#clients.done(parent as Socket);
+    if (socket.alpnProtocol === 'h2') this.#options.onHttp2(socket, peeked);
     else this.#options.onHttp1(socket, peeked);
   }
 
