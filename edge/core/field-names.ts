@@ -29,21 +29,13 @@ const hopNames = [
   'proxy',
 ];
 
+/** Every proxy has its own: -For, -Proto, -Client-Cert, -Email, ... Only who stands in front of a service may say any. */
+const identityPrefix = 'x-forwarded-';
+/** What libraries look at to learn a visitor's address, beside those. */
 const identityNames = [
   'forwarded',
   'x-forwarded',
   'forwarded-for',
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-protocol',
-  'x-forwarded-scheme',
-  'x-forwarded-ssl',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-forwarded-by',
-  'x-forwarded-user',
-  'x-forwarded-prefix',
   'x-original-forwarded-for',
   'x-original-host',
   'x-original-proto',
@@ -60,8 +52,29 @@ const identityNames = [
   'true-client-ip',
   'client-ip',
   'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'cf-pseudo-ipv4',
+  'do-connecting-ip',
   'fastly-client-ip',
   'fly-client-ip',
+  'akamai-client-ip',
+  'proxy-client-ip',
+  'wl-proxy-client-ip',
+  'remote-addr',
+  'x-originating-ip',
+  'x-azure-clientip',
+  'x-azure-socketip',
+  'x-appengine-user-ip',
+  'x-envoy-external-address',
+  'x-vercel-forwarded-for',
+  // Asked for by the names that they would have in CGI.
+  'http-client-ip',
+  'http-forwarded',
+  'http-forwarded-for',
+  'http-x-cluster-client-ip',
+  'http-x-forwarded',
+  'http-x-forwarded-for',
+  'http-x-real-ip',
 ];
 
 const kinds = new Map<string, number>([
@@ -110,14 +123,15 @@ export function kindOf(hash: number, bytes: Uint8Array, start: number, end: numb
     slot = (slot + 1) & (slots - 1);
     name = slotNames[slot];
   }
-  return fieldKind.other;
+  const forwarded = end - start >= identityPrefix.length && foldedIs(identityPrefix, bytes, start, start + identityPrefix.length);
+  return forwarded ? fieldKind.identity : fieldKind.other;
 }
 
 /** The kind of a name given as text, for HTTP/2. */
 export function kindOfName(name: string): number {
   let folded = '';
   for (let i = 0; i < name.length; i++) folded += String.fromCharCode(fold[name.charCodeAt(i) & 255] as number);
-  return kinds.get(folded) ?? fieldKind.other;
+  return kinds.get(folded) ?? (folded.startsWith(identityPrefix) ? fieldKind.identity : fieldKind.other);
 }
 
 function foldedIs(name: string, bytes: Uint8Array, start: number, end: number): boolean {

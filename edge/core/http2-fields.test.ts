@@ -44,6 +44,7 @@ describe('trailers of a request', () => {
       ['host', 'b.example'],
       ['content-length', '2'],
       ['x_real_ip', '1.1.1.1'],
+      ['x-forwarded-email', 'root@a.example'],
       ['x-two', ['b', 'c']],
       ['x-none', undefined],
       ['x-split', 'd\r\nhost: b.example'],

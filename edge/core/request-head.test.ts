@@ -116,6 +116,14 @@ describe('what goes on to the upstream', () => {
     'CF-Connecting-IP: 1.1.1.1',
     'X-Client-IP: 1.1.1.1',
     'X-Cluster-Client-IP: 1.1.1.1',
+    'X-Forwarded-Client-Cert: By=spiffe://cluster.local/ns/a',
+    'X_Forwarded_Email: root@a.example',
+    'X-Forwarded-Preferred-Username: root',
+    'X-Forwarded-Uri: /public',
+    'X-Forwarded-: 1',
+    'X-Envoy-External-Address: 1.1.1.1',
+    'WL-Proxy-Client-IP: 1.1.1.1',
+    'HTTP_X_FORWARDED_FOR: 1.1.1.1',
     'Keep-Alive: timeout=5',
     'Proxy-Connection: keep-alive',
     'Proxy: http://evil.example',
@@ -131,6 +139,12 @@ describe('what goes on to the upstream', () => {
       assert.equal(forwarded, `GET / HTTP/1.1\r\nHost: a.example\r\nX-Kept: 1\r\n${identityLines}`);
     });
   }
+
+  it('holds names that only begin like ours', () => {
+    const kept = 'X-Forward: 1\r\nX-Forwardedness: 2\r\nMy-X-Forwarded-For: 3\r\n';
+    const forwarded = forward(`GET / HTTP/1.1\r\nHost: a.example\r\n${kept}\r\n`);
+    assert.equal(forwarded, `GET / HTTP/1.1\r\nHost: a.example\r\n${kept}${identityLines}`);
+  });
 
   it('keeps our identity when Connection names it, and drops what else it names, before it or after', () => {
     const forwarded = forward(
