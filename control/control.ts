@@ -78,7 +78,7 @@ const createParts = (deps: ControlDeps): Parts => ({
 
 export const createControl = (deps: ControlDeps): Control => {
   const parts = createParts(deps);
-  const events = createEventStreams();
+  const events = createEventStreams(deps.bus);
   const metrics = createControlMetrics(deps.store);
   let isStopping = false;
   let sweeper: NodeJS.Timeout | undefined;

@@ -4,6 +4,7 @@ import { confirmEmailMessage, confirms } from '@underpass/rules/account.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
 import { renderCookie } from '../api/cookie.ts';
 import { orMissing, refuse } from '../api/refusal.ts';
+import { tellNarrowed } from '../bus/access.ts';
 import { eraseUser } from './erasure.ts';
 
 const deleteAccount = async ({ deps, caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> => {
@@ -14,6 +15,7 @@ const deleteAccount = async ({ deps, caller, body, nowMs }: CallContext<'deleteA
   });
   deps.feed.tunnelsChanged(tunnelIds);
   deps.jobs.wake();
+  tellNarrowed(deps.bus, caller.userId);
   const cookie = renderCookie(deps.cookies.session, '', 0, deps.cookies.secure);
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 };

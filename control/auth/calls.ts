@@ -11,6 +11,7 @@ import { readCookie, renderCookie } from '../api/cookie.ts';
 import { isOwnNavigation } from '../api/origin.ts';
 import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
+import { tellNarrowed } from '../bus/access.ts';
 import { addJob } from '../job/queue.ts';
 import type { Parts } from '../parts.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
@@ -45,7 +46,7 @@ const requestLoginLink = async ({ deps, request, body, address, nowMs }: CallCon
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 };
 
-const redeem = async ({ deps, request, body, address, nowMs }: CallContext<'redeemLoginLink'>) => {
+const redeem = async ({ deps, request, body, caller, address, nowMs }: CallContext<'redeemLoginLink'>) => {
   await deps.limiter.take('redeem', addressKey(address));
   const old = readCookie(request.headers, deps.cookies.session);
   const token = await deps.store.write(async (trx) => {
@@ -56,13 +57,15 @@ const redeem = async ({ deps, request, body, address, nowMs }: CallContext<'rede
     const userAgent = request.headers.get('user-agent') ?? '';
     return createSession(trx, { userId: user.userId, address, userAgent }, nowMs);
   });
+  if (caller) tellNarrowed(deps.bus, caller.userId);
   const cookie = renderCookie(deps.cookies.session, token, sessionMaxSeconds, deps.cookies.secure);
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 };
 
-const logOut = async ({ deps, request, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) => {
+const logOut = async ({ deps, request, caller, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) => {
   const token = readCookie(request.headers, deps.cookies.session);
   if (token !== undefined) await deps.store.write((trx) => endSession(trx, token, address, nowMs));
+  if (caller) tellNarrowed(deps.bus, caller.userId);
   const headers = new Headers({ 'set-cookie': renderCookie(deps.cookies.session, '', 0, deps.cookies.secure) });
   if (request.headers.get('sec-fetch-mode') !== 'navigate') return new Response(null, { status: 204, headers });
   headers.set('location', '/');
@@ -95,6 +98,7 @@ const deleteSession = async (context: CallContext<'deleteSession'>): Promise<voi
     const { id } = orMissing(await query.returning('id').executeTakeFirst(), 'Session');
     await auditCall(trx, context, 'session.end', caller.email, id === caller.sessionId ? {} : { session: id });
   });
+  tellNarrowed(deps.bus, caller.userId);
 };
 
 const getUser = async ({ caller }: CallContext<'getUser'>): Promise<User> => ({

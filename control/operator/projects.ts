@@ -4,6 +4,7 @@ import { limits, type ProjectQuotas, projectQuotas } from '@underpass/rules/limi
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { sql } from 'kysely';
 import { orMissing, refuse } from '../api/refusal.ts';
+import { tellNarrowed } from '../bus/access.ts';
 import { readQuotas } from '../project/access.ts';
 import { deleteProject } from '../project/deletion.ts';
 import type { ProjectsTable } from '../store/schema.ts';
@@ -114,5 +115,6 @@ export const removeProject = async (desk: Desk, id: string): Promise<{ readonly 
     return { name: row.name, tunnelIds: ids };
   });
   parts.feed.tunnelsChanged(tunnelIds);
+  tellNarrowed(parts.bus, id);
   return { id, name };
 };

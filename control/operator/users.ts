@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { eraseUser } from '../account/erasure.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { createLoginLink, loginUrl } from '../auth/login-link.ts';
+import { tellNarrowed } from '../bus/access.ts';
 import { insertUser } from '../registration/registrations.ts';
 import type { UsersTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
@@ -75,6 +76,7 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
     return { row: user, tunnelIds: await ownedTunnels(trx, id) };
   });
   parts.feed.tunnelsChanged(tunnelIds);
+  tellNarrowed(parts.bus, id);
   return toUser(row);
 };
 
@@ -89,6 +91,7 @@ export const deleteUser = async (
   });
   parts.feed.tunnelsChanged(tunnelIds);
   parts.jobs.wake();
+  tellNarrowed(parts.bus, id);
   return { id, email: user.email };
 };
 

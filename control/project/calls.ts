@@ -8,6 +8,7 @@ import type { Member } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
+import { tellNarrowed } from '../bus/access.ts';
 import { lockProject, type Queries } from '../store/store.ts';
 import { findAccess } from './access.ts';
 import { deleteProject } from './deletion.ts';
@@ -68,6 +69,7 @@ const deleteOwnProject = async (context: CallContext<'deleteProject'>): Promise<
     return ids;
   });
   deps.feed.tunnelsChanged(tunnelIds);
+  tellNarrowed(deps.bus, access.id);
 };
 
 const memberRows = (db: Queries, projectId: string) =>
@@ -129,7 +131,7 @@ const changeMember = async (context: CallContext<'changeMember'>): Promise<Membe
 };
 
 const removeMember = async (context: CallContext<'removeMember'>): Promise<void> => {
-  const { deps, access, caller } = context;
+  const { deps, access, caller, segments } = context;
   await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, null);
     const { id } = member;
@@ -144,6 +146,7 @@ const removeMember = async (context: CallContext<'removeMember'>): Promise<void>
       .execute();
     await auditCall(trx, context, id === caller.userId ? 'member.leave' : 'member.remove', member.email, { role: member.role });
   });
+  tellNarrowed(deps.bus, segments.id);
 };
 
 export const projectCalls: Handlers<

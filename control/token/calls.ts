@@ -7,6 +7,7 @@ import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall } from '../audit/audit.ts';
+import { tellNarrowed } from '../bus/access.ts';
 import { takeQuota } from '../project/quota.ts';
 import { lockProject, type Queries } from '../store/store.ts';
 import { createApiToken } from './api-token.ts';
@@ -65,6 +66,7 @@ const deleteToken = async (context: CallContext<'deleteApiToken'>): Promise<void
     await trx.deleteFrom('api_tokens').where('id', '=', row.id).execute();
     await auditCall(trx, context, 'api-token.delete', row.name);
   });
+  tellNarrowed(deps.bus, access.id);
 };
 
 export const tokenCalls: Handlers<'listApiTokens' | 'createApiToken' | 'deleteApiToken'> = {

@@ -5,6 +5,8 @@ import type { TunnelEvent } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
 import { Refusal } from '../api/refusal.ts';
 import { findCaller } from '../auth/caller.ts';
+import { hearNarrowed } from '../bus/access.ts';
+import type { Bus } from '../bus/bus.ts';
 import { findAccess } from '../project/access.ts';
 import { openLiveStream } from './live-stream.ts';
 import { listMoved, listTunnels } from './tunnels.ts';
@@ -29,6 +31,12 @@ const isStillPermitted = async ({ deps, request, access }: Context): Promise<boo
   return caller !== null && (await findAccess(deps.store.db, caller, access.id)) !== undefined;
 };
 
+interface OpenStream {
+  readonly end: () => void;
+  readonly check: () => void;
+  readonly projectId: string;
+}
+
 export interface EventStreams {
   readonly calls: Handlers<'streamEvents'>;
   /** Ends every stream, so that a server can stop. */
@@ -37,30 +45,35 @@ export interface EventStreams {
 
 const tooMany = 'Too many live views are open.';
 
-export const createEventStreams = (): EventStreams => {
-  /** How to end each open stream, by user. */
-  const open = new Map<string, Set<() => void>>();
+export const createEventStreams = (bus: Bus): EventStreams => {
+  /** By user. */
+  const open = new Map<string, Set<OpenStream>>();
+  const all = (): OpenStream[] => [...open.values()].flatMap((own) => [...own]);
   let isClosed = false;
-  const forget = (userId: string, end: () => void): void => {
+  const forget = (userId: string, stream: OpenStream): void => {
     const own = open.get(userId);
-    own?.delete(end);
+    own?.delete(stream);
     if (own?.size === 0) open.delete(userId);
   };
+  const stopListening = hearNarrowed(bus, (id) => {
+    const concerned = [...(open.get(id) ?? []), ...all().filter(({ projectId }) => projectId === id)];
+    for (const { check } of concerned) check();
+  });
 
   const streamEvents = async (context: Context): Promise<Response> => {
     const { deps, caller, access } = context;
     if (isClosed) throw new Refusal('unavailable', 'The server is stopping.', 5);
     const own = open.get(caller.userId) ?? new Set();
     if (own.size >= streamsPerUser) throw new Refusal('tooMany', tooMany, 60);
-    const end = (): void => stream.end();
+    const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: access.id };
     const stream = openLiveStream({
       listen: deps.feed.onMoved,
       renderAll: async () => renderEvents(await listTunnels(deps, access, true)),
       render: async (ids) => renderEvents(await listMoved(deps, access, ids)),
       isStillPermitted: () => isStillPermitted(context),
-      onEnd: () => forget(caller.userId, end),
+      onEnd: () => forget(caller.userId, kept),
     });
-    open.set(caller.userId, own.add(end));
+    open.set(caller.userId, own.add(kept));
     const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
     return new Response(stream.body, { headers });
   };
@@ -69,7 +82,8 @@ export const createEventStreams = (): EventStreams => {
     calls: { streamEvents },
     close: () => {
       isClosed = true;
-      for (const end of [...open.values()].flatMap((own) => [...own])) end();
+      stopListening();
+      for (const { end } of all()) end();
     },
   };
 };

@@ -1,4 +1,5 @@
-// One stream of server-sent events: tells what is, gathers what moved, tells it in batches, and ends when nobody may or does read.
+// One stream of server-sent events: tells what is, gathers what moved, tells it in batches while its reader may know, and ends
+// when nobody may or does read.
 
 // Moves within this are one event: a screen needs no more.
 const gatherMs = 500;
@@ -20,6 +21,8 @@ export interface LiveSource {
 
 export interface LiveStream {
   readonly body: ReadableStream<Uint8Array>;
+  /** Looks at the right to it now. */
+  check(): void;
   end(): void;
 }
 
@@ -48,7 +51,10 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
   const flush = async (): Promise<void> => {
     const ids = [...moved];
     moved.clear();
-    if (ids.length > 0) write(await source.render(ids));
+    const text = ids.length === 0 ? '' : await source.render(ids);
+    if (text === '') return;
+    if (await source.isStillPermitted()) write(text);
+    else end();
   };
   const beat = async (): Promise<void> => ((await source.isStillPermitted()) ? write(': still here\n\n') : end());
   /** Never twice at once: what was read later is told later. */
@@ -83,5 +89,5 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
     // Closed by its reader: there is nothing left to close.
     cancel: () => void stop(),
   });
-  return { body, end };
+  return { body, check: () => void beat().catch(end), end };
 };

@@ -1,0 +1,12 @@
+// The word that somebody may see less from now on: live views look at their right at once, not at their next beat.
+
+import type { Bus } from './bus.ts';
+
+const subject = 'access-narrowed';
+
+/** After the commit, with the id of the user or of the project that it concerns. */
+export const tellNarrowed = (bus: Bus, id: string): void => bus.publish(subject, id);
+
+/** Answers how to stop listening. */
+export const hearNarrowed = (bus: Bus, listener: (id: string) => void): (() => void) =>
+  bus.subscribe(subject, (id) => listener(String(id)));

@@ -1,0 +1,109 @@
+// Live events of a person who may see them no more: an end at once, and not a word before it.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it, mock } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+let test: TestControl;
+let ann: SignedUp;
+let count = 0;
+
+before(async () => {
+  test = await createTestControl();
+  ann = await test.signUp('ann@example.com');
+});
+after(() => test.close());
+
+const query = () => `?project=${ann.projectId}`;
+const openStream = async (who: Pick<SignedUp, 'send'>): Promise<Reader> =>
+  (await who.send('GET', `/api/events${query()}`)).body!.getReader();
+
+const readUntil = async (reader: Reader, wanted: RegExp): Promise<void> => {
+  let text = '';
+  for (const decoder = new TextDecoder(); !wanted.test(text); ) {
+    const { value, done } = await reader.read();
+    assert.ok(!done, `the stream ended after ${text}`);
+    text += decoder.decode(value, { stream: true });
+  }
+};
+
+describe('live events of somebody who may see them no more', () => {
+  // Without it no beat and no gathering: what ends at once ends by what took the right away.
+  beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
+  afterEach(() => mock.timers.reset());
+
+  const restOf = async (reader: Reader): Promise<string> => {
+    let text = '';
+    for (const decoder = new TextDecoder(); ; ) {
+      const { value, done } = await reader.read();
+      if (done) return text;
+      text += decoder.decode(value, { stream: true });
+    }
+  };
+  const member = async (): Promise<SignedUp> => {
+    const person = await test.signUp(`live-${++count}@example.com`);
+    await test.addMember(ann.projectId, person.userId, 'admin');
+    return person;
+  };
+  const makeToken = (person: SignedUp) =>
+    person.call<{ id: string; token: string }>('POST', `/api/tokens${query()}`, { name: 'ci', role: 'viewer' });
+  const membersPath = (person: SignedUp): string => `/api/members/${person.userId}${query()}`;
+
+  const ways: readonly [name: string, end: (person: SignedUp) => Promise<unknown>][] = [
+    ['logged out', (person) => person.call('POST', '/auth/logout')],
+    [
+      'ended the session',
+      async (person) => {
+        const [session] = await person.call<{ id: string }[]>('GET', '/api/sessions');
+        await person.call('DELETE', `/api/sessions/${session?.id}`);
+      },
+    ],
+    ['left the project', (person) => person.call('DELETE', membersPath(person))],
+    ['was removed from it', (person) => ann.call('DELETE', membersPath(person))],
+    ['deleted the account', (person) => person.call('DELETE', '/api/account', { email: person.email })],
+    [
+      'was suspended',
+      async (person) => {
+        const operator = await test.signUp(`operator-${++count}@example.com`, { operator: true });
+        await operator.call('PATCH', `/api/operator/users/${person.userId}`, { suspended: true });
+      },
+    ],
+  ];
+  for (const [name, end] of ways) {
+    it(`end at once: ${name}`, async () => {
+      const person = await member();
+      const reader = await openStream(person);
+      await end(person);
+      await restOf(reader);
+    });
+  }
+
+  it('end at once: the API token was revoked, and the stream of its maker goes on', async () => {
+    const person = await member();
+    const own = await openStream(person);
+    const { id, token } = await makeToken(person);
+    const ofToken = await openStream(test.client(token));
+    await ann.call('DELETE', `/api/tokens/${id}${query()}`);
+    await restOf(ofToken);
+    await readUntil(own, /still here/);
+    await own.cancel();
+  });
+
+  it('tell nothing more, however the right was taken away', async () => {
+    const person = await member();
+    const name = `moved-${++count}`;
+    await ann.call('POST', `/api/tunnels${query()}`, { name, region: 'local' });
+    const reader = await openStream(person);
+    await readUntil(reader, new RegExp(name));
+    await test.store.db.deleteFrom('members').where('user_id', '=', person.userId).execute();
+    const tunnel = test.store.db.selectFrom('tunnels').select('id').where('name', '=', name);
+    test.feed.move([(await tunnel.executeTakeFirstOrThrow()).id]);
+    // The gathering begins behind the beginning's last line.
+    for (let turns = 0; turns < 5; turns++) await nextTurn();
+    mock.timers.tick(500);
+    assert.equal(await restOf(reader), '');
+  });
+});
