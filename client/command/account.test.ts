@@ -36,6 +36,13 @@ test('login prints link and code, polls until confirmed, and keeps the token in 
   assert.equal(api.calls.at(-1)?.headers.authorization, 'Bearer secret-api-token');
 });
 
+test('login shows the code without what a terminal would obey', async (t) => {
+  const routes = { 'POST /auth/device': { body: { ...device, userCode: 'AB\x1b]0;owned\x07CD' } } };
+  const api = await startFakeApi(t, { ...routes, 'POST /auth/device/token': { status: 410 } });
+  const { stderr } = await (await createCli(t)).run(['login', '--server', api.origin]);
+  assert.match(stderr, /confirm the code {2}AB\ufffd\]0;owned\ufffdCD\n/);
+});
+
 test('login says so when the code is denied', async (t) => {
   const api = await startFakeApi(t, { 'POST /auth/device': { body: device }, 'POST /auth/device/token': { status: 410 } });
   const cli = await createCli(t);

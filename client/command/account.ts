@@ -9,7 +9,7 @@ import { forgetSignIn, saveSignIn } from '../credentials.ts';
 import { ClientError } from '../error.ts';
 import type { Io } from '../io.ts';
 import { openBrowser } from '../open-browser.ts';
-import { type Output, renderFields, renderTable } from '../output.ts';
+import { type Output, printable, renderFields, renderTable } from '../output.ts';
 import { readToken } from '../token.ts';
 import { waitMs } from '../wait.ts';
 
@@ -81,9 +81,8 @@ async function deviceLogin(shell: Shell, flags: LoginFlags, origin: string): Pro
   const device = value as DeviceAnswer;
   const link = webLink(device.verificationUrl);
   const opened = flags.browser && io.stderr.isTTY && (await openBrowser(io, link));
-  io.stderr.write(
-    `${opened ? 'A browser window opens at' : 'Open this link:'}\n\n  ${link}\n\nand confirm the code  ${device.userCode}\n\n`,
-  );
+  const lead = opened ? 'A browser window opens at' : 'Open this link:';
+  io.stderr.write(printable(`${lead}\n\n  ${link}\n\nand confirm the code  ${device.userCode}\n\n`));
   return pollDevice(io, origin, device);
 }
 
