@@ -115,7 +115,7 @@ describe('where no place has a client', () => {
       await new Promise((resolve) => setImmediate(resolve));
       hops.heard();
       await new Promise((resolve) => setImmediate(resolve));
-      if (here) tunnel.clients.push({ session: { canOpen: true } } as never);
+      if (here) tunnel.clients.push({ session: { takesStreams: true } } as never);
       else place.standing = 'sound';
       hops.heard();
       assert.equal(indexOf(await assertAtOnce(found)), here ? -1 : 0);

@@ -75,6 +75,25 @@ describe('another edge of the region', () => {
     assert.ok(near.edge.stats().rxBytes > 0);
   });
 
+  it('whose client has as much as it takes is busy here too, and serves as soon as it takes more', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    const held = Promise.withResolvers<import('node:net').Socket>();
+    const upstream = (socket: import('node:net').Socket): void => {
+      socket.on('data', (chunk: Buffer) => (/^GET \/held/.test(chunk.toString()) ? held.resolve(socket) : socket.write(ok)));
+      socket.on('end', () => socket.end());
+    };
+    await far.client('t', upstream, { maxStreams: 1 });
+    const first = await far.visit('t.tunnels.test');
+    first.write('GET /held HTTP/1.1\r\nHost: t.tunnels.test\r\n\r\n');
+    const kept = await held.promise;
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    assert.equal(await ask(near), 'UNDERPASS_BUSY');
+    kept.end(ok.replace('\r\n', '\r\nConnection: close\r\n'));
+    await readUntil(first, (text) => text.endsWith('ok'));
+    await askUntil(near, 'ok');
+  });
+
   it('that takes no hops is told to clients, and not dialled', async () => {
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     await near.control.change({ peers: [{ edgeId: 'far', address: '' }] });

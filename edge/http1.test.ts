@@ -536,6 +536,20 @@ describe('several clients', () => {
     assert.deepEqual([sick.opened, healthy.opened], [0, 2]);
   });
 
+  it('one that has as much as it takes is busy, not away, until it takes more', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const asked = Promise.withResolvers<Socket>();
+    await rig.client('t', (socket) => void socket.once('data', () => asked.resolve(socket)), { maxStreams: 1 });
+    const first = await rig.visit(host);
+    first.write(get());
+    const upstream = await asked.promise;
+    const second = await rig.visit(host);
+    second.write(get());
+    assert.equal(codeOf(await readUntil(second, endsWith('</html>\n'))), 'UNDERPASS_BUSY');
+    upstream.end(ok);
+    assert.equal(await readUntil(first, endsWith('ok')), ok);
+  });
+
   it('the death of one loses only what was in flight on it', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const doomed = await rig.client('t', scripted());

@@ -221,6 +221,14 @@ describe('while no client is found', () => {
     await settled();
     assert.deepEqual(heard, ['fail no-client']);
   });
+
+  it('but one is here that takes none for now, it is busy, whatever other places have not', async () => {
+    const { streams, tunnel, heard } = createScene({ count: 1, hop: true });
+    tunnel.clients.push({ session: { takesStreams: true, canOpen: false } } as never);
+    streams[0]?.onReset('no-client');
+    await settled();
+    assert.deepEqual(heard, ['fail busy']);
+  });
 });
 
 describe('a stream that is taken', () => {

@@ -93,11 +93,17 @@ export class Link {
   #take(route: Route | null): void {
     if (this.over) return;
     // Answered in a later turn, so that a constructor never calls its owner back.
-    if (route === null) return void queueMicrotask(() => this.#fail(this.#firstFailure ?? 'no-client'));
+    if (route === null) return void queueMicrotask(() => this.#fail(this.#unserved));
     this.#tried.add(route.session);
     if (!route.hop) this.#tries++;
     if (route.session.canOpen) this.#open(route);
     else this.#try();
+  }
+
+  /** A client that is here and was not tried has as much as it takes, or its carrier is stuck. */
+  get #unserved(): ResetCode {
+    if (this.#firstFailure !== null && this.#firstFailure !== 'no-client') return this.#firstFailure;
+    return this.tunnel.takesStreams ? 'busy' : 'no-client';
   }
 
   #open({ session, hop }: Route): void {

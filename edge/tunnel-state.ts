@@ -40,9 +40,9 @@ export class TunnelState {
     return this.feed.type;
   }
 
-  /** One of its clients here is open for streams. */
+  /** One of its clients here is open for streams, now or when it is less busy. */
   get takesStreams(): boolean {
-    return this.clients.some(({ session }) => session.canOpen);
+    return this.clients.some(({ session }) => session.takesStreams);
   }
 
   permits(address: string): boolean {

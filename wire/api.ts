@@ -58,7 +58,9 @@ export interface Session {
   /** The peer's latest OFFER; null until one came, which means it serves everything. */
   readonly peerOffers: readonly Offer[] | null;
   readonly openStreams: number;
-  /** True while open() may be called: HELLO has arrived, no GOAWAY either way, not closed, the peer's stream limit not reached, the carrier not stuck. */
+  /** HELLO has arrived, no GOAWAY either way, not closed. */
+  readonly takesStreams: boolean;
+  /** True while open() may be called: it takes streams, the peer's stream limit is not reached, the carrier is not stuck. */
   readonly canOpen: boolean;
   readonly closed: boolean;
   /** Last round trip over the data path; null until the first. */

@@ -252,6 +252,7 @@ describe('a carrier that is full', () => {
     const { session } = victim;
     while (session.canOpen && session.openStreams < 100_000) session.open(testRequest);
     assert.ok(session.openStreams > 10_000 && session.openStreams < 50_000, `${session.openStreams} streams`);
+    assert.equal(session.takesStreams, true, 'it is busy, and has not gone');
     victim.attacker.write(frame(ping, 0, Buffer.alloc(8)));
     await turn();
     await turn();

@@ -188,9 +188,12 @@ class MuxSession implements Session, StreamHost, FrameSink {
     return this.#output.backlogBytes;
   }
 
+  get takesStreams(): boolean {
+    return this.#peer !== null && !this.closed && !this.#leaving;
+  }
+
   get canOpen(): boolean {
-    if (this.#peer === null || this.closed || this.#leaving) return false;
-    return this.#ourStreams < this.#peer.maxStreams && this.#output.hasRoomToOpen;
+    return this.takesStreams && this.#ourStreams < this.#peer!.maxStreams && this.#output.hasRoomToOpen;
   }
 
   get #leaving(): boolean {
