@@ -210,6 +210,8 @@ export interface OperatorTunnel {
   readonly type: TunnelType;
   readonly region: string;
   readonly status: TunnelStatus;
+  /** Missing where it is not known: commands of underpass-server hear of no client. */
+  readonly connectedClients?: number;
   readonly ingressDomains: readonly string[];
   readonly suspended: boolean;
 }

@@ -227,6 +227,7 @@ export const answerSchemas = {
     type: tunnelType(),
     region: string(),
     status: tunnelStatus(),
+    connectedClients: exactOptional(count()),
     ingressDomains: array(string()),
     suspended: boolean(),
   }),

@@ -1,8 +1,10 @@
 // The calls of the operator pages. Each is one of the functions that underpass-server's commands use as well.
 
 import type { operatorCalls as table } from '@underpass/rules/calls.ts';
+import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { changeAbuseReport, listAbuseReports } from '../abuse/reports.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
+import type { Parts } from '../parts.ts';
 import type { Desk } from './actor.ts';
 import { changeProject, listAllProjects } from './projects.ts';
 import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperatorRegions } from './regions.ts';
@@ -23,6 +25,11 @@ const deskOf = ({
   nowMs,
 });
 
+/** Here alone: edges tell the server, not a command at the machine. */
+const withClients =
+  ({ feed }: Parts) =>
+  (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clients(tunnel.id).length });
+
 export const operatorCalls: Handlers<keyof typeof table> = {
   listRegistrations: (context) => listRegistrations(deskOf(context), context.query.state),
   approveRegistration: (context) => approve(deskOf(context), context.segments.id),
@@ -35,8 +42,9 @@ export const operatorCalls: Handlers<keyof typeof table> = {
   changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
   listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q),
   changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
-  listAllTunnels: (context) => listAllTunnels(deskOf(context), context.query.q),
-  changeTunnel: (context) => changeTunnel(deskOf(context), context.segments.id, context.body),
+  listAllTunnels: async (context) => (await listAllTunnels(deskOf(context), context.query.q)).map(withClients(context.deps)),
+  changeTunnel: async (context) =>
+    withClients(context.deps)(await changeTunnel(deskOf(context), context.segments.id, context.body)),
   listOperatorRegions: (context) => listOperatorRegions(deskOf(context)),
   createRegion: (context) => createRegion(deskOf(context), context.body),
   changeRegion: (context) => changeRegion(deskOf(context), context.segments.name, context.body),

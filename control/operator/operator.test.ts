@@ -405,8 +405,15 @@ describe('projects and tunnels', () => {
       [found?.name, found?.project.id, found?.ingressDomains, found?.suspended],
       ['shop', ann.projectId, [host], false],
     );
+    assert.equal(found?.connectedClients, 0);
+    const client = { id: 'c', address: '192.0.2.7', version: '0.1.0', since: '', edge: 'e', rttMs: 1, healthy: true };
+    test.feed.connected.set(found!.id, [client, client]);
     const suspended = await operator.call<OperatorTunnel>('PATCH', `/api/operator/tunnels/${found!.id}`, { suspended: true });
-    assert.equal(suspended.suspended, true);
+    assert.deepEqual([suspended.suspended, suspended.connectedClients], [true, 2]);
+    const [again] = await operator.call<OperatorTunnel[]>('GET', `/api/operator/tunnels?q=${host}`);
+    assert.equal(again?.connectedClients, 2);
+    const [atMachine] = await test.control.operator.listTunnels(host);
+    assert.ok(!('connectedClients' in atMachine!), 'no edge tells a command: it must not say 0');
     assert.equal(test.feed.changed.at(-1), found!.id);
     const projects = await operator.call<{ id: string; tunnels: number; owners: string[] }[]>(
       'GET',
