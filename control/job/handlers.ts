@@ -8,6 +8,7 @@ import {
   invitationMail,
   loginLinkMail,
   type MailText,
+  plainName,
   registrationApprovedMail,
   registrationReceivedMail,
   registrationRejectedMail,
@@ -45,7 +46,8 @@ const takeRegistration = async (deps: Deps, registration: JobPayloads['registrat
     if (user || !(await insertRegistration(trx, registration, subscribed, nowMs))) return;
     await addJob(trx, nowMs, 'registration-mail', { email, firstName, step: 'received' });
     const found = subscribed ? 'An active subscription was found.' : 'No active subscription was found.';
-    const text = `${firstName} ${lastName} <${email}> has registered. ${found} Decide at ${settings.origin}/operator/registrations\n`;
+    const who = [plainName(firstName), plainName(lastName), `<${email}>`].filter((word) => word !== '').join(' ');
+    const text = `${who} has registered. ${found} Decide at ${settings.origin}/operator/registrations\n`;
     await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits', text });
   });
 };

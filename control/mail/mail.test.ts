@@ -12,6 +12,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { KeptMail } from '../deps.ts';
 import { createTestControl, linkToken, loginForm } from '../test-kit.ts';
 import { createMailbox } from './mailbox.ts';
+import { loginLinkMail, plainName } from './mails.ts';
 import { createSmtpMail } from './smtp.ts';
 
 const closers: (() => unknown)[] = [];
@@ -84,6 +85,18 @@ describe('SMTP', () => {
     assert.match(mail.text ?? '', /^a\n\.\nMAIL FROM:<evil@example\.com>/);
     await smtp.send({ to: 'ann@example.com, evil@example.com', subject: 's', text: 't' }).catch(() => {});
     assert.ok(received.every((each) => !each.to.includes('evil@example.com')));
+  });
+
+  it('greets by a name, and by no link or message that was registered as one', () => {
+    for (const name of ['Ada', 'Jean-Luc', 'María José', 'O’Neill', 'Ада']) assert.equal(plainName(name), name);
+    for (const name of [
+      'evil.example',
+      'see https://evil.example',
+      'a@b',
+      'call 0800 1',
+      'your account is locked, and will be deleted soon',
+    ])
+      assert.match(loginLinkMail(name, 'https://underpass.example/x').text, /^Hello,\n/, name);
   });
 
   it('fails when the server refuses, so that the queue tries again', async () => {

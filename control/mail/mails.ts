@@ -13,7 +13,17 @@ const compose = (subject: string, ...paragraphs: readonly string[]): MailText =>
   text: `${paragraphs.join('\n\n')}\n\n-- \n${productName}\n`,
 });
 
-const hello = (firstName: string): string => (firstName === '' ? 'Hello,' : `Hello ${firstName},`);
+const shownNameChars = 40;
+/** Mail programs make links of these, and numbers to call. */
+const linkish = /[\d.:/@]/;
+
+/**
+ * A name as a mail may say it. Anybody may register anybody's address: a name that is a message of its own, or a link,
+ * would reach a stranger, or the operator, in our name.
+ */
+export const plainName = (name: string): string => (name.length > shownNameChars || linkish.test(name) ? '' : name);
+
+const hello = (firstName: string): string => (plainName(firstName) === '' ? 'Hello,' : `Hello ${firstName},`);
 
 export const loginLinkMail = (firstName: string, url: string): MailText =>
   compose(
