@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { FeedCertificate, FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createId } from '../store/id.ts';
 import type { Store } from '../store/store.ts';
@@ -21,8 +21,18 @@ import {
 const keyRing = testKeyRing();
 const opened: { hubs: FeedHub[]; edges: TestEdge[]; stores: Store[] } = { hubs: [], edges: [], stores: [] };
 
+/** For the host of the region: without it no client can dial, and nothing serves. */
+const dialled: FeedCertificate = {
+  id: 'eu',
+  hosts: ['eu.localhost'],
+  certificatePem: '',
+  privateKeyPem: '',
+  notAfterMs: Number.MAX_SAFE_INTEGER,
+};
+
 async function openHub(store: Store, bus: Bus, over: Partial<FeedHubDeps> = {}): Promise<FeedHub> {
-  const base = { store, bus, keyRing, clock: Date.now, log: silentLog, givenCertificates: () => [], keyOpens: async () => true };
+  const givenCertificates = () => [dialled];
+  const base = { store, bus, keyRing, clock: Date.now, log: silentLog, givenCertificates, keyOpens: async () => true };
   const hub = createFeedHub({ ...base, ...over });
   opened.hubs.push(hub);
   await hub.start();
@@ -393,7 +403,22 @@ describe('acknowledged routes', () => {
     hub.certificatesChanged();
     await hub.delivered('eu');
     assert.equal(hub.isServing(id), true);
-    assert.equal(edge.state.certificates[0]?.privateKeyPem, 'key');
+    assert.ok(edge.state.certificates.some(({ privateKeyPem }) => privateKeyPem === 'key'));
+  });
+
+  test('no tunnel of a region serves before its clients can dial: the host of the region has a certificate', async () => {
+    const fresh = await openHub(store, createTestBus(), { givenCertificates: () => [] });
+    const edge = connect(fresh);
+    edge.hello('eu');
+    await addCertificate('a.example.com');
+    const made = [await makeTunnel('web', ['a.example.com'], 'http'), await makeTunnel('tcp', ['b.example.com'])];
+    fresh.tunnelsChanged(made);
+    await fresh.delivered('eu');
+    assert.deepEqual(made.map(fresh.isServing), [false, false]);
+    await addCertificate('eu.localhost');
+    fresh.certificatesChanged();
+    await fresh.delivered('eu');
+    assert.deepEqual(made.map(fresh.isServing), [true, true]);
   });
 
   test('a tunnel made under a wildcard that is already there gets it with its route', async () => {

@@ -10,8 +10,8 @@ export interface FeedPort {
   regionChanged(region: string): void;
   /**
    * True once the edges of the tunnel's region that are connected, to whichever process, have acknowledged its route as stored,
-   * with a certificate for every host of an http tunnel; one that takes more than 5 s for it is not waited for. Decides
-   * Progressing or Created.
+   * with a certificate for the host that clients dial and for every host of an http tunnel; one that takes more than 5 s for it
+   * is not waited for. Decides Progressing or Created.
    */
   isServing(tunnelId: string): boolean;
   /** Clients whose data path worked within 15 s. */

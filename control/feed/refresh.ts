@@ -108,6 +108,7 @@ export function createRefresh(deps: RefreshDeps): Refresh {
     for (const [region, feed] of deps.feeds()) {
       const tunnels = byRegion.get(region) ?? [];
       const values = tunnels.map((each) => each.tunnel);
+      if (tunnels[0] !== undefined) feed.state.dialledAt(tunnels[0].dataPlaneHost);
       const idle = values.map((each) => each.id).filter((id) => !feed.state.isLive(id));
       feed.publish(feed.state.patch([{ part: 'tunnels', ids, values }], marksOf(tunnels)));
       deps.onLive(idle.filter((id) => feed.state.isLive(id)));

@@ -14,6 +14,8 @@ export interface StoredTunnel {
   readonly tunnel: FeedTunnel;
   /** Hosts of the last acknowledgement, joined; null before the first. */
   readonly mark: string | null;
+  /** Where the clients of its region dial in. */
+  readonly dataPlaneHost: string;
 }
 
 interface TunnelRow {
@@ -25,6 +27,7 @@ interface TunnelRow {
   proxy_protocol: FeedTunnel['proxyProtocol'];
   allow_list: string;
   mark: string | null;
+  data_plane_host: string;
   tunnel_suspended_at: number | null;
   project_suspended_at: number | null;
 }
@@ -34,9 +37,10 @@ const tunnelQuery = (db: Queries) =>
     .selectFrom('tunnels as t')
     .innerJoin('projects as p', 'p.id', 't.project_id')
     .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
+    .innerJoin('regions', 'regions.name', 't.region')
     .leftJoin('tunnel_routes as r', 'r.tunnel_id', 't.id')
     .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
-    .select(['t.suspended_at as tunnel_suspended_at', 'p.suspended_at as project_suspended_at']);
+    .select(['t.suspended_at as tunnel_suspended_at', 'p.suspended_at as project_suspended_at', 'regions.data_plane_host']);
 
 /** An unreadable list denies: design 5. */
 function readAllowList(text: string): readonly string[] {
@@ -119,6 +123,7 @@ async function complete(db: Queries, nowMs: number, rows: readonly TunnelRow[]):
   return rows.map((row) => ({
     region: row.region,
     mark: row.mark,
+    dataPlaneHost: row.data_plane_host,
     tunnel: {
       id: row.id,
       projectId: row.project_id,

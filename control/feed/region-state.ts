@@ -53,6 +53,8 @@ export interface RegionState {
   readonly replacePart: (part: FeedPart, values: readonly object[]) => Numbered | undefined;
   /** What brings an edge from the number it holds (of this epoch, or undefined) to now. */
   readonly catchUp: (held: number | undefined) => readonly Numbered[];
+  /** The host of the region that clients dial: without a certificate for it no tunnel can be used. */
+  readonly dialledAt: (host: string) => void;
   /** The edges here hold everything up to this number: the tunnels that they can serve because of it, each told once. */
   readonly acknowledge: (seq: number, nowMs: number) => readonly LiveMark[];
   /** The edges of the whole region hold these. */
@@ -90,6 +92,8 @@ export function createRegionState(): RegionState {
   const certificates = createSentCertificates();
   /** Routes that the edges here have not acknowledged yet: what an acknowledgement has to look at. */
   const waiting = new Set<string>();
+  /** Of this region; empty until a tunnel of it is known. */
+  let dialled: readonly string[] = [];
 
   const noteRoute = (tunnel: FeedTunnel, mark: string | undefined): void => {
     const known = routes.get(tunnel.id);
@@ -138,14 +142,17 @@ export function createRegionState(): RegionState {
     return changes.filter((each) => each.seq > held).map((each) => ({ type: 'delta' as const, seq: each.seq, ...each.change }));
   };
 
-  const acknowledge = (acked: number, nowMs: number): readonly LiveMark[] =>
-    [...waiting].flatMap((id) => {
+  const acknowledge = (acked: number, nowMs: number): readonly LiveMark[] => {
+    const dialSeq = readySeq({ type: 'http', hosts: dialled }, 0, certificates.named, nowMs);
+    if (dialSeq === undefined || dialSeq > acked) return [];
+    return [...waiting].flatMap((id) => {
       const route = routes.get(id);
       const needed = route === undefined ? undefined : readySeq(route.tunnel, route.seq, certificates.named, nowMs);
       if (route === undefined || needed === undefined || needed > acked) return [];
       waiting.delete(id);
       return [{ tunnelId: id, hosts: joinHosts(route.tunnel.hosts) }];
     });
+  };
 
   const markLive = (marks: readonly LiveMark[]): void => {
     for (const { tunnelId, hosts } of marks) {
@@ -169,6 +176,9 @@ export function createRegionState(): RegionState {
     },
     replacePart: (part, values) => commit([{ part, from: index[part], to: indexPart(values) }], noMarks),
     catchUp,
+    dialledAt: (host) => {
+      dialled = [host];
+    },
     acknowledge,
     markLive,
     isLive: (tunnelId) => routes.get(tunnelId)?.live ?? false,
