@@ -57,7 +57,7 @@ export class Gate {
   #infoOf(tunnel: TunnelState): Info {
     const { edgeId, region, software, urlOf } = this.#options;
     const urls = tunnel.feed.hosts.slice(0, 16).map(urlOf);
-    return { software, edge: edgeId, region, edges: this.#toldEdges, tunnel: tunnel.feed.name, urls };
+    return { software, edge: edgeId, region, edges: this.#toldEdges, tunnel: tunnel.feed.name, type: tunnel.feed.type, urls };
   }
 
   /**

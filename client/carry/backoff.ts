@@ -8,7 +8,13 @@ const mostMs = 30_000;
 const firstSlowMs = 5_000;
 const mostSlowMs = 60_000;
 
-const slowCodes: ReadonlySet<ProblemCode> = new Set(['token-refused', 'tunnel-suspended', 'version', 'proxy-invalid']);
+const slowCodes: ReadonlySet<ProblemCode> = new Set([
+  'token-refused',
+  'tunnel-suspended',
+  'wrong-type',
+  'version',
+  'proxy-invalid',
+]);
 
 /** Whole range jitter, so that ten thousand clients that lost one edge come back evenly; failures counts from 0. */
 export function nextDelayMs(failures: number, code: ProblemCode, retryAfterMs: number | null, random: number): number {

@@ -1,6 +1,7 @@
 // A carrier that stands: dialled, upgraded, and its first PING answered, so that the edge has our HELLO and may lead visitors
 // here. Whoever is told "connected" may open the page at once.
 
+import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
 import { createSession, type SessionClock } from '@underpass/wire/session.ts';
 import { after } from './after.ts';
@@ -18,6 +19,8 @@ export interface Carrier {
 }
 
 export interface CarrierOptions extends DialOptions {
+  /** Of the tunnel that is to be carried. */
+  readonly type: TunnelType;
   readonly clock: SessionClock;
   readonly onStream: (stream: Stream) => void;
   /** The session exists; its counters count. */
@@ -42,6 +45,12 @@ function greeted(session: Session, { edge, address }: DialledCarrier, options: C
     const { clock, region } = options;
     const carrier: Carrier = { session, edge: edge ?? address, address, sinceMs: clock.now(), onEnd: () => {} };
     const cancel = after(clock, greetingTimeoutMs, () => session.close());
+    session.onReady = () => {
+      const { type = options.type, tunnel = region.host } = session.peerInfo;
+      if (type === options.type) return;
+      reject(new CarryError('wrong-type', `${tunnel} is an ${type} tunnel`));
+      session.close();
+    };
     // A GOAWAY that comes in the same read as the answer counts: it has no holder yet who would hear it.
     session.onProof = () => {
       cancel();

@@ -36,6 +36,10 @@ export const problems = {
     fix: 'It was rotated, its tunnel was deleted, or it belongs to another region: copy it again from the Connect section.',
   },
   'tunnel-suspended': { title: 'The tunnel is suspended', fix: 'Ask the operator; it is tried again by itself.' },
+  'wrong-type': {
+    title: 'The token is that of a tunnel of the other type',
+    fix: 'Use "underpass http" for http tunnels and "underpass ingress" for ingress tunnels, or copy the token of the tunnel that you mean.',
+  },
   version: { title: 'This client and the region share no protocol version', fix: 'Run "underpass update".' },
   'too-many-clients': {
     title: 'Too many clients are connected to this tunnel',

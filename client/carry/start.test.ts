@@ -167,6 +167,28 @@ describe('carriers', () => {
     assert.equal(client.events.filter(({ kind }) => kind === 'failed').length, 1);
   });
 
+  for (const [type, other] of [
+    ['http', 'ingress'],
+    ['ingress', 'http'],
+  ] as const) {
+    it(`of an ${type} tunnel are not held for an ${other} tunnel, and say so`, async () => {
+      await using edge = await startFakeEdge({ info: { tunnel: 'shop', type: other } });
+      const upstreams = type === 'http' ? http(nowhere) : ({ type, list: [{ port: 80, upstream: nowhere }] } as const);
+      using client = carry({ url: edge.url, upstreams });
+      const { problem, retryMs } = await client.event('failed');
+      assert.deepEqual(problem, { code: 'wrong-type', detail: `shop is an ${other} tunnel` });
+      assert.equal(retryMs, 5_000);
+      assert.equal(client.carrying.status().state, 'connecting');
+      while (edge.carriers.length > 0) await new Promise(setImmediate);
+    });
+  }
+
+  it('are held where the edge says their type, or none', async () => {
+    await using edge = await startFakeEdge({ info: { type: 'http' } });
+    using client = carry({ url: edge.url });
+    await client.event('connected');
+  });
+
   it('wait as long as the edge asks', async () => {
     await using edge = await startFakeEdge({ refuse: () => ({ code: 'too-many-clients', retryAfterSeconds: 7 }) });
     using client = carry({ url: edge.url });

@@ -62,8 +62,9 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
   const proxy = chooseProxy(options.env, region.host, region.port);
   const clientId = randomBytes(16).toString('hex');
   const { token, software, caPem, clock } = options;
+  const { type } = options.upstreams;
   return (turn, hooks) =>
-    openCarrier({ region, proxy, clientId, token, software, caPem, clock, turn, signal, onStream, ...hooks });
+    openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, turn, signal, onStream, ...hooks });
 }
 
 function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent }: FullOptions, offers: Offers): ServeOptions {

@@ -116,6 +116,19 @@ test('the printed lines of the cli tab, run in a shell, carry the tunnel', async
   await running.ended;
 });
 
+test('the token of an http tunnel carries no ingress, and the client says so', async (t) => {
+  const { account, cli } = await world(t);
+  await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain');
+  await tunnelCreated(account, 'shop');
+  const { body } = await account.call('GET', `/api/tunnels/shop?project=${account.project}`);
+  const { url, token } = body as Tunnel;
+  const env = { UNDERPASS_TOKEN: token ?? '' };
+  const running = cli.start(['ingress', '--url', url, '--upstream', '127.0.0.1'], { env });
+  await running.seen(/code=wrong-type .*: shop is an http tunnel\. Use "underpass http"/);
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+});
+
 test('domains and groups, with the texts of the server where it refuses', async (t) => {
   const { account, cli } = await world(t);
   assert.match(await ok(cli, 'domains', 'add', 'example.com'), /underpass-domain-verify=/);

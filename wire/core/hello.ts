@@ -1,5 +1,6 @@
 // The payload of HELLO and INFO: versions, windows and what a side says about itself. Layout: docs/protocol.md, HELLO.
 
+import type { TunnelType } from '@underpass/rules/entity.ts';
 import { checkCredit } from './credit.ts';
 import { maxPayloadBytes, readU32, WireError, writeU32 } from './frame.ts';
 
@@ -20,6 +21,8 @@ export interface Info {
   readonly edges?: number;
   /** The tunnel's name and public URLs, for the client's live status. */
   readonly tunnel?: string;
+  /** Of the tunnel, so that a client of the other type can say so before a visitor finds out. */
+  readonly type?: TunnelType;
   readonly urls?: readonly string[];
 }
 
@@ -79,6 +82,7 @@ export function parseInfo(payload: Uint8Array): Info {
     if (typeof value[key] === 'string') info[key] = value[key];
   }
   if (Number.isSafeInteger(value.edges)) info.edges = value.edges as number;
+  if (value.type === 'http' || value.type === 'ingress') info.type = value.type;
   if (Array.isArray(value.urls)) info.urls = value.urls.filter((url) => typeof url === 'string');
   return info;
 }

@@ -53,7 +53,7 @@ describe('a version', () => {
 
 it('info keeps what it knows of the right type and drops the rest', () => {
   const info = parseInfo(
-    Buffer.from('{"edge":"e","edges":"2","urls":["a",1],"later":{},"tunnel":null,"__proto__":{"region":"x"}}'),
+    Buffer.from('{"edge":"e","edges":"2","urls":["a",1],"later":{},"tunnel":null,"type":"udp","__proto__":{"region":"x"}}'),
   );
   assert.deepEqual({ ...info }, { edge: 'e', urls: ['a'] });
 });
