@@ -1,6 +1,7 @@
 // The certificates of control: given files, and what an authority makes — ACME where it is set, else one of this machine.
 
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { keepAccountKey } from '@underpass/control/certificate/account-key.ts';
 import { createAcmeAuthority } from '@underpass/control/certificate/acme/authority.ts';
 import type { Authority } from '@underpass/control/certificate/authority.ts';
@@ -28,10 +29,19 @@ export interface CertificateSources {
   readonly certificates: () => readonly FeedCertificate[];
 }
 
+/** One that cannot be read is never made anew: clients and browsers trust the one that was there. */
+function openAuthority(home: string, clock: () => number): Promise<LocalCa> {
+  return openLocalCa(home, clock).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ServerError('file-unusable', `${join(home, 'ca.pem')} or ca-key.pem beside it: ${why}`, { cause: error });
+  });
+}
+
 export async function openCertificateSources(settings: Settings, state: State): Promise<CertificateSources> {
   const { clock, log } = state;
-  const localCa =
-    settings.acmeDirectory === undefined && !settings.production ? await openLocalCa(settings.home, clock) : undefined;
+  const isLocal = settings.acmeDirectory === undefined && !settings.production;
+  const localCa = isLocal ? await openAuthority(settings.home, clock) : undefined;
   const given = settings.certificates === undefined ? undefined : createGivenFiles(settings.certificates, clock, log);
   await given?.read().catch((error: unknown) => {
     throw new ServerError('file-unusable', `${settings.certificates} (UNDERPASS_CERTIFICATES)`, { cause: error });

@@ -16,8 +16,9 @@ export interface Shell {
 
 export function requireSettings({ env, readFile, stderr }: Io): Settings {
   const result = readSettings(env, readFile);
-  if (!result.ok) throw new ServerError('settings-refused', result.problems.map((problem) => `\n  ${problem}`).join(''));
+  // A misspelt name is often why another setting is missing.
   for (const warning of result.warnings) stderr.write(`warning: ${warning}\n`);
+  if (!result.ok) throw new ServerError('settings-refused', result.problems.map((problem) => `\n  ${problem}`).join(''));
   return result.settings;
 }
 

@@ -19,9 +19,11 @@ import { createWithLease } from '@underpass/control/store/lease.ts';
 import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
 import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
 import { type ConsoleDoor, openConsoleDoor } from './console-door.ts';
+import { ServerError } from './error.ts';
 import { openFeedDoor } from './feed-door.ts';
 import { createHttpServer } from './http-server.ts';
 import { listen } from './listen.ts';
+import { findMissingKeys } from './missing-keys.ts';
 import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
 import { version } from './version.ts';
@@ -193,6 +195,8 @@ export async function startControl(
   prepare: (core: ControlCore) => Promise<void>,
 ): Promise<RunningControl> {
   const core = await openControlCore(settings, state);
+  const missing = await findMissingKeys(state.store.db, state.keyRing, settings);
+  if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
   await resealAll(state);
   const http = await openHttp(settings, state, core);
   const port = await listen(http.server, settings.controlListen, settings.port, 'UNDERPASS_PORT');

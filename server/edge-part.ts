@@ -6,7 +6,7 @@ import { createEdge, type Edge, type EdgeOptions } from '@underpass/edge/edge.ts
 import type { Logger } from 'pino';
 import { keepEdgeId, openHome } from './home.ts';
 import { portError } from './listen.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, settingTable } from './settings.ts';
 import { software } from './version.ts';
 
 /** Several processes share a port on Linux alone. */
@@ -30,7 +30,13 @@ function crowdOf({ edgeConnections: total, edgeConnectionsPerAddress: perAddress
   return { crowd: { ...(total === undefined ? {} : { total }), ...(perAddress === undefined ? {} : { perAddress }) } };
 }
 
-const ports = 'UNDERPASS_EDGE_HTTPS_PORT, UNDERPASS_EDGE_HTTP_PORT, UNDERPASS_HOP_PORT or UNDERPASS_METRICS_PORT';
+/** Which settings say this port; all that it may be where the system does not tell the port. */
+function portSettingOf(settings: Settings, port: number | undefined): string {
+  const rows = [settingTable.edgeHttpsPort, settingTable.edgeHttpPort, settingTable.hopPort, settingTable.metricsPort];
+  const values = [settings.edgeHttpsPort, settings.edgeHttpPort, settings.hopPort, settings.metricsPort];
+  const meant = rows.filter((_, at) => port !== undefined && values[at] === port);
+  return (meant.length === 0 ? rows : meant).map(({ name }) => name).join(' or ');
+}
 
 /** `consolePath`: where control takes the dashboard's visitors, if this edge serves them. */
 export async function openEdge(
@@ -56,6 +62,6 @@ export async function openEdge(
       timeouts: { responseMs: settings.answerSeconds * 1_000 },
     });
   } catch (error) {
-    throw portError(error, ports);
+    throw portError(error, (port) => portSettingOf(settings, port));
   }
 }

@@ -30,6 +30,11 @@ const errors = {
     title: 'A port may not be opened',
     fix: 'Ports under 1024 need a privilege; choose another with the setting named.',
   },
+  'address-unknown': {
+    exit: 'local',
+    title: 'This machine has no such address',
+    fix: 'Choose one of its own, with UNDERPASS_LISTEN or the other settings that end in LISTEN.',
+  },
   'home-unusable': {
     exit: 'local',
     title: 'The home folder cannot be used',
@@ -43,19 +48,34 @@ const errors = {
   'database-unreachable': {
     exit: 'local',
     title: 'The database cannot be reached',
-    fix: 'Check DATABASE_URL and that the server runs.',
+    fix: 'Check DATABASE_URL and that its server runs.',
   },
-  'not-migrated': {
+  'database-unusable': {
     exit: 'local',
-    title: 'The database cannot be brought up to date',
-    fix: 'Restore the last backup, or use the release that wrote it.',
+    title: 'The embedded database cannot be used',
+    fix: 'Check that this user may write it; if it is damaged, restore the last backup into another folder.',
+  },
+  'bus-unreachable': {
+    exit: 'local',
+    title: 'NATS cannot be reached',
+    fix: 'Check NATS_URL and that its server runs.',
+  },
+  'keys-missing': {
+    exit: 'local',
+    title: 'A key is missing',
+    fix: 'Put it back; docs/operations.md, Backup and restore, says how to go on where it is lost for good.',
+  },
+  'no-room': {
+    exit: 'local',
+    title: 'There is no room',
+    fix: 'Make room on the disk of UNDERPASS_HOME and start again; what was kept is there.',
   },
   'file-unusable': {
     exit: 'local',
     title: 'A file cannot be read or written',
     fix: 'Check the path and that this user may use it.',
   },
-  'not-found': { exit: 'notFound', title: 'There is no such thing', fix: 'List what exists with the list command.' },
+  'not-found': { exit: 'notFound', title: 'Nothing has that name or id', fix: 'List what exists with the list command.' },
   refused: { exit: 'refused', title: 'That cannot be done', fix: 'Correct what the message names.' },
 } as const satisfies Record<string, ErrorRow>;
 

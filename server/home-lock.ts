@@ -18,7 +18,8 @@ const isBusy = (error: unknown): boolean => (((error as { errcode?: number }).er
 function lock(home: string, part: string): DatabaseSync {
   const file = new DatabaseSync(join(home, `${part}.lock`));
   try {
-    file.exec('begin exclusive');
+    // A journal in memory: not a byte is written, so that a full disk stops no edge.
+    file.exec('pragma journal_mode = memory; begin exclusive');
     return file;
   } catch (error) {
     file.close();

@@ -11,7 +11,8 @@ export async function openHome(path: string): Promise<string> {
     await mkdir(path, { recursive: true, mode: 0o700 });
     await writeWhole(join(path, '.writable'), '');
   } catch (error) {
-    throw new ServerError('home-unusable', `${path} (${(error as NodeJS.ErrnoException).code})`, { cause: error });
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ServerError(code === 'ENOSPC' ? 'no-room' : 'home-unusable', `${path} (${code})`, { cause: error });
   }
   return path;
 }

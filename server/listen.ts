@@ -2,17 +2,20 @@
 
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
-import { ServerError } from './error.ts';
+import { type ErrorCode, ServerError } from './error.ts';
+
+const codes: Readonly<Record<string, ErrorCode>> = {
+  EADDRINUSE: 'port-in-use',
+  EACCES: 'port-refused',
+  EADDRNOTAVAIL: 'address-unknown',
+};
 
 /** For errors of a port that somebody else opens for us. */
-export function portError(error: unknown, setting: string): unknown {
-  const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
-  const place = `${address ?? ''}:${port ?? ''} (${setting})`;
-  if (code === 'EADDRINUSE') return new ServerError('port-in-use', `${place} is used by another program`, { cause: error });
-  if (code === 'EACCES') return new ServerError('port-refused', place, { cause: error });
-  if (code === 'EADDRNOTAVAIL')
-    return new ServerError('port-refused', `${place}: this machine has no such address`, { cause: error });
-  return error;
+export function portError(error: unknown, settingOf: (port: number | undefined) => string): unknown {
+  const { code: errno = '', port, address = '' } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  const code = codes[errno];
+  if (code === undefined) return error;
+  return new ServerError(code, `${address}:${port ?? ''} (${settingOf(port)})`, { cause: error });
 }
 
 export async function listen(server: Server, host: string, port: number, setting: string): Promise<number> {
@@ -20,7 +23,7 @@ export async function listen(server: Server, host: string, port: number, setting
     server.listen({ host, port });
     await once(server, 'listening');
   } catch (error) {
-    throw portError(error, setting);
+    throw portError(error, () => setting);
   }
   return (server.address() as AddressInfo).port;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exitCodes } from './error.ts';
@@ -117,6 +117,34 @@ describe('start', () => {
     assert.equal(code, exitCodes.local);
     assert.match(err, /^error home-unusable: The home folder cannot be used: /);
   });
+
+  test('a misspelt setting is named beside what is missing because of it', async () => {
+    const env = { UNDERPASS_PRODUCTION: 'true', UNDERPASS_OPERATOR_MAIL: 'ops@example.com' };
+    const { code, err } = await command('start', { env });
+    assert.equal(code, exitCodes.settings);
+    assert.match(err, /^warning: UNDERPASS_OPERATOR_MAIL is not a setting/m);
+    assert.match(err, /UNDERPASS_OPERATOR_EMAIL must be/);
+  });
+
+  /** What stands in the way of a start, and the code that says so. */
+  const obstacles: readonly (readonly [what: string, code: string, Environment, (home: string) => Promise<void>])[] = [
+    ['NATS that is away', 'bus-unreachable', { NATS_URL: 'nats://127.0.0.1:1' }, async () => {}],
+    ['an address of another machine', 'address-unknown', { UNDERPASS_LISTEN: '192.0.2.1' }, async () => {}],
+    ['a database that is none', 'database-unusable', {}, (at) => writeFile(join(at, 'underpass.db'), 'no database'.repeat(99))],
+    ['an authority that is none', 'file-unusable', {}, (at) => writeFile(join(at, 'ca.pem'), 'no certificate')],
+    ['keys that are lost', 'keys-missing', {}, (at) => rm(join(at, 'keys'))],
+  ];
+  for (const [what, code, env, spoil] of obstacles) {
+    test(`${what} is two clear lines, without a stack`, async () => {
+      const other = await makeHome();
+      await (await openServer(other)).running.close();
+      await spoil(other);
+      const ended = await command('start', { env: { UNDERPASS_HOME: other, ...env } });
+      assert.equal(ended.code, exitCodes.local, ended.err);
+      assert.match(ended.err, new RegExp(`^error ${code}: .+\n.+\n$`));
+      await dropHome(other);
+    });
+  }
 
   test('a database that cannot be reached is one clear line without its password', async () => {
     const { code, err } = await command('users', { env: { DATABASE_URL: 'postgres://ann:hunter2@127.0.0.1:1/x' } });

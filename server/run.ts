@@ -9,6 +9,7 @@ import { addStartCommand } from './command/start.ts';
 import type { Shell } from './command-line.ts';
 import { exitCodeOf, exitCodes, renderError, ServerError } from './error.ts';
 import type { Io } from './io.ts';
+import { translateFault } from './refusal.ts';
 import { version } from './version.ts';
 
 /** In the order in which --help lists them. */
@@ -21,7 +22,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return shell.exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
-    const told = error instanceof CommanderError ? new ServerError('usage', error.message.replace(/^error: /, '')) : error;
+    const told =
+      error instanceof CommanderError ? new ServerError('usage', error.message.replace(/^error: /, '')) : translateFault(error);
     io.stderr.write(renderError(told));
     return exitCodeOf(told);
   }

@@ -43,6 +43,8 @@ export const parseUrl =
     const url = URL.parse(text);
     const wanted = schemes.map((scheme) => `${scheme}://`).join(' or ');
     if (url === null || !schemes.includes(url.protocol.slice(0, -1))) return bad(`must be a URL that starts with ${wanted}`);
+    // Postgres may be behind a socket of this machine.
+    if (url.hostname === '' && url.protocol !== 'postgres:' && url.protocol !== 'postgresql:') return bad('must name a host');
     return good(text);
   };
 

@@ -524,7 +524,7 @@ type Table = typeof settingTable;
 export type Settings = { readonly [K in keyof Table]: ReturnType<Table[K]['fallback']> };
 export type SettingsResult =
   | { readonly ok: true; readonly settings: Settings; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly problems: readonly string[] };
+  | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] };
 
 function onlyAddress(text: string): Parsed<string> {
   const parsed = parseAddress(1)(text);
@@ -585,10 +585,11 @@ export function readSettings(env: Environment, readFile: ReadFile): SettingsResu
     if (parsed.ok) values[key] = parsed.value;
     else problems.push(`${row.name} ${parsed.problem}`);
   }
-  if (problems.length > 0) return { ok: false, problems };
+  const warnings = unknownNames(env);
+  if (problems.length > 0) return { ok: false, problems, warnings };
   const settings = values as unknown as Settings;
   const disagreements = [...settingsThatDisagree(settings), ...(settings.production ? laptopDefaults(settings) : [])];
-  return disagreements.length > 0 ? { ok: false, problems: disagreements } : { ok: true, settings, warnings: unknownNames(env) };
+  return disagreements.length > 0 ? { ok: false, problems: disagreements, warnings } : { ok: true, settings, warnings };
 }
 
 /** A misspelt setting must not pass in silence; not an error, because Kubernetes adds names of its own. */

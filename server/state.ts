@@ -6,8 +6,9 @@ import { createMemoryBus } from '@underpass/control/bus/memory.ts';
 import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
 import type { Store } from '@underpass/control/store/store.ts';
 import type { Logger } from 'pino';
-import { ServerError } from './error.ts';
+import { type ErrorCode, ServerError } from './error.ts';
 import { openHome, openKeys } from './home.ts';
+import { translateFault } from './refusal.ts';
 import type { Settings } from './settings.ts';
 
 export interface State {
@@ -24,32 +25,45 @@ export interface State {
 /** Of performance.now(), by the clock of now: performance.timeOrigin may be off where the clock was set since. */
 const startedAtMs = Date.now() - performance.now();
 
+function told(code: ErrorCode, place: string, error: unknown): unknown {
+  const fault = translateFault(error);
+  if (fault instanceof ServerError) return fault;
+  return new ServerError(code, `${place}${error instanceof Error ? error.message : String(error)}`, { cause: error });
+}
+
 /** Drivers are loaded when they are used: pg and NATS cost memory that a laptop need not pay. */
-async function openStore(settings: Settings, log: Logger): Promise<Store> {
-  try {
-    if (settings.databaseUrl === undefined) {
-      const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
-      return await openSqliteStore(join(settings.home, 'underpass.db'));
-    }
-    const { openPostgresStore } = await import('@underpass/control/store/postgres.ts');
-    return await openPostgresStore(settings.databaseUrl, (err) => log.warn({ err }, 'store: an idle connection broke'));
-  } catch (error) {
-    throw new ServerError('database-unreachable', error instanceof Error ? error.message : String(error), { cause: error });
+async function openStore({ home, databaseUrl }: Settings, log: Logger): Promise<Store> {
+  if (databaseUrl === undefined) {
+    const path = join(home, 'underpass.db');
+    const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
+    return openSqliteStore(path).catch((error: unknown) => {
+      throw told('database-unusable', `${path}: `, error);
+    });
   }
+  const { openPostgresStore } = await import('@underpass/control/store/postgres.ts');
+  const onIdleError = (err: Error): void => log.warn({ err }, 'store: an idle connection broke');
+  return openPostgresStore(databaseUrl, onIdleError).catch((error: unknown) => {
+    throw told('database-unreachable', '', error);
+  });
 }
 
 async function openBus(settings: Settings, log: Logger): Promise<Bus> {
   const onError = (err: unknown): void => log.error({ err }, 'bus: a message was not taken');
   if (settings.natsUrl === undefined) return createMemoryBus(onError);
   const { openNatsBus } = await import('@underpass/control/bus/nats.ts');
-  return openNatsBus(settings.natsUrl, onError);
+  return openNatsBus(settings.natsUrl, onError).catch((error: unknown) => {
+    throw told('bus-unreachable', '', error);
+  });
 }
 
 export async function openState(settings: Settings, log: Logger): Promise<State> {
   await openHome(settings.home);
   const keyRing = createKeyRing(await openKeys(settings.home, settings.masterKey));
   const store = await openStore(settings, log);
-  const bus = await openBus(settings, log);
+  const bus = await openBus(settings, log).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   return {
     store,
     bus,

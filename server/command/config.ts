@@ -21,7 +21,7 @@ export function addConfigCommand(program: Command, shell: Shell): void {
       const settings = showSettings(io.env, io.readFile);
       const result = readSettings(io.env, io.readFile);
       const problems = result.ok ? [] : result.problems;
-      const warnings = result.ok ? result.warnings : [];
+      const { warnings } = result;
       if (options.json) io.stdout.write(`${JSON.stringify({ settings, problems, warnings }, null, 2)}\n`);
       else io.stdout.write([renderSettings(settings), ...problems, ...warnings].join('\n').trimEnd().concat('\n'));
       if (problems.length > 0) shell.exitCode = exitCodes.settings;

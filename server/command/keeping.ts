@@ -11,6 +11,7 @@ import type { Command } from 'commander';
 import { type OutputOptions, printRows, type Shell, withState } from '../command-line.ts';
 import { ServerError } from '../error.ts';
 import { createKeyText, keyFile, readIfThere, writeWhole } from '../home.ts';
+import { findMissingKeys } from '../missing-keys.ts';
 import type { Settings } from '../settings.ts';
 import type { State } from '../state.ts';
 
@@ -92,13 +93,12 @@ async function renderKeepsakes({ home, masterKey }: Settings): Promise<string> {
 }
 
 /** A restore whose secrets nobody can open would only fail later. */
-async function expectKeys(trx: Queries, keyRing: KeyRing, { home, masterKey }: Settings): Promise<void> {
-  const lost = (await readSealed(trx)).filter((sealed) => !keyRing.canOpen(sealed)).length;
-  if (lost === 0) return;
-  const place = masterKey === undefined ? keyFile(home) : 'UNDERPASS_MASTER_KEY';
+async function expectKeys(trx: Queries, keyRing: KeyRing, settings: Settings): Promise<void> {
+  const missing = await findMissingKeys(trx, keyRing, settings);
+  if (missing === undefined) return;
   throw new ServerError(
     'refused',
-    `${lost} secrets in the backup are sealed with a key that is not in ${place}; put the key of the backed-up server there, or restore --without-keys if it is lost. Nothing was restored`,
+    `the backup: ${missing}; put the key of the backed-up server there, or restore --without-keys if it is lost. Nothing was restored`,
   );
 }
 

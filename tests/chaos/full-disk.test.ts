@@ -1,6 +1,7 @@
 // A disk that fills up, under control and under an edge: what needs no disk goes on, what needs one says so, and with room
 // again all is as before. Root only: the disk is a mount of a few megabytes.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,7 +10,7 @@ import { mountSmallDisk } from '../helpers/disk.ts';
 import { watchFootprints } from '../helpers/footprint.ts';
 import { eventually, keepVisiting } from '../helpers/load.ts';
 import { freePorts } from '../helpers/port.ts';
-import { restartServerProcess, startClientProcess, startServerProcess } from '../helpers/process.ts';
+import { restartServerProcess, startClientProcess, startProcess, startServerProcess } from '../helpers/process.ts';
 import { startRegion } from '../helpers/region.ts';
 import { skipWithoutRoot } from '../helpers/tool.ts';
 import { visit, visitUntil } from '../helpers/visitor.ts';
@@ -65,6 +66,18 @@ test('a full disk under control stops changes alone, and no row is half written'
   database.close();
   await restartServerProcess(t, product);
   await visitUntil(door, 200);
+});
+
+test('a start on a full disk says so and where, and with room it is a first start', { skip }, async (t) => {
+  const disk = await mountSmallDisk(t, 4);
+  await disk.fill();
+  const env = { UNDERPASS_HOME: disk.path, UNDERPASS_PORT: '0', UNDERPASS_EDGE_HTTPS_PORT: '0', UNDERPASS_EDGE_HTTP_PORT: '0' };
+  const refused = startProcess(t, ['server/main.ts', 'start'], env);
+  await refused.seen(/^error no-room: .+\n.*disk of UNDERPASS_HOME.*\n$/);
+  await once(refused.child, 'exit');
+  assert.equal(refused.child.exitCode, 4);
+  await disk.free();
+  await startServerProcess(t, { UNDERPASS_HOME: disk.path });
 });
 
 test('a full disk under an edge keeps no change from it, and its copy is written once there is room', { skip }, async (t) => {
