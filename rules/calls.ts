@@ -402,6 +402,17 @@ export const moreCalls = {
     who: 'invitation.delete',
     errors: notHere,
   },
+  /** What the invitation is to, for whoever holds the link and has the address that it is for. Consumes nothing. */
+  checkInvitation: {
+    method: 'POST',
+    path: '/api/invitations/check',
+    query: [],
+    payload: json({ token: 'string' }),
+    answer: 'InvitationOffer',
+    who: 'user',
+    session: true,
+    errors: '400: invalid, used, expired, or for another e-mail',
+  },
   acceptInvitation: {
     method: 'POST',
     path: '/api/invitations/accept',

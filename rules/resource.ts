@@ -47,6 +47,14 @@ export interface Invitation {
   readonly expiresAt: string;
 }
 
+/** An invitation as the invited person sees it. */
+export interface InvitationOffer {
+  readonly projectName: string;
+  /** An e-mail. */
+  readonly invitedBy: string;
+  readonly role: Role;
+}
+
 export interface Session {
   readonly id: string;
   readonly address: string;

@@ -89,6 +89,7 @@ interface EntityShapes {
 interface ResourceShapes {
   readonly Meta: resource.Meta;
   readonly BotCheck: resource.BotCheck;
+  readonly InvitationOffer: resource.InvitationOffer;
   readonly LoginLinkCheck: resource.LoginLinkCheck;
   readonly Session: resource.Session;
   readonly Member: resource.Member;
@@ -156,6 +157,7 @@ export const answerSchemas = {
     createdAt: time(),
     expiresAt: time(),
   }),
+  InvitationOffer: strictObject({ projectName: string(), invitedBy: string(), role: role() }),
   ApiToken: apiToken,
   NewApiToken: strictObject({ ...apiToken.shape, token: string() }),
   AuditPage: strictObject({ entries: array(auditEntry), next: nullable(string()) }),

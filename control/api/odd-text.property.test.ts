@@ -10,7 +10,7 @@ import { openPostgresStore } from '../store/postgres.ts';
 import { openSqliteStore } from '../store/sqlite.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
-import { type PreparedCall, pathOf, prepareCall, type World } from './test-kit-calls.ts';
+import { callsOfInvited, type PreparedCall, pathOf, prepareCall, type World } from './test-kit-calls.ts';
 
 /** One text of a call: `segments.name`, `query.host`, `body.email`. */
 interface Place {
@@ -68,7 +68,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
 
     const callerOf = async (call: CallName, owner: SignedUp): Promise<SignedUp> => {
       if (calls[call].who === 'operator') return operator;
-      return call === 'acceptInvitation' ? person() : owner;
+      return callsOfInvited.has(call) ? person() : owner;
     };
 
     const send = async (call: CallName, place: Place, text: string): Promise<Response> => {

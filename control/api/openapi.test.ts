@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 import { type AnswerName, answerSchemas } from './answers.ts';
-import { prepareCall, sendCall, type World } from './test-kit-calls.ts';
+import { callsOfInvited, prepareCall, sendCall, type World } from './test-kit-calls.ts';
 
 interface Operation {
   readonly operationId: CallName;
@@ -59,9 +59,9 @@ const operations = (): Map<CallName, { path: string; method: string; operation: 
 
 const createWorld = async (): Promise<World> => ({ test, owner: await test.signUp(`person-${++count}@example.com`), operator });
 
-const callerOf = async (world: World, call: Call): Promise<SignedUp> => {
-  if (call.who === 'operator') return operator;
-  return call.path === '/api/invitations/accept' ? test.signUp(`person-${++count}@example.com`) : world.owner;
+const callerOf = async (world: World, name: CallName): Promise<SignedUp> => {
+  if (calls[name].who === 'operator') return operator;
+  return callsOfInvited.has(name) ? test.signUp(`person-${++count}@example.com`) : world.owner;
 };
 
 /** What the document promises of a success: the media type and the schema's name. */
@@ -101,7 +101,7 @@ describe('every operation', () => {
       const call: Call = calls[name];
       assert.deepEqual([method.toUpperCase(), path], [call.method, call.path.replace(/:([A-Za-z]+)/g, '{$1}')]);
       const world = await createWorld();
-      const caller = await callerOf(world, call);
+      const caller = await callerOf(world, name);
       const response = await sendCall(caller, name, await prepareCall[name](world, caller), world.owner.projectId);
       await assertAnswer(response, operation);
     });

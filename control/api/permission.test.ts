@@ -6,7 +6,7 @@ import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
 import type { Role } from '@underpass/rules/entity.ts';
 import { type Action, may, permissions, roles } from '@underpass/rules/permission.ts';
 import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
-import { prepareCall, sendCall, type World } from './test-kit-calls.ts';
+import { callsOfInvited, prepareCall, sendCall, type World } from './test-kit-calls.ts';
 
 const names = Object.keys(calls) as CallName[];
 const rowOf = (name: CallName): Call => calls[name];
@@ -172,8 +172,7 @@ describe('calls of a person', () => {
   for (const name of names.filter((each) => rowOf(each).who === 'user')) {
     it(`${name}: a user may; an API token ${rowOf(name).session ? 'gets 403' : 'may'}`, async () => {
       const world = await createWorld();
-      // Whoever owns the project is in it already.
-      const person = name === 'acceptInvitation' ? await test.signUp(nextEmail()) : world.owner;
+      const person = callsOfInvited.has(name) ? await test.signUp(nextEmail()) : world.owner;
       const user = await statusFor(world, person, name);
       assert.ok(isSuccess(user), `status ${user}`);
       // Ending the session above would leave nobody to make the token.

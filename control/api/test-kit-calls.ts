@@ -136,6 +136,9 @@ const onceThereIs =
 const tunnelSegment: Prepare = async (world) => ({ segments: { name: await makeTunnel(world) } });
 const report = { host: 'bad.example.com', email: 'a@example.com', text: 'Phishing', 'bot-check': rightAnswer };
 
+/** Calls of somebody who is invited: the project's owner is in it already. */
+export const callsOfInvited: ReadonlySet<CallName> = new Set(['checkInvitation', 'acceptInvitation']);
+
 export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   getUser: nothing,
   listProjects: nothing,
@@ -179,6 +182,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   listInvitations: onceThereIs(makeInvitation),
   createInvitation: async () => ({ body: { email: `${unique('i')}@example.com`, role: 'viewer' } }),
   deleteInvitation: async (world) => ({ segments: { id: await makeInvitation(world) } }),
+  checkInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
   acceptInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
   deleteAccount: async ({ owner }) => ({ body: { email: owner.email } }),
   listSessions: nothing,

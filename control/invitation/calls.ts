@@ -4,7 +4,7 @@ import { parseEmail } from '@underpass/rules/email.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
-import type { Invitation } from '@underpass/rules/resource.ts';
+import type { Invitation, InvitationOffer } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
@@ -86,6 +86,18 @@ const deleteInvitation = async (context: CallContext<'deleteInvitation'>): Promi
 
 const invalidText = 'This invitation is invalid, used or expired, or is for another e-mail address.';
 
+const checkInvitation = async ({ deps, caller, body, nowMs }: CallContext<'checkInvitation'>): Promise<InvitationOffer> => {
+  const row = await deps.store.db
+    .selectFrom('invitations as i')
+    .innerJoin('projects as p', 'p.id', 'i.project_id')
+    .select(['p.name as projectName', 'i.invited_by as invitedBy', 'i.role'])
+    .where('i.token_hash', '=', hashToken(body.token))
+    .where('i.email', '=', caller.email)
+    .where('i.expires_at', '>', nowMs)
+    .executeTakeFirst();
+  return row ?? refuse('invalid', invalidText);
+};
+
 const acceptInvitation = async (context: CallContext<'acceptInvitation'>): Promise<Project> => {
   const { deps, caller, body, address, nowMs } = context;
   return deps.store.write(async (trx) => {
@@ -111,10 +123,13 @@ const acceptInvitation = async (context: CallContext<'acceptInvitation'>): Promi
   });
 };
 
-export const invitationCalls: Handlers<'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'acceptInvitation'> = {
+type InvitationCalls = 'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'checkInvitation' | 'acceptInvitation';
+
+export const invitationCalls: Handlers<InvitationCalls> = {
   listInvitations: async ({ deps, access, nowMs }) =>
     (await openInvitations(deps.store.db, access.id, nowMs).execute()).map(toInvitation),
   createInvitation,
   deleteInvitation,
+  checkInvitation,
   acceptInvitation,
 };

@@ -5,7 +5,15 @@ import { after, before, describe, it } from 'node:test';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { forbiddenMessage, lastOwnerMessage } from '@underpass/rules/permission.ts';
 import type { Invitation, Member } from '@underpass/rules/resource.ts';
-import { createTestControl, linkIn, linkToken, type SignedUp, type TestControl, testOrigin } from '../test-kit.ts';
+import {
+  createTestControl,
+  linkIn,
+  linkToken,
+  type SignedUp,
+  type TestClient,
+  type TestControl,
+  testOrigin,
+} from '../test-kit.ts';
 
 let test: TestControl;
 let count = 0;
@@ -283,6 +291,28 @@ describe('invitations', () => {
     const token = await mailedToken(bob.email);
     const rows = JSON.stringify(await test.store.db.selectFrom('invitations').selectAll().execute());
     assert.ok(!rows.includes(token));
+  });
+
+  it('tell their project and who made them to whom they name, and nothing to anybody else', async () => {
+    const [ann, bob, mallory] = [await person(), await person(), await person()];
+    await ann.call('PATCH', `/api/projects/${ann.projectId}`, { name: 'Secret plans' });
+    await invite(ann, ann, bob.email, 'viewer');
+    const token = await mailedToken(bob.email);
+    const check = (who: TestClient, text: string) => who.send('POST', '/api/invitations/check', { token: text });
+    for (let times = 0; times < 2; times++) {
+      const offer = await (await check(bob, token)).json();
+      assert.deepEqual(offer, { projectName: 'Secret plans', invitedBy: ann.email, role: 'viewer' });
+    }
+    const refused = await refusal(await check(bob, 'x'.repeat(43)));
+    assert.equal(refused[0], 400);
+    assert.deepEqual(await refusal(await check(mallory, token)), refused);
+    assert.equal((await check(test.client(), token)).status, 401);
+    assert.equal((await accept(bob, token)).status, 200, 'asking used nothing up');
+    assert.deepEqual(await refusal(await check(bob, token)), refused);
+    await invite(ann, ann, mallory.email);
+    const late = await mailedToken(mallory.email);
+    test.time.now += 7 * 24 * 3600_000;
+    assert.deepEqual(await refusal(await check(mallory, late)), refused);
   });
 
   it('cannot inject anything into their mail', async () => {
