@@ -25,3 +25,8 @@ it('waits at least as long as the edge asked', () => {
   assert.equal(nextDelayMs(0, 'token-refused', 5_000, 0), 5_000);
   assert.equal(nextDelayMs(9, 'token-refused', 5_000, 0), 30_000);
 });
+
+it('waits no longer than five minutes, whatever a portal or a proxy on the way says for the edge', () => {
+  assert.equal(nextDelayMs(0, 'not-underpass', 99_999_000, 0), 300_000);
+  assert.equal(nextDelayMs(0, 'token-refused', 99_999_000, 1), 301_000);
+});

@@ -7,6 +7,8 @@ const mostMs = 30_000;
 /** Somebody has to do something first. At the beginning it may be that word of it has not come to this edge yet. */
 const firstSlowMs = 5_000;
 const mostSlowMs = 60_000;
+/** An answer may be a captive portal's, or of a balancer that is being worked on: nobody may send a client away for a day. */
+const mostAskedMs = 300_000;
 
 const slowCodes: ReadonlySet<ProblemCode> = new Set([
   'token-refused',
@@ -23,6 +25,6 @@ export function nextDelayMs(failures: number, code: ProblemCode, retryAfterMs: n
     ? (0.5 + random / 2) * Math.min(mostSlowMs, firstSlowMs * 2 ** failures)
     : random * Math.min(mostMs, firstMs * 2 ** failures);
   if (retryAfterMs === null) return ownMs;
-  const askedMs = retryAfterMs + random * firstMs;
+  const askedMs = Math.min(retryAfterMs, mostAskedMs) + random * firstMs;
   return slow ? Math.max(ownMs, askedMs) : askedMs;
 }
