@@ -5,10 +5,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { sql } from 'kysely';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { dumpStore, restoreStore } from './dump.ts';
 import { createId } from './id.ts';
-import { isUniqueViolation, lockProject, type Queries, type Store } from './store.ts';
+import { isUniqueViolation, lockProject, migrateToLatest, type Queries, type Store } from './store.ts';
 
 const user = (email: string, id = createId(1)) => ({
   id,
@@ -137,6 +138,15 @@ const suite: StoreSuite = (name, skip, open) =>
         .values(domain('p', 'example.com', true))
         .execute();
       await store.db.deleteFrom('projects').where('id', '=', 'p').execute();
+      assert.equal(await countDomains(store.db), 0);
+    });
+
+    it('opens what the next release has migrated, so that a release can be taken back', async () => {
+      const store = await fresh();
+      await sql`insert into kysely_migration (name, timestamp) values ('9999-next', '2100-01-01T00:00:00.000Z')`.execute(
+        store.db,
+      );
+      await migrateToLatest(store.db);
       assert.equal(await countDomains(store.db), 0);
     });
 
