@@ -120,7 +120,7 @@ describe('every operation', () => {
       const [media, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
       if (media !== 'application/json') return;
       const world = await createWorld();
-      const caller = await callerOf(world, calls[name]);
+      const caller = await callerOf(world, name);
       const prepared = await prepareCall[name](world, caller);
       for (const field of content?.schema.required ?? []) {
         const { [field]: _, ...body } = prepared.body as Record<string, unknown>;
