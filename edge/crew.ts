@@ -107,6 +107,7 @@ export class Crew {
   #lost(worker: Worker, code: number | null, signal: string | null): void {
     this.#workers.delete(worker.index);
     this.#feed.retire(worker.name);
+    void rm(worker.socketPath, { force: true });
     if (this.#closing) return;
     this.#options.log.error({ worker: worker.name, code, signal }, 'worker ended; starting another');
     this.#introduce();

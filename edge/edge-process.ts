@@ -268,6 +268,7 @@ export class EdgeProcess {
         else this.#table.applyDelta(change);
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
         this.#gate.edgesChanged();
+        this.forgetPlaces();
       },
       report: (all) => reporter.report(all),
       log,
@@ -303,6 +304,16 @@ export class EdgeProcess {
     made.onOffers = () => this.#heard();
     this.#hopSessions.set(name, made);
     return made;
+  }
+
+  /** Workers that have died have left paths that nobody has again, and edges may have left the region. */
+  forgetPlaces(): void {
+    const known = new Set([...this.#siblings(), ...this.#peers()].map(({ name }) => name));
+    for (const [name, place] of this.#hopSessions) {
+      if (known.has(name)) continue;
+      this.#hopSessions.delete(name);
+      place.leave();
+    }
   }
 
   /** Somebody came or went at some place. */

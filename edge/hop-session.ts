@@ -72,6 +72,7 @@ export class HopSession {
       await whenReady(session);
       await this.#whenOffered(session);
       if (this.#closed) session.close();
+      this.#session?.drain('another carrier takes its place');
       this.#session = session;
       this.onOffers();
       return session;
@@ -93,6 +94,12 @@ export class HopSession {
       session.onOffers = heard;
       session.onClose = heard;
     });
+  }
+
+  /** The place is gone: nothing new goes there, and what is under way comes to its end. */
+  leave(): void {
+    this.#closed = true;
+    this.#session?.drain('no longer among the places');
   }
 
   close(): void {

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { availableParallelism } from 'node:os';
+import { createServer } from 'node:net';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { encodeFrame, frameType } from '@underpass/wire/core/frame.ts';
 import { currentVersion, encodeHello, oldestVersion } from '@underpass/wire/core/hello.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
-import { createRig, readUntil, regionHost, tunnelOf } from './fixture/rig.ts';
+import { createSession } from '@underpass/wire/session.ts';
+import { pino } from 'pino';
+import { EdgeProcess, ticketKeyBytes } from './edge-process.ts';
+import { createRig, FakeControl, readUntil, regionHost, tunnelOf } from './fixture/rig.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
@@ -92,6 +98,18 @@ describe('another edge of the region', () => {
     kept.end(ok.replace('\r\n', '\r\nConnection: close\r\n'));
     await readUntil(first, (text) => text.endsWith('ok'));
     await askUntil(near, 'ok');
+  });
+
+  it('that has left the region is let go of', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    const client = await far.client('t', answerOk);
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    await askUntil(near, 'ok');
+    client.socket.destroy();
+    assert.ok(far.edge.stats().sockets > 0);
+    await near.control.change({}, { peers: ['far'] });
+    while (far.edge.stats().sockets > 0) await new Promise((resolve) => setTimeout(resolve, 20));
   });
 
   it('that takes no hops is told to clients, and not dialled', async () => {
@@ -226,6 +244,49 @@ describe('a client that is known to work', () => {
 });
 
 describe('several workers', () => {
+  it('one that has died is forgotten by the others, with the way to it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'underpass-test-'));
+    const control = new FakeControl({ tunnels: [tunnelOf('t')], certificates: [], challenges: [], peers: [] });
+    const met = Promise.withResolvers<import('node:net').Socket>();
+    const sibling = createServer((socket) => {
+      createSession(socket, { side: 'acceptor', peerMayOpen: true, info: {} });
+      met.resolve(socket);
+    }).listen(join(folder, 'sibling'));
+    await once(sibling, 'listening');
+    let siblings = [join(folder, 'sibling')];
+    const routed = control.next('ack');
+    const starting = EdgeProcess.start({
+      region: 'test',
+      edgeId: 'edge-1',
+      software: 'underpass/0.0.0',
+      regionHosts: [regionHost],
+      https: { host: '127.0.0.1', port: 0 },
+      http: { host: '127.0.0.1', port: 0 },
+      publicHttpsPort: 443,
+      balancers: [],
+      workers: 2,
+      hop: hop(),
+      crew: { socketPath: join(folder, 'own'), siblingPaths: () => siblings },
+      ticketKeys: randomBytes(ticketKeyBytes),
+      feed: control.dial,
+      snapshot: null,
+      log: pino({ level: 'silent' }),
+    });
+    await routed;
+    control.feed?.send({ type: 'ping', id: 1 });
+    const edge = await starting;
+    try {
+      const closed = once(await met.promise, 'close');
+      siblings = [];
+      edge.forgetPlaces();
+      await closed;
+    } finally {
+      await edge.close();
+      sibling.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
   const workers = Math.max(2, Math.min(3, availableParallelism()));
 
   it('share the ports, and a visitor of any reaches a client of any other', async () => {

@@ -1,0 +1,55 @@
+// The way to one other place: what becomes of its carriers when they are full, or the place is gone.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type Duplex, duplexPair } from 'node:stream';
+import { describe, it } from 'node:test';
+import type { Session, Stream } from '@underpass/wire/api.ts';
+import { testRequest } from '@underpass/wire/fixture/sessions.ts';
+import { createSession } from '@underpass/wire/session.ts';
+import { pino } from 'pino';
+import { HopSession } from './hop-session.ts';
+
+/** A place that takes one stream at once over each carrier; all carriers that were dialled, from its side. */
+function createPlace() {
+  const carriers: { readonly carrier: Duplex; readonly stream: Promise<Stream> }[] = [];
+  const dial = async (): Promise<Duplex> => {
+    const [near, far] = duplexPair();
+    const session = createSession(far, { side: 'acceptor', peerMayOpen: true, info: {}, limits: { maxStreams: 1 } });
+    const { promise, resolve } = Promise.withResolvers<Stream>();
+    session.onReady = () => session.offer([]);
+    session.onStream = resolve;
+    carriers.push({ carrier: far, stream: promise });
+    return near;
+  };
+  return { carriers, place: new HopSession('place', dial, 'test/1', pino({ level: 'silent' })) };
+}
+
+describe('the way to another place', () => {
+  it('has a second carrier where the first is full, and gives up the first when that is done', async () => {
+    const { carriers, place } = createPlace();
+    const stream = ((await place.open()) as Session).open(testRequest);
+    await carriers[0]?.stream;
+    const second = await place.open();
+    assert.equal(second?.canOpen, true);
+    assert.equal(stream.closed, false, 'what is under way goes on');
+    const closed = once(carriers[0]?.carrier as Duplex, 'close');
+    stream.reset('cancelled');
+    await closed;
+    assert.equal(place.session, second);
+    place.close();
+  });
+
+  it('to a place that is gone ends with the last stream, and is not dialled again', async () => {
+    const { carriers, place } = createPlace();
+    const stream = ((await place.open()) as Session).open(testRequest);
+    await carriers[0]?.stream;
+    place.leave();
+    assert.equal(stream.closed, false, 'what is under way goes on');
+    assert.equal(await place.open(), null);
+    const closed = once(carriers[0]?.carrier as Duplex, 'close');
+    stream.reset('cancelled');
+    await closed;
+    assert.equal(carriers.length, 1);
+  });
+});
