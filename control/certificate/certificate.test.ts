@@ -537,6 +537,16 @@ describe('upkeep', () => {
     });
   });
 
+  test('says which of our own names lead nowhere yet, and asks for nothing', async () => {
+    await tunnel('web', ['www.example.com']);
+    const warned: unknown[] = [];
+    const log = { ...silentLog, warn: ({ name }: { name: string }) => void warned.push(name) } as UpkeepDeps['log'];
+    const upkeep = open(await testAuthority(), { pointsHere: async () => false, log });
+    await upkeep.run();
+    assert.deepEqual(warned, ['eu.example.com']);
+    assert.deepEqual(asked, []);
+  });
+
   test('a certificate for another name is never stored', async () => {
     await tunnel('web', ['www.example.com']);
     const authority = await testAuthority();

@@ -128,6 +128,9 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     else {
       const delayMs = Math.min((elsewhere.get(wanted.name)?.delayMs ?? firstLookAgainMs / 2) * 2, lastLookAgainMs);
       elsewhere.set(wanted.name, { until: clock() + delayMs, delayMs });
+      // A user sees it on the page of the tunnel.
+      if (wanted.projectId === '')
+        log.warn({ name: wanted.name }, 'certificates: not asked for; the name leads to no address of its region yet');
     }
     return here;
   };
