@@ -22,7 +22,8 @@ async function start({ edge: options, name, edgeId, feedPath, socketPath, ticket
     ticketKeys: Buffer.from(ticketKeys, 'base64'),
     feed: async () => connect({ path: feedPath }),
     snapshot: null,
-    log: pino({ level: logLevel }).child({ worker: name }),
+    // Standard output is for what a start prints.
+    log: pino({ level: logLevel }, pino.destination({ fd: 2, sync: true })).child({ worker: name }),
   });
   say({ type: 'listening', ...edge.ports });
   const running = edge;

@@ -75,7 +75,11 @@ function exchange(socket: TLSSocket, host: string, body: string): Promise<string
 
 test('two workers share the port, and each leads its visitors to the one client', async (t) => {
   if (process.platform !== 'linux') return t.skip('several processes share a port on Linux alone');
-  const product = await startServerProcess(t, { UNDERPASS_EDGE_WORKERS: String(workers) });
+  const product = await startServerProcess(t, { UNDERPASS_EDGE_WORKERS: String(workers), UNDERPASS_LOG: 'info' });
+  let logged = '';
+  product.server.child.stdout?.on('data', (data: Buffer) => {
+    logged += data;
+  });
   const pids = await childrenOf(product.server.pid);
   assert.equal(pids.length, workers);
   await startClientProcess(t, product, await startUpstream(t));
@@ -117,4 +121,6 @@ test('two workers share the port, and each leads its visitors to the one client'
   t.diagnostic(`stopped in ${seconds.toFixed(1)} s`);
   assert.ok(seconds < 20, 'workers wait for visitors, not for each other');
   assert.deepEqual(await childrenOf(product.server.pid), [], 'no worker outlives the server');
+  assert.match(product.server.text(), /"worker":/);
+  assert.equal(logged, '', 'the log is on standard error');
 });
