@@ -110,3 +110,15 @@ describe('other framings', () => {
     assert.equal(body.done, true);
   });
 });
+
+describe('trailers of a body', () => {
+  it('are told by their own names in lower case: "_" and "." are other letters than "-"', () => {
+    const told: string[] = [];
+    const body = new BodyScan();
+    body.start('chunked');
+    body.sink = { data: () => {}, trailer: (name, value) => void told.push(`${name}=${value}`) };
+    const bytes = bytesOf('0\r\nX_Sum.SHA: a\r\nGrpc-Status: 0\r\n\r\n');
+    assert.equal(body.take(bytes, 0, bytes.length), bytes.length);
+    assert.deepEqual(told, ['x_sum.sha=a', 'grpc-status=0']);
+  });
+});

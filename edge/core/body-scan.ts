@@ -48,7 +48,7 @@ export class BodyScan {
   private overhead = 0;
   private trailerBytes = 0;
   private hash = 0;
-  /** Folded name and value of the trailer being read; bounded by trailerBytes. */
+  /** Name in lower case and value of the trailer being read; bounded by trailerBytes. */
   private name: number[] = [];
   private value: number[] = [];
   /** Null where only the end of the body matters. */
@@ -162,7 +162,8 @@ export class BodyScan {
     const folded = fold[octet] as number;
     if (folded === 0) return false;
     this.hash = nameHash(this.hash, folded);
-    this.name.push(folded);
+    // RFC 9113 8.2.1 asks for lower case; folded further it would be another name (RFC 9110 5.1).
+    this.name.push(octet >= 65 && octet <= 90 ? octet + 32 : octet);
     return true;
   }
 
