@@ -62,6 +62,12 @@ export interface LossDeps {
   readonly jobs: Pick<JobQueue, 'wake'>;
 }
 
+const managerEmails = async (db: Queries, projectId: string): Promise<string[]> => {
+  const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.email');
+  const rows = await query.where('m.project_id', '=', projectId).where('m.role', 'in', ['owner', 'admin']).execute();
+  return rows.map((row) => row.email);
+};
+
 /** What else a lost domain means, for the daily re-check: in its transaction, and after it. */
 export const createDomainLoss =
   ({ clock, feed, jobs }: LossDeps) =>
@@ -69,7 +75,7 @@ export const createDomainLoss =
     const { projectId, apexName } = domain;
     const nowMs = clock();
     const tunnelIds = await setLive(trx, domain, false);
-    await addJob(trx, nowMs, 'domain-lost', { projectId, apexName });
+    for (const email of await managerEmails(trx, projectId)) await addJob(trx, nowMs, 'domain-lost', { email, apexName });
     await writeAudit(trx, { projectId, actor: 'underpass', action: 'domain.lost', target: apexName, address: '' }, nowMs);
     return () => {
       feed.tunnelsChanged(tunnelIds);

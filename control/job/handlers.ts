@@ -74,12 +74,6 @@ const sendInvitation = async (deps: Deps, { invitationId }: JobPayloads['invitat
   await send(deps, row.email, invitationMail(facts));
 };
 
-const managerEmails = async ({ store }: Deps, projectId: string): Promise<string[]> => {
-  const query = store.db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select('u.email');
-  const rows = await query.where('m.project_id', '=', projectId).where('m.role', 'in', ['owner', 'admin']).execute();
-  return rows.map((row) => row.email);
-};
-
 export const createJobHandlers = (deps: Deps): JobHandlers => ({
   'login-link': (payload) => sendLoginLink(deps, payload),
   registration: (payload) => takeRegistration(deps, payload),
@@ -88,8 +82,5 @@ export const createJobHandlers = (deps: Deps): JobHandlers => ({
   'operator-mail': (mail) => send(deps, deps.settings.operatorEmail, mail),
   invitation: (payload) => sendInvitation(deps, payload),
   'account-deleted': ({ email, firstName }) => send(deps, email, accountDeletedMail(firstName)),
-  'domain-lost': async ({ projectId, apexName }) => {
-    const mail = domainLostMail(apexName, deps.settings.origin);
-    for (const email of await managerEmails(deps, projectId)) await send(deps, email, mail);
-  },
+  'domain-lost': ({ email, apexName }) => send(deps, email, domainLostMail(apexName, deps.settings.origin)),
 });

@@ -26,7 +26,8 @@ export interface JobPayloads {
   };
   'operator-mail': { readonly subject: string; readonly text: string };
   invitation: { readonly invitationId: string };
-  'domain-lost': { readonly projectId: string; readonly apexName: string };
+  /** One for each recipient: who cannot be reached keeps nobody else waiting, and is no reason to send twice. */
+  'domain-lost': { readonly email: string; readonly apexName: string };
   'account-deleted': { readonly email: string; readonly firstName: string };
 }
 export type JobKind = keyof JobPayloads;

@@ -12,7 +12,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { KeptMail } from '../deps.ts';
 import { createTestControl, linkToken, loginForm } from '../test-kit.ts';
 import { createMailbox } from './mailbox.ts';
-import { loginLinkMail, plainName } from './mails.ts';
+import { invitationMail, loginLinkMail, plainName } from './mails.ts';
 import { createSmtpMail } from './smtp.ts';
 
 const closers: (() => unknown)[] = [];
@@ -97,6 +97,35 @@ describe('SMTP', () => {
       'your account is locked, and will be deleted soon',
     ])
       assert.match(loginLinkMail(name, 'https://underpass.example/x').text, /^Hello,\n/, name);
+  });
+
+  it('invites to a project by its name, and by no link or message that is called a project', () => {
+    const facts = { invitedBy: 'ann@example.com', url: 'https://underpass.example/x', origin: 'https://underpass.example' };
+    assert.match(invitationMail({ ...facts, projectName: 'Home lab' }).text, /invites you to the project "Home lab"\. Sign in/);
+    for (const projectName of ['evil.example', 'Locked! Sign in at https://evil.example', 'x'.repeat(63)])
+      assert.match(invitationMail({ ...facts, projectName }).text, /invites you to a project\. Sign in/, projectName);
+  });
+
+  it('to several people reaches each once, also while one of them cannot be reached', async () => {
+    const sent: string[] = [];
+    const test = await createTestControl({
+      sendMail: async ({ to }) => (to === 'bob@example.com' ? Promise.reject(new Error('no such mailbox')) : void sent.push(to)),
+    });
+    const [ann, bob, cid] = [
+      await test.signUp('ann@example.com'),
+      await test.signUp('bob@example.com'),
+      await test.signUp('cid@example.com'),
+    ];
+    await test.addMember(ann.projectId, bob.userId, 'admin');
+    await test.addMember(ann.projectId, cid.userId, 'admin');
+    const domain = { id: 'd', projectId: ann.projectId, apexName: 'lost.com' };
+    (await test.store.write((trx) => test.control.onDomainLost(trx, domain)))();
+    for (let tries = 0; tries < 5; tries++) {
+      await test.control.settle();
+      test.time.now += 3600_000;
+    }
+    assert.deepEqual(sent.toSorted(), [ann.email, cid.email]);
+    await test.close();
   });
 
   it('fails when the server refuses, so that the queue tries again', async () => {

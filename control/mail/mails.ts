@@ -66,7 +66,7 @@ export const invitationMail = ({ projectName, invitedBy, url, origin }: Invitati
   compose(
     `Join a project on ${productName}`,
     'Hello,',
-    `${invitedBy} invites you to the project "${projectName}". Sign in with this e-mail address, then open:`,
+    `${invitedBy} invites you to ${plainName(projectName) === '' ? 'a project' : `the project "${projectName}"`}. Sign in with this e-mail address, then open:`,
     url,
     `The invitation works once, within ${durations.invitationDays} days. If you have no account yet, register first: ${origin}/register`,
   );
