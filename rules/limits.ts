@@ -101,6 +101,8 @@ export const rateLimits = {
   devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait for the interval.' },
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
   abuseReport: { points: 5, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
+  /** Each is a mail to the operator. */
+  abuseReportOverall: { points: 200, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
   apiPerAddress: { points: 3000, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
   apiPerUser: { points: 1200, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
   changePerProject: { points: 300, windowSeconds: 60, sentence: 'Too many changes in this project. Please slow down.' },
@@ -111,4 +113,6 @@ export const rateLimits = {
     sentence: 'Too many verifications. DNS needs time; please try again later.',
   },
   invitationPerProject: { points: 50, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },
+  /** From whichever project: a mailbox is somebody's. */
+  invitationPerEmail: { points: 10, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },
 } as const satisfies Readonly<Record<string, RateLimit>>;

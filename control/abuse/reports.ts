@@ -35,6 +35,7 @@ export const reportAbuse = async ({ deps, body, address, nowMs }: CallContext<'r
   const text = parseText(body.text);
   await deps.limiter.take('abuseReport', addressKey(address));
   await passBotCheck(deps, body['bot-check'], address);
+  await deps.limiter.take('abuseReportOverall', 'all');
   await deps.store.write(async (trx) => {
     const row = { id: createId(nowMs), host, email, text, state: 'open' as const, address, created_at: nowMs };
     await trx.insertInto('abuse_reports').values(row).execute();

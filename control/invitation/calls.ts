@@ -48,6 +48,7 @@ const createInvitation = async (context: CallContext<'createInvitation'>): Promi
   const role = orInvalid(parseRole(body.role));
   if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
   await deps.limiter.take('invitationPerProject', access.id);
+  await deps.limiter.take('invitationPerEmail', email);
   const row: InvitationsTable = {
     id: createId(nowMs),
     project_id: access.id,

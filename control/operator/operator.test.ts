@@ -571,6 +571,18 @@ describe('regions', () => {
 });
 
 describe('abuse reports', () => {
+  it('stop at 200 an hour from however many addresses: each is a mail to the operator', async () => {
+    const limited = await openWith({ limited: true });
+    const statuses: number[] = [];
+    for (let i = 0; i < 202; i++) {
+      const body = { host: 'bad.example.com', email: 'a@example.com', text: 'x', 'bot-check': rightAnswer };
+      statuses.push(
+        (await limited.client(undefined, `2001:db8:${i.toString(16)}::1`).send('POST', '/api/abuse-reports', body)).status,
+      );
+    }
+    assert.deepEqual(statuses.slice(-3), [204, 429, 429]);
+  });
+
   const report = {
     host: 'https://bad.example.com/login?x=1',
     email: 'victim@example.com',

@@ -315,6 +315,17 @@ describe('invitations', () => {
     assert.deepEqual(await refusal(await check(mallory, late)), refused);
   });
 
+  it('to one address stop at 10 an hour, from however many projects', async () => {
+    const limited = await createTestControl({ limited: true });
+    const statuses: number[] = [];
+    for (let project = 0; project < 3; project++) {
+      const owner = await limited.signUp(`owner-${project}@example.com`);
+      for (let times = 0; times < 4; times++) statuses.push((await invite(owner, owner, 'victim@example.com')).status);
+    }
+    assert.deepEqual(statuses, [...Array(10).fill(200), 429, 429]);
+    await limited.close();
+  });
+
   it('cannot inject anything into their mail', async () => {
     const ann = await person();
     for (const email of ['x@example.com\r\nBcc: evil@example.com', 'x@example.com,evil@example.com', '<script>@example.com']) {
