@@ -6,19 +6,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { settingTable } from '@underpass/server/settings.ts';
+import { readSettings, settingTable } from '@underpass/server/settings.ts';
 import { stringify } from 'yaml';
 import { type KubernetesObject, kubernetesComplaints, parseManifests } from '../helpers/kubernetes.ts';
 import { requireTool, skipWithout } from '../helpers/tool.ts';
 
 const chart = fileURLToPath(new URL('../../deploy/helm/underpass', import.meta.url));
 
+const region = { name: 'eu', host: 'eu.example.com', existingSecret: 'underpass-eu' };
+
 const smallest = {
   origin: 'https://console.example.com',
   operatorEmail: 'ops@example.com',
   mailFrom: 'Underpass <no-reply@example.com>',
   existingSecret: 'underpass',
-  regions: [{ name: 'eu', existingSecret: 'underpass-eu' }],
+  regions: [region],
 };
 
 const largest = {
@@ -30,8 +32,15 @@ const largest = {
     ingress: { className: 'nginx', tlsSecret: 'console-tls', annotations: { 'example.com/a': 'b' } },
   },
   regions: [
-    { name: 'eu', existingSecret: 'underpass-eu', replicas: 3, trustedBalancers: ['10.0.0.0/8', 'fd00::/8'] },
-    { name: 'us', existingSecret: 'underpass-us', autoscaling: { enabled: true }, env: { UNDERPASS_LOG: 'info' } },
+    { ...region, replicas: 3, trustedBalancers: ['10.0.0.0/8', 'fd00::/8'] },
+    {
+      ...region,
+      name: 'us',
+      host: 'us.example.com',
+      existingSecret: 'underpass-us',
+      autoscaling: { enabled: true },
+      env: { UNDERPASS_LOG: 'info' },
+    },
   ],
   metrics: { podMonitor: true },
 };
@@ -58,6 +67,7 @@ function render(values: unknown): KubernetesObject[] {
 const named = (objects: readonly KubernetesObject[], kind: string) => objects.filter((object) => object.kind === kind);
 
 interface Pod {
+  readonly enableServiceLinks?: boolean;
   readonly securityContext: Record<string, unknown>;
   readonly containers: readonly {
     readonly name: string;
@@ -104,6 +114,22 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     });
   }
 
+  test('gives each server settings with which it starts in production', () => {
+    const secrets: Readonly<Record<string, string>> = {
+      'database-url': 'postgres://underpass:x@postgres/underpass',
+      'nats-url': 'nats://nats:4222',
+      'smtp-url': 'smtps://user:x@mail.example.com',
+      'master-key': Buffer.alloc(32).toString('base64'),
+      'edge-key': 'x'.repeat(43),
+    };
+    const readFile = (path: string): string => secrets[path.slice(path.lastIndexOf('/') + 1)] ?? assert.fail(path);
+    for (const { name, env } of pods(render(largest)).flatMap(({ containers }) => containers)) {
+      const result = readSettings(Object.fromEntries(env.map((each) => [each.name, each.value ?? '192.0.2.1'])), readFile);
+      assert.deepEqual(result.ok ? result.warnings : result.problems, [], name);
+    }
+    assert.ok(pods(render(largest)).every((pod) => pod.enableServiceLinks === false), 'no setting comes from a Service');
+  });
+
   test('gives every region its edges, and every edge probes, a budget and a service that keeps the visitor address', () => {
     const objects = render(largest);
     const edges = named(objects, 'Deployment').filter(({ metadata }) => metadata.name.startsWith('up-edge-'));
@@ -137,8 +163,9 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
   for (const [what, wrong] of Object.entries({
     'an origin without https': { ...smallest, origin: 'http://console.example.com' },
     'no secret': { ...smallest, existingSecret: '' },
-    'a region with an odd name': { ...smallest, regions: [{ name: 'EU west', existingSecret: 'x' }] },
-    'a misspelt key of a region': { ...smallest, regions: [{ name: 'eu', existingSecret: 'x', replica: 2 }] },
+    'a region with an odd name': { ...smallest, regions: [{ ...region, name: 'EU west' }] },
+    'a region that nobody can dial': { ...smallest, regions: [{ ...region, host: '' }] },
+    'a misspelt key of a region': { ...smallest, regions: [{ ...region, replica: 2 }] },
   })) {
     test(`refuses ${what}`, () => assert.notEqual(helm(wrong).status, 0));
   }
