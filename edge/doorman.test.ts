@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect as connectHttp2, constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
@@ -93,6 +94,55 @@ describe('a source address', () => {
     for (const visitor of open) visitor.destroy();
     await Promise.all(held);
     await until(isEmpty(rig));
+  });
+});
+
+describe('requests beside the first of their HTTP/2 connection', () => {
+  /** Asks so many times on one connection; whoever is refused has an error. */
+  function ask(rig: Rig, count: number, localAddress: string) {
+    const createConnection = () => rig.connectTls(host, { localAddress, ALPNProtocols: ['h2'] } as ConnectionOptions);
+    const session = connectHttp2(`https://${host}`, { createConnection });
+    const streams = Array.from({ length: count }, () => session.request({ ':path': '/', ':authority': host }));
+    const refused: Promise<number>[] = streams.map((stream) =>
+      whenClosed(stream.on('error', () => {})).then(() => stream.rstCode),
+    );
+    return { session, streams, refused };
+  }
+
+  it('have a quarter of all places for one address, and others have theirs', async () => {
+    await using rig = await createRig([tunnelOf('t')], { crowd: { total: 40, perAddress: 10 } });
+    let waiting = 0;
+    await rig.client('t', (socket) => void socket.once('data', () => waiting++));
+    const crowd = ask(rig, 15, '127.0.0.2');
+    await until(() => waiting === 11 && rig.edge.stats().refused.address === 4);
+    assert.equal(await Promise.race(crowd.refused), constants.NGHTTP2_REFUSED_STREAM);
+    assert.equal(ask(rig, 3, '127.0.0.3').streams.length, 3);
+    await until(() => waiting === 14);
+    for (const stream of crowd.streams.slice(0, 5)) stream.close(constants.NGHTTP2_CANCEL);
+    await Promise.all(crowd.refused.slice(0, 5));
+    const more = Array.from({ length: 5 }, () =>
+      crowd.session.request({ ':path': '/', ':authority': host }).on('error', () => {}),
+    );
+    await until(() => waiting === 19);
+    assert.equal(rig.edge.stats().refused.address, 4);
+    assert.equal(more.length, 5);
+  });
+
+  it('count as connections do for the whole edge, until they are over', async () => {
+    await using rig = await createRig([tunnelOf('t')], { crowd: { total: 8, perAddress: 8 } });
+    let waiting = 0;
+    await rig.client('t', (socket) => void socket.once('data', () => waiting++));
+    const { session } = ask(rig, 3, '127.0.0.2');
+    const second = ask(rig, 3, '127.0.0.3');
+    await until(() => waiting === 6);
+    ask(rig, 2, '127.0.0.4');
+    await until(() => rig.edge.stats().refused.total === 1);
+    session.destroy();
+    second.session.destroy();
+    await until(() => rig.edge.stats().open === 2);
+    ask(rig, 3, '127.0.0.5');
+    await until(() => waiting === 10);
+    assert.deepEqual(rig.edge.stats().refused, { address: 0, total: 1 });
   });
 });
 

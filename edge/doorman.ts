@@ -1,10 +1,11 @@
 // Counts the connections of both public ports, in all and by source address, and turns away what is too many:
-// closed at once, before a byte is read, so that a crowd costs little more than its packets.
+// closed at once, before a byte is read, so that a crowd costs little more than its packets. What HTTP/2 runs beside the
+// first request of a connection costs as much as another connection (a first window of 64 KiB), and is counted as one.
 
 import type { Socket } from 'node:net';
 import { addressKey } from '@underpass/rules/address.ts';
 import type { Logger } from 'pino';
-import { type CrowdLimits, visitorLimit } from './core/crowd.ts';
+import { besideLimit, type CrowdLimits, visitorLimit } from './core/crowd.ts';
 
 export type CrowdReason = 'address' | 'total';
 
@@ -21,6 +22,8 @@ export class Doorman {
   readonly #log: Logger;
   /** As long as the number of connections at most: what falls to zero is taken out. */
   readonly #byAddress = new Map<string, number>();
+  #beside = 0;
+  readonly #besideByAddress = new Map<string, number>();
   #toldAtMs = Number.NEGATIVE_INFINITY;
   #untold = 0;
 
@@ -37,13 +40,17 @@ export class Doorman {
 
   /** What is left is for clients. */
   get isFullForVisitors(): boolean {
-    return this.open > this.#visitorLimit;
+    return this.#used > this.#visitorLimit;
+  }
+
+  get #used(): number {
+    return this.open + this.#beside;
   }
 
   /** A place of the total for a connection that was just accepted; false where there is none, and the connection is over. */
   admit(socket: Socket, who: 'visitor' | 'anybody'): boolean {
     const limit = who === 'visitor' ? this.#visitorLimit : this.limits.total;
-    if (this.open >= limit) return this.turnAway(socket, 'total');
+    if (this.#used >= limit) return this.turnAway(socket, 'total');
     this.open++;
     socket.once('close', () => {
       this.open--;
@@ -55,25 +62,34 @@ export class Doorman {
   /** Counts the connection to its address, once that is known; false where it has too many, and the connection is over. */
   seat(socket: Socket, address: string): boolean {
     const key = addressKey(address);
-    const held = this.#byAddress.get(key) ?? 0;
-    if (held >= this.limits.perAddress) return this.turnAway(socket, 'address', address);
-    this.#byAddress.set(key, held + 1);
-    socket.once('close', () => this.#unseat(key));
+    if (!countUp(this.#byAddress, key, this.limits.perAddress)) return this.turnAway(socket, 'address', address);
+    socket.once('close', () => countDown(this.#byAddress, key));
     return true;
   }
 
-  #unseat(key: string): void {
-    const held = this.#byAddress.get(key) ?? 0;
-    if (held > 1) this.#byAddress.set(key, held - 1);
-    else this.#byAddress.delete(key);
+  /** A place for a request beside others on its connection; false where there is none. */
+  seatBeside(address: string): boolean {
+    if (this.#used >= this.#visitorLimit) return this.#refuse('total', address);
+    if (!countUp(this.#besideByAddress, addressKey(address), besideLimit(this.limits))) return this.#refuse('address', address);
+    this.#beside++;
+    return true;
+  }
+
+  unseatBeside(address: string): void {
+    this.#beside--;
+    countDown(this.#besideByAddress, addressKey(address));
   }
 
   /** A reset leaves nothing behind in the kernel either. */
   turnAway(socket: Socket, reason: CrowdReason, address?: string): false {
-    this.refused[reason]++;
-    this.#untold++;
     socket.on('error', () => {});
     socket.resetAndDestroy();
+    return this.#refuse(reason, address);
+  }
+
+  #refuse(reason: CrowdReason, address: string | undefined): false {
+    this.refused[reason]++;
+    this.#untold++;
     this.#tell(reason, address);
     return false;
   }
@@ -86,4 +102,17 @@ export class Doorman {
     this.#toldAtMs = nowMs;
     this.#untold = 0;
   }
+}
+
+/** False at the most. */
+function countUp(counts: Map<string, number>, key: string, most: number): boolean {
+  const held = counts.get(key) ?? 0;
+  if (held < most) counts.set(key, held + 1);
+  return held < most;
+}
+
+function countDown(counts: Map<string, number>, key: string): void {
+  const held = counts.get(key) ?? 0;
+  if (held > 1) counts.set(key, held - 1);
+  else counts.delete(key);
 }

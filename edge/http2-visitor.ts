@@ -111,6 +111,11 @@ export class Http2Visitor implements Visitor, Deadline {
   }
 
   #began(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
+    if (this.#open.size > 0 && !this.house.doorman.seatBeside(this.address)) {
+      // Nothing of it was done: the visitor may ask again (RFC 9113 8.7).
+      stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
     const exchange = new Http2Exchange(this, stream);
     this.#open.set(stream, exchange);
     this.#requests++;
@@ -123,7 +128,10 @@ export class Http2Visitor implements Visitor, Deadline {
 
   #ended(stream: ServerHttp2Stream): void {
     this.#open.delete(stream);
-    if (this.#open.size > 0) return;
+    if (this.#open.size > 0) {
+      this.house.doorman.unseatBeside(this.address);
+      return;
+    }
     this.deadlineMs = this.house.sweeper.nowMs + (this.#closing ? goodbyeMs : this.house.timeouts.keepAliveMs);
   }
 
