@@ -1,5 +1,5 @@
 // The command line as a function: arguments and the outside world go in, the exit code comes out. main.ts is the process.
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { addAccountCommands } from './command/account.ts';
 import { addCarryCommands } from './command/carry.ts';
 import { addCompletionCommands } from './command/completion.ts';
@@ -12,28 +12,44 @@ import { addServiceCommands } from './command/service.ts';
 import { addTunnelCommands } from './command/tunnels.ts';
 import { addUpdateCommand } from './command/update.ts';
 import type { Shell } from './command-line.ts';
-import { ClientError, exitCodes } from './error.ts';
+import { ClientError, errors, exitCodes } from './error.ts';
 import type { Io } from './io.ts';
 import { reportError } from './output.ts';
 import { version } from './version.ts';
 
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };
+  const program = createProgram(shell);
   try {
-    await createProgram(shell).parseAsync([...argv], { from: 'user' });
+    await program.parseAsync([...argv], { from: 'user' });
     return shell.exitCode;
   } catch (error) {
-    return endOf(error, argv, io);
+    return endOf(error, program, argv, io);
   }
 }
 
-function endOf(error: unknown, argv: readonly string[], io: Io): number {
+function endOf(error: unknown, program: Command, argv: readonly string[], io: Io): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.ok;
     if (error.code === 'commander.help') return exitCodes.usage;
-    return reportError(new ClientError('usage', error.message.replace(/^error: /, '')), io, wantsJson(argv));
+    const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    return reportError(new ClientError('usage', message, { fix: helpFor(program, argv) }), io, wantsJson(argv));
   }
-  return reportError(error, io, wantsJson(argv));
+  const bare = error instanceof ClientError && error.code === 'usage' && error.fix === errors.usage.fix;
+  const told = bare ? new ClientError('usage', error.message, { fix: helpFor(program, argv), cause: error }) : error;
+  return reportError(told, io, wantsJson(argv));
+}
+
+/** The words before the first that is no command: `underpass tunnels add`. */
+function helpFor(program: Command, argv: readonly string[]): string {
+  const words = [program.name()];
+  let command: Command | undefined = program;
+  for (const word of argv) {
+    command = command.commands.find((candidate) => candidate.name() === word);
+    if (command === undefined) break;
+    words.push(word);
+  }
+  return `See "${words.join(' ')} --help".`;
 }
 
 function wantsJson(argv: readonly string[]): boolean {
@@ -46,8 +62,8 @@ export function createProgram(shell: Shell): Command {
     .description('Underpass puts a service of yours on the internet: the way under the firewall.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'show help of a command')
-    .configureHelp({ sortOptions: false, minWidthToWrap })
+    .helpCommand('help [command]', 'Show help of a command.')
+    .configureHelp({ sortOptions: false, minWidthToWrap, formatItem })
     .configureOutput(outputOfHelp(shell.io))
     .showSuggestionAfterError()
     .exitOverride();
@@ -57,6 +73,16 @@ export function createProgram(shell: Shell): Command {
 
 /** Of descriptions: a terminal of 60 columns leaves 24 beside the longest option. */
 const minWidthToWrap = 20;
+
+/** Fewer leave no room beside the longest option: the description goes below. */
+const leastColumnsBeside = 60;
+
+function formatItem(term: string, termWidth: number, description: string, helper: Help): string {
+  const columns = helper.helpWidth ?? leastColumnsBeside;
+  if (columns >= leastColumnsBeside) return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
+  const below = helper.boxWrap(description, columns - 6).replaceAll(/^/gm, ' '.repeat(6));
+  return `  ${term}\n${below}`;
+}
 
 /** In the order in which --help lists them. */
 const groups = [

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { binary, createCli } from './test-kit.ts';
+
+const wrong: readonly (readonly [argv: readonly string[], error: string, help: string])[] = [
+  [['tunnels', 'add'], "missing required argument 'name'", 'underpass tunnels add --help'],
+  [['groups', 'add', 'office'], "required option '--allow <address>' not specified", 'underpass groups add --help'],
+  [['http', '--nope'], "unknown option '--nope'", 'underpass http --help'],
+  [['tunel'], "unknown command 'tunel' (Did you mean tunnels?)", 'underpass --help'],
+  [['tunnels', 'frobnicate'], "unknown command 'frobnicate'", 'underpass tunnels --help'],
+];
+for (const [argv, error, help] of wrong) {
+  test(`'${argv.join(' ')}' is told in one line, with the help to read`, async (t) => {
+    const { code, stderr } = await (await createCli(t)).run(argv);
+    assert.equal(code, 2);
+    assert.equal(stderr, `error: The command line is wrong: ${error}\n  fix: See "${help}".\n  code: usage\n`);
+  });
+}
+
+for (const columns of [40, 60, 100]) {
+  test(`help breaks no word in ${columns} columns`, { skip: binary && 'the terminal is made up' }, async (t) => {
+    let text = '';
+    const write = (part: string) => {
+      text += part;
+    };
+    const stdout = { write, isTTY: true, columns: () => columns, rows: () => 24, onResize: () => () => {} };
+    const cli = await createCli(t);
+    for (const argv of [['--help'], ['tunnels', 'add', '--help'], ['connect', '--help']]) await cli.run(argv, { io: { stdout } });
+    // Usage and examples are to be copied.
+    const lines = text.split('\n').filter((line) => !/^Usage:|^ {2}\$ /.test(line));
+    assert.deepEqual(
+      lines.filter((line) => line.length > columns),
+      [],
+    );
+  });
+}
