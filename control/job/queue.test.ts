@@ -92,6 +92,30 @@ describe('the queue', () => {
     assert.deepEqual([done, await left()], [['a', 'b'], 1]);
   });
 
+  it('lets no login link wait behind work that hangs, however long that work was there', async () => {
+    const hanging = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const sent = Promise.withResolvers<string>();
+    const queue = createQueue(
+      handlersWith(
+        () => {
+          begun.resolve();
+          return hanging.promise;
+        },
+        async ({ email }) => sent.resolve(email),
+      ),
+    );
+    await addMail('x');
+    const first = queue.drain();
+    await begun.promise;
+    await addJob(store.db, time.now, 'login-link', { email: 'a@example.com', browserHash: null });
+    const second = queue.drain();
+    assert.equal(await sent.promise, 'a@example.com');
+    hanging.resolve();
+    await Promise.all([first, second]);
+    assert.equal(await left(), 0);
+  });
+
   it('gives a login link up after its 15 minutes, tried or not', async () => {
     let attempts = 0;
     const failing = async (): Promise<void> => {

@@ -101,8 +101,14 @@ const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<bool
   return taken.numUpdatedRows > 0n;
 };
 
-const dueJobs = (db: Queries, nowMs: number): Promise<JobsTable[]> =>
-  db.selectFrom('jobs').selectAll().where('due_at', '<=', nowMs).orderBy('due_at').orderBy('id').limit(batch).execute();
+/** Each runs by itself, one job after the other. Somebody sits and waits for a login link: nothing else holds it up. */
+const lanes = ['=', '<>'] as const;
+type Lane = (typeof lanes)[number];
+
+const dueJobs = (db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> => {
+  const due = db.selectFrom('jobs').selectAll().where('kind', lane, 'login-link').where('due_at', '<=', nowMs);
+  return due.orderBy('due_at').orderBy('id').limit(batch).execute();
+};
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500);
 
@@ -132,21 +138,21 @@ const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
   }
 };
 
-const runDue = async (deps: JobQueueDeps): Promise<void> => {
-  const read = () => dueJobs(deps.store.db, deps.clock());
+const runDue = async (deps: JobQueueDeps, lane: Lane): Promise<void> => {
+  const read = () => dueJobs(deps.store.db, lane, deps.clock());
   for (let due = await read(); due.length > 0; due = await read()) {
     for (const job of due) await runJob(deps, job);
   }
 };
 
-/** One run at a time; what is asked for while it runs is looked at before it ends. */
-const createDrain = (deps: JobQueueDeps) => {
+/** One run of a lane at a time; what is asked for while it runs is looked at before it ends. */
+const createDrain = (deps: JobQueueDeps, lane: Lane) => {
   let running: Promise<void> | undefined;
   let askedAgain = false;
   const runUntilQuiet = async (): Promise<void> => {
     do {
       askedAgain = false;
-      await runDue(deps);
+      await runDue(deps, lane);
     } while (askedAgain);
   };
   return {
@@ -162,7 +168,10 @@ const createDrain = (deps: JobQueueDeps) => {
 };
 
 export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
-  const { drain, settled } = createDrain(deps);
+  const drains = lanes.map((lane) => createDrain(deps, lane));
+  const drain = async (): Promise<void> => {
+    await Promise.all(drains.map((each) => each.drain()));
+  };
   let timer: NodeJS.Timeout | undefined;
   let waking: NodeJS.Timeout | undefined;
   const drainQuietly = (): void => {
@@ -183,7 +192,7 @@ export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
       clearTimeout(waking);
       timer = undefined;
       waking = undefined;
-      await settled();
+      await Promise.all(drains.map((each) => each.settled()));
     },
   };
 };
