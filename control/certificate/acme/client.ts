@@ -166,8 +166,14 @@ export function createAcmeClient(options: AcmeOptions): AcmeClient {
     return account;
   };
 
-  const call = async (url: string, payload: unknown, signal: AbortSignal): Promise<Answer> =>
-    post(url, payload, await theAccount(signal), signal);
+  const call = async (url: string, payload: unknown, signal: AbortSignal): Promise<Answer> => {
+    const kid = await theAccount(signal);
+    return post(url, payload, kid, signal).catch((error) => {
+      // The next order makes it anew: this one is the old account's.
+      if ((error as AcmeError).code === 'no-account') account = undefined;
+      throw error;
+    });
+  };
 
   /** Asks again until the status is another than those that mean "wait". */
   const poll = async <T extends { readonly status: string }>(

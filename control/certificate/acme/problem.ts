@@ -7,6 +7,8 @@ export type AcmeCode =
   | 'rate-limited'
   /** It looked, and the proof was not there. */
   | 'not-proven'
+  /** It does not know our account any more. */
+  | 'no-account'
   /** It refuses for another reason. */
   | 'refused';
 
@@ -41,9 +43,12 @@ export function problemDetail(body: unknown): string {
   return `${problemType(body)} ${typeof detail === 'string' ? detail : ''}`.trim();
 }
 
+function codeOf(status: number, type: string): AcmeCode {
+  if (status === 429 || type === 'rateLimited') return 'rate-limited';
+  if (type === 'accountDoesNotExist') return 'no-account';
+  return status >= 500 ? 'unreachable' : 'refused';
+}
+
 export function errorOf(status: number, body: unknown, retryAfterMs: number | undefined): AcmeError {
-  const limited = status === 429 || problemType(body) === 'rateLimited';
-  const unreachable = status >= 500 && !limited;
-  const code = limited ? 'rate-limited' : unreachable ? 'unreachable' : 'refused';
-  return new AcmeError(code, `status ${status} ${problemDetail(body)}`, retryAfterMs);
+  return new AcmeError(codeOf(status, problemType(body)), `status ${status} ${problemDetail(body)}`, retryAfterMs);
 }
