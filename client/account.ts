@@ -32,9 +32,11 @@ function parseOrigin(text: string): string {
 /** A signed-in API. UNDERPASS_API_TOKEN is for automation and comes before the saved sign-in. */
 export async function openAccount(io: Io, flags: AccountFlags): Promise<Api> {
   const origin = await serverOf(io, flags);
-  const token = io.env.UNDERPASS_API_TOKEN || (await readCredentials(io)).servers[origin]?.token;
+  const given = io.env.UNDERPASS_API_TOKEN;
+  const token = given || (await readCredentials(io)).servers[origin]?.token;
   if (!token) throw new ClientError('not-signed-in', origin);
-  return createApi(io, { origin, token });
+  const refusedFix = given ? 'Give UNDERPASS_API_TOKEN one that is valid at this server: make it in the dashboard.' : undefined;
+  return createApi(io, { origin, token, refusedFix });
 }
 
 /** The account with one project chosen: `path` adds it to a call. */

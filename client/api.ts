@@ -12,16 +12,19 @@ export interface Api {
 interface ApiOptions {
   readonly origin: string;
   readonly token?: string | undefined;
+  /** Where the token came from says what to do when it is refused. */
+  readonly refusedFix?: string | undefined;
 }
 
 const timeoutMs = 30_000;
 /** The longest honest answer is a list of some thousand tunnels. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
-export function createApi(io: Io, { origin, token }: ApiOptions): Api {
+export function createApi(io: Io, { origin, token, refusedFix }: ApiOptions): Api {
   async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await request(io, `${origin}${path}`, { method, headers: headersOf(token, body), body: bodyOf(body) });
     const text = await boundedText(response, origin);
+    if (response.status === 401 && token !== undefined) throw refusedSignIn(origin, refusedFix);
     if (!response.ok) throw refusal(response, text, origin);
     return parseAnswer<T>(text, origin);
   }
@@ -95,6 +98,10 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   409: 'conflict',
   429: 'too-many-requests',
 };
+
+function refusedSignIn(origin: string, fix: string | undefined): ClientError {
+  return new ClientError('not-signed-in', `${origin} refuses the token`, fix === undefined ? {} : { fix });
+}
 
 function refusal(response: Response, text: string, origin: string): ClientError {
   const code = codeOfStatus[response.status] ?? (response.status >= 500 ? 'server-failed' : 'request-refused');

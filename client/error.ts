@@ -64,7 +64,7 @@ export const errors = {
     exit: 'local',
   },
   'token-missing': {
-    title: 'No tunnel token was given',
+    title: 'No token was given',
     fix: 'Use --token-file FILE, --token-file - for standard input, or UNDERPASS_TOKEN.',
     exit: 'usage',
   },

@@ -49,6 +49,8 @@ export interface Io {
   /** Runs a program without a shell, for at most 60 s. */
   readonly execute: (file: string, args: readonly string[], options?: { readonly input?: string }) => Promise<CommandResult>;
   readonly onSignal: (signal: Signal, listener: () => void) => () => void;
+  /** Asks at the terminal for one line, which is not shown; empty where there is none. Ctrl-C works. */
+  readonly askSecret: (question: string) => Promise<string>;
   /** Takes what is typed at the terminal, unseen; Ctrl-C and its like still work. Answers how to give the keys back. */
   readonly takeKeys: (hooks: KeyHooks) => () => void;
 }

@@ -1,6 +1,8 @@
 // The outside world as this process has it.
 import { execFile } from 'node:child_process';
 import { homedir, userInfo } from 'node:os';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import type { CommandResult, Io, TextOut } from './io.ts';
 import { takeKeys } from './keys.ts';
 import { builtFor } from './version.ts';
@@ -25,6 +27,7 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
       process.on(signal, listener);
       return () => process.off(signal, listener);
     },
+    askSecret,
     takeKeys,
   };
 }
@@ -40,6 +43,28 @@ function textOut(stream: NodeJS.WriteStream): TextOut {
       return () => stream.off('resize', listener);
     },
   };
+}
+
+/** Node's own line editor with nowhere to write: it takes the echo away and gives the terminal back. */
+function askSecret(question: string): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const editor = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  process.stderr.write(question);
+  return new Promise<string>((resolve) => {
+    let text = '';
+    editor.once('line', (line) => {
+      text = line;
+      editor.close();
+    });
+    editor.once('SIGINT', () => {
+      editor.close();
+      process.kill(process.pid, 'SIGINT');
+    });
+    editor.once('close', () => {
+      process.stderr.write('\n');
+      resolve(text);
+    });
+  });
 }
 
 const executeTimeoutMs = 60_000;

@@ -3,10 +3,10 @@ import { ClientError } from './error.ts';
 import type { Io } from './io.ts';
 
 /** Passes with --yes; on a terminal it asks; nobody there is a refusal. */
-export async function confirm(io: Io, question: string, yes: boolean | undefined): Promise<void> {
+export async function confirm(io: Io, warning: string, question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   if (!io.stdin.isTTY) throw new ClientError('confirmation-needed', question);
-  io.stderr.write(`${question} [y/N] `);
+  io.stderr.write(`${warning}\n${question} [y/N] `);
   if (!/^y(es)?$/i.test(await firstLine(io))) throw new ClientError('not-confirmed', '');
 }
 
@@ -16,5 +16,7 @@ async function firstLine(io: Io): Promise<string> {
     text += chunk.toString();
     if (text.includes('\n') || text.length > 100) break;
   }
+  // Ctrl-D ends no line.
+  if (!text.includes('\n')) io.stderr.write('\n');
   return text.split('\n', 1)[0]?.trim() ?? '';
 }

@@ -10,7 +10,8 @@ const maxTokenLength = 4096;
 
 /** `source` is a path or '-'; without one the environment speaks. */
 export async function readToken(io: Io, source: string | undefined, output: Output): Promise<string> {
-  if (source === '-') return parseToken(await readAll(io), 'standard input');
+  if (source === '-')
+    return parseToken(io.stdin.isTTY ? await io.askSecret('Token (not shown): ') : await readAll(io), 'standard input');
   if (source !== undefined) return readTokenFile(source, output);
   const text = io.env.UNDERPASS_TOKEN;
   if (!text) throw new ClientError('token-missing', '');

@@ -66,8 +66,25 @@ test('login --with-token reads standard input and checks the token before it kee
   const refusing = await startFakeApi(t, { 'GET /api/user': { status: 401 }, 'GET /api/projects': { status: 401 } });
   const refused = await cli.run(['login', '--with-token', '--server', refusing.origin], { stdin: 'tok\n' });
   assert.equal(refused.code, 4);
+  assert.match(refused.stderr, /refuses the token\n {2}fix: Make an API token in the dashboard/);
+  const none = await cli.run(['login', '--with-token', '--server', api.origin]);
+  assert.match(none.stderr, /^error: No token was given: .*\n {2}fix: Make an API token in the dashboard/);
   const kept = await readFile(join(cli.home, '.config/underpass/credentials.json'), 'utf8');
   assert.equal(kept.includes(refusing.origin), false);
+});
+
+test('a sign-in that ended, and a token of the environment that is refused, are told apart', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const ended = { status: 401, body: 'Sign in first.' };
+  const refusing = await startFakeApi(t, { 'GET /api/projects': ended });
+  const cli = await createCli(t, { UNDERPASS_SERVER: refusing.origin });
+  await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'tok' });
+  const path = join(cli.home, '.config/underpass/credentials.json');
+  await writeFile(path, (await readFile(path, 'utf8')).replaceAll(api.origin, refusing.origin));
+  const fixOf = (stderr: string) => /^ {2}fix: (.*)$/m.exec(stderr)?.[1];
+  assert.equal(fixOf((await cli.run(['projects'])).stderr), 'Run "underpass login".');
+  const env = { UNDERPASS_API_TOKEN: 'old' };
+  assert.match(fixOf((await cli.run(['projects'], { env })).stderr) ?? '', /^Give UNDERPASS_API_TOKEN one that is valid/);
 });
 
 test('logout forgets one server, and the file goes with the last', async (t) => {

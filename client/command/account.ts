@@ -50,13 +50,23 @@ async function login(shell: Shell, flags: LoginFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const origin = await serverOf(io, flags);
   warnOfPlainHttp(origin, output);
-  const token = flags.withToken ? await readToken(io, '-', output) : await deviceLogin(shell, flags, origin);
-  const api = createApi(io, { origin, token });
+  const token = flags.withToken ? await givenToken(io, output) : await deviceLogin(shell, flags, origin);
+  const api = createApi(io, { origin, token, refusedFix: flags.withToken ? tokenFix : undefined });
   const [user, projects] = await Promise.all([api.get<User>('/api/user'), api.get<readonly Project[]>('/api/projects')]);
   const project = projects.find(({ id }) => id === user.defaultProject) ?? projects[0];
   await saveSignIn(io, origin, { token, email: user.email, project: project?.id ?? '' });
   const text = `Signed in to ${origin} as ${user.email}${project ? `, project ${project.name}` : ''}.\nNext: underpass tunnels list`;
   output.result({ server: origin, email: user.email, project: project ?? null }, text);
+}
+
+const tokenFix = 'Make an API token in the dashboard, and give it to "underpass login --with-token" on standard input.';
+
+async function givenToken(io: Io, output: Output): Promise<string> {
+  try {
+    return await readToken(io, '-', output);
+  } catch (error) {
+    throw error instanceof ClientError ? new ClientError(error.code, error.message, { fix: tokenFix, cause: error }) : error;
+  }
 }
 
 /** The token would travel for everybody on the way to read. */

@@ -61,7 +61,7 @@ async function verify(shell: Shell, apex: string, flags: CommonFlags): Promise<v
 
 async function remove(shell: Shell, apex: string, flags: RemoveFlags): Promise<void> {
   const { api, path } = await openProject(shell.io, flags);
-  await confirm(shell.io, `Delete the domain ${apex}? This operation is permanent.`, flags.yes);
+  await confirm(shell.io, 'This operation is permanent.', `Delete the domain ${apex}?`, flags.yes);
   await api.send('DELETE', path(pathOf(apex)));
   outputOf(shell, flags).result({ deleted: apex }, `Deleted ${apex}.`);
 }

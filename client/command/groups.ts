@@ -96,7 +96,7 @@ function changed({ allowList }: SecurityGroup, added: readonly string[], removed
 
 async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<void> {
   const { api, path } = await openProject(shell.io, flags);
-  await confirm(shell.io, `Delete the security group ${name}? This operation is permanent.`, flags.yes);
+  await confirm(shell.io, 'This operation is permanent.', `Delete the security group ${name}?`, flags.yes);
   await api.send('DELETE', path(pathOf(name)));
   outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
 }

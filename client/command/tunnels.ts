@@ -161,7 +161,7 @@ async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<v
   const { api, path } = await openProject(shell.io, flags);
   const warning =
     'Deleting this tunnel will disconnect all clients and interrupt all network traffic. This operation is permanent.';
-  await confirm(shell.io, `${warning} Delete ${name}?`, flags.yes);
+  await confirm(shell.io, warning, `Delete ${name}?`, flags.yes);
   await api.send('DELETE', path(pathOf(name)));
   outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
 }
