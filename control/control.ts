@@ -1,5 +1,6 @@
 // createControl: the API and everything behind it, from deps alone. No sockets: server/ brings requests and edges.
 
+import { limits, rateLimits } from '@underpass/rules/limits.ts';
 import type { Registry } from 'prom-client';
 import { reportAbuse } from './abuse/reports.ts';
 import { accountCalls } from './account/calls.ts';
@@ -19,6 +20,7 @@ import { invitationCalls } from './invitation/calls.ts';
 import { createJobHandlers } from './job/handlers.ts';
 import { createJobQueue } from './job/queue.ts';
 import { createLimiter } from './limit/limiter.ts';
+import { createTurns } from './limit/turns.ts';
 import { createMetaCalls } from './meta/calls.ts';
 import { createControlMetrics } from './metrics/registry.ts';
 import { operatorCalls } from './operator/calls.ts';
@@ -68,12 +70,17 @@ const collectHandlers = (deps: ControlDeps, events: EventStreams): Handlers => (
   reportAbuse,
 });
 
+// A name server that never answers holds two of the resolver's 32 places for 5 s. A tunnel's page asks for all its domains.
+const dnsAtOnce = 4;
+const dnsWaiting = 2 * limits.ingressDomainsPerTunnel;
+
 const createParts = (deps: ControlDeps): Parts => ({
   ...deps,
   botCheck: deps.botCheck ?? createBotCheck(deps),
   cookies: cookieNames(deps.settings.origin),
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
   limiter: deps.limiter ?? createLimiter(deps.store),
+  dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsLookupPerUser.sentence),
 });
 
 export const createControl = (deps: ControlDeps): Control => {

@@ -46,11 +46,11 @@ const deleteDomain = async (context: CallContext<'deleteDomain'>): Promise<void>
 };
 
 const verifyDomain = async (context: CallContext<'verifyDomain'>): Promise<Domain> => {
-  const { deps, access, segments, nowMs } = context;
+  const { deps, access, caller, segments, nowMs } = context;
   const row = await getRow(deps.store.db, access, segments.apexName);
   if (row.verified_at !== null) return toDomain(row);
   await deps.limiter.take('verifyPerProject', access.id);
-  const answer = await deps.dns.checkChallenge(row.apex_name, row.challenge);
+  const answer = await deps.dnsTurns(caller.userId, () => deps.dns.checkChallenge(row.apex_name, row.challenge));
   if (answer !== 'found') return toDomain(row);
   const domain = { id: row.id, projectId: access.id, apexName: row.apex_name };
   const tunnelIds = await claimDomain(deps.store, domain, nowMs, (trx) =>
@@ -86,7 +86,7 @@ const lookUpDns = async (context: CallContext<'lookUpDns'>): Promise<DnsLookup> 
   await deps.limiter.take('dnsLookupPerUser', caller.userId);
   const host = parseHostname(query.host) ?? refuse('invalid', 'Please enter a valid domain name.');
   if (!(await mayLookUp(context, host))) refuse('forbidden', 'Only hosts of your projects can be looked up.');
-  return { host, ips: await deps.dns.lookup(host) };
+  return { host, ips: await deps.dnsTurns(caller.userId, () => deps.dns.lookup(host)) };
 };
 
 export const domainCalls: Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'lookUpDns'> =

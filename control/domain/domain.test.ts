@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { apexDomainMessage } from '@underpass/rules/apex-domain.ts';
 import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
@@ -219,6 +220,29 @@ describe('dns look-up', () => {
       assert.deepEqual(await (await lookUp(ann, host)).json(), { host, ips: ['192.0.2.80'] });
     }
     assert.deepEqual(await (await lookUp(ann, `WWW.${apex}.`)).json(), { host: `www.${apex}`, ips: ['192.0.2.80'] });
+  });
+
+  it('has four questions of one person under way at most: name servers that never answer hold up nobody else', async () => {
+    const own = await createTestControl();
+    const [eve, carol] = [await own.signUp('eve@example.com'), await own.signUp('carol@example.com')];
+    const silence = Promise.withResolvers<void>();
+    let underWay = 0;
+    const hang = async <T>(answer: T): Promise<T> => {
+      underWay += 1;
+      await silence.promise;
+      return answer;
+    };
+    own.dns.lookup = (host) => (host.endsWith('slow.com') ? hang([]) : Promise.resolve(['192.0.2.80']));
+    own.dns.checkChallenge = () => hang('missing' as const);
+    for (const who of [eve, carol]) await add(who, `${who === eve ? 'slow' : 'quick'}.com`);
+    const asked = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? lookUp(eve, `a${i}.slow.com`) : verify(eve, 'slow.com')));
+    assert.deepEqual(await (await lookUp(carol, 'www.quick.com')).json(), { host: 'www.quick.com', ips: ['192.0.2.80'] });
+    for (let turns = 0; turns < 200; turns++) await nextTurn();
+    assert.equal(underWay, 4);
+    silence.resolve();
+    assert.deepEqual([...new Set((await Promise.all(asked)).map((each) => each.status))], [200]);
+    assert.equal(underWay, 20);
+    await own.close();
   });
 
   it('asks nothing of DNS for a stranger’s host, an inside name or an address', async () => {
