@@ -10,6 +10,7 @@ import { Link, type LinkOwner } from './link.ts';
 import type { RouteTable } from './route-table.ts';
 import type { Sweeper } from './sweeper.ts';
 import type { TunnelState } from './tunnel-state.ts';
+import type { UpstreamHttp } from './upstream-http.ts';
 
 export interface Timeouts {
   /** From the first byte of a connection or head to its last. */
@@ -86,6 +87,12 @@ export class House {
       clientId: '',
     };
     return new Link(this.dialer, tunnel, request, owner);
+  }
+
+  /** No further request goes there. Once for each. */
+  letGo(upstream: UpstreamHttp): void {
+    upstream.release();
+    this.seeOff(upstream.link);
   }
 
   /** Nobody hears it any more. What was written still leaves; an upstream that does not end then is not waited for. */

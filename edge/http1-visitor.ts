@@ -160,10 +160,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     const host = hostOf(this.#authority);
     const kept = this.#upstream;
     if (kept?.reusable && this.#upstreamHost === host) return kept;
-    if (kept !== null) {
-      kept.release();
-      this.#house.seeOff(kept.link);
-    }
+    this.#letGo();
     this.#upstreamHost = host;
     this.#upstream = new UpstreamHttp((owner) => this.#house.openLink(this.#tunnel!, 'http', host, this.#ends, owner), this);
     return this.#upstream;
@@ -405,7 +402,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #hangUp(): void {
     if (this.#phase >= phase.lingering) return;
     if (this.#phase === phase.request) this.#upstream?.abandon();
-    else this.#upstream?.release();
+    this.#letGo();
     this.#phase = phase.lingering;
     this.#held = null;
     this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.stallMs;
@@ -464,8 +461,13 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#held = null;
     this.#house.sweeper.forget(this);
     this.#tunnel?.visitors.delete(this);
-    this.#upstream?.release();
+    this.#letGo();
+  }
+
+  #letGo(): void {
+    const upstream = this.#upstream;
     this.#upstream = null;
+    if (upstream !== null) this.#house.letGo(upstream);
   }
 }
 

@@ -161,12 +161,7 @@ export class Http2Visitor implements Visitor, Deadline {
 
   giveBack(host: string, upstream: UpstreamHttp): void {
     if (upstream.reusable && this.#idle.length < maxIdle && !this.#session.destroyed) this.#idle.push({ host, upstream });
-    else this.#release(upstream);
-  }
-
-  #release(upstream: UpstreamHttp): void {
-    upstream.release();
-    this.house.seeOff(upstream.link);
+    else this.house.letGo(upstream);
   }
 
   #sayGoodbye(): void {
@@ -200,7 +195,7 @@ export class Http2Visitor implements Visitor, Deadline {
     this.house.sweeper.forget(this);
     this.house.sweeper.forget(this.#scales);
     this.tunnel?.visitors.delete(this);
-    for (const { upstream } of this.#idle) this.#release(upstream);
+    for (const { upstream } of this.#idle) this.house.letGo(upstream);
     this.#idle = [];
   }
 }
