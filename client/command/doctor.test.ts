@@ -131,6 +131,14 @@ test('a proxy that refuses is told by its status', async (t) => {
   assert.doesNotMatch(JSON.stringify(list), /hunter2/);
 });
 
+test('a tunnel that is not there is told as that, and not as a sign-in that fails', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  const { stdout } = await cli.run(['doctor', 'shop']);
+  assert.match(stdout, /^ok {4}sign-in: project Acme, owner$/m);
+  assert.match(stdout, /^FAIL {2}tunnel: Not found\.$/m);
+});
+
 test('the server is examined: clock, version and sign-in', async (t) => {
   const late = new Date(Date.now() + 600_000).toUTCString();
   const api = await startFakeApi(t, {

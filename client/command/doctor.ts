@@ -127,6 +127,7 @@ async function checkVersion(io: Io, origin: string): Promise<Finding> {
 
 async function admit(shell: Shell, name: string | undefined, flags: DoctorFlags, tell: Tell): Promise<Patient | undefined> {
   const given = flags.upstream;
+  let check = flags.url === undefined ? 'sign-in' : 'token';
   try {
     if (flags.url !== undefined) return await fromFlags(shell, flags);
     if (name === undefined && !(await isSignedIn(shell.io, flags)))
@@ -134,10 +135,11 @@ async function admit(shell: Shell, name: string | undefined, flags: DoctorFlags,
     const account = await openProject(shell.io, flags);
     tell([ok('sign-in', `project ${account.project.name}, ${account.project.role}`)]);
     if (name === undefined) return undefined;
+    check = 'tunnel';
     return fromTunnel(await fetchTunnel(account, name), given);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    tell([problem(flags.url === undefined ? 'sign-in' : 'token', error.message || error.code, error.fix)]);
+    tell([problem(check, error.message || error.code, error.fix)]);
     return undefined;
   }
 }

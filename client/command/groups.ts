@@ -88,9 +88,11 @@ async function set(shell: Shell, name: string, flags: SetFlags): Promise<void> {
   await printGroup(shell, account, name, flags);
 }
 
-function changed({ allowList }: SecurityGroup, added: readonly string[], removed: readonly string[]): readonly string[] {
+function changed({ name, allowList }: SecurityGroup, added: readonly string[], removed: readonly string[]): readonly string[] {
   const unknown = removed.find((rule) => !allowList.includes(rule));
-  if (unknown !== undefined) throw new ClientError('not-found', `the group has no rule '${unknown}'`);
+  if (unknown !== undefined) {
+    throw new ClientError('not-found', `${name} has no rule '${unknown}'`, { fix: `Run "underpass groups show ${name}".` });
+  }
   return [...allowList.filter((rule) => !removed.includes(rule)), ...added];
 }
 

@@ -30,6 +30,7 @@ async function signedIn(t: TestContext, routes: Parameters<typeof startFakeApi>[
       body: [
         { name: 'full', available: false },
         { name: 'local', available: true },
+        { name: 'eu1', available: true },
       ],
     },
     'POST /api/tunnels': { status: 201 },
@@ -90,6 +91,7 @@ const wrongUse = [
   ['tunnels', 'add', 'shop', '--type', 'tcp', '--generate-domain'],
   ['tunnels', 'add'],
   ['tunnels', 'update', 'shop', '--domain', 'a.example.com', '--add-domain', 'b.example.com'],
+  ['tunnels', 'update', 'shop'],
   ['tunnels', 'rm', 'shop'],
   ['tunnels', 'frobnicate'],
   ['tunnels'],
@@ -110,6 +112,20 @@ test('update keeps what it was not told to change', async (t) => {
     proxyProtocol: '',
     securityGroup: 'default',
   });
+});
+
+test('a region or a domain that is not there is named, with the command that lists them', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  const region = await cli.run(['tunnels', 'add', 'shop', '--generate-domain', '--region', 'mars']);
+  assert.equal(region.code, 6);
+  assert.match(region.stderr, /^error: Region 'mars' not found\n {2}fix: Run "underpass regions"\.\n/);
+  const domain = await cli.run(['tunnels', 'update', 'shop', '--rm-domain', 'other.example.com']);
+  assert.equal(domain.code, 6);
+  assert.match(
+    domain.stderr,
+    /^error: shop has no ingress domain 'other\.example\.com'\n {2}fix: Run "underpass tunnels show shop"/,
+  );
+  assert.equal(sent(), undefined);
 });
 
 test('update warns when PROXY protocol is turned on', async (t) => {

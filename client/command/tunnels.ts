@@ -111,9 +111,9 @@ async function show(shell: Shell, name: string, flags: CommonFlags): Promise<voi
 }
 
 async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
-  const account = await openProject(shell.io, flags);
   if (!flags.domain && !flags.generateDomain) throw new ClientError('usage', 'give --domain NAME or --generate-domain');
-  const region = flags.region ?? (await firstRegion(account));
+  const account = await openProject(shell.io, flags);
+  const region = await regionFor(account, flags.region);
   const body = {
     name,
     region,
@@ -125,20 +125,25 @@ async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
   await printTunnel(shell, account, name, flags);
 }
 
-async function firstRegion({ api }: ProjectAccount): Promise<string> {
+/** The one that is named, else the first that is available. */
+async function regionFor({ api }: ProjectAccount, wanted: string | undefined): Promise<string> {
   const regions = await api.get<readonly { name: string; available: boolean }[]>('/api/regions');
-  const region = regions.find(({ available }) => available);
-  if (region === undefined) throw new ClientError('not-found', 'no region is available');
-  return region.name;
+  const region = regions.find(({ name, available }) => (wanted === undefined ? available : name === wanted));
+  if (region !== undefined) return region.name;
+  const missing = wanted === undefined ? 'No region is available' : `Region '${wanted}' not found`;
+  throw new ClientError('not-found', missing, { fix: 'Run "underpass regions".' });
 }
 
 async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<void> {
+  const { domain, addDomain, rmDomain, proxyProtocol, group } = flags;
+  if ([domain, addDomain, rmDomain, proxyProtocol, group].every((flag) => flag === undefined))
+    throw new ClientError('usage', 'say what to change: --domain, --add-domain, --rm-domain, --proxy-protocol or --group');
   const account = await openProject(shell.io, flags);
   const before = await fetchTunnel(account, name);
   const change = {
     ingressDomains: nextDomains(before, flags),
-    proxyProtocol: flags.proxyProtocol === undefined ? before.proxyProtocol : proxyOf(flags.proxyProtocol),
-    securityGroup: flags.group ?? before.securityGroup,
+    proxyProtocol: proxyProtocol === undefined ? before.proxyProtocol : proxyOf(proxyProtocol),
+    securityGroup: group ?? before.securityGroup,
   };
   const warning = proxyProtocolWarning(before.proxyProtocol, change.proxyProtocol);
   if (warning !== null) outputOf(shell, flags).warning(warning);
@@ -153,7 +158,10 @@ function nextDomains(before: Tunnel, flags: UpdateFlags): readonly string[] {
   if (domain) return domain;
   const names = before.ingressDomains.map((item) => item.name);
   const unknown = rmDomain?.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new ClientError('not-found', `the tunnel has no ingress domain '${unknown}'`);
+  if (unknown !== undefined) {
+    const fix = `Run "underpass tunnels show ${before.name}".`;
+    throw new ClientError('not-found', `${before.name} has no ingress domain '${unknown}'`, { fix });
+  }
   return [...names.filter((name) => !rmDomain?.includes(name)), ...(addDomain ?? [])];
 }
 
