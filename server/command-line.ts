@@ -1,5 +1,7 @@
 // What every command of underpass-server shares: settings, output as text or JSON, and the operator's functions.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
 import { openControlCore } from './control-part.ts';
 import { ServerError } from './error.ts';
@@ -7,7 +9,7 @@ import type { Io } from './io.ts';
 import { createLog } from './log.ts';
 import { translateRefusal } from './refusal.ts';
 import { readSettings, type Settings } from './settings.ts';
-import { openState, type State } from './state.ts';
+import { databaseFile, openState, type State } from './state.ts';
 
 export interface Shell {
   readonly io: Io;
@@ -60,10 +62,26 @@ function renderTable(rows: readonly Readonly<Record<string, unknown>>[]): string
     .join('');
 }
 
+interface StateOptions {
+  /** An empty database is what the command works on. */
+  readonly mayMake?: boolean;
+}
+
+/** Without the settings of its server a command would make a database of its own, and find nothing in it. */
+function expectDatabase({ databaseUrl, home }: Settings): void {
+  if (databaseUrl !== undefined || existsSync(join(home, databaseFile))) return;
+  throw new ServerError('no-state', home);
+}
+
 /** With the database open, and control behind it but no port: commands see and do what the operator's pages do. */
-export async function withState<T>({ io }: Shell, work: (state: State, settings: Settings) => Promise<T>): Promise<T> {
+export async function withState<T>(
+  { io }: Shell,
+  work: (state: State, settings: Settings) => Promise<T>,
+  { mayMake = false }: StateOptions = {},
+): Promise<T> {
   const settings = requireSettings(io);
   if (settings.role === 'edge') throw new ServerError('refused', 'an edge has no database; run this where control runs');
+  if (!mayMake) expectDatabase(settings);
   const state = await openState(settings, createLog(settings.log === 'info' ? 'warn' : settings.log));
   try {
     return await work(state, settings);

@@ -45,6 +45,11 @@ const errors = {
     title: 'Another server keeps its state in this folder',
     fix: 'Stop the other server, or give this one a folder of its own with UNDERPASS_HOME.',
   },
+  'no-state': {
+    exit: 'local',
+    title: 'No server has kept its state in this folder',
+    fix: 'Give the command the settings of its server: UNDERPASS_HOME, or DATABASE_URL.',
+  },
   'database-unreachable': {
     exit: 'local',
     title: 'The database cannot be reached',

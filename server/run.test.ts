@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exitCodes } from './error.ts';
@@ -116,6 +116,15 @@ describe('start', () => {
     const { code, err } = await command('start', { env: { UNDERPASS_HOME: join(home, 'file', 'home') } });
     assert.equal(code, exitCodes.local);
     assert.match(err, /^error home-unusable: The home folder cannot be used: /);
+  });
+
+  test('a command without the settings of its server makes no database of its own', async () => {
+    const empty = await makeHome();
+    const { code, err } = await command('login-link', { env: { UNDERPASS_HOME: empty } });
+    assert.equal(code, exitCodes.local);
+    assert.equal(err.split('\n')[0], `error no-state: No server has kept its state in this folder: ${empty}`);
+    assert.deepEqual(await readdir(empty), []);
+    await dropHome(empty);
   });
 
   test('a misspelt setting is named beside what is missing because of it', async () => {

@@ -11,6 +11,9 @@ import { openHome, openKeys } from './home.ts';
 import { translateFault } from './refusal.ts';
 import type { Settings } from './settings.ts';
 
+/** The embedded database, in the home folder. */
+export const databaseFile = 'underpass.db';
+
 export interface State {
   readonly store: Store;
   readonly bus: Bus;
@@ -34,7 +37,7 @@ function told(code: ErrorCode, place: string, error: unknown): unknown {
 /** Drivers are loaded when they are used: pg and NATS cost memory that a laptop need not pay. */
 async function openStore({ home, databaseUrl }: Settings, log: Logger): Promise<Store> {
   if (databaseUrl === undefined) {
-    const path = join(home, 'underpass.db');
+    const path = join(home, databaseFile);
     const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
     return openSqliteStore(path).catch((error: unknown) => {
       throw told('database-unusable', `${path}: `, error);

@@ -21,7 +21,10 @@ export function addKeepingCommands(program: Command, shell: Shell): void {
   program
     .command('migrate')
     .description('bring the database to the shape of this release; start does it as well')
-    .action(() => withState(shell, async ({ store }) => shell.io.stdout.write(`the ${store.kind} database is up to date\n`)));
+    .action(() => {
+      const work = async ({ store }: State) => shell.io.stdout.write(`the ${store.kind} database is up to date\n`);
+      return withState(shell, work, { mayMake: true });
+    });
   program
     .command('certificates')
     .description('certificates that were made')
@@ -69,17 +72,24 @@ function addBackup(program: Command, shell: Shell): void {
       'the keys are lost: tunnels get new tokens (the old ones work for a day), certificates are made anew',
     )
     .action((file: string, { withoutKeys = false }: { withoutKeys?: boolean }) =>
-      withState(shell, async (state, settings) => {
-        const { store, keyRing, clock } = state;
-        await usingFile(file, () =>
-          restoreStore(store, file, async (trx) => {
-            if (withoutKeys) await giveUpSealed(trx, keyRing, clock());
-            else await expectKeys(trx, keyRing, settings);
-          }),
-        );
-        shell.io.stdout.write(`restored ${file}\n`);
-      }),
+      withState(shell, (state, settings) => restore(shell, state, settings, file, withoutKeys), { mayMake: true }),
     );
+}
+
+async function restore(
+  { io }: Shell,
+  { store, keyRing, clock }: State,
+  settings: Settings,
+  file: string,
+  withoutKeys: boolean,
+): Promise<void> {
+  await usingFile(file, () =>
+    restoreStore(store, file, async (trx) => {
+      if (withoutKeys) await giveUpSealed(trx, keyRing, clock());
+      else await expectKeys(trx, keyRing, settings);
+    }),
+  );
+  io.stdout.write(`restored ${file}\n`);
 }
 
 /** What a backup does not hold and a fresh machine needs. */

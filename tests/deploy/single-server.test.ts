@@ -43,6 +43,23 @@ test('the unit sets only settings that exist, and hands secrets over as files', 
   assert.deepEqual(files.sort(), credentials.sort());
 });
 
+test('the commands of the operator have the settings of the unit', { skip: process.platform === 'win32' }, (t) => {
+  const wrapper = readFileSync(join(root, 'deploy/systemd/underpass-server'), 'utf8');
+  const places = { '%S': '/var/lib', '%d': '/etc/underpass' } as const;
+  const settings = [...unit.matchAll(/^Environment=(\S+)$/gm)].map(([, line = '']) =>
+    line.replace(/%[Sd]/, (place) => places[place as keyof typeof places]),
+  );
+  assert.deepEqual(wrapper.match(/^[A-Z_]+=.+$/gm), settings);
+  assert.ok(unit.includes('EnvironmentFile=/etc/underpass/server.env') && wrapper.includes('. /etc/underpass/server.env\n'));
+  const folder = mkdtempSync(join(tmpdir(), 'underpass-wrapper-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'server.env'), 'UNDERPASS_MAIL_FROM="Underpass <no-reply@example.com>"\n');
+  const script = wrapper.replaceAll('/opt/underpass/', root).replaceAll('/etc/underpass', folder);
+  const { stdout, stderr } = spawnSync('sh', ['-c', script, 'underpass-server', 'config'], { encoding: 'utf8' });
+  assert.match(stdout, /UNDERPASS_HOME +\/var\/lib\/underpass\n/, stderr);
+  assert.match(stdout, /UNDERPASS_MAIL_FROM +Underpass <no-reply@example.com>\n/);
+});
+
 test('the compose file sets only settings that exist, secrets by file, and production takes them', () => {
   const { environment, secrets } = compose.services.underpass ?? assert.fail('no service underpass');
   assert.deepEqual(
