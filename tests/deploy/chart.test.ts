@@ -127,7 +127,10 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
       const result = readSettings(Object.fromEntries(env.map((each) => [each.name, each.value ?? '192.0.2.1'])), readFile);
       assert.deepEqual(result.ok ? result.warnings : result.problems, [], name);
     }
-    assert.ok(pods(render(largest)).every((pod) => pod.enableServiceLinks === false), 'no setting comes from a Service');
+    assert.ok(
+      pods(render(largest)).every((pod) => pod.enableServiceLinks === false),
+      'no setting comes from a Service',
+    );
   });
 
   test('gives every region its edges, and every edge probes, a budget and a service that keeps the visitor address', () => {
