@@ -189,6 +189,22 @@ export class ClientError extends Error {
   }
 }
 
+const fileReasons: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  ENOTDIR: 'no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space left',
+};
+
+/** Why a file cannot be read or written, to stand behind its path. */
+export function fileReason(cause: unknown): string {
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  return fileReasons[code] ?? message;
+}
+
 export function exitCodeOf(code: ErrorCode): number {
   return exitCodes[errors[code].exit];
 }

@@ -1,6 +1,6 @@
 // A plan with everything read that it names: token and CA files. What a file holds is part of what "unchanged" means.
 import { readFile } from 'node:fs/promises';
-import { ClientError } from './error.ts';
+import { ClientError, fileReason } from './error.ts';
 import type { Io } from './io.ts';
 import type { Output } from './output.ts';
 import type { Plan } from './plan.ts';
@@ -37,7 +37,7 @@ async function readPem(path: string): Promise<string> {
     const text = await readFile(path, 'utf8');
     if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
   } catch (cause) {
-    throw new ClientError('ca-file-invalid', `${path} (${(cause as Error).message})`, { cause });
+    throw new ClientError('ca-file-invalid', `${path} (${fileReason(cause)})`, { cause });
   }
   throw new ClientError('ca-file-invalid', path);
 }

@@ -1,6 +1,6 @@
 // Where a token comes from: a file, standard input or the environment. Never the command line, which `ps` shows to all.
 import { readFile, realpath, stat } from 'node:fs/promises';
-import { ClientError } from './error.ts';
+import { ClientError, fileReason } from './error.ts';
 import type { Io } from './io.ts';
 import type { Output } from './output.ts';
 import { isOpenToOthers } from './token-file-mode.ts';
@@ -27,7 +27,7 @@ export async function readTokenFile(path: string, output: Output): Promise<strin
     return parseToken(text, path);
   } catch (cause) {
     if (cause instanceof ClientError) throw cause;
-    throw new ClientError('token-file-unreadable', path, { cause });
+    throw new ClientError('token-file-unreadable', `${path} (${fileReason(cause)})`, { cause });
   }
 }
 

@@ -183,6 +183,19 @@ test('a file that is not there is named, be it of the token or of a CA', async (
   assert.equal(ca.code, 3);
 });
 
+test('why a file cannot be read is said in words, without the path twice', async (t) => {
+  const { cli } = await world(t);
+  const url = 'https://eu1.example.com';
+  for (const [argv, words] of [
+    [['check', '-c', 'none.yaml'], /\/none\.yaml \(no such file\)$/m],
+    [['check', '-c', '.'], /\(it is a folder\)$/m],
+    [['http', '--url', url, '--upstream', 'http://a', '--token-file', 'none'], /cannot be read: none \(no such file\)$/m],
+    [['http', '--url', url, '--upstream', 'http://a', '--ca', 'none'], /\/none \(no such file\)$/m],
+  ] as const) {
+    assert.match((await cli.run(argv)).stderr, words);
+  }
+});
+
 test('a proxy setting that is no URL is one line with its fix, without the password in it', async (t) => {
   const cli = await createCli(t, { HTTPS_PROXY: 'ftp://user:hunter2@proxy', UNDERPASS_TOKEN: 'secret' });
   const { code, stderr } = await cli.run(['http', '--url', 'https://edge.example.com', '--upstream', 'http://a']);

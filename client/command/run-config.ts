@@ -6,7 +6,7 @@ import { carryUntilStopped } from '../carry-loop.ts';
 import { describe, outputOf, type Shell } from '../command-line.ts';
 import { type Config, type ConfigResult, maxConfigBytes, parseConfig } from '../config-file.ts';
 import { configFolder } from '../credentials.ts';
-import { ClientError } from '../error.ts';
+import { ClientError, fileReason } from '../error.ts';
 import type { Io } from '../io.ts';
 import type { Output } from '../output.ts';
 import { upstreamLines } from '../plan.ts';
@@ -94,7 +94,7 @@ async function readConfigText(path: string): Promise<string> {
     if (size > maxConfigBytes) throw new Error(`${size} bytes, at most ${maxConfigBytes}`);
     return await readFile(path, 'utf8');
   } catch (cause) {
-    throw new ClientError('config-not-found', `${path} (${(cause as Error).message})`, { cause });
+    throw new ClientError('config-not-found', `${path} (${fileReason(cause)})`, { cause });
   }
 }
 

@@ -4,7 +4,7 @@ import type { Release } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
 import { serverOf } from '../account.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withServer } from '../command-line.ts';
-import { ClientError } from '../error.ts';
+import { ClientError, fileReason } from '../error.ts';
 import type { Io } from '../io.ts';
 import { compareVersions, downloadProgram, listReleases, newestRelease } from '../release.ts';
 import { builtFor, releaseKey, version } from '../version.ts';
@@ -69,6 +69,6 @@ async function replaceFile(path: string, program: Buffer, isWindows: boolean): P
     await rename(draft, path);
   } catch (cause) {
     await rm(draft, { force: true });
-    throw new ClientError('file-not-written', `${path} (${(cause as Error).message})`, { cause });
+    throw new ClientError('file-not-written', `${path} (${fileReason(cause)})`, { cause });
   }
 }

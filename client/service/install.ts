@@ -2,7 +2,7 @@
 import { chmod, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { writePrivateFile } from '../credentials.ts';
-import { ClientError } from '../error.ts';
+import { ClientError, fileReason } from '../error.ts';
 import type { Io } from '../io.ts';
 import type { ServiceCommand, ServiceFile, ServicePlan } from './plan.ts';
 
@@ -15,7 +15,13 @@ export async function installService(io: Io, plan: ServicePlan, token: string): 
     await writeDefinition(plan.definition);
   }
   for (const log of plan.logs) await mkdir(dirname(log), { recursive: true });
-  for (const command of plan.install) await perform(io, command);
+  try {
+    for (const command of plan.install) await perform(io, command);
+  } catch (error) {
+    // What was never installed leaves no token behind.
+    if (before.every((text) => text === undefined)) await uninstallService(io, plan).catch(() => {});
+    throw error;
+  }
   return changed;
 }
 
@@ -53,7 +59,7 @@ async function writeDefinition({ path, text, mode, encoding = 'utf8' }: ServiceF
     await rename(draft, path);
   } catch (cause) {
     await rm(draft, { force: true });
-    throw new ClientError('file-not-written', `${path} (${(cause as Error).message})`, { cause });
+    throw new ClientError('file-not-written', `${path} (${fileReason(cause)})`, { cause });
   }
 }
 
@@ -62,7 +68,7 @@ async function readText(path: string, encoding: 'utf8' | 'utf16le' = 'utf8'): Pr
     return await readFile(path, encoding);
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw new ClientError('service-failed', `${path} (${(cause as Error).message})`, { cause });
+    throw new ClientError('service-failed', `${path} (${fileReason(cause)})`, { cause });
   }
 }
 
@@ -72,6 +78,6 @@ async function remove(path: string): Promise<void> {
     await rm(path, { force: true });
     if (/[\\/]underpass$/.test(dirname(path))) await rmdir(dirname(path)).catch(() => {});
   } catch (cause) {
-    throw new ClientError('service-failed', `${path} (${(cause as Error).message})`, { cause });
+    throw new ClientError('service-failed', `${path} (${fileReason(cause)})`, { cause });
   }
 }

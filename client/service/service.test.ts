@@ -238,6 +238,8 @@ test('what the service manager refuses is shown with its words', async (t) => {
   const { code, stderr } = await cli.run(installArgs, { env, stdin: 'secret-token\n' });
   assert.equal(code, 3);
   assert.match(stderr, /Failed to connect to bus/);
+  const left = (await filesUnder(cli.home)).filter((path) => /underpass-shop|token/.test(path));
+  assert.deepEqual(left, [], 'no token stays of what was never installed');
   assert.equal(stderr.includes('secret-token'), false);
 });
 
