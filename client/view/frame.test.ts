@@ -34,6 +34,23 @@ test('a connected tunnel shows edges, upstreams, requests and both directions', 
   ]);
 });
 
+test('a narrow terminal cuts nothing off that people need: addresses are wrapped, names of edges are left out', () => {
+  const url = 'https://deft-butter.tunnels.example.com:8443';
+  const lines = renderFrame([{ ...view, urls: [url] }], { columns: 40, rows: 24, color: false });
+  assert.deepEqual(lines, [
+    'shop  connected to 2 edges',
+    '  https://deft-butter.tunnels.example.c',
+    '  om:8443',
+    '  shop.example.com →',
+    '  http://127.0.0.1:8080',
+    '  requests 1234  open 3  rx 1.25 kB/s',
+    '  tx 0 B/s  (1.50 MB in, 0 B out)',
+    '',
+    'Ctrl-C drains and stops; twice stops at',
+    'once.',
+  ]);
+});
+
 test('a problem has its line, and colours are only where they are allowed', () => {
   const lines = renderFrame([{ ...view, state: 'connecting', problem: 'token refused: rotate it' }], {
     columns: 80,

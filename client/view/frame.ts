@@ -53,7 +53,8 @@ const stateStyles: Readonly<Record<TunnelView['state'], Style>> = {
 
 /** Never more lines than rows less one, never wider than columns: the terminal neither scrolls nor wraps. */
 export function renderFrame(tunnels: readonly TunnelView[], options: FrameOptions): readonly string[] {
-  const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hintSpans(tunnels)];
+  const hint = block('dim', '', hintText(tunnels), options.columns);
+  const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hint];
   const note = wrap(options.note ?? '', options.columns - 1).slice(0, Math.max(0, options.rows - 2));
   const room = Math.max(1, options.rows - 1 - note.length);
   const shown =
@@ -62,29 +63,37 @@ export function renderFrame(tunnels: readonly TunnelView[], options: FrameOption
 }
 
 /** What Ctrl-C would do now; what has stopped needs none. */
-function hintSpans(tunnels: readonly TunnelView[]): readonly (readonly Span[])[] {
+function hintText(tunnels: readonly TunnelView[]): string {
   const states = new Set(tunnels.map(({ state }) => state));
   const running = states.size === 0 || states.has('connecting') || states.has('connected');
-  if (running) return [[['dim', 'Ctrl-C drains and stops; twice stops at once.']]];
-  return states.has('draining') ? [[['dim', 'Ctrl-C stops at once.']]] : [];
+  if (running) return 'Ctrl-C drains and stops; twice stops at once.';
+  return states.has('draining') ? 'Ctrl-C stops at once.' : '';
 }
 
 function tunnelSpans(tunnel: TunnelView, columns: number): readonly (readonly Span[])[] {
+  const name = tunnel.tunnel ?? tunnel.name;
   const head: Span[] = [
-    ['bold', tunnel.tunnel ?? tunnel.name],
+    ['bold', name],
     ['plain', '  '],
-    [stateStyles[tunnel.state], stateText(tunnel)],
+    [stateStyles[tunnel.state], stateText(tunnel, columns - 1 - [...name].length - 2)],
   ];
-  const urls = tunnel.urls.map((url): Span[] => [['plain', `  ${url}`]]);
-  const upstreams = tunnel.upstreams.map((line): Span[] => [['plain', `  ${line}`]]);
-  const problem = wrap(tunnel.problem ?? '', columns - 3).map((line): Span[] => [['bad', `  ${line}`]]);
-  return [head, ...urls, ...upstreams, [['dim', `  ${trafficText(tunnel)}`]], ...problem, []];
+  const plain = [...tunnel.urls, ...tunnel.upstreams].flatMap((line) => block('plain', '  ', line, columns));
+  const traffic = block('dim', '  ', trafficText(tunnel), columns);
+  const problem = block('bad', '  ', tunnel.problem ?? '', columns);
+  return [head, ...plain, ...traffic, ...problem, []];
 }
 
-function stateText({ state, edges }: TunnelView): string {
+function block(style: Style, indent: string, text: string, columns: number): readonly (readonly Span[])[] {
+  return wrap(text, columns - 1 - indent.length).map((line): Span[] => [[style, `${indent}${line}`]]);
+}
+
+/** Without the names of the edges where they find no room. */
+function stateText({ state, edges }: TunnelView, room: number): string {
   if (state !== 'connected') return state;
   const names = edges.map(({ name, rttMs }) => (rttMs === null ? name : `${name} ${Math.round(rttMs)} ms`));
-  return `connected to ${edges.length} ${edges.length === 1 ? 'edge' : 'edges'} (${names.join(', ')})`;
+  const count = `connected to ${edges.length} ${edges.length === 1 ? 'edge' : 'edges'}`;
+  const whole = `${count} (${names.join(', ')})`;
+  return [...whole].length <= room ? whole : count;
 }
 
 function trafficText(tunnel: TunnelView): string {
@@ -108,8 +117,8 @@ function wrap(text: string, width: number): readonly string[] {
   while (left.length > 0 && lines.length < mostWrappedLines) {
     const space = left.length <= room ? -1 : left.lastIndexOf(' ', room);
     const end = space > 0 ? space : room;
-    lines.push(left.slice(0, end).join(''));
-    left = left.slice(space > 0 ? end + 1 : end);
+    lines.push(left.slice(0, end).join('').trimEnd());
+    left = [...left.slice(end).join('').trimStart()];
   }
   return lines;
 }
