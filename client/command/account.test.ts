@@ -43,6 +43,24 @@ test('login shows the code without what a terminal would obey', async (t) => {
   assert.match(stderr, /confirm the code {2}AB\ufffd\]0;owned\ufffdCD\n/);
 });
 
+test('login goes on waiting while the server or the way to it fails for a moment', async (t) => {
+  let polls = 0;
+  const api = await startFakeApi(t, {
+    ...accountRoutes,
+    'POST /auth/device': { body: device },
+    'POST /auth/device/token': () => {
+      polls++;
+      if (polls === 1) return { status: 502, body: '<html>', headers: { 'content-type': 'text/html' } };
+      if (polls === 2) return { status: 429, body: 'Slow down.' };
+      return { body: { token: 'tok', email: 'ada@example.com', projects: [] } };
+    },
+  });
+  const cli = await createCli(t);
+  const login = await cli.run(['login', '--server', api.origin]);
+  assert.equal(login.code, 0, login.stderr);
+  assert.match(login.stderr, /Waiting for that; the code holds for 1 minute\.\n$/);
+});
+
 test('login says so when the code is denied', async (t) => {
   const api = await startFakeApi(t, { 'POST /auth/device': { body: device }, 'POST /auth/device/token': { status: 410 } });
   const cli = await createCli(t);

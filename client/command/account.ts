@@ -93,6 +93,8 @@ async function deviceLogin(shell: Shell, flags: LoginFlags, origin: string): Pro
   const opened = flags.browser && io.stderr.isTTY && (await openBrowser(io, link));
   const lead = opened ? 'A browser window opens at' : 'Open this link:';
   io.stderr.write(printable(`${lead}\n\n  ${link}\n\nand confirm the code  ${device.userCode}\n\n`));
+  const minutes = Math.ceil(device.expiresIn / 60);
+  io.stderr.write(`Waiting for that; the code holds for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.\n`);
   return pollDevice(io, origin, device);
 }
 
@@ -108,11 +110,19 @@ async function pollDevice(io: Io, origin: string, device: DeviceAnswer): Promise
   const endMs = io.now() + device.expiresIn * 1000;
   while (io.now() < endMs) {
     await waitMs(Math.max(0, device.interval) * 1000);
-    const { status, value } = await exchange(io, `${origin}/auth/device/token`, { deviceCode: device.deviceCode });
+    const { status, value } = await exchange(io, `${origin}/auth/device/token`, { deviceCode: device.deviceCode }).catch(notYet);
     if (status === 200) return (value as { token: string }).token;
     if (status === 410) break;
   }
   throw new ClientError('login-expired', '');
+}
+
+const passing: ReadonlySet<string> = new Set(['server-unreachable', 'server-failed', 'too-many-requests']);
+
+/** A network that changes, or a server that restarts, while somebody confirms. */
+function notYet(error: unknown): { status: number; value: unknown } {
+  if (error instanceof ClientError && passing.has(error.code)) return { status: 0, value: undefined };
+  throw error;
 }
 
 async function logout(shell: Shell, flags: CommonFlags): Promise<void> {
