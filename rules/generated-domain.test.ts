@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { generateUserCode, parseUserCode } from './device-code.ts';
-import { generateDomain, generatedNameCount, isUnderWildcard } from './generated-domain.ts';
+import { generateDomain, generatedNameCount, generateNumberedDomain, isUnderWildcard } from './generated-domain.ts';
 import { parseIngressDomain } from './ingress-domain.ts';
 import { eachAccepted, eachCase, eachRefused } from './test-kit.ts';
 import { firstWords, secondWords } from './word-list.ts';
@@ -25,6 +25,20 @@ test('a generated name is two words under the wildcard domain, and a valid ingre
       assert.deepEqual(parseIngressDomain(name), { ok: true, value: name });
       assert.equal(isUnderWildcard(name, 'tunnels.example.com'), true);
     }),
+  );
+});
+
+test('a numbered name is one label under the wildcard domain too', () => {
+  assert.equal(
+    generateNumberedDomain('t.io', () => 7),
+    `${firstWords[7]}-${secondWords[7]}-000007.t.io`,
+  );
+  assert.equal(
+    isUnderWildcard(
+      generateNumberedDomain('t.io', (bound) => bound - 1),
+      't.io',
+    ),
+    true,
   );
 });
 

@@ -5,11 +5,18 @@ import { firstWords, secondWords } from './word-list.ts';
 /** How many names there are under one wildcard domain; control asks again when one is taken. */
 export const generatedNameCount = firstWords.length * secondWords.length;
 
+type Pick = (bound: number) => number;
+
+const pickWords = (pick: Pick): string => `${firstWords[pick(firstWords.length)]!}-${secondWords[pick(secondWords.length)]!}`;
+
 /** `pick(n)` gives a random integer from 0 up to, not including, n. */
-export function generateDomain(wildcardDomain: string, pick: (bound: number) => number): string {
-  const first = firstWords[pick(firstWords.length)]!;
-  const second = secondWords[pick(secondWords.length)]!;
-  return `${first}-${second}.${wildcardDomain}`;
+export function generateDomain(wildcardDomain: string, pick: Pick): string {
+  return `${pickWords(pick)}.${wildcardDomain}`;
+}
+
+/** For when most pairs of words are taken: of these there is no end. */
+export function generateNumberedDomain(wildcardDomain: string, pick: Pick): string {
+  return `${pickWords(pick)}-${String(pick(1_000_000)).padStart(6, '0')}.${wildcardDomain}`;
 }
 
 /** True for exactly one label below the wildcard domain: nobody may claim such a name by hand. */

@@ -106,6 +106,12 @@ export const rateLimits = {
   apiPerAddress: { points: 3000, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
   apiPerUser: { points: 1200, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
   changePerProject: { points: 300, windowSeconds: 60, sentence: 'Too many changes in this project. Please slow down.' },
+  /** A name rests for 90 days behind its tunnel, and there are some 60,000 pairs of words. */
+  generatedNamePerUser: {
+    points: 500,
+    windowSeconds: 86_400,
+    sentence: 'Too many generated names. Please use a domain of your own, or try again tomorrow.',
+  },
   dnsLookupPerUser: { points: 300, windowSeconds: 60, sentence: 'Too many DNS lookups. Please try again in a minute.' },
   verifyPerProject: {
     points: 60,

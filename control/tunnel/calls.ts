@@ -94,8 +94,9 @@ const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise
 };
 
 const createTunnel = async (context: CallContext<'createTunnel'>): Promise<Tunnel> => {
-  const { deps, access, nowMs } = context;
+  const { deps, access, caller, nowMs } = context;
   const tunnel = await parseNewTunnel(context);
+  if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', caller.userId);
   const own = await ownHosts(deps.store.db, deps.settings.origin);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
     await takeQuota(trx, access, 'tunnels');

@@ -3,7 +3,7 @@
 
 import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { generateDomain } from '@underpass/rules/generated-domain.ts';
+import { generateDomain, generateNumberedDomain } from '@underpass/rules/generated-domain.ts';
 import { findApexName } from '@underpass/rules/ingress-domain.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Access } from '../api/call.ts';
@@ -136,13 +136,16 @@ const isNameFree = async (trx: Queries, host: string, nowMs: number): Promise<bo
   return resting === undefined;
 };
 
-// With half of all names taken, this many in a row are taken once in a million.
+// With half of all pairs of words taken, this many in a row are taken once in a million.
 const nameTries = 20;
+const pick = (bound: number): number => randomInt(bound);
 
 export const generateName = async (trx: Queries, wildcardDomain: string, nowMs: number): Promise<string> => {
   for (let tries = 0; tries < nameTries; tries++) {
-    const host = generateDomain(wildcardDomain, (bound) => randomInt(bound));
+    const host = generateDomain(wildcardDomain, pick);
     if (await isNameFree(trx, host, nowMs)) return host;
   }
+  const numbered = generateNumberedDomain(wildcardDomain, pick);
+  if (await isNameFree(trx, numbered, nowMs)) return numbered;
   return refuse('unavailable', 'No free name was found. Please try again.');
 };

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
+import { firstWords, secondWords } from '@underpass/rules/word-list.ts';
 import { hashToken } from '../secret/token.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 
@@ -458,6 +459,45 @@ describe('409', () => {
     await test.control.operator.changeProject(bob.projectId, { limits: { tunnels: 3 } });
     const three = { ingressDomains: ['a.quota-apex.com', 'b.quota-apex.com', 'c.quota-apex.com'], type: 'ingress' };
     assert.deepEqual(await createRefused(bob, three), [409, 'This project may have at most 2 ingress domains on a tunnel.']);
+  });
+});
+
+describe('generated names', () => {
+  it('do not run out when every pair of words is taken or rests', async () => {
+    const crowded = await createTestControl();
+    const cid = await crowded.signUp('cid@example.com');
+    const resting_until = crowded.time.now + 1;
+    const rows = firstWords.flatMap((first) =>
+      secondWords.map((second) => ({ host: `${first}-${second}.tunnels.localhost`, project_id: 'p', resting_until })),
+    );
+    await crowded.store.write(async (trx) => {
+      for (let from = 0; from < rows.length; from += 1_000)
+        await trx
+          .insertInto('released_names')
+          .values(rows.slice(from, from + 1_000))
+          .execute();
+    });
+    const made = await Promise.all(
+      ['a', 'b', 'c'].map((name) => cid.call<Tunnel>('POST', tunnelsOf(cid), { name, region: 'local' })),
+    );
+    const hosts = made.map((tunnel) => tunnel.ingressDomains[0]!.name);
+    assert.equal(new Set(hosts).size, 3);
+    for (const host of hosts) assert.match(host, /^[a-z]+-[a-z]+-[0-9]{6}\.tunnels\.localhost$/);
+    await crowded.close();
+  });
+
+  it('are 500 a day for one person, in however many projects: each rests for 90 days behind its tunnel', async () => {
+    const limited = await createTestControl({ limited: true });
+    const cid = await limited.signUp('cid@example.com');
+    const projects = [cid.projectId];
+    for (const name of ['one', 'two']) projects.push((await cid.call<{ id: string }>('POST', '/api/projects', { name })).id);
+    const create = (i: number) => cid.send('POST', `/api/tunnels?project=${projects[i % 3]}`, { name: `t${i}`, region: 'local' });
+    for (const projectId of projects) await limited.control.operator.changeProject(projectId, { limits: { tunnels: 1000 } });
+    for (let i = 0; i < 500; i++) assert.equal((await create(i)).status, 200);
+    assert.equal((await create(500)).status, 429);
+    const own = { name: 'own', region: 'local', type: 'ingress', ingressDomains: ['www.own-names.com'] };
+    assert.equal((await cid.send('POST', `/api/tunnels?project=${projects[0]}`, own)).status, 200);
+    await limited.close();
   });
 });
 
