@@ -24,7 +24,10 @@ const lingerBytes = 1024 * 1024;
 /** What may be sent ahead of its turn; the socket is paused at the first byte, so that one or two reads are all there is. */
 const aheadBytes = 256 * 1024;
 
-const phase = { head: 0, request: 1, answered: 2, opaque: 3, lingering: 4, over: 5 };
+/** What may wait for the visitor when its next request is read: an answer of our own has no window behind it. */
+const untakenBytes = 64 * 1024;
+
+const phase = { head: 0, untaken: 1, request: 2, answered: 3, opaque: 4, lingering: 5, over: 6 };
 
 export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   readonly address: string;
@@ -80,7 +83,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #receive(chunk: Buffer): void {
     if (this.#phase === phase.head || this.#phase === phase.request) this.#take(chunk);
     else if (this.#phase === phase.opaque) this.#pump(chunk);
-    else if (this.#phase === phase.answered) this.#holdNext(chunk, 0);
+    else if (this.#phase === phase.answered || this.#phase === phase.untaken) this.#holdNext(chunk, 0);
     else if (this.#phase === phase.lingering) this.#linger(chunk.length);
   }
 
@@ -324,7 +327,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   #taken(bytes: number): void {
     this.#upstream?.link.consume(bytes);
-    if (this.#answering || this.#phase === phase.opaque) this.#touch();
+    if (this.#answering || this.#phase === phase.opaque || this.#phase === phase.untaken) this.#touch();
+    if (this.#phase === phase.untaken) this.#awaitNext();
   }
 
   onUpstreamDrain(): void {
@@ -377,6 +381,11 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   #awaitNext(): void {
+    if (this.#outlet.waitingBytes > untakenBytes) {
+      this.#phase = phase.untaken;
+      this.#touch();
+      return;
+    }
     this.#phase = phase.head;
     this.#idle = true;
     this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.keepAliveMs;
@@ -420,7 +429,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   keepTo(hosts: readonly string[]): void {
-    const idle = this.#phase === phase.head || this.#phase >= phase.lingering;
+    const idle = this.#phase < phase.request || this.#phase >= phase.lingering;
     if (!idle && !hosts.includes(this.#upstreamHost)) this.cut();
   }
 
