@@ -1,40 +1,20 @@
 // Abuse reports: anybody may send one, operators read and close them.
 
+import { parseAbuseReport } from '@underpass/rules/abuse-report.ts';
 import { addressKey } from '@underpass/rules/address.ts';
-import { parseEmail } from '@underpass/rules/email.ts';
-import { parseHostname } from '@underpass/rules/hostname.ts';
 import type { AbuseReport } from '@underpass/rules/resource.ts';
 import type { CallContext } from '../api/call.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
+import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
 import { passBotCheck } from '../auth/calls.ts';
 import { addJob } from '../job/queue.ts';
 import { auditDesk, type Desk, listedAtMost } from '../operator/actor.ts';
 import { createId } from '../store/id.ts';
 import type { AbuseReportsTable } from '../store/schema.ts';
 
-const textMaxChars = 5_000;
-
-/** People paste an address, or a host. */
-const parseHost = (text: string): string => {
-  const trimmed = text.trim();
-  const host = parseHostname(URL.parse(trimmed)?.hostname ?? trimmed);
-  return host ?? refuse('invalid', 'Please enter a valid domain name.');
-};
-
-const parseText = (text: string): string => {
-  const value = text.trim();
-  if (value === '') return refuse('invalid', 'Required.');
-  return value.length <= textMaxChars
-    ? value
-    : refuse('invalid', `Must be at most ${textMaxChars} characters; this has ${value.length}.`);
-};
-
 export const reportAbuse = async ({ deps, body, address, nowMs }: CallContext<'reportAbuse'>): Promise<void> => {
-  const host = parseHost(body.host);
-  const email = orInvalid(parseEmail(body.email));
-  const text = parseText(body.text);
+  const { host, email, text, botCheck } = orInvalidForm(parseAbuseReport(body));
   await deps.limiter.take('abuseReport', addressKey(address));
-  await passBotCheck(deps, body['bot-check'], address);
+  await passBotCheck(deps, botCheck, address);
   await deps.limiter.take('abuseReportOverall', 'all');
   await deps.store.write(async (trx) => {
     const row = { id: createId(nowMs), host, email, text, state: 'open' as const, address, created_at: nowMs };

@@ -601,13 +601,24 @@ describe('abuse reports', () => {
     assert.equal((await operator.send('PATCH', `/api/operator/abuse-reports/${open!.id}`, { state: 'gone' })).status, 400);
   });
 
+  it('are read as the page reads them: a host, or the address of a page of it', async () => {
+    for (const [i, host] of ['bad.example.com:8443', 'bad.example.com/login?a=b', 'HTTPS://bad.example.com:8443/x'].entries()) {
+      const body = { ...report, host };
+      assert.equal((await test.client(undefined, `192.0.2.${i}`).send('POST', '/api/abuse-reports', body)).status, 204, host);
+    }
+    const open = await operator.call<AbuseReport[]>('GET', '/api/operator/abuse-reports?state=open');
+    assert.deepEqual([...new Set(open.map((each) => each.host))], ['bad.example.com']);
+    const one = await refusal(await test.client().send('POST', '/api/abuse-reports', { ...report, host: 'localhost' }));
+    assert.deepEqual(one, [400, 'host: Please enter a valid address, such as app.example.com.']);
+  });
+
   it('are refused with a host, e-mail or text that is none, and without the bot check', async () => {
     for (const over of [
       { host: '' },
       { host: 'a b' },
       { email: 'x' },
       { text: '  ' },
-      { text: 'x'.repeat(5001) },
+      { text: 'x'.repeat(4001) },
       { 'bot-check': 'wrong' },
     ]) {
       assert.equal(
