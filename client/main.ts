@@ -34,8 +34,8 @@ function endBeforeLong(): void {
   setTimeout(end, lingerMs).unref();
 }
 
-/** `underpass tunnels | head -1` closes the pipe early: that is no error. */
+/** `underpass tunnels | head -1` closes the pipe early: that is no error. A terminal that vanishes is told by SIGHUP. */
 function quietPipe(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  if (error.code !== 'EIO') throw error;
 }

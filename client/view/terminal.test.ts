@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
 import { startFakeEdge } from '../carry/fixture/edge.ts';
 import { binary } from '../test-kit.ts';
 
@@ -77,4 +78,41 @@ test('keys leave no trace in the block, and the terminal echoes again afterwards
   assert.equal(code, 0, text);
   assert.doesNotMatch(text, /typed|\^C/);
   assert.deepEqual(echo, { before: true, live: false, after: true });
+});
+
+/** Starts argv in a terminal, takes the terminal away when its own input ends, and prints how argv ended. */
+const vanishing = `
+import json, os, pty, select, sys
+argv = json.loads(sys.argv[1])
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(argv[0], argv)
+while 0 not in select.select([fd, 0], [], [])[0]:
+    os.read(fd, 65536)
+os.close(fd)
+_, status = os.waitpid(pid, 0)
+print(os.waitstatus_to_exitcode(status))
+`;
+
+test('a terminal that vanishes ends it as Ctrl-C does: what visitors have begun is finished', async (t) => {
+  const answered = Promise.withResolvers<void>();
+  await using upstream = await startUpstream((socket) => void answered.promise.then(() => socket.end('finished')));
+  await using edge = await startFakeEdge();
+  const argv = [...command, 'http', '--url', edge.url, '--upstream', `http://127.0.0.1:${upstream.port}`];
+  const env = { PATH: process.env.PATH, HOME: '/nonexistent', TERM: 'xterm', UNDERPASS_TOKEN: 'secret' };
+  const child = spawn('python3', ['-c', vanishing, JSON.stringify(argv)], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const carrier = await edge.next();
+  const stream = visit(carrier);
+  stream.end();
+  const got = outcome(stream);
+  await new Promise<void>((resolve) => {
+    stream.onOpened = resolve;
+  });
+  carrier.session.onGoaway = () => answered.resolve();
+  child.stdin.end();
+  assert.equal(await got, 'finished');
+  let code = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) code += chunk;
+  assert.equal(code, '0\n');
 });
