@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
 import { describe, it } from 'node:test';
+import type { Stream } from '@underpass/wire/api.ts';
 import type { GoawayCode } from '@underpass/wire/core/code.ts';
 import { HandshakeError } from '@underpass/wire/handshake.ts';
 import { createRig, hashOf, type Rig, readUntil, regionHost, type TestClient, tunnelOf } from './fixture/rig.ts';
+import { ProjectWindows } from './project-windows.ts';
 
 const refusal = async (attempt: Promise<unknown>): Promise<string> => {
   const error = await attempt.then(
@@ -175,5 +178,57 @@ describe('what control hears', () => {
     const { tunnels } = await rig.control.next('report', (report) => report.tunnels.some(({ requests }) => requests === 3));
     const report = tunnels.find(({ tunnelId }) => tunnelId === 't');
     assert.deepEqual([report?.rxBytes, report?.txBytes, report?.connections, report?.requests], [received, sent, 1, 3]);
+  });
+});
+
+/** Bytes that a client may send on a stream at first: 16 KiB at a time, until it is told to wait. */
+function firstWindow(stream: Stream): number {
+  let sent = 0;
+  stream.accept();
+  while (stream.write(Buffer.alloc(16_384))) sent += 16_384;
+  return sent;
+}
+
+describe('what visitors who take nothing can make the edge hold', () => {
+  it('is bounded for a project, however many tunnels and clients it has', async () => {
+    const other = tunnelOf('c', { projectId: 'q' });
+    await using rig = await createRig([tunnelOf('a'), tunnelOf('b'), other], { crowd: { total: 10_000 } });
+    const clients = await Promise.all(['a', 'a', 'a', 'b', 'c'].map((id) => rig.client(id, 1)));
+    let opened = 0;
+    for (const { session } of clients) session.onStream = () => void opened++;
+    const sessions = Array.from({ length: 6 }, () => {
+      const createConnection = () => rig.connectTls('a.tunnels.test', { ALPNProtocols: ['h2'] });
+      return connectHttp2('https://a.tunnels.test', { createConnection }).on('error', () => {});
+    });
+    // 512 windows of 256 KiB are half of what the project has.
+    const reached = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        const looking = setInterval(() => {
+          if (opened < count) return;
+          clearInterval(looking);
+          resolve();
+        }, 5);
+      });
+    for (let asked = 0; asked < 512; asked++) sessions[asked % 6]?.request({ ':path': '/' }).on('error', () => {});
+    await reached(512);
+    const windowOf = async (client: TestClient, host: string): Promise<number> => {
+      const window = new Promise<number>((resolve) => (client.session.onStream = (stream) => resolve(firstWindow(stream))));
+      (await rig.visit(host)).write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      return await window;
+    };
+    assert.equal(await windowOf(clients[3] as TestClient, 'b.tunnels.test'), 65_536);
+    assert.equal(await windowOf(clients[4] as TestClient, 'c.tunnels.test'), 262_144, 'another project');
+    for (const session of sessions) session.destroy();
+  });
+
+  it('is forgotten with the last carrier of the project', () => {
+    const windows = new ProjectWindows();
+    const budget = windows.take('p');
+    assert.equal(windows.take('p'), budget);
+    assert.notEqual(windows.take('q'), budget);
+    windows.give('p');
+    assert.equal(windows.projects, 2);
+    windows.give('p');
+    assert.equal(windows.projects, 1);
   });
 });

@@ -8,6 +8,7 @@ import { carrierPath, carrierProtocol, edgeHeader, parseClientFacts, type Upgrad
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Logger } from 'pino';
+import { ProjectWindows } from './project-windows.ts';
 import type { RouteTable } from './route-table.ts';
 import { TunnelClient } from './tunnel-client.ts';
 import type { TunnelState } from './tunnel-state.ts';
@@ -36,6 +37,7 @@ export interface GateOptions {
 export class Gate {
   readonly #options: GateOptions;
   readonly #sockets = new Set<Duplex>();
+  readonly #windows = new ProjectWindows();
   draining = false;
   #toldEdges: number;
 
@@ -110,7 +112,8 @@ export class Gate {
     const { onPresence } = this.#options;
     const settled = Promise.withResolvers<void>();
     const info = this.#infoOf(tunnel);
-    const session = createSession(socket, { side: 'acceptor', peerMayOpen: false, info });
+    const { projectId } = tunnel.feed;
+    const session = createSession(socket, { side: 'acceptor', peerMayOpen: false, info, budget: this.#windows.take(projectId) });
     const client = new TunnelClient(session, facts, Date.now());
     this.#retireOldest(tunnel, facts.clientId);
     tunnel.clients.push(client);
@@ -126,6 +129,7 @@ export class Gate {
     client.onOffers = onPresence;
     session.onClose = ({ code, by, detail }) => {
       settled.resolve();
+      this.#windows.give(projectId);
       tunnel.clients.splice(tunnel.clients.indexOf(client), 1);
       this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, code, by, detail }, 'carrier closed');
       onPresence();

@@ -59,6 +59,8 @@ export interface SessionOptions {
   readonly peerMayOpen: boolean;
   readonly info: Info;
   readonly limits?: Partial<SessionLimits>;
+  /** Where several sessions share one, so that their number does not multiply it; else the session has its own. */
+  readonly budget?: WindowBudget;
   readonly clock?: SessionClock;
   /** Newest version to speak; for tests of one version against another. */
   readonly newestVersion?: number;
@@ -130,7 +132,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
   constructor(carrier: Duplex, options: SessionOptions) {
     this.limits = { ...defaultLimits, ...options.limits };
-    this.budget = new WindowBudget(this.limits.sessionWindowBytes);
+    this.budget = options.budget ?? new WindowBudget(this.limits.sessionWindowBytes);
     this.#carrier = carrier;
     this.#options = options;
     this.#clock = options.clock ?? realClock;
