@@ -17,6 +17,7 @@ import { createMailbox } from '@underpass/control/mail/mailbox.ts';
 import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
 import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
+import type { Logger } from 'pino';
 import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
 import { type ConsoleDoor, openConsoleDoor } from './console-door.ts';
 import { ServerError } from './error.ts';
@@ -24,7 +25,7 @@ import { openFeedDoor } from './feed-door.ts';
 import { createHttpServer } from './http-server.ts';
 import { listen } from './listen.ts';
 import { findMissingKeys } from './missing-keys.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, settingTable } from './settings.ts';
 import type { State } from './state.ts';
 import { version } from './version.ts';
 
@@ -36,8 +37,10 @@ const folderOf = (setting: string | undefined, ...fallback: readonly string[]): 
   return existsSync(path) ? path : undefined;
 };
 
+const builtDashboard = ['..', 'dashboard', 'dist'] as const;
+
 function controlSettings(settings: Settings): ControlSettings {
-  const dashboard = folderOf(settings.dashboard, '..', 'dashboard', 'dist');
+  const dashboard = folderOf(settings.dashboard, ...builtDashboard);
   const releases = folderOf(settings.releases, '..', 'client', 'dist', 'releases');
   const installers = folderOf(undefined, '..', 'deploy', 'installer');
   const {
@@ -188,12 +191,25 @@ async function closeHttp(server: Server): Promise<void> {
   clearTimeout(timer);
 }
 
+/** Without them a visitor of the dashboard would read "Page not found", and nobody why. */
+function expectFolders({ dashboard, releases }: Settings, log: Logger): void {
+  const given = [
+    [settingTable.dashboard.name, dashboard],
+    [settingTable.releases.name, releases],
+  ] as const;
+  for (const [name, path] of given)
+    if (path !== undefined && !existsSync(path)) throw new ServerError('file-unusable', `${path} (${name})`);
+  if (folderOf(dashboard, ...builtDashboard) === undefined)
+    log.warn('dashboard: it is not built, so that its pages are not found; npm run build makes it');
+}
+
 /** `prepare` runs when the database is open and nobody is served yet. */
 export async function startControl(
   settings: Settings,
   state: State,
   prepare: (core: ControlCore) => Promise<void>,
 ): Promise<RunningControl> {
+  expectFolders(settings, state.log);
   const core = await openControlCore(settings, state);
   const missing = await findMissingKeys(state.store.db, state.keyRing, settings);
   if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
