@@ -21,8 +21,10 @@ const createPool = (url: string) =>
     types: { getTypeParser: (oid, format) => (oid === int8Oid ? parseInt8 : pg.types.getTypeParser(oid, format as 'text')) },
   });
 
-// Postgres: serialization_failure and deadlock_detected; the transaction was undone and may run again.
-const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
+// Postgres: serialization_failure and deadlock_detected; the transaction was undone and may run again. So may one that
+// refers to what another one has deleted meanwhile (foreign_key_violation): it finds it missing then.
+const conflicts = ['40001', '40P01', '23503'];
+const isConflict = (error: unknown): boolean => conflicts.includes((error as { code?: string })?.code ?? '');
 const attempts = 4;
 
 // Postgres, appendix A: connection_exception, insufficient_resources (a full disk among them), operator_intervention

@@ -1,0 +1,63 @@
+// Two transactions that meet on Postgres: the one that loses looks again. SQLite has one at a time.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { sql } from 'kysely';
+import { skipWithout } from '../../tests/helpers/tool.ts';
+import { createHistory } from '../feed/history.ts';
+import { addProject, addRegion, addTunnel } from '../feed/test-kit.ts';
+import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
+import { openPostgresStore } from './postgres.ts';
+import type { Store } from './store.ts';
+
+const skip = skipWithout('postgres');
+
+/** Until a query of the database waits for another one's lock. */
+const waitForLock = async ({ db }: Store): Promise<void> => {
+  const waiting = sql<{
+    pid: number;
+  }>`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  while ((await waiting.execute(db)).rows.length === 0);
+};
+
+describe('a write on Postgres', { skip }, () => {
+  let postgres: TestPostgres;
+  let store: Store;
+  before(async () => {
+    postgres = await startPostgres();
+    store = await openPostgresStore(await postgres.createDatabase(), assert.fail);
+  });
+  after(async () => {
+    await store.close();
+    await postgres.close();
+  });
+
+  it('that refers to what another one is deleting runs again, and loses nothing else', async () => {
+    await addRegion(store.db, 'eu');
+    const ids = await addProject(store.db, 'ann');
+    const seed = { ...ids, region: 'eu', hosts: [] };
+    const [gone, kept] = [
+      await addTunnel(store.db, { ...seed, name: 'gone' }),
+      await addTunnel(store.db, { ...seed, name: 'kept' }),
+    ];
+    const deleted = Promise.withResolvers<void>();
+    const commit = Promise.withResolvers<void>();
+    const deletion = store.write(async (trx) => {
+      await trx.deleteFrom('tunnels').where('id', '=', gone).execute();
+      deleted.resolve();
+      await commit.promise;
+    });
+    await deleted.promise;
+    const minute = { minuteMs: 60_000, rxBytes: 1, txBytes: 2, connections: 3, clients: 4 };
+    const written = createHistory(store).write([
+      { ...minute, tunnelId: gone },
+      { ...minute, tunnelId: kept },
+    ]);
+    // The writer has read the tunnel as it was, and waits for whoever deletes it.
+    await waitForLock(store);
+    commit.resolve();
+    await Promise.all([deletion, written]);
+    const minutes = await store.db.selectFrom('metric_minutes').select('tunnel_id').execute();
+    assert.deepEqual(minutes, [{ tunnel_id: kept }]);
+  });
+});
