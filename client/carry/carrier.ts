@@ -22,6 +22,8 @@ export interface CarrierOptions extends DialOptions {
   /** Of the tunnel that is to be carried. */
   readonly type: TunnelType;
   readonly clock: SessionClock;
+  /** Asked before the HELLO, and so before the edge leads anybody here. */
+  readonly isUnwanted: (edge: string) => boolean;
   readonly onStream: (stream: Stream) => void;
   /** The session exists; its counters count. */
   readonly onBorn: (session: Session) => void;
@@ -34,6 +36,10 @@ const greetingTimeoutMs = 10_000;
 export async function openCarrier(options: CarrierOptions): Promise<Carrier> {
   const dialled = await dialEdge(options);
   const { clock, software } = options;
+  if (dialled.edge !== null && options.isUnwanted(dialled.edge)) {
+    dialled.socket.destroy();
+    throw new CarryError('edge-busy', dialled.edge);
+  }
   const session = createSession(dialled.socket, { side: 'dialer', peerMayOpen: true, info: { software }, clock });
   session.onStream = options.onStream;
   options.onBorn(session);

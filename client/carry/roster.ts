@@ -12,7 +12,7 @@ import { Slot } from './slot.ts';
 export interface RosterOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
-  readonly open: (turn: number, hooks: Pick<CarrierOptions, 'onBorn' | 'onDead'>) => Promise<Carrier>;
+  readonly open: (turn: number, hooks: Pick<CarrierOptions, 'isUnwanted' | 'onBorn' | 'onDead'>) => Promise<Carrier>;
   /** A carrier stands: time to tell the edge what is offered. */
   readonly onConnected: (session: Session) => void;
   readonly onEvent: (event: CarryEvent) => void;
@@ -49,7 +49,7 @@ export class Roster {
     return new Slot({
       clock,
       random,
-      dial: (turn) => open(turn + index, hooks),
+      dial: (turn, isUnwanted) => open(turn + index, { isUnwanted, ...hooks }),
       isDuplicate: (edge) => this.#regionEdges() > 1 && this.#slots.slice(0, index).some((slot) => slot.held?.edge === edge),
       onConnected: (carrier) => this.#connected(carrier),
       onDisconnected: (carrier, problem) => this.#disconnected(carrier, problem),

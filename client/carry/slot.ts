@@ -12,7 +12,7 @@ export interface SlotOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
   /** Rejects with a CarryError. turn counts the tries of this slot. */
-  readonly dial: (turn: number) => Promise<Carrier>;
+  readonly dial: (turn: number, isUnwanted: (edge: string) => boolean) => Promise<Carrier>;
   /** True where a sibling that comes before this slot holds the same edge and the region has another one. */
   readonly isDuplicate: (edge: string) => boolean;
   readonly onConnected: (held: Carrier) => void;
@@ -63,7 +63,7 @@ export class Slot {
   async #attempt(): Promise<void> {
     this.#cancelWait();
     try {
-      this.#take(await this.#options.dial(this.#turn++));
+      this.#take(await this.#options.dial(this.#turn++, () => false));
     } catch (error) {
       this.#fail(error instanceof CarryError ? error : new CarryError('connection-lost', String(error)));
     }
@@ -121,12 +121,13 @@ export class Slot {
 
   /** Two carriers at one edge are of use, but an edge that fails takes both: looks for another one meanwhile. */
   async #seek(): Promise<void> {
-    const found = await this.#options.dial(this.#turn++).catch(() => null);
+    const { dial, isDuplicate } = this.#options;
+    const found = await dial(this.#turn++, isDuplicate).catch(() => null);
     // A carrier that was lost and came back meanwhile has set a look of its own.
     this.#cancelSeek?.();
     this.#cancelSeek = null;
     const before = this.held;
-    if (found !== null && (this.#stopped || before === null || this.#options.isDuplicate(found.edge))) found.session.drain();
+    if (found !== null && (this.#stopped || before === null || isDuplicate(found.edge))) found.session.drain();
     else if (found !== null && before !== null) this.#replace(before, found);
     this.#seekMs = Math.min(mostSeekMs, this.#seekMs * 2);
     this.reconsider();

@@ -216,7 +216,11 @@ describe('carriers', () => {
 
   it('look for a second edge once at a time, and no more when they are closed', async () => {
     let words: Uint8Array | null = null;
-    await using edge = await startFakeEdge({ info: { edges: 2 }, mute: () => words });
+    await using edge = await startFakeEdge({
+      edges: ['edge-1', 'edge-1', 'edge-2', 'edge-1'],
+      info: { edges: 2 },
+      mute: () => words,
+    });
     using client = carry({ url: edge.url });
     const held = [await edge.next(), await edge.next()];
     for (const _ of held) await client.event('connected');
@@ -235,9 +239,20 @@ describe('carriers', () => {
     while (client.clock.timers > 0) await new Promise(setImmediate);
   });
 
+  it('that would be doubles are not greeted, so that no visitor is led over them', async () => {
+    await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-1', 'edge-1', 'edge-2'], info: { edges: 2 } });
+    using client = carry({ url: edge.url });
+    for (const _ of [await edge.next(), await edge.next()]) await client.event('connected');
+    client.clock.advance(5_000);
+    const [probe, pulses, look] = [1, 2, 1];
+    while (edge.attempts < 3 || client.clock.timers < probe + pulses + look) await new Promise(setImmediate);
+    client.clock.advance(10_000);
+    assert.equal((await edge.next()).edge, 'edge-2');
+  });
+
   it('that turn out to be doubles finish what the edge has led over them', async () => {
     await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
-    await using edge = await startFakeEdge({ info: { edges: 2 } });
+    await using edge = await startFakeEdge({ info: { edges: 2 }, nameless: true });
     using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
     for (const _ of [await edge.next(), await edge.next()]) await client.event('connected');
     client.clock.advance(5_000);
