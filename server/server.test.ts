@@ -261,7 +261,8 @@ describe('control and edge apart', () => {
   });
 
   test('an edge of another process dials in with its key and carries', async () => {
-    edge = await startServer(testSettings(edgeHome, edgeEnv()), createLog('silent'));
+    edge = await startServer(testSettings(edgeHome, edgeEnv({ UNDERPASS_EDGE_WORKERS: '2' })), createLog('silent'));
+    assert.match(edge.text, /^underpass \S+ \(edge\), region eu, ports \d+, \d+\n$/);
     const { defaultProject: project } = await browser.read<{ defaultProject: string }>('/api/user');
     const body = { name: 'far', region: 'eu', ingressDomains: [], proxyProtocol: '', type: 'http' };
     assert.ok((await browser.send('POST', `/api/tunnels?project=${project}`, body)).ok);

@@ -39,13 +39,14 @@ export async function startServer(settings: Settings, log: Logger): Promise<Runn
 async function startEdge(settings: Settings, log: Logger): Promise<Running> {
   const { controlUrl = '', edgeKey: key = '', region } = settings;
   const edge = await openEdge(settings, () => dialFeed({ controlUrl, region, key }), log);
+  const { https, http, hop, metrics } = edge.ports;
   return {
     ports: portsOf(edge),
     text: renderSummary({
       role: 'edge',
       version,
       region,
-      ports: Object.values(edge.ports),
+      ports: [https, http, hop, metrics].filter((port) => port !== null),
       origin: undefined,
       database: undefined,
     }),
