@@ -47,7 +47,7 @@ function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptio
       draining = true;
       void fleet.drain().then(() => finish(exitCodes.ok));
     };
-    const hangUp = reload === undefined ? stop : () => void (draining || reloadFleet(fleet, display, reload));
+    const hangUp = reload === undefined ? stop : () => void (draining || reloadFleet(fleet, display, reload, () => draining));
     const off = [io.onSignal('SIGINT', stop), io.onSignal('SIGTERM', stop), io.onSignal('SIGHUP', hangUp)];
     const finish = (code: number) => {
       for (const forget of off) forget();
@@ -57,9 +57,16 @@ function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptio
 }
 
 /** A wrong file changes nothing: what runs goes on. */
-async function reloadFleet(fleet: Fleet, display: Display, reload: NonNullable<CarryOptions['reload']>): Promise<void> {
+async function reloadFleet(
+  fleet: Fleet,
+  display: Display,
+  reload: NonNullable<CarryOptions['reload']>,
+  isEnding: () => boolean,
+): Promise<void> {
   try {
-    const { started, stopped, kept } = fleet.apply(await reload());
+    const planned = await reload();
+    if (isEnding()) return;
+    const { started, stopped, kept } = fleet.apply(planned);
     const names = (list: readonly string[]) => list.join(', ') || 'none';
     display.report({
       tunnel: '*',

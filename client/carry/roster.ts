@@ -31,8 +31,9 @@ export class Roster {
   /** Payload of the sessions that are over. */
   #finished = { rxBytes: 0, txBytes: 0 };
   #toldCode: string | null = null;
+  #stopped = false;
   #lastInfo: Info = {};
-  #whenEmpty = (): void => {};
+  readonly #empty = Promise.withResolvers<void>();
 
   constructor(options: RosterOptions) {
     this.#options = options;
@@ -85,12 +86,9 @@ export class Roster {
   /** Dials no more, drains what is open; resolves when all sessions are over or, after timeoutMs, closed. */
   async drain(timeoutMs: number): Promise<void> {
     this.#stop();
-    const empty = new Promise<void>((resolve) => {
-      this.#whenEmpty = resolve;
-    });
     const cancel = after(this.#options.clock, timeoutMs, () => this.close());
     for (const session of [...this.sessions]) session.drain();
-    if (this.sessions.size > 0) await empty;
+    if (this.sessions.size > 0) await this.#empty.promise;
     cancel();
   }
 
@@ -100,13 +98,14 @@ export class Roster {
   }
 
   #stop(): void {
+    this.#stopped = true;
     for (const slot of this.#slots) slot.stop();
   }
 
   #bury(session: Session): void {
     this.sessions.delete(session);
     this.#finished = addSession(this.#finished, session);
-    if (this.sessions.size === 0) this.#whenEmpty();
+    if (this.#stopped && this.sessions.size === 0) this.#empty.resolve();
   }
 
   #regionEdges(): number {

@@ -528,6 +528,13 @@ describe('drain', () => {
     while (client.clock.timers > 0) await new Promise(setImmediate);
   });
 
+  it('asked for twice resolves twice', async () => {
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url });
+    await client.event('connected');
+    await Promise.all([client.carrying.drain(), client.carrying.drain()]);
+  });
+
   it('lets finish what came before the edge had answered', async () => {
     let answer = (): void => {};
     const visited = new Promise<void>((resolve) => {

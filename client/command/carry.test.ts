@@ -258,6 +258,23 @@ test('run carries every tunnel of the file, and SIGHUP keeps what did not change
   assert.equal((await running.ended).code, 0);
 });
 
+test('a file that is still being read when the end comes starts nothing more', async (t) => {
+  const { edge, cli, http } = await world(t);
+  const file = join(cli.home, 'underpass.yaml');
+  const config = (name: string) =>
+    `tunnels:\n  - {name: ${name}, type: http, url: '${edge.url}', token-env: UNDERPASS_TOKEN, upstream: '${http}'}\n`;
+  await writeFile(file, config('one'));
+  const running = cli.start(['run']);
+  await running.seen(/one connected/);
+  await writeFile(file, config('two'));
+  running.signal('SIGHUP');
+  running.signal('SIGTERM');
+  const { code, stdout } = await running.ended;
+  assert.equal(code, 0);
+  assert.match(stdout, /one stopped/);
+  assert.doesNotMatch(stdout, /two|reloaded/);
+});
+
 test('check names every wrong line, and a right file with its tunnels', async (t) => {
   const cli = await createCli(t, { T: 'secret' });
   await writeFile(join(cli.home, 'underpass.yaml'), 'tunels: 1\n');
