@@ -8,7 +8,7 @@ import { findCaller } from '../auth/caller.ts';
 import type { Parts } from '../parts.ts';
 import { readBody } from './body.ts';
 import type { CallContext, Handlers } from './call.ts';
-import { isOwnRequest, isUnsafe } from './origin.ts';
+import { isForeignRead, isOwnRequest, isUnsafe } from './origin.ts';
 import { permit, type Values } from './permit.ts';
 import { refuse } from './refusal.ts';
 
@@ -47,13 +47,14 @@ const answerOf = (result: unknown): Response => {
   return Response.json(result);
 };
 
+const isForeign = ({ settings }: Parts, call: Call, { method, headers }: Request): boolean =>
+  isUnsafe(method) ? !isOwnRequest(headers, settings.origin) : call.who !== 'anyone' && isForeignRead(headers);
+
 export const dispatch = async (parts: Parts, handlers: Handlers, incoming: Incoming): Promise<Response> => {
   const { name, request, address, segments, query } = incoming;
   const call: Call = calls[name];
   await parts.limiter.take('apiPerAddress', addressKey(address));
-  if (isUnsafe(request.method) && !isOwnRequest(request.headers, parts.settings.origin)) {
-    refuse('forbidden', 'This request came from another site.');
-  }
+  if (isForeign(parts, call, request)) refuse('forbidden', 'This request came from another site.');
   refuseOddSegments(segments);
   const sender = await findCaller(parts, request.headers, parts.clock());
   if (sender) await parts.limiter.take('apiPerUser', sender.userId);

@@ -14,6 +14,13 @@ export const isOwnRequest = (headers: Headers, origin: string): boolean => {
   return headers.get('cookie') === null;
 };
 
+/**
+ * A page of somebody else's that asks with its visitor's cookie. It cannot read the answer; but a page on a sibling host
+ * (SameSite lets its requests have the cookie) could use up that visitor's live views and rates.
+ */
+export const isForeignRead = (headers: Headers): boolean =>
+  headers.has('cookie') && ['same-site', 'cross-site'].includes(headers.get('sec-fetch-site') ?? '');
+
 export const isUnsafe = (method: string): boolean => !safeMethods.has(method);
 
 /** `GET /auth/logout`: a link or a call of our own pages, never an image of anybody's (design 9). */

@@ -399,6 +399,16 @@ describe('an unsafe call', () => {
     }
   }
 
+  it('and a read of somebody else’s page is refused, which could use up live views and rates', async () => {
+    const read = async (site: string, path = '/api/user'): Promise<number> =>
+      (await sendWithout(ann, 'GET', path, undefined, { 'sec-fetch-site': site, origin: '' })).status;
+    for (const site of ['same-site', 'cross-site']) assert.equal(await read(site), 403, site);
+    for (const site of ['same-origin', 'none', '']) assert.equal(await read(site), 200, site);
+    assert.equal(await read('same-site', '/api/bot-check'), 200, 'what anybody may read');
+    const stranger = new Request(`${testOrigin}/api/user`, { headers: { 'sec-fetch-site': 'cross-site' } });
+    assert.equal((await test.control.fetch(stranger)).status, 401, 'without a cookie there is nothing to use up');
+  });
+
   it('with a cookie but neither Origin nor Sec-Fetch-Site gets 403', async () => {
     const response = await sendWithout(ann, 'POST', '/auth/logout', undefined, { 'sec-fetch-site': '', origin: '' });
     assert.equal(response.status, 403);
