@@ -807,6 +807,17 @@ export const operatorCalls = {
     session: true,
     errors: noErrors,
   },
+  /** What concerns no project: sessions, people, subscriptions, regions. */
+  listServiceAudit: {
+    method: 'GET',
+    path: '/api/operator/audit',
+    query: ['before?', 'action?', 'actor?', 'from?', 'to?'],
+    payload: null,
+    answer: 'AuditPage',
+    who: 'operator',
+    session: true,
+    errors: noErrors,
+  },
   changeAbuseReport: {
     method: 'PATCH',
     path: '/api/operator/abuse-reports/:id',

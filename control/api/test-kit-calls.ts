@@ -242,6 +242,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   createRegionKey: async (world) => ({ segments: { name: await makeRegion(world) } }),
   listEdges: nothing,
   listAbuseReports: onceThereIs(makeReport),
+  listServiceAudit: nothing,
   changeAbuseReport: async (world) => ({ segments: { id: await makeReport(world) }, body: { state: 'closed' } }),
 };
 

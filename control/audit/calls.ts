@@ -1,4 +1,4 @@
-// Reading the audit log of a project: filtered, in pages, and as CSV.
+// Reading the audit log, of a project or of the service: filtered, in pages, and as CSV.
 
 import { limits } from '@underpass/rules/limits.ts';
 import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
@@ -32,8 +32,9 @@ const parseTime = (text: string): number => {
 };
 
 /** Newest first. `action` matches a noun (`tunnel`) or a whole action (`tunnel.create`). */
-const auditRows = (db: Queries, projectId: string, filter: Filter) => {
-  let query = db.selectFrom('audit').selectAll().where('project_id', '=', projectId).orderBy('id', 'desc');
+const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
+  const all = db.selectFrom('audit').selectAll().orderBy('id', 'desc');
+  let query = projectId === null ? all.where('project_id', 'is', null) : all.where('project_id', '=', projectId);
   const { before, action, actor, from, to } = filter;
   if (before !== undefined) query = query.where('id', '<', before);
   if (actor !== undefined) query = query.where('actor', '=', actor);
@@ -44,8 +45,9 @@ const auditRows = (db: Queries, projectId: string, filter: Filter) => {
   return /^[a-z-]+$/.test(action) ? query.where('action', 'like', `${action}.%`) : query.where('action', '=', action);
 };
 
-const listAudit = async ({ deps, access, query }: CallContext<'listAudit'>): Promise<AuditPage> => {
-  const rows = await auditRows(deps.store.db, access.id, query)
+/** `projectId` null: what concerns no project. */
+const readPage = async (db: Queries, projectId: string | null, filter: Filter): Promise<AuditPage> => {
+  const rows = await auditRows(db, projectId, filter)
     .limit(limits.auditPageRows + 1)
     .execute();
   const page = rows.slice(0, limits.auditPageRows);
@@ -74,4 +76,8 @@ const exportAudit = async ({ deps, access }: CallContext<'exportAudit'>): Promis
   });
 };
 
-export const auditCalls: Handlers<'listAudit' | 'exportAudit'> = { listAudit, exportAudit };
+export const auditCalls: Handlers<'listAudit' | 'exportAudit' | 'listServiceAudit'> = {
+  listAudit: ({ deps, access, query }) => readPage(deps.store.db, access.id, query),
+  exportAudit,
+  listServiceAudit: ({ deps, query }) => readPage(deps.store.db, null, query),
+};

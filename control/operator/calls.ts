@@ -4,6 +4,7 @@ import type { operatorCalls as table } from '@underpass/rules/calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { changeAbuseReport, listAbuseReports } from '../abuse/reports.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
+import type { auditCalls } from '../audit/calls.ts';
 import type { Parts } from '../parts.ts';
 import type { Desk } from './actor.ts';
 import { changeProject, listAllProjects } from './projects.ts';
@@ -30,7 +31,7 @@ const withClients =
   ({ feed }: Parts) =>
   (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clients(tunnel.id).length });
 
-export const operatorCalls: Handlers<keyof typeof table> = {
+export const operatorCalls: Handlers<Exclude<keyof typeof table, keyof typeof auditCalls>> = {
   listRegistrations: (context) => listRegistrations(deskOf(context), context.query.state),
   approveRegistration: (context) => approve(deskOf(context), context.segments.id),
   rejectRegistration: (context) => reject(deskOf(context), context.segments.id),

@@ -9,6 +9,7 @@ import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import type { Project, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
 import type {
   AbuseReport,
+  AuditPage,
   OperatorRegion,
   OperatorRegistration,
   OperatorTunnel,
@@ -175,6 +176,21 @@ describe('a registration', () => {
       assert.deepEqual(await waiting(), []);
     });
   }
+});
+
+describe('the audit log of the service', () => {
+  it('shows operators what concerns no project, filtered as that of a project, and nothing of projects', async () => {
+    const ann = await test.signUp('ann@example.com');
+    await ann.call('POST', `/api/security-groups?project=${ann.projectId}`, { name: 'office', allow: ['192.0.2.1'] });
+    await ann.call('POST', '/auth/logout');
+    const read = (query = '') => operator.call<AuditPage>('GET', `/api/operator/audit${query}`);
+    const of = ({ entries }: AuditPage) => entries.map(({ actor, action }) => `${actor} ${action}`);
+    assert.deepEqual(of(await read('?actor=ann@example.com')), ['ann@example.com session.end', 'ann@example.com session.create']);
+    assert.ok(of(await read('?action=login-link')).includes('operator login-link.create'));
+    assert.ok(!of(await read()).some((row) => row.includes('security-group')));
+    const viewed = await ann.send('GET', '/api/operator/audit');
+    assert.equal(viewed.status, 401);
+  });
 });
 
 describe('a sign-in link made at the machine', () => {
