@@ -11,7 +11,9 @@ import { parse } from 'yaml';
 import { requireTool, skipWithout } from '../helpers/tool.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const unit = readFileSync(join(root, 'deploy/systemd/underpass-server.service'), 'utf8');
+const readUnit = (name: string): string => readFileSync(join(root, 'deploy/systemd', name), 'utf8');
+const unit = readUnit('underpass-server.service');
+const edgeUnit = readUnit('underpass-edge.service');
 const rows = Object.values(settingTable);
 const isSetting = (name: string): boolean => rows.some((row) => row.name === name || (row.secret && `${row.name}_FILE` === name));
 
@@ -22,25 +24,32 @@ interface Compose {
 
 const compose = parse(readFileSync(join(root, 'deploy/compose/compose.yaml'), 'utf8')) as Compose;
 
-test('systemd finds nothing to say about the unit', { skip: skipWithout('systemd-analyze') }, (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'underpass-unit-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'underpass-server.service');
-  // The place of the installation and its secrets are not here; everything else stays as it is.
-  writeFileSync(path, unit.replaceAll('/opt/underpass', root.replace(/\/$/, '')));
-  const { status, stderr } = spawnSync(requireTool('systemd-analyze'), ['verify', '--man=no', path], { encoding: 'utf8' });
-  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
-});
+for (const [name, text] of Object.entries({ 'underpass-server.service': unit, 'underpass-edge.service': edgeUnit })) {
+  test(`systemd finds nothing to say about ${name}`, { skip: skipWithout('systemd-analyze') }, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'underpass-unit-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const path = join(folder, name);
+    // The place of the installation and its secrets are not here; everything else stays as it is.
+    writeFileSync(path, text.replaceAll('/opt/underpass', root.replace(/\/$/, '')));
+    const { status, stderr } = spawnSync(requireTool('systemd-analyze'), ['verify', '--man=no', path], { encoding: 'utf8' });
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+  });
 
-test('the unit sets only settings that exist, and hands secrets over as files', () => {
-  const names = [...unit.matchAll(/^Environment=(\w+)=/gm)].map(([, name = '']) => name);
-  assert.deepEqual(
-    names.filter((name) => !isSetting(name)),
-    [],
-  );
-  const credentials = [...unit.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name = '']) => name);
-  const files = [...unit.matchAll(/^Environment=\w+_FILE=%d\/([\w-]+)$/gm)].map(([, name = '']) => name);
-  assert.deepEqual(files.sort(), credentials.sort());
+  test(`${name} sets only settings that exist, and hands secrets over as files`, () => {
+    const names = [...text.matchAll(/^Environment=(\w+)=/gm)].map(([, setting = '']) => setting);
+    assert.deepEqual(
+      names.filter((setting) => !isSetting(setting)),
+      [],
+    );
+    const credentials = [...text.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, credential = '']) => credential);
+    const files = [...text.matchAll(/^Environment=\w+_FILE=%d\/([\w-]+)$/gm)].map(([, file = '']) => file);
+    assert.deepEqual(files.sort(), credentials.sort());
+  });
+}
+
+test('an edge is as shut in as a server', () => {
+  const hardening = (text: string): string => text.slice(text.indexOf('WorkingDirectory='));
+  assert.equal(hardening(edgeUnit), hardening(unit));
 });
 
 test('the commands of the operator have the settings of the unit', { skip: process.platform === 'win32' }, (t) => {
