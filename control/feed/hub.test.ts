@@ -210,6 +210,24 @@ describe('from the store to the edges', () => {
   });
 });
 
+describe('what is to be delivered', () => {
+  test('where no edge has come yet waits for the first', async () => {
+    hub.tunnelsChanged([await makeTunnel('web', ['a.example.com'])]);
+    const delivered = hub.delivered('eu');
+    const turn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve, 'nobody has it'));
+    for (let turns = 0; turns < 50; turns++) assert.equal(await Promise.race([delivered, turn()]), 'nobody has it');
+    const edge = connect(hub);
+    edge.hello('eu');
+    await delivered;
+    assert.equal(edge.state.tunnels.length, 1);
+  });
+
+  test('where none comes is not waited for without end', async () => {
+    const quick = await openHub(store, createTestBus(), { timing: { deliveryMs: 20 } });
+    await quick.delivered('eu');
+  });
+});
+
 describe('who may listen', () => {
   const refused: readonly [name: string, say: (edge: TestEdge) => void][] = [
     ['another region than its key', (edge) => edge.hello('us')],

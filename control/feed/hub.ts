@@ -62,7 +62,10 @@ export interface FeedHub extends FeedPort {
   accept(duplex: Duplex, options: { readonly region: string; readonly keyHash?: string }): void;
   certificatesChanged(): void;
   challengesChanged(): void;
-  /** Resolves when every change asked for so far is with the region's edges, or when they have had time enough. */
+  /**
+   * Resolves when every change asked for so far is with the region's edges, or when they have had time enough. Where none is
+   * connected, as when this process has just started, the first to come is waited for.
+   */
   delivered(region: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -286,9 +289,9 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     await refresh.idle();
     const feed = feeds.get(region);
     const here = (feed?.connections().length ?? 0) > 0;
-    if (here) await feed?.acknowledged(timing.deliveryMs);
     const elsewhere = board.edges().some((edge) => edge.region === region && edge.up);
-    if (!here && elsewhere) await sleep(otherProcessMs);
+    if (here || !elsewhere) await feed?.acknowledged(timing.deliveryMs);
+    else await sleep(otherProcessMs);
   };
 
   const clients = (tunnelId: string): readonly ConnectedClient[] =>

@@ -34,7 +34,7 @@ export interface RegionFeed {
   readonly open: (channel: FeedChannel, keyHash: string | undefined) => EdgeSession;
   readonly closed: (session: EdgeSession) => void;
   readonly connections: () => readonly Connection[];
-  /** Resolves when every edge that is connected here holds the present state, or when the time is up. */
+  /** Resolves when every edge that is connected here, and one at least, holds the present state, or when the time is up. */
   readonly acknowledged: (timeoutMs: number) => Promise<void>;
   /** Pings everybody, cuts who has been silent for longer, and waits no more for who is late. */
   readonly beat: (silenceMs: number) => void;
@@ -58,7 +58,8 @@ export function createRegionFeed(deps: RegionFeedDeps): RegionFeed {
         resolve();
       };
       const check = (): void => {
-        if ([...connections.keys()].every((session) => session.ackedSeq() >= seq)) done();
+        const acked = [...connections.keys()].map((session) => session.ackedSeq());
+        if (acked.length > 0 && Math.min(...acked) >= seq) done();
       };
       const timer = setTimeout(done, timeoutMs);
       waiters.add(check);
