@@ -547,6 +547,25 @@ describe('upkeep', () => {
     assert.deepEqual(asked, []);
   });
 
+  test('a name that points elsewhere is forgotten with its tunnel, and looked at anew when it comes again', async () => {
+    const looked: string[] = [];
+    const pointsHere = async (name: string): Promise<boolean> => {
+      looked.push(name);
+      return name === 'eu.example.com';
+    };
+    const upkeep = open(await testAuthority(), { pointsHere });
+    const ofTunnel = () => looked.filter((name) => name === 'www.example.com').length;
+    await tunnel('web', ['www.example.com']);
+    await upkeep.run();
+    await upkeep.run();
+    assert.equal(ofTunnel(), 1, 'not again so soon');
+    await store.db.deleteFrom('tunnels').execute();
+    await upkeep.run();
+    await tunnel('web', ['www.example.com']);
+    await upkeep.run();
+    assert.equal(ofTunnel(), 2);
+  });
+
   test('a certificate for another name is never stored', async () => {
     await tunnel('web', ['www.example.com']);
     const authority = await testAuthority();

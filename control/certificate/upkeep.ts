@@ -107,6 +107,11 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
   const isCovering = (wildcard: string, { known, attempts }: Pass): boolean =>
     covers(known.get(wildcard), failuresInARow(attempts, wildcard).count, clock());
 
+  /** Names come and go with their tunnels, without end. */
+  const forgetElsewhere = (wanted: ReadonlySet<string>): void => {
+    for (const name of elsewhere.keys()) if (!wanted.has(name)) elsewhere.delete(name);
+  };
+
   const wantedNames = async (pass: Pass): Promise<readonly WantedName[]> => {
     const { known } = pass;
     const own = (await readOwnNames(store.db)).filter((each) => authority.canIssue(each.name));
@@ -114,6 +119,7 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     // A name under one of our wildcards needs none of its own, unless that cannot be had.
     const hosts = (await readTunnelNames(store.db)).filter((each) => !wildcards.has(servingNames(each.name)[1]));
     const made = [...own, ...hosts].filter((each) => !isGiven(each.name));
+    forgetElsewhere(new Set(made.map(({ name }) => name)));
     const inUse = made.flatMap(({ name }) => known.get(name) ?? []);
     await advice.refresh(inUse, AbortSignal.any([stopping.signal, AbortSignal.timeout(adviceTimeoutMs)]));
     const missing = made.filter((each) => !isServed(each.name, known));
