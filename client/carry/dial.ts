@@ -6,7 +6,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, getCACertificates, type TLSSocket } from 'node:tls';
 import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { HandshakeError, readHead, requestUpgrade } from '@underpass/wire/handshake.ts';
-import { lookUp } from './lookup.ts';
+import { lookUp, serverNameOf } from './lookup.ts';
 import { CarryError, type ProblemCode } from './problem.ts';
 import type { HttpProxy } from './proxy.ts';
 import { raceAddresses } from './race.ts';
@@ -123,13 +123,12 @@ function presentedChain(socket: TLSSocket): X509Certificate[] {
 async function dialTls(options: DialOptions, trust: ConnectionOptions): Promise<TLSSocket> {
   const { region } = options;
   const under = await (options.proxy === null ? dialRegion(options) : dialThroughProxy(options.proxy, options));
-  const name = /^[\d.]+$|:/.test(region.host) ? {} : { servername: region.host };
   const tls = connectTls({
     socket: under,
     host: region.host,
     ALPNProtocols: ['http/1.1'],
     minVersion: 'TLSv1.2',
-    ...name,
+    ...serverNameOf(region.host),
     ...trust,
   });
   await connected(tls, 'secureConnect', options.signal, (error) => translateTls(error, region));
@@ -177,7 +176,7 @@ async function dialThroughProxy(proxy: HttpProxy, { region, signal }: DialOption
   const found = await lookUp(proxy.host).catch((error) => Promise.reject(translate(error)));
   const addresses = found.map(({ address }) => address);
   const tcp = await raceAddresses(addresses, signal, (address, either) => dialTcp(address, proxy.port, either, translate));
-  const socket = proxy.tls ? connectTls({ socket: tcp, host: proxy.host, servername: proxy.host }) : tcp;
+  const socket = proxy.tls ? connectTls({ socket: tcp, host: proxy.host, ...serverNameOf(proxy.host) }) : tcp;
   if (proxy.tls) await connected(socket, 'secureConnect', signal, translate);
   await askProxy(socket, proxy, { region, signal }, place);
   return socket;

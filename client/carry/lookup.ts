@@ -43,3 +43,6 @@ export const lookUpForSocket: LookupFunction = (host, options, done) => {
     (error: NodeJS.ErrnoException) => done(error, []),
   );
 };
+
+/** For TLS, which names a server by a name only (RFC 6066 3); Node throws where it is an address. */
+export const serverNameOf = (host: string): { readonly servername?: string } => (isIP(host) === 0 ? { servername: host } : {});

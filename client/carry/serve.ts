@@ -6,7 +6,7 @@ import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { relaySocket } from '@underpass/wire/relay.ts';
-import { lookUpForSocket } from './lookup.ts';
+import { lookUpForSocket, serverNameOf } from './lookup.ts';
 import type { Problem, ProblemCode } from './problem.ts';
 import type { FindUpstream } from './route.ts';
 
@@ -71,7 +71,7 @@ function openSocket({ scheme, host, port }: Upstream, trust: UpstreamTrust, pref
   const tls = connectTls({
     socket: tcp,
     host,
-    ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
+    ...serverNameOf(host),
     ...(trust.caPem === undefined ? {} : { ca: trust.caPem }),
     rejectUnauthorized: !trust.insecure,
     ALPNProtocols: ['http/1.1'],

@@ -616,6 +616,15 @@ describe('a proxy', () => {
     await edge.next();
   });
 
+  it('over TLS may be given by its address, and its certificate is checked', async () => {
+    const leaf = await (await createTestAuthority('Proxy CA')).issue(['127.0.0.1']);
+    const server = createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }, (socket) => socket.on('error', () => {}));
+    await using proxy = await listen(server, 'https');
+    using client = carry({ url: 'https://edge.example', env: { HTTPS_PROXY: `https://127.0.0.1:${proxy.port}` } });
+    const { problem } = await client.event('failed');
+    assert.deepEqual(problem, { code: 'proxy-unreachable', detail: `127.0.0.1:${proxy.port} (SELF_SIGNED_CERT_IN_CHAIN)` });
+  });
+
   it('that refuses is named as the problem', async () => {
     const { upstream } = await startProxy('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
     await using _upstream = upstream;
