@@ -28,6 +28,8 @@ interface Worker {
 /** A worker that ends is started again after this long. */
 const restartMs = 500;
 const startMs = 20_000;
+/** What a worker has beyond the time of its drain, and for its end: one that hangs is killed. */
+const lateMs = 2_000;
 
 export class Crew {
   readonly ports: EdgePorts;
@@ -151,12 +153,7 @@ export class Crew {
     this.#closing = true;
     clearInterval(this.#rotation);
     this.#feedLink.close();
-    const ends = [...this.#workers.values()].map(({ child }) => {
-      const ended = once(child, 'exit');
-      child.disconnect();
-      return ended;
-    });
-    await Promise.all(ends);
+    await Promise.all([...this.#workers.values()].map(({ child }) => endWorker(child)));
     this.#feed.close();
     this.#feedServer.close();
     await this.#options.snapshot?.flush();
@@ -263,6 +260,8 @@ function whenListening(child: ChildProcess): Promise<EdgePorts> {
     };
     const ended = (): void => fail(new Error('worker ended before it listened'));
     child.once('exit', ended);
+    // The system has no room for another process, say; such a child has no exit.
+    child.on('error', fail);
     child.once('message', (message: FromWorker) => {
       child.off('exit', ended);
       if (message.type === 'failed') fail(Object.assign(new Error(message.message), { code: message.code }));
@@ -281,9 +280,22 @@ function tell(child: ChildProcess, message: ToWorker): void {
 
 async function drainWorker(child: ChildProcess, graceMs: number): Promise<void> {
   const drained = new Promise<void>((resolve) => {
-    child.on('message', (message: FromWorker) => message.type === 'drained' && resolve());
-    child.once('exit', () => resolve());
+    const late = setTimeout(resolve, graceMs + lateMs);
+    const done = (): void => {
+      clearTimeout(late);
+      resolve();
+    };
+    child.on('message', (message: FromWorker) => message.type === 'drained' && done());
+    child.once('exit', done);
   });
   tell(child, { type: 'drain', graceMs });
   await drained;
+}
+
+async function endWorker(child: ChildProcess): Promise<void> {
+  const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()));
+  const late = setTimeout(() => child.kill('SIGKILL'), lateMs);
+  if (child.connected) child.disconnect();
+  await ended;
+  clearTimeout(late);
 }

@@ -15,6 +15,7 @@ import { createSession } from '@underpass/wire/session.ts';
 import { pino } from 'pino';
 import { EdgeProcess, ticketKeyBytes } from './edge-process.ts';
 import { createRig, FakeControl, readUntil, regionHost, tunnelOf } from './fixture/rig.ts';
+import { workerPids } from './fixture/worker-pids.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
@@ -139,6 +140,7 @@ describe('another edge of the region', () => {
         asked.resolve();
         void answer.promise.then(() => socket.write(ok));
       });
+      socket.on('end', () => socket.end());
     });
     const visit = askUntil(near, 'ok');
     await asked.promise;
@@ -340,19 +342,6 @@ describe('several workers', () => {
     for (let i = 0; i < 8; i++) assert.equal(await ask(rig), 'ok');
   });
 });
-
-/** Processes that this one started and that are workers. */
-async function workerPids(): Promise<number[]> {
-  const { readFile, readdir } = await import('node:fs/promises');
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const found: number[] = [];
-  for (const pid of pids) {
-    const line = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '');
-    const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
-    if (line.includes('worker.ts') && status.includes(`PPid:\t${process.pid}\n`)) found.push(pid);
-  }
-  return found;
-}
 
 describe('the private port', () => {
   it('has the counters for Prometheus, and says whether there are routes', async () => {

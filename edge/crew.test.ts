@@ -1,0 +1,36 @@
+// What becomes of an edge whose workers hang, or cannot be started.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
+import { createRig, tunnelOf } from './fixture/rig.ts';
+import { workerPids } from './fixture/worker-pids.ts';
+
+const skip = process.platform === 'linux' ? false : 'workers need Linux';
+
+describe('a worker', { skip }, () => {
+  it('that hangs holds up neither the drain of its edge nor its end', async () => {
+    const rig = await createRig([tunnelOf('t')], { workers: 2 });
+    process.kill((await workerPids())[0] as number, 'SIGSTOP');
+    await rig.edge.drain(100);
+    await rig[Symbol.asyncDispose]();
+    assert.deepEqual(await workerPids(), []);
+  });
+
+  it('that cannot be started is tried again, and its edge serves on', async (t) => {
+    const lines: string[] = [];
+    const log = pino({ level: 'error' }, { write: (line) => void lines.push(line) });
+    await using _rig = await createRig([tunnelOf('t')], { workers: 2, log });
+    const [pid] = await workerPids();
+    const node = process.execPath;
+    t.after(() => {
+      process.execPath = node;
+    });
+    process.execPath = '/nowhere/node';
+    process.kill(pid as number, 'SIGKILL');
+    while (!lines.some((line) => line.includes('worker does not start'))) await pause(20);
+    process.execPath = node;
+    while ((await workerPids()).length < 2) await pause(20);
+  });
+});
