@@ -156,6 +156,14 @@ describe('start', () => {
     });
   }
 
+  test('a home in which nothing can be made is refused, not tried for ever', {
+    skip: process.platform === 'linux' ? false : 'needs procfs',
+  }, async () => {
+    const { code, err } = await command('start', { env: { UNDERPASS_HOME: '/proc/underpass/home' } });
+    assert.equal(code, exitCodes.local);
+    assert.match(err, /^error home-unusable: .*\/proc\/underpass\/home \(ENOENT\)$/m);
+  });
+
   test('a database that cannot be reached is one clear line without its password', async () => {
     const { code, err } = await command('users', { env: { DATABASE_URL: 'postgres://ann:hunter2@127.0.0.1:1/x' } });
     assert.equal(code, exitCodes.local);
