@@ -57,7 +57,10 @@ export class ClientQueue {
     this.#overlook(nowMs);
     for (let begun = 0; begun < beginsPerTurn && this.#underWay.size < mostUnderWay; begun++) {
       const next = this.#takeNewest();
-      if (next === null) return this.#lookLater();
+      if (next === null) {
+        this.#lookLater();
+        return;
+      }
       this.#underWay.set(next.socket, { sinceMs: nowMs, source: next.source });
       next.socket.once('close', () => this.done(next.socket));
       next.begin();
