@@ -1,8 +1,12 @@
-// Where to go after sign-in, for links that were opened without a session: an invitation, a waiting terminal.
+// Where to go after sign-in, for links that were opened without a session (an invitation, a waiting terminal) and for the page on
+// which the session ended.
 // Local storage, because the sign-in link opens in a tab of its own. Bounded in time, and only paths of this application.
 
 const STORAGE_KEY = 'return-path';
 const KEPT_MS = 60 * 60 * 1000;
+
+/** Tells the sign-in page why it came unasked. */
+export const sessionEnded = 'session-ended';
 
 export interface KeptPath {
   readonly path: string;

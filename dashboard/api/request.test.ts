@@ -43,7 +43,7 @@ test('an answer without JSON is no value', async () => {
   assert.equal(await request('DELETE', '/api/x'), undefined);
 });
 
-test('401 ends the session, except on the call that asks who is signed in', async () => {
+test('401 to what is to be shown ends the session, except on the call that asks who is signed in', async () => {
   answer = () => new Response('Not signed in.', { status: 401 });
   let told = 0;
   const stop = onSignedOut(() => told++);
@@ -54,6 +54,17 @@ test('401 ends the session, except on the call that asks who is signed in', asyn
   stop();
   await failure(request('GET', '/api/tunnels'));
   assert.equal(told, 1);
+});
+
+test('401 to a change or to a question in the background leaves the page as it is', async () => {
+  answer = () => new Response('Not signed in.', { status: 401 });
+  let told = 0;
+  const stop = onSignedOut(() => told++);
+  const refused = await failure(request('POST', '/api/tunnels', { json: {} }));
+  await failure(request('GET', '/api/tunnels', { background: true }));
+  stop();
+  assert.equal(told, 0);
+  assert.match(messageOf(refused) ?? '', /^Your session has ended\./);
 });
 
 test('a network that is away is an ApiError without a status', async () => {

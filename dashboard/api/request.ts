@@ -11,11 +11,13 @@ export interface RequestOptions {
   readonly form?: URLSearchParams | FormData;
   readonly text?: { readonly type: string; readonly body: string };
   readonly signal?: AbortSignal | undefined;
+  /** Nobody asked for it: that the session has ended is told at the next act. */
+  readonly background?: boolean;
 }
 
 const signedOut = new EventTarget();
 
-/** Calls back when an answer says that there is no session any more. */
+/** Calls back when something to be shown cannot be had because there is no session any more. */
 export function onSignedOut(listener: () => void): () => void {
   signedOut.addEventListener('signed-out', listener);
   return () => signedOut.removeEventListener('signed-out', listener);
@@ -28,7 +30,7 @@ export function segment(value: string): string {
 
 export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
   const response = await send(method, path, options);
-  if (!response.ok) throw await failureOf(response, path);
+  if (!response.ok) throw isSessionEnd(response, path) ? endSession(method, options) : await failureOf(response);
   return readBody<T>(response);
 }
 
@@ -57,11 +59,17 @@ function bodyOf(options: RequestOptions): Pick<RequestInit, 'body' | 'headers'> 
   return options.form === undefined ? {} : { body: options.form };
 }
 
-async function failureOf(response: Response, path: string): Promise<ApiError> {
+/** spec 6: 401 on the user call means that there is no user, an answer and no surprise; on /auth calls it is about a link. */
+const isSessionEnd = ({ status }: Response, path: string) => status === 401 && path.startsWith('/api/') && path !== '/api/user';
+
+/** What could not be sent stays where it was typed: the page is left when it asks for something to show. */
+function endSession(method: string, { background = false }: RequestOptions): ApiError {
+  if (method === 'GET' && !background) signedOut.dispatchEvent(new Event('signed-out'));
+  return new ApiError(401, 'Your session has ended. Sign in again in another tab, then try once more here.');
+}
+
+async function failureOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
-  // spec 6: 401 on the user call means that there is no user, an answer and no surprise; on /auth calls it is about a link.
-  if (response.status === 401 && path.startsWith('/api/') && path !== '/api/user')
-    signedOut.dispatchEvent(new Event('signed-out'));
   const retryAfter = Number(response.headers.get('Retry-After'));
   return new ApiError(response.status, text.trim(), retryAfter > 0 ? retryAfter : undefined);
 }

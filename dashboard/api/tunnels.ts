@@ -23,9 +23,9 @@ const tunnelPath = (name: string) => `/api/tunnels/${segment(name)}`;
 /** performance.now() of the question that brought a tunnel: it may lack what happened since. */
 export const askedAt = new WeakMap<Tunnel, number>();
 
-export async function listTunnels(project: string, signal?: AbortSignal): Promise<Tunnel[]> {
+export async function listTunnels(project: string, signal?: AbortSignal, background = false): Promise<Tunnel[]> {
   const at = performance.now();
-  const tunnels = await request<Tunnel[]>('GET', '/api/tunnels', { query: { project }, signal });
+  const tunnels = await request<Tunnel[]>('GET', '/api/tunnels', { query: { project }, signal, background });
   for (const tunnel of tunnels) askedAt.set(tunnel, at);
   return tunnels;
 }

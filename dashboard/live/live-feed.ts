@@ -73,9 +73,9 @@ function openEvents(projectId: string, handlers: LiveFeedHandlers, onGivenUp: ()
 async function pollTunnels(projectId: string, handlers: LiveFeedHandlers, signal: AbortSignal): Promise<void> {
   for (let waited = 0; waited < EVENTS_RETRY_MS && !signal.aborted; waited += POLL_MS) {
     try {
-      for (const tunnel of await listTunnels(projectId, signal)) handlers.onTunnel(tunnel);
+      for (const tunnel of await listTunnels(projectId, signal, true)) handlers.onTunnel(tunnel);
     } catch {
-      // The next round asks again; a session that ended has been told by the call itself.
+      // The next round asks again. A session that ended is told at the next act: a form in the middle of which it ended stays.
     }
     await waitFor(POLL_MS, signal);
   }

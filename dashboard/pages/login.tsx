@@ -3,7 +3,7 @@ import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { type Login, type LoginField, parseLoginForm } from '@underpass/rules/login-form.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
-import { Link, redirect } from 'react-router';
+import { Link, redirect, useLocation } from 'react-router';
 import { isApiError } from '../api/error.ts';
 import { requestMagicLink } from '../api/session.ts';
 import { BotCheck } from '../bot-check/bot-check.tsx';
@@ -11,6 +11,7 @@ import { MailSentIllustration } from '../brand/illustrations/mail-sent.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { paths } from '../paths.ts';
+import { sessionEnded } from '../return-path.ts';
 import { loadSession } from '../session.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
@@ -36,6 +37,7 @@ export function Component() {
 
 function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
   const [attempt, setAttempt] = useState(0);
+  const hasEnded = useLocation().state === sessionEnded;
   const form = useForm<LoginField, Login>({
     initial: { email: '', [botCheckField]: '' },
     parse: parseLoginForm,
@@ -52,7 +54,11 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
   return (
     <AuthCard
       title="Sign in"
-      text="We send you a link. There is no password to remember."
+      text={
+        hasEnded
+          ? 'Your session has ended. We send you a new link that leads back to where you were.'
+          : 'We send you a link. There is no password to remember.'
+      }
       foot={
         <>
           No account yet? <Link to={paths.register()}>Register</Link>

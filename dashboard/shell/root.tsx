@@ -1,8 +1,9 @@
-// What is around every screen: leaving when the session ends, and moving the focus after a navigation.
+// What is around every screen: leaving when the session has ended, and moving the focus after a navigation.
 import { useEffect, useRef } from 'react';
 import { Outlet, ScrollRestoration, useLocation, useNavigate } from 'react-router';
 import { onSignedOut } from '../api/request.ts';
 import { paths } from '../paths.ts';
+import { keepReturnPath, sessionEnded } from '../return-path.ts';
 import { forgetSession } from '../session.ts';
 import { LoadingArea } from '../ui/spinner.tsx';
 
@@ -29,7 +30,10 @@ function useLeaveWhenSignedOut(): void {
     () =>
       onSignedOut(() => {
         forgetSession();
-        navigate(paths.login(), { replace: true });
+        const { pathname, search } = window.location;
+        if (pathname === paths.login()) return;
+        keepReturnPath(pathname + search);
+        navigate(paths.login(), { replace: true, state: sessionEnded });
       }),
     [navigate],
   );
