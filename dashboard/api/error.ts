@@ -27,6 +27,10 @@ const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 410]);
 /** True where asking again may help. */
 export const mayRetry = (error: unknown): boolean => !(isApiError(error) && FINAL_STATUSES.has(error.status));
 
+/** Of the way or of a busy server: what was had before is most likely still so. */
+export const isPassing = (error: unknown): boolean =>
+  isApiError(error) && (error.status === NO_ANSWER || error.status === 429 || error.status >= 500);
+
 /** The public text of any failure; undefined where there is none worth showing. */
 export function messageOf(error: unknown): string | undefined {
   if (isApiError(error)) return error.message || undefined;

@@ -80,7 +80,7 @@ const PLACE = 'relative h-56 min-w-0';
 
 function Heading({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
-    <div className="flex flex-wrap items-baseline gap-x-4 text-sm">
+    <div className="flex flex-wrap items-center gap-x-4 text-sm">
       <span className="font-semibold">{title}</span>
       {children}
     </div>

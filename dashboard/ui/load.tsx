@@ -1,7 +1,11 @@
 // Shows what a loader promised: a spinner meanwhile, the error panel with a retry if it failed. The page around it is there at once.
-import { type ReactNode, Suspense } from 'react';
-import { Await, useAsyncError, useRevalidator } from 'react-router';
-import { mayRetry, messageOf } from '../api/error.ts';
+// A refresh that fails for the moment leaves what is there, with everything typed into it, and says so above.
+import { text } from '@underpass/rules/text.ts';
+import { type ReactNode, Suspense, use, useRef } from 'react';
+import { useLocation, useRevalidator } from 'react-router';
+import { isPassing, mayRetry, messageOf } from '../api/error.ts';
+import { Banner } from './banner.tsx';
+import { Button } from './button.tsx';
 import { ErrorPanel } from './error-panel.tsx';
 import { LoadingArea } from './spinner.tsx';
 
@@ -11,21 +15,14 @@ export interface LoadProps<T> {
   readonly fallback?: ReactNode;
   /** Above the spinner, where the page's head comes with the data. */
   readonly fallbackHeader?: ReactNode;
-  /** Instead of the generic error panel. */
+  /** Instead of the generic error panel, and of what is there when a refresh fails. */
   readonly failed?: ReactNode;
   /** The same above the error panel. */
   readonly failedHeader?: ReactNode;
   readonly children: (value: T) => ReactNode;
 }
 
-export function Load<T>({
-  promise,
-  fallback = <LoadingArea />,
-  fallbackHeader,
-  failedHeader,
-  failed = <LoadFailed header={failedHeader} />,
-  children,
-}: LoadProps<T>) {
+export function Load<T>({ promise, fallback = <LoadingArea />, fallbackHeader, ...loaded }: LoadProps<T>) {
   return (
     <Suspense
       fallback={
@@ -35,15 +32,64 @@ export function Load<T>({
         </>
       }
     >
-      <Await resolve={promise as T} errorElement={failed}>
-        {children as (value: Awaited<T>) => ReactNode}
-      </Await>
+      <Loaded outcome={outcomeOf(promise)} {...loaded} />
     </Suspense>
   );
 }
 
-function LoadFailed({ header }: { readonly header: ReactNode }) {
-  const error = useAsyncError();
+type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
+
+const outcomes = new WeakMap<Promise<unknown>, Promise<Outcome<unknown>>>();
+
+/** The same for the same promise, as React asks of what it waits for. */
+function outcomeOf<T>(promise: Promise<T>): Promise<Outcome<T>> {
+  let outcome = outcomes.get(promise) as Promise<Outcome<T>> | undefined;
+  if (outcome) return outcome;
+  outcome = promise.then(
+    (value) => ({ ok: true, value }),
+    (error: unknown) => ({ ok: false, error }),
+  );
+  outcomes.set(promise, outcome);
+  return outcome;
+}
+
+interface LoadedProps<T> extends Pick<LoadProps<T>, 'failed' | 'failedHeader' | 'children'> {
+  readonly outcome: Promise<Outcome<T>>;
+}
+
+function Loaded<T>({ outcome, failed, failedHeader, children }: LoadedProps<T>) {
+  const { pathname, search } = useLocation();
+  const address = pathname + search;
+  const last = useRef<{ readonly address: string; readonly value: T }>(undefined);
+  const result = use(outcome);
+  if (result.ok) last.current = { address, value: result.value };
+  const isKept = result.ok || (failed === undefined && last.current?.address === address && isPassing(result.error));
+  if (!result.ok && !isKept) return failed ?? <LoadFailed error={result.error} header={failedHeader} />;
+  return (
+    <>
+      {!result.ok && <NotRefreshed error={result.error} />}
+      {children(last.current!.value)}
+    </>
+  );
+}
+
+/** While the browser knows that it is offline, the notice of that says it all. */
+function NotRefreshed({ error }: { readonly error: unknown }) {
+  const { revalidate, state } = useRevalidator();
+  if (!navigator.onLine) return null;
+  const retry = (
+    <Button size="sm" busy={state === 'loading'} onClick={() => revalidate()}>
+      {text.error.retry}
+    </Button>
+  );
+  return (
+    <Banner tone="warn" title="This page could not be refreshed." action={retry} className="mb-6">
+      {messageOf(error)}
+    </Banner>
+  );
+}
+
+function LoadFailed({ error, header }: { readonly error: unknown; readonly header: ReactNode }) {
   const { revalidate, state } = useRevalidator();
   return (
     <>

@@ -46,7 +46,8 @@ export function PanelBody({ children }: { readonly children: ReactNode }) {
   const body = useRef<HTMLDivElement>(null);
   useEffect(() => body.current?.querySelector<HTMLElement>('input, textarea, [role="combobox"]')?.focus(), []);
   return (
-    <div ref={body} className="grid min-h-0 flex-1 content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6">
+    // Rows as tall as what they hold: in a panel that scrolls, one with a least height would shrink to that, and be drawn over.
+    <div ref={body} className="grid min-h-0 flex-1 auto-rows-max content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6">
       {children}
     </div>
   );

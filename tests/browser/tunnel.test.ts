@@ -79,6 +79,28 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
     },
   );
 
+  await t.test('a refresh that fails leaves the page and what was typed there, and says so until one works', async (t) => {
+    await makeTunnel(account, 'typed');
+    const page = await stage.open(t, 'tunnels/typed', { expectedErrors: /ERR_FAILED|ERR_INTERNET_DISCONNECTED|DNS look-up/ });
+    const upstream = page.getByLabel('Upstream');
+    await upstream.fill('http://127.0.0.1:5555');
+    await page.route('**/api/tunnels/typed?*', (route) => route.abort());
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    const notice = page.getByRole('alert').filter({ hasText: 'This page could not be refreshed.' });
+    await expect(notice).toContainText('The server cannot be reached.');
+    await expect(upstream).toHaveValue('http://127.0.0.1:5555');
+    await page.unroute('**/api/tunnels/typed?*');
+    await notice.getByRole('button', { name: 'Try Again' }).click();
+    await expect(notice).toBeHidden();
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await expect(page.getByRole('button', { name: 'Refresh' })).not.toHaveAttribute('aria-busy', 'true');
+    await expect(upstream).toHaveValue('http://127.0.0.1:5555');
+    await page.context().setOffline(false);
+    await expect(page.getByText('You are offline.')).toBeHidden();
+    await expect(upstream).toHaveValue('http://127.0.0.1:5555');
+  });
+
   await t.test('a tunnel that is not there shows the error panel, and trying again asks again', async (t) => {
     const page = await stage.open(t, 'tunnels/missing', { expectedErrors: /404/ });
     await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
