@@ -12,6 +12,8 @@ interface Place {
   later?: Standing;
   connected: boolean;
   reachable?: boolean;
+  /** Dialling it takes for ever. */
+  silent?: boolean;
   dials?: number;
 }
 
@@ -26,7 +28,7 @@ function createScene(...places: Place[]) {
     standing: () => place.standing,
     async open() {
       place.dials = (place.dials ?? 0) + 1;
-      await Promise.resolve();
+      await (place.silent ? new Promise(() => {}) : Promise.resolve());
       if (place.reachable === false) return null;
       place.connected = true;
       place.standing = place.later ?? place.standing;
@@ -85,6 +87,16 @@ describe('where no client is known to work', () => {
     ];
     const { hops, tunnel, indexOf } = createScene(...places);
     assert.equal(indexOf(await hops.next(tunnel, none)), 2);
+  });
+
+  it('a place that does not answer keeps nobody from the next', async () => {
+    const { hops, tunnel, indexOf } = createScene(
+      { standing: 'unknown', connected: false, silent: true },
+      { standing: 'unknown', later: 'sound', connected: false },
+    );
+    const waited = new Promise((resolve) => setImmediate(resolve, 'still waiting'));
+    const found = await Promise.race([hops.next(tunnel, none), waited]);
+    assert.equal(indexOf(found as Session), 1);
   });
 
   it('a place that has said that it has none is not asked', async () => {

@@ -44,13 +44,15 @@ export class Hops implements HopSource {
     return this.sound(tunnel, tried) ?? this.#held(tunnel, tried);
   }
 
+  /** All at once, and the first that may have one: a place that does not answer takes seconds to be given up. */
   async #asked(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null> {
-    for (const place of this.#places()) {
-      if (place.standing(tunnel.feed.id) === 'none') continue;
+    const mayHave = (place: HopSession): boolean => place.standing(tunnel.feed.id) !== 'none';
+    const asked = [...this.#places()].filter(mayHave).map(async (place) => {
       const session = await place.open();
-      if (session?.canOpen && !tried.has(session) && place.standing(tunnel.feed.id) !== 'none') return session;
-    }
-    return null;
+      if (session?.canOpen && !tried.has(session) && mayHave(place)) return session;
+      throw new Error(`${place.name} has no client`);
+    });
+    return Promise.any(asked).catch(() => null);
   }
 
   /** The first place that tells of a client within a moment; null as well when one comes to this process. */
