@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, connect as dial } from 'node:net';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
@@ -162,5 +163,28 @@ test('tls-alpn-01 is proven through a real edge', async () => {
   await edge.close();
   await hub.close();
   await state.close();
+  await dropHome(home);
+});
+
+test('an authority is not asked before the edge of the same process can prove the names', async () => {
+  const [http = 0, https = 0] = await freePorts(2);
+  const asked = Promise.withResolvers<string>();
+  const authority = createServer((socket) => {
+    socket.destroy();
+    const proof = dial(http, '127.0.0.1', () => asked.resolve('the edge listens'));
+    proof.on('error', ({ message }) => asked.resolve(message)).on('connect', () => proof.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(authority, 'listening');
+  const home = await makeHome();
+  const server = await openServer(home, {
+    ...acmeSettings(),
+    UNDERPASS_ORIGIN: `https://console.${zone}:${https}`,
+    UNDERPASS_EDGE_HTTP_PORT: String(http),
+    UNDERPASS_EDGE_HTTPS_PORT: String(https),
+    UNDERPASS_ACME_DIRECTORY: `https://127.0.0.1:${(authority.address() as AddressInfo).port}/directory`,
+  });
+  assert.equal(await asked.promise, 'the edge listens');
+  await server.running.close();
+  authority.close();
   await dropHome(home);
 });

@@ -135,6 +135,8 @@ export interface RunningControl {
   readonly port: number;
   /** Where the edge of this process hands over the dashboard's visitors, if it serves them. */
   readonly consolePath: string | undefined;
+  /** Once the edge of this process can prove our names to an authority that asks it. */
+  orderCertificates(): void;
   /** No new requests; answers 503 to who asks whether it is ready. */
   beginStop(): void;
   close(): Promise<void>;
@@ -218,20 +220,21 @@ export async function startControl(
   const port = await listen(http.server, settings.controlListen, settings.port, 'UNDERPASS_PORT');
   await prepare(core);
   await core.hub.start();
-  const stopUpkeep = await startUpkeep(settings, state, core);
+  const upkeep = await startUpkeep(settings, state, core);
   const stopRecheck = startRecheck(state, core);
   core.control.start();
   return {
     core,
     port,
     consolePath: http.door?.path,
+    orderCertificates: upkeep.order,
     beginStop: () => {
       core.control.beginStop();
       http.beginStop();
     },
     close: async () => {
       stopRecheck();
-      await stopUpkeep();
+      await upkeep.close();
       const closed = closeHttp(http.server);
       await core.close();
       await closed;
@@ -246,19 +249,26 @@ async function resealAll({ store, keyRing, log }: State): Promise<void> {
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
 }
 
-async function startUpkeep(settings: Settings, state: State, core: ControlCore): Promise<() => Promise<void>> {
+interface RunningUpkeep {
+  readonly order: () => void;
+  readonly close: () => Promise<void>;
+}
+
+async function startUpkeep(settings: Settings, state: State, core: ControlCore): Promise<RunningUpkeep> {
   const { hub, sources } = core;
   const upkeep = await openUpkeep(settings, state, core);
   sources.given?.watch(() => hub.certificatesChanged());
-  if (upkeep === undefined) return async () => {};
+  if (upkeep === undefined) return { order: () => {}, close: async () => {} };
   const unsubscribe = state.bus.subscribe('feed.tunnels', () => upkeep.nudge());
   upkeep.start();
-  // The local authority answers at once, and the first tunnel needs its certificate; ACME takes its time.
-  const first = upkeep.run();
-  if (sources.localCa !== undefined) await first;
-  return async () => {
-    unsubscribe();
-    await upkeep.close();
+  // The local authority answers at once, and the first tunnel needs its certificate; ACME takes its time, and asks the edge.
+  if (sources.localCa !== undefined) await upkeep.run();
+  return {
+    order: () => void (sources.localCa === undefined && upkeep.run()),
+    close: async () => {
+      unsubscribe();
+      await upkeep.close();
+    },
   };
 }
 

@@ -136,6 +136,7 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
     opened.push(() => control.close());
     const edge = settings.role === 'all' ? await startLocalEdge(settings, control, log) : undefined;
     if (edge !== undefined) opened.push(() => closeEdge(edge, settings));
+    control.orderCertificates();
     const registries = [control.core.control.metrics, ...(edge === undefined ? [] : [edge.registry])];
     const metrics = await openMetricsDoor(settings, registries, log);
     opened.push(async () => metrics?.close());
