@@ -136,6 +136,16 @@ describe('readSettings', () => {
     assert.deepEqual(result.warnings, ['UNDERPASS_PROT is not a setting; run underpass-server config to see them all']);
   });
 
+  test('an origin at which no browser runs the bot check is a warning', () => {
+    const warningsFor = (origin: string) => {
+      const result = readSettings({ UNDERPASS_ORIGIN: origin }, noFile);
+      return result.ok && result.warnings.length;
+    };
+    assert.equal(warningsFor('http://underpass.lan:8400'), 1);
+    for (const fine of ['https://underpass.lan:8443', 'http://localhost:8400', 'http://127.0.0.1:8400', 'http://a.localhost'])
+      assert.equal(warningsFor(fine), 0, fine);
+  });
+
   test('no text whatever makes it throw', () => {
     const names = Object.values(settingTable).map((row) => row.name);
     fc.assert(

@@ -589,7 +589,8 @@ export function readSettings(env: Environment, readFile: ReadFile): SettingsResu
   if (problems.length > 0) return { ok: false, problems, warnings };
   const settings = values as unknown as Settings;
   const disagreements = [...settingsThatDisagree(settings), ...(settings.production ? laptopDefaults(settings) : [])];
-  return disagreements.length > 0 ? { ok: false, problems: disagreements, warnings } : { ok: true, settings, warnings };
+  if (disagreements.length > 0) return { ok: false, problems: disagreements, warnings };
+  return { ok: true, settings, warnings: [...warnings, ...problemsOf(doubts, settings)] };
 }
 
 /** A misspelt setting must not pass in silence; not an error, because Kubernetes adds names of its own. */
@@ -671,11 +672,22 @@ const requirements: readonly Requirement[] = [
   },
 ];
 
+/** What starts, and is told: Web Crypto, which the bot check needs, is there over https and on this machine alone. */
+const doubts: readonly Requirement[] = [
+  {
+    problem:
+      'UNDERPASS_ORIGIN is http and not on this machine: browsers run no bot check there, so that nobody can ask for a sign-in link',
+    broken: (s) =>
+      runsControl(s) && s.origin.startsWith('http:') && !isThisMachine(originHost(s)) && s.turnstileSecret === undefined,
+  },
+];
+
 const settingsThatDisagree = (settings: Settings): string[] => problemsOf(requirements, settings);
 const problemsOf = (list: readonly Requirement[], settings: Settings): string[] =>
   list.filter((each) => each.broken(settings)).map((each) => each.problem);
 
 const underLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
+const isThisMachine = (host: string): boolean => underLocalhost(host) || host === '127.0.0.1' || host === '[::1]';
 const runsControl = (s: Settings): boolean => s.role !== 'edge';
 const originHost = (s: Settings): string => new URL(s.origin).hostname;
 
