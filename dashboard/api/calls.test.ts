@@ -41,7 +41,7 @@ type Callable = (...args: unknown[]) => unknown;
 
 /** A call that reads takes a signal behind its names. */
 function namesFor(call: Callable): readonly string[] {
-  const reads = /^(list|get|lookUp)/.test(call.name);
+  const reads = /^(list|get|lookUp|checkInvitation)/.test(call.name);
   return Array.from({ length: call.length - (reads ? 1 : 0) }, (_, index) => `name${index}`);
 }
 

@@ -1,6 +1,6 @@
 // The calls about projects and the people in them.
 import type { Project, Role } from '@underpass/rules/entity.ts';
-import type { Invitation, Member } from '@underpass/rules/resource.ts';
+import type { Invitation, InvitationOffer, Member } from '@underpass/rules/resource.ts';
 import { request } from './request.ts';
 
 export const createProject = (name: string) => request<Project>('POST', '/api/projects', { json: { name } });
@@ -30,5 +30,9 @@ export const createInvitation = (project: string, email: string, role: Role) =>
 
 export const deleteInvitation = (project: string, id: string) =>
   request<void>('DELETE', `/api/invitations/${encodeURIComponent(id)}`, { query: { project } });
+
+/** Consumes nothing. */
+export const checkInvitation = (token: string, signal?: AbortSignal) =>
+  request<InvitationOffer>('POST', '/api/invitations/check', { json: { token }, signal });
 
 export const acceptInvitation = (token: string) => request<Project>('POST', '/api/invitations/accept', { json: { token } });

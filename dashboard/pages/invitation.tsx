@@ -1,7 +1,10 @@
 // Accepts an invitation to a project. A button, and not the visit itself, so that a mail scanner accepts nothing.
+import { roleLabels } from '@underpass/rules/permission.ts';
+import type { InvitationOffer } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useNavigate, useParams } from 'react-router';
-import { messageOf } from '../api/error.ts';
-import { acceptInvitation } from '../api/projects.ts';
+import { isApiError, messageOf } from '../api/error.ts';
+import { acceptInvitation, checkInvitation } from '../api/projects.ts';
+import { useFetched } from '../api/use-fetched.ts';
 import { useTask } from '../api/use-task.ts';
 import { paths } from '../paths.ts';
 import { rememberProject } from '../project/selected-project.ts';
@@ -11,6 +14,7 @@ import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
+import { LoadingArea } from '../ui/spinner.tsx';
 import { toast } from '../ui/toast.tsx';
 
 /** The mail's link may open before the sign-in; the shell then leads to /login. */
@@ -21,7 +25,53 @@ export async function loader({ request }: LoaderFunctionArgs) {
 
 export function Component() {
   const { token = '' } = useParams();
+  const { data: offer, error } = useFetched(token, (signal) => checkInvitation(token, signal));
+  return (
+    <div className="mx-auto max-w-xl">
+      <PageHeader title="Join a project" />
+      <Card>
+        {offer || error !== undefined ? <Answer token={token} offer={offer} error={error} /> : <LoadingArea className="h-28" />}
+      </Card>
+    </div>
+  );
+}
+
+interface AnswerProps {
+  readonly token: string;
+  /** undefined where it could not be had. */
+  readonly offer: InvitationOffer | undefined;
+  readonly error: unknown;
+}
+
+function Answer({ token, offer, error }: AnswerProps) {
   const { user } = useShell();
+  const email = <strong className="wrap-anywhere">{user.email}</strong>;
+  if (isApiError(error) && error.status === 400) {
+    return (
+      <div className="grid gap-5">
+        <Banner tone="danger">{messageOf(error)}</Banner>
+        <p>You are signed in as {email}; an invitation works for the address that it was sent to.</p>
+      </div>
+    );
+  }
+  return (
+    <div className="grid gap-5">
+      <p className="wrap-anywhere">
+        {offer ? (
+          <>
+            {offer.invitedBy} invites you to work in <strong>{offer.projectName}</strong> as {roleLabels[offer.role]}.
+          </>
+        ) : (
+          'You have been invited to work in a project.'
+        )}{' '}
+        You join as {email}.
+      </p>
+      <JoinButton token={token} />
+    </div>
+  );
+}
+
+function JoinButton({ token }: { readonly token: string }) {
   const navigate = useNavigate();
   const task = useTask(async () => {
     const project = await acceptInvitation(token);
@@ -31,22 +81,13 @@ export function Component() {
     await navigate(paths.dashboard(project.id), { replace: true });
   });
   return (
-    <div className="mx-auto max-w-xl">
-      <PageHeader title="Join a project" />
-      <Card>
-        <div className="grid gap-5">
-          <p>
-            You have been invited to work in a project. You join as <strong className="wrap-anywhere">{user.email}</strong>; the
-            invitation has to be for this address.
-          </p>
-          {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
-          <div>
-            <Button variant="primary" busy={task.busy} onClick={() => task.run()}>
-              Join project
-            </Button>
-          </div>
-        </div>
-      </Card>
-    </div>
+    <>
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
+      <div>
+        <Button variant="primary" busy={task.busy} onClick={() => task.run()}>
+          Join project
+        </Button>
+      </div>
+    </>
   );
 }

@@ -115,7 +115,12 @@ test('screens of an account and of the people in a project', async (t) => {
     { name: 'account-delete', path: '/account', ready: opened('Delete account', 'Delete Account') },
     { name: 'project-delete', path: project('settings'), ready: opened('Delete project', 'Delete Project') },
     { name: 'activate', path: '/activate', ready: heading('Sign in a command line client') },
-    { name: 'invitation', path: '/invitations/some-token', ready: heading('Join a project') },
+    {
+      name: 'invitation',
+      path: '/invitations/some-token',
+      expectedErrors: /status of 400/,
+      ready: (page) => expect(page.getByText(/^You are signed in as /)).toBeVisible(),
+    },
     { name: 'download', path: '/download', ready: link(/^Download /) },
     { name: 'releases', path: '/download/releases', ready: link(/^Download /) },
     {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/resource.ts';
 import { expect, visit } from '../helpers/browser.ts';
-import { makeTunnel, openStage } from '../helpers/dashboard.ts';
+import { connectClient, makeTunnel, openStage } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
 
 const confirm = async (page: Page, title: string, button: string): Promise<void> => {
@@ -122,6 +122,12 @@ test('running the service', async (t) => {
     const page = await open(t, `tunnels?q=${tunnel.ingressDomains[0]?.name}`);
     const row = page.getByRole('row').filter({ hasText: 'shop' });
     await expect(row).toContainText('This machine');
+    await expect(row).toContainText('Disconnected');
+    await connectClient(t, tunnel, 'http://127.0.0.1:9');
+    await expect(async () => {
+      await page.reload();
+      await expect(row.getByText('Connected', { exact: true })).toBeVisible({ timeout: 1000 });
+    }).toPass();
     await row.getByRole('button', { name: /^Suspend shop/ }).click();
     await confirm(page, 'Suspend Tunnel', 'Suspend');
     await expect(row).toContainText('Suspended');

@@ -72,6 +72,7 @@ test('a project and its people', async (t) => {
     await theirs.goto(url);
     await theirs.getByRole('button', { name: 'Sign in here' }).click();
     await theirs.waitForURL(link.pathname);
+    await expect(theirs.getByText(`${owner.email} invites you to work in `)).toContainText('as Member. You join as linus@');
     await theirs.getByRole('button', { name: 'Join project' }).click();
     await theirs.waitForURL(project('dashboard'));
   });
@@ -89,8 +90,8 @@ test('a project and its people', async (t) => {
     await expect(page.getByText(`The invitation of ${email} was withdrawn.`).first()).toBeVisible();
     const theirs = await visit(t, browser, product, { account: guest, expectedErrors: /status of 400/ });
     await theirs.goto(link.pathname);
-    await theirs.getByRole('button', { name: 'Join project' }).click();
     await expect(theirs.getByRole('alert').filter({ hasText: 'This invitation is invalid' })).toBeVisible();
+    await expect(theirs.getByRole('button', { name: 'Join project' })).toBeHidden();
   });
 
   await t.test('a role is changed in place, a member removed after a question, and the last owner can do neither', async (t) => {

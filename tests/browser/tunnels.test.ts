@@ -137,6 +137,7 @@ test('tunnels', async (t) => {
 
   await t.test('in a low window the panel scrolls, and nothing in it is drawn over its neighbour', async (t) => {
     const page = await stage.open(t, 'tunnels?new', { viewport: { width: 390, height: 600 } });
+    await panel(page).getByRole('switch', { name: 'Generate domain' }).click();
     const hint = await panel(page)
       .getByText(/^A name under/)
       .boundingBox();

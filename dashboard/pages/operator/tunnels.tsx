@@ -1,6 +1,7 @@
 // Every tunnel of every project: the operator suspends one.
 import { tunnelTypeLabels } from '@underpass/rules/region.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
+import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { changeTunnel, listAllTunnels } from '../../api/operator.ts';
@@ -118,14 +119,17 @@ function Hosts({ hosts }: { readonly hosts: readonly string[] }) {
   );
 }
 
-const stateOf = ({ suspended, status }: OperatorTunnel) => (suspended ? 'Suspended' : status);
+/** As its project sees it; what that calls Unknown (Progressing, or no word of its clients) is named to the operator. */
+function stateOf(tunnel: OperatorTunnel): string {
+  if (tunnel.suspended) return 'Suspended';
+  const shown = decideDisplayStatus(tunnel);
+  return shown === 'Unknown' ? tunnel.status : shown;
+}
 
-/** Pending looks as it does to its project. Whether a client is connected, this list is not told: it says Created. */
 function State({ tunnel }: { readonly tunnel: OperatorTunnel }) {
-  const state = stateOf(tunnel);
-  if (tunnel.suspended) return <Badge tone="danger">{state}</Badge>;
-  if (tunnel.status === 'Pending') return <StatusBadge tunnel={tunnel} />;
-  return <Badge tone={tunnel.status === 'Created' ? 'ok' : 'info'}>{state}</Badge>;
+  if (tunnel.suspended) return <Badge tone="danger">{stateOf(tunnel)}</Badge>;
+  if (decideDisplayStatus(tunnel) !== 'Unknown') return <StatusBadge tunnel={tunnel} />;
+  return <Badge tone="info">{stateOf(tunnel)}</Badge>;
 }
 
 function SuspendButton({ tunnel, ask }: { readonly tunnel: OperatorTunnel; readonly ask: Confirm['ask'] }) {
