@@ -228,6 +228,26 @@ describe('subscriptions', () => {
     );
   });
 
+  it('import of a large file holds nobody else up', async () => {
+    const done: string[] = [];
+    const csv = Array.from({ length: 10_000 }, (_, i) => `p${i}@example.com`).join('\n');
+    const importing = operator.call('POST', '/api/operator/subscriptions/import', csv).then((answer) => {
+      done.push('import');
+      return answer;
+    });
+    // It has begun: somebody else comes in the middle.
+    while ((await test.store.db.selectFrom('subscriptions').select('id').limit(1).execute()).length === 0);
+    await operator.call('GET', '/api/user');
+    done.push('another call');
+    assert.deepEqual(await importing, { imported: 10_000 });
+    assert.deepEqual(done, ['another call', 'import']);
+    const rows = await test.store.db.selectFrom('audit').select('target').where('action', '=', 'subscription.import').execute();
+    assert.deepEqual(
+      rows.map(({ target }) => target),
+      ['10000 lines'],
+    );
+  });
+
   it('are deleted, and import of the same address replaces it', async () => {
     const made = await operator.call<Subscription>('POST', '/api/operator/subscriptions', {
       email: 'one@example.com',

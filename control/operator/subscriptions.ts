@@ -45,6 +45,8 @@ export const deleteSubscription = (desk: Desk, id: string): Promise<void> =>
 
 // 5 MB of addresses; more than this is another file.
 const importedAtMost = 50_000;
+// One transaction: short, because the embedded database does one thing at a time. What is cut off is imported again.
+const importedAtOnce = 200;
 // Shown to somebody who looks at the file beside it.
 const problemsShown = 20;
 
@@ -94,9 +96,12 @@ export const importSubscriptions = async (desk: Desk, csv: string): Promise<Subs
   const table = parseCsv(csv);
   if (table.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
   const { changes, problems } = readTable(table);
-  await desk.parts.store.write(async (trx) => {
-    for (const change of changes) await putSubscription(trx, change, desk.nowMs);
-    await auditDesk(trx, desk, { action: 'subscription.import', target: `${changes.length} lines` });
-  });
+  const { store } = desk.parts;
+  await store.write((trx) => auditDesk(trx, desk, { action: 'subscription.import', target: `${changes.length} lines` }));
+  for (let from = 0; from < changes.length; from += importedAtOnce) {
+    await store.write(async (trx) => {
+      for (const change of changes.slice(from, from + importedAtOnce)) await putSubscription(trx, change, desk.nowMs);
+    });
+  }
   return { imported: changes.length, ...(problems.length === 0 ? {} : { problems }) };
 };
