@@ -254,8 +254,16 @@ describe('TLS that ends here', () => {
       privateKeyPem: keyPem,
     } as const;
     await rig.control.change({ challenges: [challenge] });
-    const validator = await rig.visit('t.tunnels.test', { ALPNProtocols: ['acme-tls/1'], ca: authority.certificatePem });
+    // Keeps its own side open.
+    const below = (await rig.visitRaw('https')).pause();
+    const validator = await rig.visit('t.tunnels.test', {
+      socket: below,
+      ALPNProtocols: ['acme-tls/1'],
+      ca: authority.certificatePem,
+      allowHalfOpen: true,
+    } as object);
     assert.equal(validator.alpnProtocol, 'acme-tls/1');
+    while (rig.edge.stats().sockets > 0) await new Promise((resolve) => setImmediate(resolve));
     const visitor = await rig.visit('t.tunnels.test');
     assert.equal(visitor.alpnProtocol, 'http/1.1', 'a visitor still sees the certificate of the host');
   });

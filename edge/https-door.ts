@@ -245,7 +245,8 @@ export class HttpsDoor {
         handshakeTimeout: handshakeMs,
         SNICallback: (host, done) => done(null, context(host)),
       },
-      (socket) => socket.end(),
+      // Not end(): whoever keeps his side open would keep his place.
+      (socket) => socket.destroySoon(),
     );
     server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
     return server;
