@@ -24,7 +24,7 @@ function lock(home: string, part: string): DatabaseSync {
   } catch (error) {
     file.close();
     if (isBusy(error)) throw new ServerError('home-in-use', home, { cause: error });
-    throw new ServerError('home-unusable', `${home} cannot be locked`, { cause: error });
+    throw new ServerError('home-unusable', `${home} cannot be locked: ${(error as Error).message}`, { cause: error });
   }
 }
 
