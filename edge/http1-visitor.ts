@@ -461,7 +461,9 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#upstream?.abandon('idle');
     this.#upstream = null;
     this.#close = true;
-    this.#answer(this.#phase === phase.request ? 'UNDERPASS_SLOW_REQUEST' : 'UNDERPASS_UPSTREAM_TIMEOUT');
+    // A visitor whose body waits for the upstream is not the one who is late.
+    const isVisitorLate = this.#phase === phase.request && !this.#socket.isPaused();
+    this.#answer(isVisitorLate ? 'UNDERPASS_SLOW_REQUEST' : 'UNDERPASS_UPSTREAM_TIMEOUT');
   }
 
   #finish(): void {

@@ -436,6 +436,16 @@ describe('time', () => {
     assert.equal(codeOf(text), 'UNDERPASS_SLOW_REQUEST');
   });
 
+  it('an upstream that takes no more of a body is too slow, not its visitor', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 400 } });
+    await rig.client('t', (socket) => void socket.pause());
+    const visitor = await rig.visit(host);
+    const answer = readUntil(visitor, endsWith('</html>\n'));
+    visitor.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 100000000\r\n\r\n`);
+    visitor.write(Buffer.alloc(100_000_000));
+    assert.equal(codeOf(await answer), 'UNDERPASS_UPSTREAM_TIMEOUT');
+  });
+
   it('a body that stops is answered 408', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 300 } });
     await rig.client('t', scripted());

@@ -222,7 +222,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#upstream = null;
     upstream?.abandon('idle');
     if (this.#responded) this.#breakOff();
-    else this.#answer(this.#requestDone ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
+    else this.#answer(this.#requestDone || this.#stream.isPaused() ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
   }
 
   /** A request that was refused has none. */

@@ -77,6 +77,18 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
+  it('an upstream that takes no more of a body is too slow, not its visitor', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 400 } });
+    await rig.client('t', (socket) => void socket.pause());
+    await withSession(rig, async (h2) => {
+      const pour = (stream: ClientHttp2Stream): void => {
+        if (!stream.destroyed) stream.write(Buffer.alloc(65_536), () => pour(stream));
+      };
+      const { headers } = await ask(h2, { ':method': 'POST' }, pour);
+      assert.equal(headers['underpass-error'], 'UNDERPASS_UPSTREAM_TIMEOUT');
+    });
+  });
+
   it('bodies and trailers pass both ways', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = createServer((request, response) => {
