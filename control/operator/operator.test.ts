@@ -464,6 +464,27 @@ describe('projects and tunnels', () => {
     );
   });
 
+  it('that are suspended stay so: who has one does not delete it and make it again, alone or with its project', async () => {
+    const ann = await test.signUp('ann@example.com');
+    const { id: projectId } = await ann.call<{ id: string }>('POST', '/api/projects', { name: 'Second' });
+    await ann.call('POST', `/api/tunnels?project=${projectId}`, { name: 'shop', region: 'local' });
+    const [found] = await operator.call<OperatorTunnel[]>('GET', '/api/operator/tunnels?q=shop');
+    const suspend = (suspended: boolean) => operator.call('PATCH', `/api/operator/tunnels/${found!.id}`, { suspended });
+    const path = `/api/tunnels/shop?project=${projectId}`;
+    const ways: readonly (() => Promise<Response>)[] = [
+      () => ann.send('PATCH', path, { proxyProtocol: 'v1' }),
+      () => ann.send('DELETE', path),
+      () => ann.send('DELETE', `/api/projects/${projectId}`, { name: 'Second' }),
+    ];
+    await suspend(true);
+    for (const way of ways) {
+      assert.deepEqual(await refusal(await way()), [403, "Tunnel 'shop' is suspended. Please write to the operator."]);
+    }
+    assert.equal((await ann.call<Tunnel>('GET', path)).proxyProtocol, '');
+    await suspend(false);
+    assert.deepEqual([(await ways[0]!()).status, (await ways[1]!()).status, (await ways[2]!()).status], [200, 204, 204]);
+  });
+
   it('take limits that exist and are possible, and no others', async () => {
     const path = `/api/operator/projects/${operator.projectId}`;
     for (const limits of [

@@ -23,7 +23,7 @@ import { createId } from '../store/id.ts';
 import { isForeignKeyViolation, isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';
 import { generateName, writeHosts } from './ingress-hosts.ts';
 import { insertTunnelToken, rotateTunnelToken } from './token.ts';
-import { findTunnelRow, listTunnels, readHosts, readTunnel } from './tunnels.ts';
+import { findTunnelRow, listTunnels, readHosts, readTunnel, refuseSuspended } from './tunnels.ts';
 
 const getTunnel = async (parts: Parts, access: Access, name: string, withMetrics = false): Promise<Tunnel> =>
   orMissing(await readTunnel(parts, access, name, withMetrics), 'Tunnel');
@@ -148,6 +148,7 @@ const updateTunnel = async (context: CallContext<'updateTunnel'>): Promise<Tunne
   const id = await writeUnlessTaken(deps.store, async (trx) => {
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.name);
+    refuseSuspended(row);
     const set = {
       proxy_protocol: change.proxyProtocol ?? row.proxy_protocol,
       security_group_id:
@@ -173,6 +174,7 @@ const deleteTunnel = async (context: CallContext<'deleteTunnel'>): Promise<void>
   const id = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.name);
+    refuseSuspended(row);
     const generated = await generatedNames(trx, row.id);
     await writeHosts(trx, { access, tunnelId: row.id, hosts: [], generated, ownHosts: [], nowMs });
     await trx.deleteFrom('tunnels').where('id', '=', row.id).execute();

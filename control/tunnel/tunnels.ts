@@ -3,6 +3,7 @@
 import type { IngressDomain, Role, Tunnel } from '@underpass/rules/entity.ts';
 import { redactTunnel } from '@underpass/rules/permission.ts';
 import { decideTunnelStatus, withPendingDefaults } from '@underpass/rules/tunnel-status.ts';
+import { refuse } from '../api/refusal.ts';
 import type { Parts } from '../parts.ts';
 import type { TunnelHostsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
@@ -112,3 +113,10 @@ export const readTunnel = async (
 
 export const findTunnelRow = (db: Queries, projectId: string, name: string) =>
   db.selectFrom('tunnels').selectAll().where('project_id', '=', projectId).where('name', '=', name).executeTakeFirst();
+
+/** What the operator has stopped stays until the operator has looked: deleted, it could be made again at once. */
+export const refuseSuspended = (tunnel: { readonly name: string; readonly suspended_at: number | null } | undefined): void => {
+  if (tunnel && tunnel.suspended_at !== null) {
+    refuse('forbidden', `Tunnel '${tunnel.name}' is suspended. Please write to the operator.`);
+  }
+};
