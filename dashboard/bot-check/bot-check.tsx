@@ -131,21 +131,39 @@ function useProofOfWork(challengeUrl: string, form: BotCheckProps['form']): read
 
 function TurnstileCheck({ siteKey, form }: { readonly siteKey: string } & BotCheckProps) {
   const container = useRef<HTMLDivElement>(null);
-  const [failed, setFailed] = useState(false);
+  const [state, setState] = useState<'working' | 'waiting' | 'failed'>('working');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the widget lives as long as its container.
   useEffect(() => {
     if (!container.current) return;
-    const onToken = (token: string) => form.set(botCheckField, token);
-    const handlers = { onToken, onExpired: () => onToken(''), onError: () => setFailed(true) };
+    const enter = (next: typeof state) => {
+      setState(next);
+      form.await(next === 'working' ? botCheckField : undefined);
+    };
+    const give = (token: string, next: typeof state) => {
+      form.set(botCheckField, token);
+      enter(next);
+    };
+    const handlers = {
+      onToken: (token: string) => give(token, 'waiting'),
+      // It asks for a fresh token by itself.
+      onExpired: () => give('', 'working'),
+      onInteractive: () => enter('waiting'),
+      onError: () => enter('failed'),
+    };
     const place = container.current;
+    enter('working');
     const rendered = import('./turnstile.ts').then(({ renderTurnstile }) => renderTurnstile(place, siteKey, handlers));
-    rendered.catch(() => setFailed(true));
-    return () => void rendered.then((widget) => widget.remove()).catch(() => undefined);
+    rendered.catch(handlers.onError);
+    return () => {
+      form.await(undefined);
+      rendered.then((widget) => widget.remove()).catch(() => undefined);
+    };
   }, [siteKey]);
+  const missing = state === 'working' ? undefined : form.errors[botCheckField];
   return (
     <div className="grid gap-1.5">
       <div ref={container} className="min-h-16" />
-      <FieldError id={undefined} text={failed ? CANNOT_LOAD : form.errors[botCheckField]} />
+      <FieldError id={undefined} text={state === 'failed' ? CANNOT_LOAD : missing} />
     </div>
   );
 }

@@ -16,6 +16,8 @@ const SCRIPT_URL = 'https://challenges.cloudflare.com/turnstile/v0/api.js?render
 export interface TurnstileHandlers {
   readonly onToken: (token: string) => void;
   readonly onExpired: () => void;
+  /** It waits for the person. */
+  readonly onInteractive: () => void;
   readonly onError: () => void;
 }
 
@@ -26,6 +28,7 @@ export async function renderTurnstile(container: HTMLElement, siteKey: string, h
     sitekey: siteKey,
     callback: handlers.onToken,
     'expired-callback': handlers.onExpired,
+    'before-interactive-callback': handlers.onInteractive,
     'error-callback': handlers.onError,
     theme: 'auto',
     size: 'flexible',

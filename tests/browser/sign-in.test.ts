@@ -202,6 +202,45 @@ test('signing in', async (t) => {
   });
 });
 
+/** Its script, in place of the one that comes from elsewhere: the test says what the widget finds. */
+const turnstileScript = "window.turnstile = { render: (place, options) => ((window.widget = options), 'one'), remove: () => {} }";
+
+test('signing in under Turnstile', async (t) => {
+  const { browser, product } = await openStage(t, {
+    UNDERPASS_TURNSTILE_SITE_KEY: 'site',
+    UNDERPASS_TURNSTILE_SECRET: 'a-secret-of-turnstile',
+  });
+  const pressedEarly = async (t: TestContext): Promise<Page> => {
+    const page = await visit(t, browser, product);
+    await page.route('https://challenges.cloudflare.com/**', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: turnstileScript }),
+    );
+    await page.route('**/auth/magiclink', (route) => route.fulfill({ status: 204 }));
+    await page.goto('/login');
+    await expect.poll(() => page.evaluate('typeof window.widget')).toBe('object');
+    await page.getByLabel('Email').fill('nobody@example.com');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    return page;
+  };
+
+  await t.test('Sign in pressed before the token is busy, and happens when that comes', async (t) => {
+    const page = await pressedEarly(t);
+    await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
+    await expect(page.getByText('Please verify you are a human.')).toBeHidden();
+    const sent = page.waitForRequest('**/auth/magiclink');
+    await page.evaluate("widget.callback('a-token')");
+    assert.match((await sent).postData() ?? '', /a-token/);
+    await expect(page.getByRole('heading', { name: /We have sent an email/ })).toBeVisible();
+  });
+
+  await t.test('a widget that waits for the person ends the wait with its error', async (t) => {
+    const page = await pressedEarly(t);
+    await page.evaluate("widget['before-interactive-callback']()");
+    await expect(page.getByText('Please verify you are a human.')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy', 'true');
+  });
+});
+
 /** The limit per address counts before the bot check is looked at, so answers that are wrong spend it too. */
 async function spendLinks({ origin }: Product): Promise<void> {
   for (let count = 0; count < rateLimits.loginLinkPerAddress.points; count += 1) {
