@@ -180,6 +180,13 @@ const refused: readonly (readonly [string, Tunnel, readonly string[], number, Re
     2,
     /takes --preset, or --service and --namespace, not --upstream/,
   ],
+  [
+    'an option of the snippets where none is printed',
+    shop,
+    ['--preset', 'traefik', '--mask-token'],
+    2,
+    /--mask-token and --preset are for --print/,
+  ],
   ['an unknown preset', { ...cluster, name: 'shop' }, ['--print', 'kubernetes', '--preset', 'other'], 2, /preset/],
 ];
 for (const [name, tunnel, argv, code, message] of refused) {

@@ -51,6 +51,7 @@ export function addConnectCommand(program: Command, shell: Shell): void {
 }
 
 async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise<void> {
+  if (flags.print === undefined) refuseSnippetOptions(flags);
   const tunnel = await fetchConnectable(shell, name, flags);
   if (flags.print !== undefined) return print(shell, tunnel, flags.print, flags);
   const { token, url } = tunnel;
@@ -62,6 +63,14 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
     : tunnel.ingressDomains;
   for (const domain of domains) output.notice(`${domain.url}${domain.verified ? '' : '  (unverified)'}`);
   await carryPlan(shell, { name: tunnel.name, url, token: { kind: 'value', token }, upstreams, ...tlsOf(shell, flags) }, flags);
+}
+
+/** They would be ignored in silence. */
+function refuseSnippetOptions({ maskToken, preset, service, namespace }: ConnectFlags): void {
+  const options = { '--mask-token': maskToken, '--preset': preset, '--service': service, '--namespace': namespace };
+  const given = Object.entries(options).flatMap(([option, value]) => (value === undefined ? [] : [option]));
+  if (given.length === 0) return;
+  throw new ClientError('usage', `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} for --print`);
 }
 
 /** The tunnel, with a token that may be read and a status that can carry. */
