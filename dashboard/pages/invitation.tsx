@@ -11,6 +11,7 @@ import { rememberProject } from '../project/selected-project.ts';
 import { keepReturnPath } from '../return-path.ts';
 import { forgetSession, loadSession, useShell } from '../session.ts';
 import { Banner } from '../ui/banner.tsx';
+import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
@@ -59,7 +60,8 @@ function Answer({ token, offer, error }: AnswerProps) {
       <p className="wrap-anywhere">
         {offer ? (
           <>
-            {offer.invitedBy} invites you to work in <strong>{offer.projectName}</strong> as {roleLabels[offer.role]}.
+            <Breakable text={offer.invitedBy} /> invites you to work in <strong>{offer.projectName}</strong> as{' '}
+            {roleLabels[offer.role]}.
           </>
         ) : (
           'You have been invited to work in a project.'
