@@ -51,6 +51,14 @@ async function inodeOf(serverPort: number, visitorPort: number): Promise<string 
   return found?.[9];
 }
 
+/** The one that holds the server's end of a connection. A list that changes while it is read may leave a line out: read again. */
+async function ownerOf(pids: readonly number[], serverPort: number, visitorPort: number): Promise<number> {
+  for (;;) {
+    const inode = await inodeOf(serverPort, visitorPort);
+    for (const pid of pids) if (inode !== undefined && (await socketsOf(pid)).has(inode)) return pid;
+  }
+}
+
 async function openVisitor({ ports, tunnel, caPem }: StartedServer): Promise<TLSSocket> {
   const host = new URL(tunnel.publicUrl).hostname;
   const socket = connect({ host: '127.0.0.1', port: ports.https, ca: caPem, servername: host, ALPNProtocols: ['http/1.1'] });
@@ -96,16 +104,10 @@ test('two workers share the port, and each leads its visitors to the one client'
     visitors.push(visitor);
     const body = `visitor ${number} ${'x'.repeat(5_000)}`;
     assert.match(await exchange(visitor, host, body), /^HTTP\/1\.1 200 /);
-    const inode = await inodeOf(product.ports.https, visitor.localPort ?? 0);
-    for (const pid of pids)
-      if (inode !== undefined && (await socketsOf(pid)).has(inode)) taken.set(pid, (taken.get(pid) ?? 0) + 1);
+    const pid = await ownerOf(pids, product.ports.https, visitor.localPort ?? 0);
+    taken.set(pid, (taken.get(pid) ?? 0) + 1);
   }
   t.diagnostic(`visitors by worker: ${[...taken.values()].join(', ')}`);
-  assert.equal(
-    [...taken.values()].reduce((sum, each) => sum + each),
-    visitors.length,
-    'each belongs to one worker',
-  );
   for (const [pid, count] of taken) assert.ok(count > 0, `worker ${pid} took nobody`);
 
   // Both go on at once, on connections that are open already.
