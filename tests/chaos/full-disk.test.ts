@@ -73,8 +73,9 @@ test('a start on a full disk says so and where, and with room it is a first star
   await disk.fill();
   const env = { UNDERPASS_HOME: disk.path, UNDERPASS_PORT: '0', UNDERPASS_EDGE_HTTPS_PORT: '0', UNDERPASS_EDGE_HTTP_PORT: '0' };
   const refused = startProcess(t, ['server/main.ts', 'start'], env);
+  const ended = once(refused.child, 'exit');
   await refused.seen(/^error no-room: .+\n.*disk of UNDERPASS_HOME.*\n$/);
-  await once(refused.child, 'exit');
+  await ended;
   assert.equal(refused.child.exitCode, 4);
   await disk.free();
   await startServerProcess(t, { UNDERPASS_HOME: disk.path });
