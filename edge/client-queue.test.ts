@@ -73,18 +73,32 @@ describe('handshakes of clients', () => {
     const { queue, time, sockets, begun, add } = createScene(t);
     add(500, 'attacker');
     await turns(30);
-    assert.equal(begun.length, 32);
+    assert.equal(begun.length, 96);
     add(1);
-    add(500, 'attacker');
+    add(200, 'attacker');
     await turns(30);
-    assert.deepEqual(begun.slice(32), [500], 'who came before five hundred more is let in at once');
+    assert.deepEqual(begun.slice(96), [500], 'who came before two hundred more is let in at once');
+    queue.done(sockets[500] as Socket);
     queue.done(sockets[begun[0] as number] as Socket);
     await turns(2);
-    assert.equal(begun.length, 34, 'a place that one of its own leaves is its own');
+    assert.equal(begun.length, 98, 'a place that one of its own leaves is its own');
     time.nowMs = 1_001;
     t.mock.timers.tick(1_000);
     await turns(30);
-    assert.equal(begun.length, 34 + 32, 'those that stalled are overlooked');
+    assert.equal(begun.length, 98 + 96, 'those that stalled are overlooked');
+  });
+
+  it('of a herd behind one address are not all looked at for each that ends', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { queue, sockets, begun, add } = createScene(t);
+    let looks = 0;
+    add(2_000, 'herd');
+    await turns(30);
+    for (const socket of sockets) Object.defineProperty(socket, 'destroyed', { get: () => ++looks < 0 });
+    queue.done(sockets[begun[0] as number] as Socket);
+    await turns(2);
+    assert.equal(begun.length, 97);
+    assert.ok(looks < 300, `${looks} looks`);
   });
 
   it('are not begun for who has gone, and who waited so long that it would give up in the middle is sent away', async (t) => {

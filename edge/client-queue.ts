@@ -17,8 +17,10 @@ interface Waiting {
 const beginsPerTurn = 8;
 /** With 100 ms of round trip still 1,280 a second, more than one core takes. */
 const mostUnderWay = 128;
-/** Of one source: whoever begins handshakes and leaves them there must not have all places. */
-const mostOfOneSource = mostUnderWay / 4;
+/** Places that are kept for sources with fewer than as many: whoever begins handshakes and leaves them there must not have all. */
+const keptPlaces = mostUnderWay / 4;
+/** Of those that wait, newest first, when only some may begin: a herd behind one address is thousands. */
+const mostLookedAt = 256;
 /** Whoever stalls in the middle keeps nobody out for longer. */
 const underWayMs = 1_000;
 /** A client gives up after 10 s (client/carry/dial.ts), and its handshake has to be done by then, or its cost was for nothing. */
@@ -99,7 +101,8 @@ export class ClientQueue {
 
   #takeNewest(): Waiting | null {
     const crowding = this.#crowding();
-    for (let at = this.#waiting.length - 1; at >= this.#oldest; at--) {
+    const last = Math.max(this.#oldest, this.#waiting.length - mostLookedAt);
+    for (let at = this.#waiting.length - 1; at >= last; at--) {
       const { socket, source } = this.#waiting[at] as Waiting;
       if (!socket.destroyed && crowding.has(source)) continue;
       const [newest] = this.#waiting.splice(at, 1) as [Waiting];
@@ -108,10 +111,11 @@ export class ClientQueue {
     return null;
   }
 
-  /** Sources that have as many under way as one may have; four at most. */
+  /** Sources that may have no more: none while places are left that nobody is kept for. */
   #crowding(): ReadonlySet<string> {
     const counts = new Map<string, number>();
+    if (this.#underWay.size < mostUnderWay - keptPlaces) return new Set();
     for (const { source } of this.#underWay.values()) counts.set(source, (counts.get(source) ?? 0) + 1);
-    return new Set([...counts].filter(([, count]) => count >= mostOfOneSource).map(([source]) => source));
+    return new Set([...counts].filter(([, count]) => count >= keptPlaces).map(([source]) => source));
   }
 }
