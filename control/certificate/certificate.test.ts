@@ -535,6 +535,15 @@ describe('upkeep', () => {
       assert.ok(asked.includes('zzz.example.org'));
       assert.ok(looked.indexOf('zzz.example.org') < 5, 'and not behind all of its look-ups');
     });
+
+    test('our own names wait for no turn: every one of them comes before all others', async () => {
+      await crowd(1, 2);
+      await addRegion(store.db, 'us', { host: 'us.example.com', wildcard: null });
+      const looked: string[] = [];
+      const pointsHere = async (name: string): Promise<boolean> => looked.push(name) < 0;
+      await open(await testAuthority(), { pointsHere }).run();
+      assert.deepEqual(looked.slice(0, 2).toSorted(), ['eu.example.com', 'us.example.com']);
+    });
   });
 
   test('says which of our own names lead nowhere yet, and asks for nothing', async () => {

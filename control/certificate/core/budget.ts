@@ -20,11 +20,12 @@ const backOffGrowth = 4;
 /** How far back attempts have to be known. */
 export const attemptsKeptMs = 7 * 24 * hourMs;
 
-/** In turns: the first name of every account before the second of any, each account's in the order given. */
+/** In turns: our own names, then the first name of every account before the second of any, each account's in the order given. */
 export function inTurns<T extends Pick<Attempt, 'ownerId'>>(names: readonly T[]): readonly T[] {
   const seen = new Map<string, number>();
   const ranked = names.map((name) => {
-    const rank = seen.get(name.ownerId) ?? 0;
+    if (name.ownerId === '') return { name, rank: 0 };
+    const rank = seen.get(name.ownerId) ?? 1;
     seen.set(name.ownerId, rank + 1);
     return { name, rank };
   });
