@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { ApiError, isApiError, messageOf } from './error.ts';
 import { onSignedOut, request, segment } from './request.ts';
+import { getHistory } from './tunnels.ts';
 
 const realFetch = globalThis.fetch;
 let answer: () => Promise<Response> | Response = () => new Response(null, { status: 204 });
@@ -62,6 +63,7 @@ test('401 to a change or to a question in the background leaves the page as it i
   const stop = onSignedOut(() => told++);
   const refused = await failure(request('POST', '/api/tunnels', { json: {} }));
   await failure(request('GET', '/api/tunnels', { background: true }));
+  await failure(getHistory('p', 'shop', 'hour'));
   stop();
   assert.equal(told, 0);
   assert.match(messageOf(refused) ?? '', /^Your session has ended\./);

@@ -56,8 +56,9 @@ export const rotateTunnelToken = (project: string, name: string, { overlap }: { 
 export const listClients = (project: string, name: string, signal?: AbortSignal) =>
   request<ConnectedClient[]>('GET', `${tunnelPath(name)}/clients`, { query: { project }, signal });
 
+/** Asked for every minute beside a form that may be open. */
 export const getHistory = (project: string, name: string, range: HistoryRange, signal?: AbortSignal) =>
-  request<TunnelHistory>('GET', `${tunnelPath(name)}/history`, { query: { project, range }, signal });
+  request<TunnelHistory>('GET', `${tunnelPath(name)}/history`, { query: { project, range }, signal, background: true });
 
 export const listRegions = (signal?: AbortSignal) => request<Region[]>('GET', '/api/regions', { signal });
 
