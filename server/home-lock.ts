@@ -16,13 +16,14 @@ const isBusy = (error: unknown): boolean => (((error as { errcode?: number }).er
 
 /** A lock of SQLite's: the system takes it back when its process ends, however that ends. */
 function lock(home: string, part: string): DatabaseSync {
-  const file = new DatabaseSync(join(home, `${part}.lock`));
+  let file: DatabaseSync | undefined;
   try {
+    file = new DatabaseSync(join(home, `${part}.lock`));
     // A journal in memory: not a byte is written, so that a full disk stops no edge.
     file.exec('pragma journal_mode = memory; begin exclusive');
     return file;
   } catch (error) {
-    file.close();
+    file?.close();
     if (isBusy(error)) throw new ServerError('home-in-use', home, { cause: error });
     throw new ServerError('home-unusable', `${home} cannot be locked: ${(error as Error).message}`, { cause: error });
   }

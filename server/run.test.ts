@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exitCodes } from './error.ts';
@@ -141,6 +141,12 @@ describe('start', () => {
     ['an address of another machine', 'address-unknown', { UNDERPASS_LISTEN: '192.0.2.1' }, async () => {}],
     ['a folder of pages that is not there', 'file-unusable', { UNDERPASS_DASHBOARD: '/nonexistent' }, async () => {}],
     ['a database that is none', 'database-unusable', {}, (at) => writeFile(join(at, 'underpass.db'), 'no database'.repeat(99))],
+    [
+      'a lock that nobody can open',
+      'home-unusable',
+      {},
+      (at) => rm(join(at, 'edge.lock')).then(() => mkdir(join(at, 'edge.lock'))),
+    ],
     ['an authority that is none', 'file-unusable', {}, (at) => writeFile(join(at, 'ca.pem'), 'no certificate')],
     ['keys that are lost', 'keys-missing', {}, (at) => rm(join(at, 'keys'))],
   ];
