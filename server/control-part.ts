@@ -213,7 +213,7 @@ export async function startControl(
 ): Promise<RunningControl> {
   expectFolders(settings, state.log);
   const core = await openControlCore(settings, state);
-  const missing = await findMissingKeys(state.store.db, state.keyRing, settings);
+  const missing = await findMissingKeys(state.store.db, state, settings);
   if (missing !== undefined) throw new ServerError('keys-missing', `the database: ${missing}`);
   await resealAll(state);
   const http = await openHttp(settings, state, core);

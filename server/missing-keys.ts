@@ -1,14 +1,18 @@
 // Whether what the database holds sealed can be opened by the keys that are here.
 
-import type { KeyRing } from '@underpass/control/secret/key-ring.ts';
 import { readSealed } from '@underpass/control/secret/sealed-rows.ts';
 import type { Queries } from '@underpass/control/store/store.ts';
 import { keyFile } from './home.ts';
 import type { Settings } from './settings.ts';
+import type { State } from './state.ts';
 
 /** What is missing, in words; undefined where nothing is. */
-export async function findMissingKeys(db: Queries, keyRing: KeyRing, { home, masterKey }: Settings): Promise<string | undefined> {
-  const lost = (await readSealed(db)).filter((sealed) => !keyRing.canOpen(sealed)).length;
+export async function findMissingKeys(
+  db: Queries,
+  { keyRing, clock }: Pick<State, 'keyRing' | 'clock'>,
+  { home, masterKey }: Settings,
+): Promise<string | undefined> {
+  const lost = (await readSealed(db, clock())).filter((sealed) => !keyRing.canOpen(sealed)).length;
   const place = masterKey === undefined ? keyFile(home) : 'UNDERPASS_MASTER_KEY';
   return lost === 0 ? undefined : `${lost} secrets in it are sealed with a key that is not in ${place}`;
 }

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { saveChallenge } from '@underpass/control/certificate/certificate-rows.ts';
+import { createKeyRing } from '@underpass/control/secret/key-ring.ts';
+import { openSqliteStore } from '@underpass/control/store/sqlite.ts';
 import { exitCodes } from './error.ts';
 import type { Io } from './io.ts';
 import { run } from './run.ts';
@@ -161,6 +164,18 @@ describe('start', () => {
       await dropHome(other);
     });
   }
+
+  test('a challenge that has ended is nothing that a lost key could be missed for', async () => {
+    const other = await makeHome();
+    await (await openServer(other)).running.close();
+    const store = await openSqliteStore(join(other, 'underpass.db'));
+    const challenge = { id: 'left', kind: 'http-01', host: 'www.example.com', token: 't', keyAuthorization: 't.k' } as const;
+    await saveChallenge(store, createKeyRing([Buffer.alloc(32)]), 'local', challenge, Date.now() - 3_600_000);
+    await store.close();
+    const { code, err } = await command('start', { env: { UNDERPASS_HOME: other }, onOutput: (stop) => stop() });
+    assert.equal(code, exitCodes.ok, err);
+    await dropHome(other);
+  });
 
   test('a home in which nothing can be made is refused, not tried for ever', {
     skip: process.platform === 'linux' ? false : 'needs procfs',

@@ -6,10 +6,12 @@ import type { Queries } from '../store/store.ts';
 import { giveUpTunnelTokens } from '../tunnel/token.ts';
 import type { KeyRing } from './key-ring.ts';
 
-export const readSealed = async (db: Queries): Promise<string[]> => {
+/** But for challenges that have ended: nobody opens those again. */
+export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> => {
   const tokens = await db.selectFrom('tunnel_tokens').select('token_sealed as sealed').execute();
   const certificates = await db.selectFrom('certificates').select('key_sealed as sealed').execute();
-  const challenges = await db.selectFrom('challenges').select('payload_sealed as sealed').execute();
+  const open = db.selectFrom('challenges').select('payload_sealed as sealed').where('expires_at', '>', nowMs);
+  const challenges = await open.execute();
   const accounts = await accountSettings(db);
   return [...tokens, ...certificates, ...challenges, ...accounts].map(({ sealed }) => sealed);
 };

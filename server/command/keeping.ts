@@ -76,17 +76,12 @@ function addBackup(program: Command, shell: Shell): void {
     );
 }
 
-async function restore(
-  { io }: Shell,
-  { store, keyRing, clock }: State,
-  settings: Settings,
-  file: string,
-  withoutKeys: boolean,
-): Promise<void> {
+async function restore({ io }: Shell, state: State, settings: Settings, file: string, withoutKeys: boolean): Promise<void> {
+  const { store, keyRing, clock } = state;
   await usingFile(file, () =>
     restoreStore(store, file, async (trx) => {
       if (withoutKeys) await giveUpSealed(trx, keyRing, clock());
-      else await expectKeys(trx, keyRing, settings);
+      else await expectKeys(trx, state, settings);
     }),
   );
   io.stdout.write(`restored ${file}\n`);
@@ -103,8 +98,8 @@ async function renderKeepsakes({ home, masterKey }: Settings): Promise<string> {
 }
 
 /** A restore whose secrets nobody can open would only fail later. */
-async function expectKeys(trx: Queries, keyRing: KeyRing, settings: Settings): Promise<void> {
-  const missing = await findMissingKeys(trx, keyRing, settings);
+async function expectKeys(trx: Queries, state: State, settings: Settings): Promise<void> {
+  const missing = await findMissingKeys(trx, state, settings);
   if (missing === undefined) return;
   throw new ServerError(
     'refused',
@@ -163,8 +158,8 @@ async function rotateKey({ io }: Shell, settings: Settings): Promise<void> {
   io.stdout.write('a new key is in place; restart the server, then run underpass-server keys prune\n');
 }
 
-async function countStale({ store }: State, ring: KeyRing): Promise<number> {
-  return (await readSealed(store.db)).filter((sealed) => ring.isStale(sealed)).length;
+async function countStale({ store, clock }: State, ring: KeyRing): Promise<number> {
+  return (await readSealed(store.db, clock())).filter((sealed) => ring.isStale(sealed)).length;
 }
 
 async function pruneKeys({ io }: Shell, state: State, settings: Settings): Promise<void> {
