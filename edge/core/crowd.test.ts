@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Allowance, type CrowdLimits, decideCrowdLimits, visitorLimit } from './crowd.ts';
+import { type Allowance, besideLimit, type CrowdLimits, decideCrowdLimits, visitorLimit } from './crowd.ts';
 
 const gib = 1024 ** 3;
 const unlimited = Number.POSITIVE_INFINITY;
@@ -20,4 +20,10 @@ test('limits follow from descriptors and memory, whichever is scarcer', () => {
 test('the last tenth is not for visitors', () => {
   assert.equal(visitorLimit({ total: 16_000, perAddress: 1 }), 14_400);
   assert.equal(visitorLimit({ total: 9, perAddress: 1 }), 9);
+});
+
+test('one address has a quarter for requests beside others, and as many as connections where these are raised', () => {
+  assert.equal(besideLimit({ total: 16_000, perAddress: 2_000 }), 4_000);
+  assert.equal(besideLimit({ total: 16_000, perAddress: 14_000 }), 14_000, 'a balancer that hides addresses');
+  assert.equal(besideLimit({ total: 3, perAddress: 1 }), 1);
 });

@@ -33,5 +33,8 @@ export function decideCrowdLimits({ descriptors, memoryBytes }: Allowance, set: 
 /** From here on visitors are turned away, and clients are still let in. */
 export const visitorLimit = ({ total }: CrowdLimits): number => total - Math.floor(total * clientShare);
 
-/** Requests of HTTP/2 beside the first of their connection, of one address: a page asks for a hundred at once, for a moment. */
-export const besideLimit = ({ total }: CrowdLimits): number => Math.max(1, Math.floor(total * addressShare));
+/**
+ * Requests of HTTP/2 beside the first of their connection, of one address: a page asks for a hundred at once, for a moment.
+ * Whoever allows one address more connections than that means that many are behind it.
+ */
+export const besideLimit = ({ total, perAddress }: CrowdLimits): number => Math.max(perAddress, Math.floor(total * addressShare));
