@@ -12,7 +12,7 @@ export interface WindowLimits {
   readonly sessionWindowBytes: number;
 }
 
-/** All receive windows of a session together; growth stops at the limit. */
+/** All receive windows of a session together, or of several that share it; growth stops at the limit. */
 export class WindowBudget {
   readonly limitBytes: number;
   usedBytes = 0;
