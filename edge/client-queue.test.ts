@@ -101,6 +101,14 @@ describe('handshakes of clients', () => {
     assert.ok(looks < 300, `${looks} looks`);
   });
 
+  it('of those that came before hundreds who have gone are begun at once', async (t) => {
+    const { sockets, begun, add } = createScene(t);
+    add(301);
+    for (const gone of sockets.slice(1)) gone.destroy();
+    await turns(3);
+    assert.deepEqual(begun, [0]);
+  });
+
   it('are not begun for who has gone, and who waited so long that it would give up in the middle is sent away', async (t) => {
     const { time, sockets, begun, add } = createScene(t);
     add(2);

@@ -19,8 +19,8 @@ const beginsPerTurn = 8;
 const mostUnderWay = 128;
 /** Places that are kept for sources with fewer than as many: whoever begins handshakes and leaves them there must not have all. */
 const keptPlaces = mostUnderWay / 4;
-/** Of those that wait, newest first, when only some may begin: a herd behind one address is thousands. */
-const mostLookedAt = 256;
+/** Newest first, when only some may begin: a herd behind one address is thousands. */
+const mostPassedOver = 256;
 /** Whoever stalls in the middle keeps nobody out for longer. */
 const underWayMs = 1_000;
 /** A client gives up after 10 s (client/carry/dial.ts), and its handshake has to be done by then, or its cost was for nothing. */
@@ -101,10 +101,13 @@ export class ClientQueue {
 
   #takeNewest(): Waiting | null {
     const crowding = this.#crowding();
-    const last = Math.max(this.#oldest, this.#waiting.length - mostLookedAt);
-    for (let at = this.#waiting.length - 1; at >= last; at--) {
+    let passed = 0;
+    for (let at = this.#waiting.length - 1; at >= this.#oldest && passed < mostPassedOver; at--) {
       const { socket, source } = this.#waiting[at] as Waiting;
-      if (!socket.destroyed && crowding.has(source)) continue;
+      if (!socket.destroyed && crowding.has(source)) {
+        passed++;
+        continue;
+      }
       const [newest] = this.#waiting.splice(at, 1) as [Waiting];
       if (!socket.destroyed) return newest;
     }
