@@ -30,6 +30,7 @@ export async function renderTurnstile(container: HTMLElement, siteKey: string, h
     'expired-callback': handlers.onExpired,
     'before-interactive-callback': handlers.onInteractive,
     'error-callback': handlers.onError,
+    'unsupported-callback': handlers.onError,
     theme: 'auto',
     size: 'flexible',
   });

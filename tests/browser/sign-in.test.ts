@@ -239,6 +239,15 @@ test('signing in under Turnstile', async (t) => {
     await expect(page.getByText('Please verify you are a human.')).toBeVisible();
     await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy', 'true');
   });
+
+  for (const end of ['error', 'unsupported']) {
+    await t.test(`a widget that cannot work (${end}) ends the wait and says so`, async (t) => {
+      const page = await pressedEarly(t);
+      await page.evaluate(`widget['${end}-callback']()`);
+      await expect(page.getByText('The bot check cannot be loaded.')).toBeVisible();
+      await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy', 'true');
+    });
+  }
 });
 
 /** The limit per address counts before the bot check is looked at, so answers that are wrong spend it too. */
