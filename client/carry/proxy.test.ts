@@ -34,9 +34,11 @@ describe('HTTPS_PROXY', () => {
     );
   });
 
-  it('never stands between a client and its own machine', () => {
-    assert.equal(chooseProxy({ HTTPS_PROXY: 'http://proxy.example' }, 'local.localhost', 8443), null);
-  });
+  for (const host of ['localhost', 'local.localhost', '127.0.0.1', '127.8.0.1', '::1', '::ffff:127.0.0.1']) {
+    it(`never stands between a client and its own machine, ${host}`, () => {
+      assert.equal(chooseProxy({ HTTPS_PROXY: 'http://proxy.example' }, host, 8443), null);
+    });
+  }
 });
 
 describe('NO_PROXY', () => {
@@ -45,6 +47,8 @@ describe('NO_PROXY', () => {
     ['edge.example', 'edge.example', true],
     ['example', 'edge.example', true],
     ['.example', 'edge.example', true],
+    // As curl; Go leaves the name itself to the proxy.
+    ['.edge.example', 'edge.example', true],
     ['*.example', 'edge.example', true],
     ['EDGE.example', 'edge.example', true],
     ['dge.example', 'edge.example', false],
@@ -53,7 +57,26 @@ describe('NO_PROXY', () => {
     ['edge.example:443', 'edge.example', false],
     ['192.0.2.1', '192.0.2.1', true],
     ['2001:db8::1', '2001:db8::1', true],
+    ['2001:0DB8:0::1', '2001:db8::1', true],
+    ['[2001:db8::1]', '2001:db8::1', true],
     ['[2001:db8::1]:8443', '2001:db8::1', true],
+    ['[2001:db8::1]:443', '2001:db8::1', false],
+    ['192.0.2.1:8443', '192.0.2.1', true],
+    ['192.0.2.1:443', '192.0.2.1', false],
+    ['192.0.2.0/24', '192.0.2.200', true],
+    ['192.0.2.200/24', '192.0.2.1', true],
+    ['192.0.2.0/24', '192.0.3.1', false],
+    ['10.0.0.0/8, fd00::/8', 'fd12:3456::1', true],
+    ['fd00::/8', 'fe80::1', false],
+    ['0.0.0.0/0', '2001:db8::1', false],
+    // A range is for addresses that are written, not for names that lead there; a name is never part of an address.
+    ['0.0.0.0/0', 'edge.example', false],
+    ['2.1', '192.0.2.1', false],
+    ['192.0.2.0/33', '192.0.2.1', false],
+    ['bücher.example', 'edge.xn--bcher-kva.example', true],
+    ['*.edge.example:8443', 'a.edge.example', true],
+    ['edge.*', 'edge.example', false],
+    ['.', 'edge.example', false],
     [',', 'edge.example', false],
   ] as const) {
     it(`'${list}' ${exempt ? 'exempts' : 'does not exempt'} ${host}:8443`, () => {

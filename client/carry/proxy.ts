@@ -1,5 +1,7 @@
 // Which HTTP proxy a connection to the region takes: HTTPS_PROXY and NO_PROXY as people set them. Pure.
 
+import { isIP } from 'node:net';
+import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import { CarryError } from './problem.ts';
 
 export interface HttpProxy {
@@ -15,13 +17,15 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Null: dial directly. */
 export function chooseProxy(env: Env, host: string, port: number): HttpProxy | null {
   const text = setting(env, 'HTTPS_PROXY');
-  if (text === '' || isLocal(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
+  if (text === '' || isLocal(host) || isLoopback(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
   return parseProxy(text);
 }
 
 const setting = (env: Env, name: string): string => (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 
 export const isLocal = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
+
+const isLoopback = compileAllowList(['127.0.0.0/8', '::1']);
 
 function parseProxy(text: string): HttpProxy {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
@@ -49,19 +53,22 @@ function unescapeWord(text: string): string {
 
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-/** `*`, `example.com` (and what is under it), `.example.com`, `host:port`, an address. */
+/** As Go's httpproxy and curl take it: `*`, `example.com` and what is under it, `.example.com`, an address, each with a port
+    or without, a CIDR range. */
 function isExempt(list: string, host: string, port: number): boolean {
-  const entries = list
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter((entry) => entry !== '');
+  const entries = list.split(/[\s,]+/).filter((entry) => entry !== '');
   return entries.some((entry) => entry === '*' || covers(entry, host, port));
 }
 
 function covers(entry: string, host: string, port: number): boolean {
-  const match = /^(.*?)(?::(\d+))?$/.exec(entry)!;
-  const bare = /^[0-9a-f:]+$/.test(entry) && entry.split(':').length > 2 ? entry : match[1]!;
-  if (bare !== entry && Number(match[2]) !== port) return false;
-  const name = bare.replace(/^\*?\./, '').replace(/^\[(.*)\]$/, '$1');
-  return name !== '' && (host === name || host.endsWith(`.${name}`));
+  // What has several colons and no brackets is IPv6.
+  const [, inBrackets, plain, onPort = port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(entry) ?? ['', '', entry];
+  const place = inBrackets || plain || '';
+  if (Number(onPort) !== port) return false;
+  return isIP(host) === 0 ? isUnder(host, place.replace(/^\*?\./, '')) : compileAllowList([place])(host);
+}
+
+function isUnder(host: string, name: string): boolean {
+  const ascii = URL.parse(`http://${name}`)?.hostname;
+  return ascii !== undefined && (host === ascii || host.endsWith(`.${ascii}`));
 }
