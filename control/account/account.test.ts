@@ -188,6 +188,27 @@ for (const [name, open] of Object.entries(stores)) {
       assert.deepEqual(await rowsWith(test.store, ann.userId), []);
     });
 
+    it('so does whoever is alone with a suspended tunnel: it would be made again at once, and its traces be gone', async () => {
+      const ann = await settled();
+      const tunnel = test.store.db.selectFrom('tunnels').select('id').where('project_id', '=', ann.projectId);
+      const { id } = await tunnel.executeTakeFirstOrThrow();
+      await test.control.operator.changeTunnel(id, { suspended: true });
+      assert.deepEqual(await refusal(await leave(ann)), [403, "Tunnel 'shop' is suspended. Please write to the operator."]);
+      assert.equal((await ann.send('GET', '/api/user')).status, 200);
+      await test.control.operator.deleteUser(ann.userId);
+      assert.deepEqual(await tunnel.execute(), []);
+    });
+
+    it('whoever leaves others behind with a suspended tunnel may go: it stays', async () => {
+      const [ann, bob] = [await settled(), await person()];
+      await test.addMember(ann.projectId, bob.userId, 'owner');
+      const tunnel = test.store.db.selectFrom('tunnels').select('id').where('project_id', '=', ann.projectId);
+      const { id } = await tunnel.executeTakeFirstOrThrow();
+      await test.control.operator.changeTunnel(id, { suspended: true });
+      assert.equal((await leave(ann)).status, 204);
+      assert.equal((await tunnel.execute()).length, 1);
+    });
+
     it('the last operator stays, at the machine too; with another one it may go', async () => {
       assert.deepEqual(await refusal(await leave(operator)), [409, lastOperatorMessage]);
       await assert.rejects(() => test.control.operator.deleteUser(operator.userId), { message: lastOperatorMessage });

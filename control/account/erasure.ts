@@ -9,6 +9,7 @@ import { deleteProject } from '../project/deletion.ts';
 import { countOwners } from '../project/projects.ts';
 import type { UsersTable } from '../store/schema.ts';
 import { lockProject, type Queries } from '../store/store.ts';
+import { refuseSuspendedIn } from '../tunnel/tunnels.ts';
 
 interface Project extends Belonging {
   readonly id: string;
@@ -86,6 +87,7 @@ export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[
   if (!decision.ok) refuse('conflict', decision.message);
   const tunnelIds: string[] = [];
   for (const project of projects.filter(isAlone)) {
+    if (!byOperator) await refuseSuspendedIn(trx, project.id);
     tunnelIds.push(...(await deleteProject(trx, project.id, nowMs)));
     await auditDeparture(trx, erasure, project.id, 'project.delete', project.name);
   }

@@ -10,7 +10,7 @@ import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import { lockProject, type Queries } from '../store/store.ts';
-import { refuseSuspended } from '../tunnel/tunnels.ts';
+import { refuseSuspendedIn } from '../tunnel/tunnels.ts';
 import { findAccess } from './access.ts';
 import { deleteProject } from './deletion.ts';
 import { countOwners, insertProject, listProjects } from './projects.ts';
@@ -65,8 +65,7 @@ const deleteOwnProject = async (context: CallContext<'deleteProject'>): Promise<
     await lockProject(trx, access.id);
     const role = (await findAccess(trx, caller, access.id))?.role;
     if (role === undefined || !may(role, 'project.delete')) refuse('forbidden', forbiddenMessage);
-    const stopped = trx.selectFrom('tunnels').select(['name', 'suspended_at']).where('project_id', '=', access.id);
-    refuseSuspended(await stopped.where('suspended_at', 'is not', null).executeTakeFirst());
+    await refuseSuspendedIn(trx, access.id);
     const ids = await deleteProject(trx, access.id, nowMs);
     await auditCall(trx, context, 'project.delete', access.name);
     return ids;

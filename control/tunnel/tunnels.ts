@@ -120,3 +120,9 @@ export const refuseSuspended = (tunnel: { readonly name: string; readonly suspen
     refuse('forbidden', `Tunnel '${tunnel.name}' is suspended. Please write to the operator.`);
   }
 };
+
+/** The same for all that would go with the project, which must be locked. */
+export const refuseSuspendedIn = async (trx: Queries, projectId: string): Promise<void> => {
+  const tunnels = trx.selectFrom('tunnels').select(['name', 'suspended_at']).where('project_id', '=', projectId);
+  refuseSuspended(await tunnels.where('suspended_at', 'is not', null).executeTakeFirst());
+};
