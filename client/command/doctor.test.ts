@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { describe, it, type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { startFakeEdge } from '../carry/fixture/edge.ts';
@@ -87,6 +87,38 @@ test('a refused token is told apart from a reachable region', async (t) => {
   assert.equal(find('region TLS')?.state, 'ok');
   assert.match(find('token')?.detail ?? '', /The token is refused/);
   assert.equal(code, 10);
+});
+
+describe('the type of a tunnel', () => {
+  const ingress = { info: { type: 'ingress', tunnel: 'cluster' } } as const;
+
+  for (const argv of [
+    ['--type', 'http'],
+    ['--upstream', 'http://127.0.0.1:9'],
+  ]) {
+    it(`is told where it does not fit ${argv[0]}`, async (t) => {
+      await using edge = await startFakeEdge(ingress);
+      const { find, code } = await findings(t, ['--url', edge.url, ...argv]);
+      assert.equal(find('token')?.state, 'problem');
+      assert.match(find('token')?.detail ?? '', /of the other type: cluster is an ingress tunnel/);
+      assert.match(find('token')?.fix ?? '', /underpass ingress/);
+      assert.equal(code, 10);
+    });
+  }
+
+  it('is what the edge says where nobody gave one', async (t) => {
+    await using edge = await startFakeEdge(ingress);
+    const { find, code } = await findings(t, ['--url', edge.url]);
+    assert.equal(find('token')?.detail, 'edge-1 takes it, cluster is an ingress tunnel');
+    assert.equal(code, 0);
+  });
+
+  it('is found out without a visitor being led to the doctor', async (t) => {
+    await using edge = await startFakeEdge(ingress);
+    const taking = edge.next().then(({ session }) => session.takesStreams);
+    await findings(t, ['--url', edge.url]);
+    assert.equal(await taking, false);
+  });
 });
 
 test('a proxy from the environment is named and tried, and one that is no URL is said so', async (t) => {

@@ -1,18 +1,15 @@
 // doctor: what stands between this machine and a working tunnel, line by line, each ok or with what to do.
-import { randomBytes } from 'node:crypto';
-import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
+import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
 import { type Command, Option } from 'commander';
 import { openProject, serverOf } from '../account.ts';
 import { request } from '../api.ts';
-import { dialEdge } from '../carry/dial.ts';
-import { CarryError, problems } from '../carry/problem.ts';
-import { chooseProxy } from '../carry/proxy.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
 import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
 import { planUpstreams } from '../connect-inputs.ts';
 import { readCredentials } from '../credentials.ts';
 import { type Finding, ok, problem, renderFinding, skipped, warning } from '../doctor/finding.ts';
 import { checkPath } from '../doctor/path.ts';
+import { checkToken } from '../doctor/token.ts';
 import { checkUpstream, type UpstreamTarget } from '../doctor/upstream.ts';
 import { ClientError } from '../error.ts';
 import type { Io } from '../io.ts';
@@ -25,7 +22,7 @@ import { fetchTunnel } from './tunnels.ts';
 
 interface DoctorFlags extends CommonFlags {
   readonly url?: string;
-  readonly type?: 'http' | 'ingress';
+  readonly type?: TunnelType;
   readonly tokenFile?: string;
   readonly upstream?: readonly string[];
   readonly proxyProtocol?: 'off' | 'v1' | 'v2';
@@ -57,7 +54,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     ),
   )
     .option('--url <url>', 'URL of the tunnel, instead of its name')
-    .addOption(new Option('--type <type>', 'with --url: type of the tunnel').choices(['http', 'ingress']).default('http'))
+    .addOption(new Option('--type <type>', 'with --url: type of the tunnel (default: http)').choices(['http', 'ingress']))
     .option('--token-file <file>', 'with --url: file that holds the token')
     .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
     .addOption(new Option('--proxy-protocol <version>', 'with --url: what the tunnel is set to').choices(['off', 'v1', 'v2']))
@@ -180,7 +177,7 @@ async function examineTunnel(shell: Shell, patient: Patient, flags: DoctorFlags,
     });
     tell(path);
     const open = path.every(({ state }) => state !== 'problem');
-    if (open) tell([await checkToken(shell.io, patient, caPem)]);
+    if (open) tell([await tokenFinding(shell.io, patient, flags, caPem)]);
   }
   const expected = {
     proxyProtocol: patient.proxyProtocol,
@@ -209,30 +206,9 @@ async function readPems(shell: Shell, flags: DoctorFlags) {
   return readPlan(shell.io, plan, outputOf(shell, flags));
 }
 
-async function checkToken(io: Io, { url = '', token }: Patient, caPem: string | undefined): Promise<Finding> {
+function tokenFinding(io: Io, { url = '', token, upstreams }: Patient, { type }: DoctorFlags, caPem: string | undefined) {
   if (token === undefined) return skipped('token', 'none given, or your role may not read it');
-  const region = parseRegionUrl(url);
-  const proxy = chooseProxy(io.env, region.host, region.port);
-  const clientId = randomBytes(16).toString('hex');
-  const signal = new AbortController().signal;
-  try {
-    const { socket, edge } = await dialEdge({
-      region,
-      proxy,
-      token,
-      clientId,
-      software: `underpass/${version}`,
-      caPem,
-      turn: 0,
-      signal,
-    });
-    socket.destroy();
-    return ok('token', `${edge ?? region.host} takes it`);
-  } catch (error) {
-    if (!(error instanceof CarryError)) throw error;
-    const { title, fix } = problems[error.problem.code];
-    return problem('token', `${title}: ${error.problem.detail}`, fix);
-  }
+  return checkToken(io, { url, token, type: type ?? upstreams?.type, caPem });
 }
 
 function targetsOf({ upstreams, host }: Patient): readonly UpstreamTarget[] {

@@ -1,0 +1,51 @@
+// The token as an edge takes it, and whether its tunnel is of the type that is to be carried.
+import { randomBytes } from 'node:crypto';
+import type { TunnelType } from '@underpass/rules/entity.ts';
+import type { Info } from '@underpass/wire/core/hello.ts';
+import { createSession } from '@underpass/wire/session.ts';
+import { type DialledCarrier, dialEdge } from '../carry/dial.ts';
+import { CarryError, problems } from '../carry/problem.ts';
+import { chooseProxy } from '../carry/proxy.ts';
+import { parseRegionUrl } from '../carry/region-url.ts';
+import type { Io } from '../io.ts';
+import { version } from '../version.ts';
+import { type Finding, ok, problem } from './finding.ts';
+
+export interface TokenTarget {
+  readonly url: string;
+  readonly token: string;
+  /** Undefined where nobody said: then it is told. */
+  readonly type: TunnelType | undefined;
+  readonly caPem: string | undefined;
+}
+
+export async function checkToken(io: Io, { url, token, type, caPem }: TokenTarget): Promise<Finding> {
+  const region = parseRegionUrl(url);
+  const options = { proxy: chooseProxy(io.env, region.host, region.port), clientId: randomBytes(16).toString('hex'), turn: 0 };
+  const { signal } = new AbortController();
+  try {
+    const dialled = await dialEdge({ ...options, region, token, caPem, signal, software });
+    const info = await greet(dialled);
+    const takes = `${dialled.edge ?? region.host} takes it`;
+    if (info.type === undefined) return ok('token', takes);
+    const tells = `${info.tunnel ?? region.host} is an ${info.type} tunnel`;
+    if (type !== undefined && type !== info.type) throw new CarryError('wrong-type', tells);
+    return ok('token', `${takes}, ${tells}`);
+  } catch (error) {
+    if (!(error instanceof CarryError)) throw error;
+    const { title, fix } = problems[error.problem.code];
+    return problem('token', `${title}: ${error.problem.detail}`, fix);
+  }
+}
+
+const software = `underpass/${version}`;
+
+/** Says goodbye in the breath of its HELLO, so that the edge leads nobody here; the edge's answer to that ends it. */
+function greet({ socket, address }: DialledCarrier): Promise<Info> {
+  const session = createSession(socket, { side: 'dialer', peerMayOpen: true, info: { software } });
+  session.drain();
+  return new Promise((resolve, reject) => {
+    session.onReady = () => resolve(session.peerInfo);
+    session.onClose = ({ code }) => reject(new CarryError('connection-lost', `${address} (${code})`));
+  });
+}
