@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isIPv4, isIPv6 } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { addressKey, canonicalAddress, formatCidr, parseCidr, parseIpv4, parseIpv6 } from './address.ts';
+import { addressKey, canonicalAddress, formatCidr, networkKey, parseCidr, parseIpv4, parseIpv6 } from './address.ts';
 import { eachCase } from './test-kit.ts';
 
 test('an address has one canonical text', (t) => {
@@ -173,4 +173,15 @@ test('an IPv4 address or an IPv6 /64 counts as one source', (t) => {
     ['', '', 'the socket is gone already'],
   ];
   eachCase(t, rows, ([text, key]) => assert.equal(addressKey(text), key));
+});
+
+test('an IPv4 /24 or an IPv6 /48 counts as one network', (t) => {
+  const rows: [string, string, string?][] = [
+    ['192.0.2.1', '192.0.2'],
+    ['::ffff:192.0.2.1', '192.0.2', 'IPv4-mapped is IPv4'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1'],
+    ['2001:db8:1::', '2001:db8:1'],
+    ['', '', 'the socket is gone already'],
+  ];
+  eachCase(t, rows, ([text, key]) => assert.equal(networkKey(text), key));
 });

@@ -89,12 +89,21 @@ export function canonicalAddress(text: string): string | null {
 export function addressKey(text: string): string {
   const address = parseAddress(text);
   if (address === null) return text;
-  if (address.version === 4) return formatAddress(address);
-  return address.groups
-    .slice(0, 4)
+  return address.version === 4 ? formatAddress(address) : leading(address.groups, 4);
+}
+
+/** What somebody with many addresses has for little: an IPv4 /24, or the /48 of a site (RFC 6177). */
+export function networkKey(text: string): string {
+  const address = parseAddress(text);
+  if (address === null) return text;
+  return address.version === 4 ? formatAddress(address).replace(/\.\d+$/, '') : leading(address.groups, 3);
+}
+
+const leading = (groups: readonly number[], count: number): string =>
+  groups
+    .slice(0, count)
     .map((group) => group.toString(16))
     .join(':');
-}
 
 /** True for `::ffff:0:0/96`, how a dual-stack socket names IPv4 peers (RFC 4291 2.5.5.2). */
 export function isIpv4Mapped(groups: readonly number[]): boolean {

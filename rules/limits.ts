@@ -92,7 +92,9 @@ const linkSentence = 'Too many login links were requested. Please try again late
 export const rateLimits = {
   loginLinkPerAddress: { points: 20, windowSeconds: 3600, sentence: linkSentence },
   loginLinkPerEmail: { points: 5, windowSeconds: 900, sentence: linkSentence },
-  loginLinkOverall: { points: 600, windowSeconds: 60, sentence: linkSentence },
+  loginLinkOverall: { points: 300, windowSeconds: 60, sentence: linkSentence },
+  /** Past `loginLinkOverall` each network has these for itself: a flood keeps out nobody who comes from elsewhere. */
+  loginLinkPerNetwork: { points: 5, windowSeconds: 3600, sentence: linkSentence },
   redeem: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
   register: { points: 10, windowSeconds: 3600, sentence: 'Too many registrations. Please try again later.' },
   registerOverall: { points: 200, windowSeconds: 60, sentence: 'Too many registrations. Please try again later.' },

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { rateLimits } from '@underpass/rules/limits.ts';
 import { text } from '@underpass/rules/text.ts';
 import {
   createTestControl,
@@ -496,6 +497,24 @@ describe('floods', () => {
       (i) => `2001:db8:1:2::${i + 1}`,
     );
     assert.equal(answers[20]!.status, 429);
+  });
+
+  it('of links from many addresses stop, and keep out nobody who comes from elsewhere', async () => {
+    const limited = await openLimited();
+    const { loginLinkOverall, loginLinkPerNetwork } = rateLimits;
+    const many = loginLinkOverall.points + loginLinkPerNetwork.points;
+    const answers = await flood(
+      limited,
+      many + 1,
+      (i) => `person-${i}@example.com`,
+      (i) => `198.51.100.${i % 200}`,
+    );
+    assert.deepEqual(answers.map((each) => each.status).slice(many - 1), [204, 429]);
+    const seconds = Number(answers[many]!.headers.get('retry-after'));
+    assert.ok(seconds > 0 && seconds <= loginLinkOverall.windowSeconds, `Retry-After ${seconds}`);
+    const ask = async (address: string): Promise<number> =>
+      (await limited.client(undefined, address).send('POST', '/auth/magiclink', loginForm('ann@example.com'))).status;
+    assert.deepEqual([await ask('203.0.113.9'), await ask('2001:db8::9'), await ask('198.51.100.250')], [204, 204, 429]);
   });
 
   it('of guessed links stop at 30', async () => {

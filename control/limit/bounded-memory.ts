@@ -3,8 +3,9 @@
 import { type IRateLimiterOptions, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 
 /**
- * For each limit. A key takes some 500 bytes: 5 MB, and under 100 MB for all limits at once. More than the e-mails that
- * `loginLinkOverall` lets through in the window of `loginLinkPerEmail`, so that no flood makes one of those forgotten.
+ * For each limit. A key takes some 500 bytes: 5 MB, and under 110 MB for all limits at once. More than the e-mails that
+ * `loginLinkOverall` lets through in the window of `loginLinkPerEmail`, and 1,000 networks by `loginLinkPerNetwork`: no
+ * flood of theirs makes one of those forgotten.
  */
 export const memoryKeysMost = 10_000;
 
