@@ -187,7 +187,10 @@ async function openWebSocket(): Promise<Socket> {
   const socket = await open();
   await new Promise<void>((resolve, reject) => {
     socket.once('close', () => reject(new Error('closed early')));
-    socket.once('data', () => resolve());
+    // An error page is an open connection too, and holds less.
+    socket.once('data', (answer: Buffer) =>
+      answer.latin1Slice(0, 12) === 'HTTP/1.1 101' ? resolve() : reject(new Error(`no WebSocket: ${answer.latin1Slice(0, 60)}`)),
+    );
     socket.write(upgrade());
   });
   return socket;

@@ -6,7 +6,11 @@ const smallAnswer = Buffer.from(
   `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n${'x'.repeat(100)}`,
   'latin1',
 );
-const switching = Buffer.from('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 'latin1');
+/** With the answer to the one key that the load sends (RFC 6455 1.3): haproxy makes a 502 of any other. */
+const switching = Buffer.from(
+  `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n`,
+  'latin1',
+);
 const block = Buffer.alloc(256 * 1024, 'b');
 
 const server = createServer({ noDelay: true }, (socket) => {
