@@ -1,5 +1,5 @@
 // Handshakes of clients, a few for each turn of the event loop: a herd that comes back with its edge goes behind the
-// visitors, whose handshakes wait for nobody. What is begun is brought to its end before more is begun, and who came last
+// visitors, who have turns of their own (visitor-turns.ts). What is begun is brought to its end before more is begun, and who came last
 // begins first: an edge that cannot keep up would otherwise spend all its time on clients that have just given up.
 
 import type { Socket } from 'node:net';
@@ -14,7 +14,7 @@ interface Waiting {
 }
 
 /** A handshake costs some 0.5 ms of signing and set-up: a turn is not held up for longer than 4 ms by them. */
-const beginsPerTurn = 8;
+export const beginsPerTurn = 8;
 /** With 100 ms of round trip still 1,280 a second, more than one core takes. */
 const mostUnderWay = 128;
 /** Places that are kept for sources with fewer than as many: whoever begins handshakes and leaves them there must not have all. */

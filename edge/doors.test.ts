@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { encodeProxyHeader } from './core/proxy-protocol.ts';
 import { RequestHead } from './core/request-head.ts';
+import { helloFor } from './fixture/hello.ts';
 import { createRig, type Handler, type Rig, readAll, readUntil, regionHost, tunnelOf, whenClosed } from './fixture/rig.ts';
 
 const ingress = (changes = {}) => tunnelOf('i', { type: 'ingress', hosts: ['i.tunnels.test'], ...changes });
@@ -15,25 +15,6 @@ const unrecognizedName = '1503010002' + '0270';
 const unexpectedMessage = '1503010002' + '020a';
 const accessDenied = '1503010002' + '0231';
 const noClient = '1503010002' + '0250';
-
-/** The first flight of a real client for the name, not connected anywhere. */
-async function helloFor(servername: string | undefined, ALPNProtocols: string[] = []): Promise<Buffer> {
-  const { createServer, connect } = await import('node:net');
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = connect((server.address() as { port: number }).port, '127.0.0.1');
-  const tls = connectTls({
-    socket,
-    ...(servername === undefined ? {} : { servername }),
-    ...(ALPNProtocols.length > 0 ? { ALPNProtocols } : {}),
-  });
-  tls.on('error', () => {});
-  const [accepted] = (await once(server, 'connection')) as [Socket];
-  const [bytes] = (await once(accepted, 'data')) as [Buffer];
-  for (const end of [accepted, tls, socket]) end.destroy();
-  server.close();
-  return bytes;
-}
 
 const echo: Handler = (socket) => void socket.pipe(socket);
 

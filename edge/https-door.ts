@@ -21,6 +21,7 @@ import { renderErrorResponse } from './core/visitor-error.ts';
 import type { House } from './house.ts';
 import { Passthrough } from './passthrough.ts';
 import type { TunnelState } from './tunnel-state.ts';
+import { VisitorTurns } from './visitor-turns.ts';
 
 /** Where a connection belongs, remembered from the peek until TLS is up. */
 interface Peeked {
@@ -61,6 +62,7 @@ const handshakeMs = 10_000;
 export class HttpsDoor {
   readonly server: Server;
   readonly #clients = new ClientQueue();
+  readonly #visitors = new VisitorTurns();
   readonly #options: HttpsDoorOptions;
   readonly #tls: TlsServer;
   readonly #challenges: TlsServer;
@@ -112,13 +114,13 @@ export class HttpsDoor {
     if (destination.kind === 'nowhere') return this.#turnAway(arrival, encodeAlert('unrecognized_name'));
     if (this.#options.house.doorman.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(arrival);
     if (destination.kind === 'passthrough') return this.#pass(arrival, destination.tunnel, destination.host);
-    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival.socket, arrival.take());
+    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival, arrival.take());
     if (destination.kind === 'console') return this.#handToConsole(arrival);
     this.#peeked.set(arrival.socket, { host: destination.host, tunnel: destination.tunnel, ends: arrival.ends });
     if (destination.tunnel !== null) destination.tunnel.connections++;
     return this.#options.isRegionHost(destination.host)
-      ? this.#handOver(this.#tls, arrival.socket, arrival.read, addressKey(arrival.ends.sourceAddress))
-      : this.#handOver(this.#tls, arrival.socket, arrival.take());
+      ? this.#handOver(this.#tls, arrival, arrival.read, this.#clients)
+      : this.#handOver(this.#tls, arrival, arrival.take());
   }
 
   /** Clients dial the region's own host; the proof of a name is as rare and as needed. */
@@ -169,18 +171,21 @@ export class HttpsDoor {
 
   /**
    * What was read of the first flight goes back in front. A client's TLS reads all of it itself, in pieces of 64 KiB; a
-   * visitor's could, but then each holds a buffer of 64 KiB (docs/decisions/008). `client`: who waits for its turn.
+   * visitor's could, but then each holds a buffer of 64 KiB (docs/decisions/008).
    */
-  #handOver(server: TlsServer, socket: Socket, read: Buffer, client: string | null = null): true {
-    const begin = (): void => void server.emit('connection', socket);
+  #handOver(
+    server: TlsServer,
+    { socket, ends }: Arrival,
+    read: Buffer,
+    queue: ClientQueue | VisitorTurns = this.#visitors,
+  ): true {
     queueMicrotask(() => {
       socket.on('error', () => {});
       socket.pause();
       if (read.length > 0) socket.unshift(read);
       // Until TLS is up a visitor that ends has gone: a half-open handshake would hold its descriptor until its timeout.
       socket.allowHalfOpen = false;
-      if (client === null) begin();
-      else this.#clients.add(socket, client, begin);
+      queue.add(socket, addressKey(ends.sourceAddress), () => server.emit('connection', socket));
     });
     return true;
   }
@@ -210,7 +215,7 @@ export class HttpsDoor {
 
   #handToConsole(arrival: Arrival): true {
     this.#peeked.set(arrival.socket, { host: this.#options.console?.host ?? '', tunnel: null, ends: arrival.ends });
-    return this.#handOver(this.#console, arrival.socket, arrival.take());
+    return this.#handOver(this.#console, arrival, arrival.take());
   }
 
   /** HTTP/1.1 alone: what comes goes on to control's server as it is. */
