@@ -109,10 +109,16 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#begin(bytes, end);
       return this.#phase === phase.lingering || this.#phase === phase.over ? -1 : end;
     }
+    this.#refuse(errorOfStatus(head.refusedStatus));
+    return -1;
+  }
+
+  /** The head never became a request: where the next one would start, nobody knows. */
+  #refuse(code: VisitorError): void {
+    this.#method = this.#head.method;
     this.#close = true;
     this.#body.start('until-close');
-    this.#answer(errorOfStatus(head.refusedStatus));
-    return -1;
+    this.#answer(code);
   }
 
   #awaitRest(bytes: Buffer): 0 {
@@ -440,10 +446,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   onDeadline(): void {
     if (this.#phase === phase.head && this.#held !== null) {
-      this.#close = true;
       this.#held = null;
-      this.#body.start('until-close');
-      this.#answer('UNDERPASS_SLOW_REQUEST');
+      this.#refuse('UNDERPASS_SLOW_REQUEST');
     } else if (this.#isWaiting) this.#answerLate();
     else if (this.#phase === phase.head) this.#hangUp();
     else this.cut();

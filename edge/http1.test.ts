@@ -265,6 +265,8 @@ describe('responses that lie', () => {
     ['no status', 'HTTP/1.1 OK\r\n\r\n'],
     ['HTTP/2', 'HTTP/2.0 200 OK\r\n\r\n'],
     ['not HTTP', 'SSH-2.0-OpenSSH\r\n'],
+    ['not HTTP, shorter than a status line', '220 hi\r\n'],
+    ['the alert of a TLS server', '\x15\x03\x01\0\x02\x02\x46'],
     ['interim without end', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(40)],
     ['head without end', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(40_000)}`],
     ['204 with a body', 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello'],
@@ -323,6 +325,26 @@ describe('what is refused never reaches a client', () => {
       visitor.destroy();
     }
     assert.equal(client.opened, 0);
+  });
+
+  it('a refusal has its page, and none where it answers HEAD, whatever was asked before', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { headMs: 300 } });
+    await rig.client('t', scripted(ok, 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n'));
+    const head = get().replace('GET', 'HEAD');
+    for (const [before, request, hasPage] of [
+      [get(), `HEAD http://elsewhere.test/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`, false],
+      [head, `GET http://elsewhere.test/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`, true],
+      // Too slow: the method is known, the rest does not come.
+      [null, 'HEAD / HTTP/1.1\r\nHost', false],
+    ] as const) {
+      const visitor = await rig.visit(host);
+      if (before !== null) {
+        visitor.write(before);
+        await readUntil(visitor, endsWith(before === head ? '\r\n\r\n' : 'ok'));
+      }
+      visitor.write(request);
+      assert.equal((await readAll(visitor)).endsWith('</html>\n'), hasPage, request);
+    }
   });
 
   it('broken chunks end the request at the upstream too', async () => {

@@ -32,7 +32,8 @@ export class ResponseHead extends HeadScan {
   }
 
   protected override startLine(bytes: Uint8Array, from: number, to: number): number {
-    if (to - from < 12) return 0;
+    // A greeting or an alert of another protocol may be all that comes.
+    if (to - from < 12) return this.scanPrefix(bytes, from, to) ? 0 : -1;
     if (this.reached === 0) {
       if (!this.scanVersion(bytes, from) || !this.scanStatus(bytes, from + 9)) return -1;
       this.reached = from + 12;
@@ -52,10 +53,15 @@ export class ResponseHead extends HeadScan {
     return -1;
   }
 
-  private scanVersion(bytes: Uint8Array, at: number): boolean {
-    for (let i = 0; i < prefix.length; i++) {
+  private scanPrefix(bytes: Uint8Array, at: number, to: number): boolean {
+    for (let i = 0; i < prefix.length && at + i < to; i++) {
       if (bytes[at + i] !== prefix.charCodeAt(i)) return this.refuse(502, 'The status line is malformed.');
     }
+    return true;
+  }
+
+  private scanVersion(bytes: Uint8Array, at: number): boolean {
+    if (!this.scanPrefix(bytes, at, at + prefix.length)) return false;
     const minor = bytes[at + 7];
     this.http10 = minor === 48;
     return ((this.http10 || minor === 49) && bytes[at + 8] === SP) || this.refuse(502, 'The status line is malformed.');
