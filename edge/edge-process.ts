@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import { collectHeap } from '@underpass/wire/heap.ts';
@@ -95,6 +96,8 @@ export interface EdgeProcessOptions {
 /** Kernel queue of connections that are not accepted yet: a burst of a few thousand visitors. */
 const backlog = 4_096;
 const tendMs = 1_000;
+/** At the end the kernel's queue is emptied first; one that fills again and again is closed all the same. */
+const lastArrivalsMs = 1_000;
 /** A larger heap would stand still for too long, and has V8's own attention sooner. */
 const mostCollectedBytes = 134_217_728;
 /** A worker that came anew is known to its siblings after this long. */
@@ -122,6 +125,7 @@ export class EdgeProcess {
   readonly #sockets = new Set<Socket>();
   /** From other workers: they stay until the end, and no drain waits for them. */
   readonly #siblingSockets = new Set<Socket>();
+  #arrived = 0;
   #feedLink: FeedLink | null = null;
   #tending: NodeJS.Timeout | undefined;
   #rotation: NodeJS.Timeout | undefined;
@@ -369,13 +373,24 @@ export class EdgeProcess {
   /** Takes nothing new and lets what is open finish; gives up after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     this.#house.draining = true;
+    const endsAtMs = performance.now() + graceMs;
+    await this.#takeArrived();
     this.#httpsDoor.server.close();
     this.#httpDoor.server.close();
     this.#gate.drain();
     this.#peerGate.drain();
     for (const tunnel of this.#table.tunnels.values()) for (const visitor of tunnel.visitors) visitor.drain();
-    const endsAtMs = performance.now() + graceMs;
     while (this.#sockets.size > 0 && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+
+  /** To a visitor who is connected and not taken yet, a closed listener is a reset. A turn takes one of them for each port. */
+  async #takeArrived(): Promise<void> {
+    const endsAtMs = performance.now() + lastArrivalsMs;
+    await turn();
+    for (let before = -1; before !== this.#arrived && performance.now() < endsAtMs; ) {
+      before = this.#arrived;
+      await turn();
+    }
   }
 
   async close(): Promise<void> {
@@ -398,6 +413,7 @@ export class EdgeProcess {
   #track(sockets: Set<Socket>, ...servers: readonly Server[]): void {
     for (const server of servers) {
       server.on('connection', (socket) => {
+        this.#arrived++;
         sockets.add(socket);
         socket.once('close', () => sockets.delete(socket));
       });

@@ -125,4 +125,14 @@ describe('an edge that drains', () => {
     await drained;
     assert.equal(rig.edge.stats().sockets, 0);
   });
+
+  it('answers who was connected when it began, taken from the kernel or not', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const visitors = await Promise.all(Array.from({ length: 20 }, (_, i) => rig.visitRaw(i % 2 === 0 ? 'https' : 'http')));
+    const drained = rig.edge.drain(10_000);
+    for (const visitor of visitors) visitor.end(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    const answers = await Promise.all(visitors.map(readAll));
+    for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 (400|301) /);
+    await drained;
+  });
 });
