@@ -48,4 +48,5 @@ export type OperatorPage =
   | 'tunnels'
   | 'regions'
   | 'edges'
-  | 'abuse-reports';
+  | 'abuse-reports'
+  | 'audit';

@@ -71,6 +71,7 @@ const beyondTheSpec: RouteObject[] = [
       { path: 'regions', lazy: page(() => import('./pages/operator/regions.tsx')) },
       { path: 'edges', lazy: page(() => import('./pages/operator/edges.tsx')) },
       { path: 'abuse-reports', lazy: page(() => import('./pages/operator/abuse-reports.tsx')) },
+      { path: 'audit', lazy: page(() => import('./pages/operator/audit.tsx')) },
     ],
   },
 ];

@@ -33,6 +33,7 @@ const arguments_: Readonly<Record<string, readonly unknown[]>> = {
   createRegion: [{ name: 'r', description: 'd', dataPlaneHost: 'h', tlsTermination: true, httpsPort: 443, httpPort: 80 }],
   changeRegion: ['r', { available: true }],
   listAudit: ['p', { action: 'a' }, 'b'],
+  listServiceAudit: [{ action: 'session', from: '2026-01-01T00:00:00Z' }, '9'],
   listRegistrations: ['waiting'],
   listAbuseReports: ['open'],
 };

@@ -2,6 +2,7 @@
 import type { ProjectQuotas } from '@underpass/rules/limits.ts';
 import type {
   AbuseReport,
+  AuditPage,
   EdgeHealth,
   OperatorProject,
   OperatorRegion,
@@ -13,6 +14,7 @@ import type {
   Subscription,
   SubscriptionImport,
 } from '@underpass/rules/resource.ts';
+import type { AuditFilter } from './audit.ts';
 import { request } from './request.ts';
 
 const at = (list: string, id: string, rest = '') => `/api/operator/${list}/${encodeURIComponent(id)}${rest}`;
@@ -88,3 +90,7 @@ export const listAbuseReports = (state: AbuseReport['state'], signal?: AbortSign
 
 export const changeAbuseReport = (id: string, state: AbuseReport['state']) =>
   request<AbuseReport>('PATCH', at('abuse-reports', id), { json: { state } });
+
+/** What concerns no project; the rest is as in a project's log. */
+export const listServiceAudit = (filter: AuditFilter, before?: string, signal?: AbortSignal) =>
+  request<AuditPage>('GET', '/api/operator/audit', { query: { ...filter, before }, signal });

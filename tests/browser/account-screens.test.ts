@@ -85,6 +85,7 @@ const operatorScreens: readonly Screen[] = [
   { name: 'operator-regions', path: '/operator/regions', ready: table('Regions') },
   { name: 'operator-region-panel', path: '/operator/regions', ready: opened('Add region', 'Add region') },
   { name: 'operator-edges', path: '/operator/edges', ready: table('Edges') },
+  { name: 'operator-audit', path: '/operator/audit', ready: table('Audit log') },
   { name: 'operator-abuse-reports', path: '/operator/abuse-reports', ready: heading('No Open Reports') },
 ];
 

@@ -172,6 +172,37 @@ test('running the service', async (t) => {
     await expect(page.getByRole('table', { name: 'Edges' })).toContainText('Up to date');
   });
 
+  await t.test(
+    'the audit log has who signed in and nothing of projects, is filtered, and brings older entries on demand',
+    async (t) => {
+      const page = await open(t, 'audit');
+      const log = page.getByRole('table', { name: 'Audit log' });
+      await expect(log).toContainText('session.create');
+      await expect(log).not.toContainText('tunnel.create');
+      await page.getByLabel('Who').fill(person.email);
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await expect(log).not.toContainText(account.email);
+      await expect(log).toContainText(person.email);
+      const entry = {
+        action: 'region.create',
+        target: 'older',
+        actor: 'bob@example.com',
+        address: '',
+        detail: {},
+        at: '2026-01-02T03:04:05Z',
+      };
+      await page.route('**/api/operator/audit*', (route) => {
+        const isOlder = new URL(route.request().url()).searchParams.get('before') === '7';
+        return route.fulfill({ json: { entries: [{ ...entry, id: isOlder ? '6' : '7' }], next: isOlder ? null : '7' } });
+      });
+      await page.getByRole('link', { name: 'Clear' }).click();
+      await expect(log.getByRole('row')).toHaveCount(2);
+      await page.getByRole('button', { name: 'Show older entries' }).click();
+      await expect(log.getByRole('row')).toHaveCount(3);
+      await expect(page.getByRole('button', { name: 'Show older entries' })).toBeHidden();
+    },
+  );
+
   await t.test('a report of abuse reaches the operator, who finds the tunnel and closes the report', async (t) => {
     const visitor = await visit(t, browser, product);
     await visitor.goto('/abuse?host=bank-login.tunnels.localhost');

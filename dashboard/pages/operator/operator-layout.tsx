@@ -15,6 +15,7 @@ const PAGES: readonly { readonly page: OperatorPage; readonly label: string }[] 
   { page: 'regions', label: 'Regions' },
   { page: 'edges', label: 'Edges' },
   { page: 'abuse-reports', label: 'Abuse reports' },
+  { page: 'audit', label: 'Audit log' },
 ];
 
 export function Component() {

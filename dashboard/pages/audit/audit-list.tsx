@@ -1,8 +1,6 @@
-// The entries of the audit log, newest first, older ones on demand.
-
+// The entries of an audit log, newest first, older ones on demand.
 import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
 import { useState } from 'react';
-import { type AuditFilter, listAudit } from '../../api/audit.ts';
 import { messageOf } from '../../api/error.ts';
 import { useTask } from '../../api/use-task.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -11,22 +9,20 @@ import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { describeDetail } from './audit-detail.ts';
+import type { AuditLogProps } from './audit-log.tsx';
+import { withNewest } from './audit-page.ts';
 
-export interface AuditListProps {
-  readonly projectId: string;
-  readonly filter: AuditFilter;
+export interface AuditListProps extends Pick<AuditLogProps, 'ask'> {
   readonly first: AuditPage;
 }
 
-export function AuditList({ projectId, filter, first }: AuditListProps) {
-  const [older, setOlder] = useState<readonly AuditEntry[]>([]);
-  const [next, setNext] = useState(first.next);
+export function AuditList({ first, ask }: AuditListProps) {
+  const [known, setKnown] = useState(first);
+  const { entries, next } = withNewest(known, first);
   const task = useTask(async () => {
-    const page = await listAudit(projectId, filter, next ?? undefined);
-    setOlder((before) => [...before, ...page.entries]);
-    setNext(page.next);
+    const older = await ask(next ?? '');
+    setKnown({ entries: [...entries, ...older.entries], next: older.next });
   });
-  const entries = [...first.entries, ...older];
   return (
     <div className="grid gap-4">
       <DataTable label="Audit log" columns={COLUMNS} rows={entries} rowKey={(entry) => entry.id} />

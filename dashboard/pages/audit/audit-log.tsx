@@ -1,0 +1,39 @@
+// An audit log, of a project or of the service: its filter, which lives in the address so that it can be shared and gone back to,
+// and its entries.
+import type { AuditPage } from '@underpass/rules/resource.ts';
+import { useSearchParams } from 'react-router';
+import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Load } from '../../ui/load.tsx';
+import { AuditFilterForm } from './audit-filter-form.tsx';
+import { AuditList } from './audit-list.tsx';
+
+export interface AuditLogProps {
+  readonly first: Promise<AuditPage>;
+  /** Asks for the page after one, by its `next`. */
+  readonly ask: (before: string) => Promise<AuditPage>;
+  /** What will stand here, for a log without entries. */
+  readonly about: string;
+}
+
+export function AuditLog({ first, ask, about }: AuditLogProps) {
+  const [search] = useSearchParams();
+  const key = search.toString();
+  const nothing = [...search.values()].some(Boolean)
+    ? { title: 'Nothing Found', text: 'No entry matches the filter.' }
+    : { title: 'No Entries', text: about };
+  return (
+    <div className="grid gap-4">
+      <AuditFilterForm key={key} search={search} />
+      <Load promise={first}>
+        {(page) =>
+          page.entries.length > 0 ? (
+            <AuditList key={key} first={page} ask={ask} />
+          ) : (
+            <EmptyState {...nothing} illustration={<NothingHereIllustration />} />
+          )
+        }
+      </Load>
+    </div>
+  );
+}

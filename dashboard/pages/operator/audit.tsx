@@ -1,0 +1,29 @@
+// What concerns no project: who signed in and out, and what was done to people, subscriptions and regions.
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { later } from '../../api/later.ts';
+import { listServiceAudit } from '../../api/operator.ts';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { AuditLog } from '../audit/audit-log.tsx';
+import { auditFilterOf } from '../audit/audit-page.ts';
+
+export function loader({ request }: LoaderFunctionArgs) {
+  const filter = auditFilterOf(new URL(request.url).searchParams);
+  return { first: later(listServiceAudit(filter, undefined, request.signal)), filter };
+}
+
+export function Component() {
+  const { first, filter } = useLoaderData<typeof loader>();
+  return (
+    <>
+      <PageHeader
+        title="Audit log"
+        subtitle="Sign-ins, and changes to people, subscriptions and regions. Each project has a log of its own."
+      />
+      <AuditLog
+        first={first}
+        ask={(before) => listServiceAudit(filter, before)}
+        about="Sign-ins, and changes to people, subscriptions and regions appear here."
+      />
+    </>
+  );
+}
