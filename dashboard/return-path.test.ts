@@ -14,9 +14,11 @@ const CASES: readonly (readonly [name: string, stored: string | null, path: stri
   ['a backslash that browsers read as a slash is refused', '{"path":"/\\\\evil.example/","untilMs":9999}', undefined],
   ['broken JSON is nothing', '{', undefined],
   ['a list is nothing', '[]', undefined],
+  ['their own page is answered', '{"path":"/account","untilMs":9999,"email":"ada@example.com"}', '/account'],
+  ["another person's is not", '{"path":"/account","untilMs":9999,"email":"bob@example.com"}', undefined],
   ['other types are nothing', '{"path":1,"untilMs":"x"}', undefined],
 ];
 
 for (const [name, stored, path] of CASES) {
-  test(name, () => assert.equal(parseKeptPath(stored, NOW), path));
+  test(name, () => assert.equal(parseKeptPath(stored, NOW, 'ada@example.com'), path));
 }

@@ -11,14 +11,17 @@ export const sessionEnded = 'session-ended';
 export interface KeptPath {
   readonly path: string;
   readonly untilMs: number;
+  /** Whose page it was; without it the path is for whoever signs in. */
+  readonly email?: string | undefined;
 }
 
-/** The path to go to, or undefined where there is none, it is too old, or it leads elsewhere. */
-export function parseKeptPath(stored: string | null, nowMs: number): string | undefined {
+/** The path for this person to go to, or undefined where there is none, it is too old or another's, or it leads elsewhere. */
+export function parseKeptPath(stored: string | null, nowMs: number, email: string | undefined): string | undefined {
   const kept = parseObject(stored);
   if (typeof kept?.path !== 'string' || typeof kept.untilMs !== 'number') return undefined;
   const isOurs = /^\/(?![/\\])/.test(kept.path);
-  return isOurs && nowMs < kept.untilMs ? kept.path : undefined;
+  const isTheirs = kept.email === undefined || kept.email === email;
+  return isOurs && isTheirs && nowMs < kept.untilMs ? kept.path : undefined;
 }
 
 function parseObject(stored: string | null): Partial<KeptPath> | undefined {
@@ -29,20 +32,20 @@ function parseObject(stored: string | null): Partial<KeptPath> | undefined {
   }
 }
 
-export function keepReturnPath(path: string): void {
+export function keepReturnPath(path: string, email?: string): void {
   try {
-    localStorage.setItem(STORAGE_KEY, JSON.stringify({ path, untilMs: Date.now() + KEPT_MS } satisfies KeptPath));
+    localStorage.setItem(STORAGE_KEY, JSON.stringify({ path, untilMs: Date.now() + KEPT_MS, email } satisfies KeptPath));
   } catch {
     // Without storage the person opens the link again after signing in.
   }
 }
 
 /** Answers it once. */
-export function takeReturnPath(): string | undefined {
+export function takeReturnPath(email: string | undefined): string | undefined {
   try {
     const stored = localStorage.getItem(STORAGE_KEY);
     localStorage.removeItem(STORAGE_KEY);
-    return parseKeptPath(stored, Date.now());
+    return parseKeptPath(stored, Date.now(), email);
   } catch {
     return undefined;
   }

@@ -19,6 +19,7 @@ export interface ShellData extends Session {
 export const SHELL_ROUTE = 'shell';
 
 let kept: Promise<Session | undefined> | undefined;
+let last: User | undefined;
 
 /** undefined: nobody is signed in. A failure is not kept. */
 export function loadSession(): Promise<Session | undefined> {
@@ -34,8 +35,12 @@ export function forgetSession(): void {
   kept = undefined;
 }
 
+/** Whose pages these are or, after the end of a session, were. */
+export const lastUser = (): User | undefined => last;
+
 async function fetchSession(): Promise<Session | undefined> {
   const user = await getUser();
+  last = user ?? last;
   return user && { user, projects: await listProjects() };
 }
 

@@ -1,7 +1,6 @@
 // Gives the pages of a project the live state of its tunnels.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
-import { useRevalidator } from 'react-router';
 import { askedAt } from '../api/tunnels.ts';
 import { followTunnels } from './live-feed.ts';
 import { applyLive, type LiveTunnel } from './live-tunnel.ts';
@@ -19,18 +18,23 @@ const LiveContext = createContext<LiveTunnels>(new Map());
 /** Events that arrive together are shown together. */
 const BATCH_MS = 250;
 
+export interface LiveTunnelsProviderProps {
+  readonly projectId: string;
+  readonly onCaughtUp: () => void;
+  readonly children: ReactNode;
+}
+
 /** Give it the project as key: a new project begins with nothing known. */
-export function LiveTunnelsProvider({ projectId, children }: { readonly projectId: string; readonly children: ReactNode }) {
+export function LiveTunnelsProvider({ projectId, onCaughtUp, children }: LiveTunnelsProviderProps) {
   const [known, setKnown] = useState<LiveTunnels>(new Map());
-  const { revalidate } = useRevalidator();
   useEffect(() => {
     const batch = createBatch(setKnown);
-    const stop = followTunnels(projectId, { onTunnel: batch.add, onCaughtUp: revalidate });
+    const stop = followTunnels(projectId, { onTunnel: batch.add, onCaughtUp });
     return () => {
       stop();
       batch.close();
     };
-  }, [projectId, revalidate]);
+  }, [projectId, onCaughtUp]);
   return <LiveContext value={known}>{children}</LiveContext>;
 }
 

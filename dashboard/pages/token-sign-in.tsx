@@ -36,7 +36,7 @@ export function Component() {
   useEffect(() => {
     if (state.name !== 'posting') return;
     redeem(token).then(
-      () => navigate(takeReturnPath() ?? paths.home(), { replace: true }),
+      async () => navigate(await startPath(), { replace: true }),
       (error: unknown) => setState({ name: 'failed', error }),
     );
   }, [state, token, navigate]);
@@ -49,6 +49,12 @@ export function Component() {
       </Button>
     </AuthCard>
   );
+}
+
+/** Where this person left off, else home; a session that cannot be had now is home's to ask for again. */
+async function startPath(): Promise<string> {
+  const session = await loadSession().catch(() => undefined);
+  return takeReturnPath(session?.user.email) ?? paths.home();
 }
 
 const posts = new Map<string, Promise<void>>();

@@ -1,11 +1,10 @@
-// Says that the network is away, for as long as it is, and refreshes the page when it is back.
+// Says that the network is away, for as long as it is, and tells when it is back.
 import { useEffect, useRef, useSyncExternalStore } from 'react';
-import { useRevalidator } from 'react-router';
 import { Banner } from '../ui/banner.tsx';
 
-export function OfflineNotice() {
+export function OfflineNotice({ onBack }: { readonly onBack: () => void }) {
   const online = useOnline();
-  useRefreshWhenBack(online);
+  useCallWhenBack(online, onBack);
   if (online) return null;
   return (
     <Banner tone="warn" title="You are offline." className="mb-6">
@@ -14,13 +13,12 @@ export function OfflineNotice() {
   );
 }
 
-function useRefreshWhenBack(online: boolean): void {
-  const { revalidate } = useRevalidator();
+function useCallWhenBack(online: boolean, onBack: () => void): void {
   const before = useRef(online);
   useEffect(() => {
-    if (online && !before.current) revalidate();
+    if (online && !before.current) onBack();
     before.current = online;
-  }, [online, revalidate]);
+  }, [online, onBack]);
 }
 
 function useOnline(): boolean {

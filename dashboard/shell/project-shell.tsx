@@ -11,6 +11,7 @@ import { PageHeader } from '../ui/page-header.tsx';
 import { ToastArea } from '../ui/toast.tsx';
 import { Navigation } from './navigation.tsx';
 import { OfflineNotice } from './offline-notice.tsx';
+import { SessionNotice, useCatchUp } from './session-notice.tsx';
 import { TopBar } from './top-bar.tsx';
 
 interface LoaderData extends ShellData {
@@ -32,6 +33,7 @@ export const shouldRevalidate = ({ currentParams, nextParams, defaultShouldReval
 
 export function Component() {
   const { user, projects, project, unknownProject } = useLoaderData<typeof loader>();
+  const session = useCatchUp();
   return (
     <CSPProvider disableStyleElements>
       <ToastArea>
@@ -48,9 +50,10 @@ export function Component() {
           </aside>
           <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">
             <div className="mx-auto max-w-6xl">
-              <OfflineNotice />
+              <OfflineNotice onBack={session.catchUp} />
+              <SessionNotice {...session} />
               <OverlayContainer>
-                <Page project={project} unknownProject={unknownProject} />
+                <Page project={project} unknownProject={unknownProject} onCaughtUp={session.catchUp} />
               </OverlayContainer>
             </div>
           </main>
@@ -60,11 +63,15 @@ export function Component() {
   );
 }
 
-function Page({ project, unknownProject }: Pick<LoaderData, 'project' | 'unknownProject'>) {
+interface PageProps extends Pick<LoaderData, 'project' | 'unknownProject'> {
+  readonly onCaughtUp: () => void;
+}
+
+function Page({ project, unknownProject, onCaughtUp }: PageProps) {
   if (unknownProject) return <UnknownProject />;
   if (!project) return <Outlet />;
   return (
-    <LiveTunnelsProvider key={project.id} projectId={project.id}>
+    <LiveTunnelsProvider key={project.id} projectId={project.id} onCaughtUp={onCaughtUp}>
       <Outlet />
     </LiveTunnelsProvider>
   );

@@ -4,7 +4,7 @@ import { Outlet, ScrollRestoration, useLocation, useNavigate } from 'react-route
 import { onSignedOut } from '../api/request.ts';
 import { paths } from '../paths.ts';
 import { keepReturnPath, sessionEnded } from '../return-path.ts';
-import { forgetSession } from '../session.ts';
+import { forgetSession, lastUser } from '../session.ts';
 import { LoadingArea } from '../ui/spinner.tsx';
 
 export function Root() {
@@ -32,7 +32,7 @@ function useLeaveWhenSignedOut(): void {
         forgetSession();
         const { pathname, search } = window.location;
         if (pathname === paths.login()) return;
-        keepReturnPath(pathname + search);
+        keepReturnPath(pathname + search, lastUser()?.email);
         navigate(paths.login(), { replace: true, state: sessionEnded });
       }),
     [navigate],

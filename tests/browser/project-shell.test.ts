@@ -5,6 +5,7 @@ import type { Page } from '@playwright/test';
 import type { Project } from '@underpass/rules/entity.ts';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { createPerson } from '../helpers/people.ts';
 
 const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main' });
 const remembered = (page: Page) => page.evaluate<string | null>("localStorage.getItem('selected-project')");
@@ -21,11 +22,16 @@ test('project shell', async (t) => {
 });
 
 /** By a link as the operator's command gives it, in a browser that did not ask for one. */
-async function signInHere(page: Page, { product }: Stage): Promise<void> {
-  await page.goto((JSON.parse(await product.operate('login-link', '--json')) as { url: string }).url);
+async function signInHere(page: Page, { product }: Stage, ...email: readonly string[]): Promise<void> {
+  await page.goto((JSON.parse(await product.operate('login-link', ...email, '--json')) as { url: string }).url);
   await page.getByRole('button', { name: 'Sign in here' }).click();
   await page.waitForURL(/\/projects\//);
 }
+
+/** The tab goes behind another one, or comes back; headless Chromium shows every tab. */
+const setHidden = (page: Page, hidden: boolean) =>
+  page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'))`);
 
 async function shellTests(t: TestContext, stage: Stage): Promise<void> {
   await t.test('who is not signed in is led to /login from every project page', async (t) => {
@@ -127,6 +133,71 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await signInHere(other, stage);
     await panel.getByRole('button', { name: 'Create' }).click();
     await expect(page).toHaveURL(projectUrl(account, 'security-groups/kept'));
+  });
+
+  await t.test(
+    'a tab that is shown again after the session ended keeps its form and says so until a sign-in elsewhere',
+    async (t) => {
+      const account = await stage.product.signIn();
+      const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
+      await page.goto(projectUrl(account, 'security-groups'));
+      await page.getByRole('button', { name: 'Add Security Group' }).first().click();
+      const panel = page.getByRole('dialog', { name: 'New Security Group' });
+      await panel.getByLabel('Name').fill('kept too');
+      await panel.getByRole('textbox', { name: 'Allow' }).fill('10.0.0.0/8');
+      await setHidden(page, true);
+      await account.call('POST', '/auth/logout');
+      await setHidden(page, false);
+      const notice = page.getByText('Your session has ended.');
+      await expect(notice).toBeVisible();
+      await expect(panel.getByLabel('Name')).toHaveValue('kept too');
+      await signInHere(await page.context().newPage(), stage);
+      await page.evaluate("dispatchEvent(new Event('focus'))");
+      await expect(notice).toBeHidden();
+      await panel.getByRole('button', { name: 'Create' }).click();
+      await expect(page).toHaveURL(projectUrl(account, 'security-groups/kept%20too'));
+    },
+  );
+
+  await t.test('a network that is back after the session ended takes no form away', async (t) => {
+    const account = await stage.product.signIn();
+    const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
+    await page.goto(projectUrl(account, 'security-groups/default'));
+    await page.getByRole('textbox', { name: 'Source address' }).fill('10.1.0.0/16');
+    await page.context().setOffline(true);
+    await expect(page.getByText('You are offline.')).toBeVisible();
+    await account.call('POST', '/auth/logout');
+    await page.context().setOffline(false);
+    await expect(page.getByText('Your session has ended.')).toBeVisible();
+    await expect(page.getByRole('textbox', { name: 'Source address' })).toHaveValue('10.1.0.0/16');
+  });
+
+  await t.test("another person who signs in after a session's end begins at their own start", async (t) => {
+    const ada = await createPerson(stage.product, 'ada@example.com');
+    const account = await stage.product.signIn();
+    const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
+    await page.goto(projectUrl(account, 'security-groups'));
+    await expect(page.getByRole('table', { name: 'Security groups' })).toBeVisible();
+    await account.call('POST', '/auth/logout');
+    await page.getByRole('link', { name: 'default' }).click();
+    await expect(page).toHaveURL('/login');
+    await signInHere(page, stage, ada.email);
+    await expect(page).toHaveURL(projectUrl(ada, 'dashboard'));
+  });
+
+  await t.test('a tab that is shown again after another person signed in is theirs', async (t) => {
+    const account = await stage.product.signIn();
+    const bob = await createPerson(stage.product, 'bob@example.com');
+    const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /40[134]/ });
+    await page.goto(projectUrl(account, 'dashboard'));
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await setHidden(page, true);
+    await page.context().clearCookies();
+    await signInHere(await page.context().newPage(), stage, bob.email);
+    await setHidden(page, false);
+    await expect(page).toHaveURL(projectUrl(bob, 'dashboard'));
+    await page.getByRole('button', { name: 'Account' }).click();
+    await expect(page.getByText(`Signed in as${bob.email}`)).toBeVisible();
   });
 
   await t.test('a project of somebody else is told apart from an empty one', async (t) => {
