@@ -1,10 +1,12 @@
 // Control in this process: state, feed, certificates, domains, and the API on its port.
 
 import { existsSync } from 'node:fs';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
+import { createAddressReader } from '@underpass/control/api/address.ts';
 import { resealCertificates } from '@underpass/control/certificate/reseal.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
 import type { ControlDeps, ControlSettings, SendMail } from '@underpass/control/deps.ts';
@@ -13,16 +15,21 @@ import type { DnsPort } from '@underpass/control/dns/port.ts';
 import { createRecheck } from '@underpass/control/dns/recheck.ts';
 import { createResolver } from '@underpass/control/dns/resolver.ts';
 import { createFeedHub, type FeedHub } from '@underpass/control/feed/hub.ts';
+import { createLimiter } from '@underpass/control/limit/limiter.ts';
 import { createMailbox } from '@underpass/control/mail/mailbox.ts';
 import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
 import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
+import { readAllowance } from '@underpass/edge/allowance.ts';
+import { decideCrowdLimits } from '@underpass/edge/core/crowd.ts';
+import { Doorman } from '@underpass/edge/doorman.ts';
+import { addressKey } from '@underpass/rules/address.ts';
 import type { Logger } from 'pino';
 import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
 import { type ConsoleDoor, openConsoleDoor } from './console-door.ts';
 import { ServerError } from './error.ts';
 import { openFeedDoor } from './feed-door.ts';
-import { createHttpServer } from './http-server.ts';
+import { createHttpServer, seatCallers } from './http-server.ts';
 import { listen } from './listen.ts';
 import { findMissingKeys } from './missing-keys.ts';
 import { type Settings, settingTable } from './settings.ts';
@@ -158,16 +165,18 @@ interface Http {
 async function openHttp(settings: Settings, state: State, { control, hub, sources }: ControlCore): Promise<Http> {
   let isStopping = false;
   let door: ConsoleDoor | undefined;
+  const addressOf = (socket: Socket): string => door?.addressOf(socket) ?? socket.remoteAddress ?? '';
   const answer = getRequestListener(async (request, { incoming }) => {
     if (sources.localCa !== undefined && new URL(request.url).pathname === '/ca.pem')
       return answerCa(sources.localCa.certificatePem);
-    const remoteAddress = door?.addressOf(incoming.socket) ?? incoming.socket.remoteAddress ?? '';
-    const response = await control.fetch(request, { remoteAddress });
+    const response = await control.fetch(request, { remoteAddress: addressOf(incoming.socket) });
     if (isStopping) response.headers.set('connection', 'close');
     return response;
   });
   const server = createHttpServer(answer);
+  seatCallers(server, new Doorman(decideCrowdLimits(readAllowance(1), {}), state.log), settings.trustedProxies);
   openFeedDoor(server, {
+    mayAsk: createFeedLimit(settings, state, addressOf),
     keyOpens: (region, keyHash) => keyOpensRegion(state.store.db, region, keyHash, state.clock()),
     accept: hub.accept,
     log: state.log,
@@ -182,6 +191,20 @@ async function openHttp(settings: Settings, state: State, { control, hub, source
   };
   return { server, door, beginStop };
 }
+
+/** As often as one address may call the API, and counted apart. */
+const createFeedLimit = ({ trustedProxies }: Settings, { store }: State, addressOf: (socket: Socket) => string) => {
+  const limiter = createLimiter(store);
+  const readAddress = createAddressReader(trustedProxies);
+  return async ({ socket, headers }: IncomingMessage): Promise<boolean> => {
+    const forwarded = new Headers({ 'x-forwarded-for': String(headers['x-forwarded-for'] ?? '') });
+    const address = readAddress(addressOf(socket), forwarded);
+    return limiter.take('apiPerAddress', addressKey(address)).then(
+      () => true,
+      () => false,
+    );
+  };
+};
 
 const answerCa = (pem: string): Response => new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
 

@@ -13,6 +13,8 @@ export const regionHeader = 'underpass-region';
 const maxKeyLength = 256;
 
 export interface FeedDoorDeps {
+  /** Counted before a key is looked up: whoever has none costs no database. */
+  readonly mayAsk: (request: IncomingMessage) => Promise<boolean>;
   readonly keyOpens: (region: string, keyHash: string) => Promise<boolean>;
   readonly accept: (duplex: Duplex, options: { readonly region: string; readonly keyHash: string }) => void;
   readonly log: Logger;
@@ -38,10 +40,11 @@ const refuse = (socket: Duplex, status: string): void => {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 };
 
-export function openFeedDoor(server: Server, { keyOpens, accept, log }: FeedDoorDeps): void {
+export function openFeedDoor(server: Server, { mayAsk, keyOpens, accept, log }: FeedDoorDeps): void {
   const receive = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const asked = parseUpgrade(request);
     if (asked === undefined) return refuse(socket, '400 Bad Request');
+    if (!(await mayAsk(request))) return refuse(socket, '429 Too Many Requests');
     if (!(await keyOpens(asked.region, asked.keyHash))) {
       log.warn({ region: asked.region, address: request.socket.remoteAddress }, 'feed: a key was refused');
       return refuse(socket, '401 Unauthorized');

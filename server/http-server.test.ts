@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { Doorman } from '@underpass/edge/doorman.ts';
 import { openFeedDoor } from './feed-door.ts';
-import { createHttpServer } from './http-server.ts';
+import { createHttpServer, seatCallers } from './http-server.ts';
 import { createLog } from './log.ts';
 
 const idleMs = 100;
@@ -14,7 +15,9 @@ const feedRequest = (key: string): string =>
   `GET /feed HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: underpass-feed\r\nUnderpass-Region: local\r\nAuthorization: Bearer ${key}\r\n\r\n`;
 
 async function openPort(t: TestContext, server: Server): Promise<number> {
-  openFeedDoor(server, { keyOpens: async (region) => region === 'local', accept: () => {}, log: createLog('silent') });
+  const keyOpens = async (region: string): Promise<boolean> => region === 'local';
+  const mayAsk = async ({ headers }: IncomingMessage): Promise<boolean> => headers.authorization !== 'Bearer often';
+  openFeedDoor(server, { mayAsk, keyOpens, accept: () => {}, log: createLog('silent') });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
@@ -37,6 +40,7 @@ async function dial(t: TestContext, server: Server, text: string): Promise<reado
 
 for (const [what, text] of [
   ['a feed with a wrong key', feedRequest('wrong').replace('local', 'elsewhere')],
+  ['a feed whose caller asks too often, whatever its key,', feedRequest('often')],
   ['another upgrade', 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
 ] as const) {
   test(`${what} is refused, and the connection is gone though its caller never ends it`, async (t) => {
@@ -47,7 +51,7 @@ for (const [what, text] of [
     );
     const closed = once(held, 'close');
     const [answer] = await once(socket, 'data');
-    assert.match(String(answer), /^HTTP\/1\.1 40[01] /);
+    assert.match(String(answer), /^HTTP\/1\.1 (400|401|429) /);
     await closed;
   });
 }
@@ -59,13 +63,43 @@ test('a caller who takes nothing of a large answer is let go', async (t) => {
   await once(held, 'close');
 });
 
+test('an address has so many connections; what is more is reset unread, a place that is free is had again', async (t) => {
+  const server = createHttpServer((_, response) => void response.end());
+  const doorman = new Doorman({ total: Number.POSITIVE_INFINITY, perAddress: 2 }, createLog('silent'));
+  seatCallers(server, doorman, ['127.0.0.3']);
+  const port = await openPort(t, server);
+  const ask = async (localAddress: string): Promise<readonly [string, Socket]> => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    t.after(() => socket.destroy());
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    return once(socket, 'data').then(
+      () => ['answered', socket],
+      (error) => [error.code, socket],
+    );
+  };
+  const [[, first], [, second], [third], [other]] = [
+    await ask('127.0.0.1'),
+    await ask('127.0.0.1'),
+    await ask('127.0.0.1'),
+    await ask('127.0.0.2'),
+  ];
+  assert.deepEqual([third, other], ['ECONNRESET', 'answered']);
+  for (let i = 0; i < 3; i++) assert.equal((await ask('127.0.0.3'))[0], 'answered', 'a proxy has those of many');
+  for (const socket of [first, second]) socket.destroy();
+  while (doorman.addresses > 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal((await ask('127.0.0.1'))[0], 'answered');
+});
+
 test('an edge that is let in may be quiet for longer', async (t) => {
   const [socket, held] = await dial(
     t,
-    createHttpServer(() => {}, idleMs),
+    createHttpServer(() => {}),
     feedRequest('right'),
   );
-  socket.resume();
+  const [answer] = await once(socket, 'data');
+  assert.match(String(answer), /^HTTP\/1\.1 101 /);
+  // From here on: a bound that ends before it is let in would be that of a caller who asks nothing.
+  held.setTimeout(1);
   await once(held, 'timeout');
   assert.equal(held.destroyed, false);
 });

@@ -1,6 +1,11 @@
-// The HTTP server of control's port: how long a caller may take, also one whose port has nothing in front that knows bounds.
+// The HTTP server of control's port: how long a caller may take, and how many connections an address may have, also where
+// nothing in front knows bounds.
 
 import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { compileProxies } from '@underpass/control/api/address.ts';
+import type { Doorman } from '@underpass/edge/doorman.ts';
+import { canonicalAddress } from '@underpass/rules/address.ts';
 
 /** Nothing moves: live views beat every 20 s, so whoever is silent for longer has gone or reads nothing. */
 const quietMs = 120_000;
@@ -10,4 +15,13 @@ export function createHttpServer(answer: RequestListener, idleMs = quietMs): Ser
   server.setTimeout(idleMs);
   server.on('dropRequest', (_, socket) => socket.destroy());
   return server;
+}
+
+/** Turned away before a byte is read. A proxy of ours holds those of many, and who comes through the edge was counted there. */
+export function seatCallers(server: Server, doorman: Doorman, trustedProxies: readonly string[]): void {
+  const isProxy = compileProxies(trustedProxies);
+  server.on('connection', (socket: Socket) => {
+    const address = canonicalAddress(socket.remoteAddress ?? '');
+    if (address !== null && !isProxy(address)) doorman.seat(socket, address);
+  });
 }

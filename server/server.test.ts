@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import { rateLimits } from '@underpass/rules/limits.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createLog } from './log.ts';
@@ -301,6 +302,20 @@ describe('control and edge apart', () => {
     assert.equal(await knock({ token: key, region: 'local' }), 'refused');
     assert.equal(await knock({ token: `${key.slice(0, -1)}_`, region: 'eu' }), 'refused');
     assert.equal(await knock({ token: 'x'.repeat(1_000), region: 'eu' }), 'refused');
+  });
+
+  test('who tries keys without end is refused before one is looked up', async () => {
+    const head = `Connection: Upgrade\r\nUpgrade: underpass-feed\r\nAuthorization: Bearer ${key}\r\nUnderpass-Region: eu`;
+    const statusOf = async (localAddress: string): Promise<string> => {
+      const socket = connect({ host: '127.0.0.1', port: control.running.ports.control ?? 0, localAddress });
+      socket.write(`GET /feed HTTP/1.1\r\nHost: x\r\n${head.replace(key, localAddress === '127.0.0.9' ? 'wrong' : key)}\r\n\r\n`);
+      const [chunk] = await once(socket, 'data');
+      socket.destroy();
+      return String(chunk).slice(9, 12);
+    };
+    const tries = Array.from({ length: rateLimits.apiPerAddress.points }, () => '127.0.0.9');
+    for (let i = 0; i < tries.length; i += 50) await Promise.all(tries.slice(i, i + 50).map(statusOf));
+    assert.deepEqual([await statusOf('127.0.0.9'), await statusOf('127.0.0.8')], ['429', '101']);
   });
 });
 
