@@ -14,7 +14,7 @@ import { breakOff, parentOf } from '@underpass/wire/outlet.ts';
 import { Arrival, type ArrivalRules, doorSockets, sayAndEnd } from './arrival.ts';
 import { ClientQueue } from './client-queue.ts';
 import type { Console } from './console.ts';
-import { maxHelloBytes, peekClientHello } from './core/client-hello.ts';
+import { HelloInPieces, type HelloPeek } from './core/client-hello.ts';
 import { type Destination, type Door, decideDestination, encodeAlert } from './core/destination.ts';
 import type { Endpoints } from './core/proxy-protocol.ts';
 import { renderErrorResponse } from './core/visitor-error.ts';
@@ -91,7 +91,10 @@ export class HttpsDoor {
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
       glances: true,
-      decider: () => (arrival, bytes) => this.#decide(arrival, bytes),
+      decider: () => {
+        const hello = new HelloInPieces();
+        return (arrival, bytes) => this.#decide(arrival, hello.peek(bytes), bytes);
+      },
       onLost: () => {
         house.unrouted++;
       },
@@ -104,10 +107,8 @@ export class HttpsDoor {
     this.#console.setTicketKeys(keys);
   }
 
-  #decide(arrival: Arrival, bytes: Buffer): boolean {
-    const peek = peekClientHello(bytes);
-    if (peek.kind === 'more')
-      return bytes.length > maxHelloBytes ? this.#turnAway(arrival, encodeAlert('unexpected_message')) : false;
+  #decide(arrival: Arrival, peek: HelloPeek, bytes: Buffer): boolean {
+    if (peek.kind === 'more') return false;
     if (peek.kind === 'foreign') return this.#foreign(arrival, bytes);
     if (peek.kind === 'malformed') return this.#turnAway(arrival, encodeAlert('unexpected_message'));
     const destination = decideDestination(peek.serverName, peek.protocols, this.#names);

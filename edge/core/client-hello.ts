@@ -13,15 +13,26 @@ const alpnExtension = 16;
 const maxRecordBytes = 16_384;
 
 export type HelloPeek =
-  | { readonly kind: 'more' }
+  /** Fewer bytes in all than these say nothing new. */
+  | { readonly kind: 'more'; readonly enough: number }
   | { readonly kind: 'hello'; readonly serverName: string | null; readonly protocols: readonly string[] }
   /** Not TLS at all: another protocol speaks on this port. */
   | { readonly kind: 'foreign' }
   | { readonly kind: 'malformed' };
 
-const more: HelloPeek = { kind: 'more' };
 const foreign: HelloPeek = { kind: 'foreign' };
 const malformed: HelloPeek = { kind: 'malformed' };
+
+/** One connection's hello, byte by byte too: what is not whole yet is not gathered for each piece that comes. */
+export class HelloInPieces {
+  #last: HelloPeek = { kind: 'more', enough: 0 };
+
+  peek(bytes: Uint8Array): HelloPeek {
+    const last = this.#last;
+    if (last.kind !== 'more' || bytes.length >= last.enough) this.#last = peekClientHello(bytes);
+    return this.#last;
+  }
+}
 
 /** Reads as much as there is; called again with more bytes after `more`. */
 export function peekClientHello(bytes: Uint8Array): HelloPeek {
@@ -30,20 +41,21 @@ export function peekClientHello(bytes: Uint8Array): HelloPeek {
   const message = gatherHandshake(bytes);
   if (message === null) return malformed;
   if (message.length > 0 && message[0] !== clientHello) return malformed;
-  if (message.length < 4) return moreOrTooLarge(bytes);
+  if (message.length < 4) return moreOrTooLarge(bytes, 1);
   const end = 4 + u24(message, 1);
   if (end > maxHelloBytes) return malformed;
-  if (message.length < end) return moreOrTooLarge(bytes);
+  if (message.length < end) return moreOrTooLarge(bytes, end - message.length);
   return parseHello(message.subarray(4, end)) ?? malformed;
 }
 
-function moreOrTooLarge(bytes: Uint8Array): HelloPeek {
-  return bytes.length < maxHelloBytes ? more : malformed;
+function moreOrTooLarge(bytes: Uint8Array, missing: number): HelloPeek {
+  if (bytes.length >= maxHelloBytes) return malformed;
+  return { kind: 'more', enough: Math.min(bytes.length + missing, maxHelloBytes) };
 }
 
 /**
  * The handshake bytes of all records so far. Null where a record is malformed. In one pass, without an object for each record:
- * a hello may come in records of one byte, byte by byte, and is gathered anew with each.
+ * a hello may come in records of one byte.
  */
 function gatherHandshake(bytes: Uint8Array): Uint8Array | null {
   const gathered = new Uint8Array(bytes.length);
