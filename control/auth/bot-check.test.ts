@@ -119,7 +119,7 @@ describe('altcha', () => {
 
 type Reply = { readonly status: number; readonly body: string } | undefined;
 
-const openStandIn = async (reply: (form: URLSearchParams) => Reply) => {
+const openStandIn = async (reply: (form: URLSearchParams) => Reply, timeoutMs?: number) => {
   const asked: URLSearchParams[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -137,7 +137,10 @@ const openStandIn = async (reply: (form: URLSearchParams) => Reply) => {
   const origin = 'https://underpass.example';
   return {
     asked,
-    check: createTurnstile({ siteKey: 'site', secret: 'hush', url, origin, log: pino({ level: 'silent' }), timeoutMs: 500 }),
+    check: createTurnstile({
+      ...{ siteKey: 'site', secret: 'hush', url, origin, log: pino({ level: 'silent' }) },
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    }),
   };
 };
 
@@ -165,13 +168,17 @@ describe('turnstile', () => {
     [{ status: 200, body: '{"success":"true","hostname":"underpass.example"}' }, 'a success that is text'],
     [{ status: 200, body: '{"success":true,"hostname":"evil.example"}' }, 'a token of another site'],
     [{ status: 200, body: '{"success":true}' }, 'no host name'],
-    [undefined, 'nothing at all'],
   ] as const) {
     it(`refuses when the answer is ${why}`, async () => {
       const { check } = await openStandIn(() => reply);
       assert.equal(await check.verify('good', '192.0.2.7'), false);
     });
   }
+
+  it('refuses when there is no answer', async () => {
+    const { check } = await openStandIn(() => undefined, 500);
+    assert.equal(await check.verify('good', '192.0.2.7'), false);
+  });
 
   it('has no challenge of ours, and the page may load its script and frame', async () => {
     const turnstile = { siteKey: 'site', secret: 'hush', url: 'http://127.0.0.1:9/' };
