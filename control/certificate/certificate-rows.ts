@@ -104,7 +104,7 @@ export async function readHeldNames(db: Queries): Promise<Map<string, number>> {
 export const readAttempts = (db: Queries, nowMs: number): Promise<Attempt[]> =>
   db
     .selectFrom('certificate_attempts')
-    .select(['name', 'project_id as projectId', 'owner_id as ownerId', 'at', 'outcome'])
+    .select(['name', 'project_id as projectId', 'owner_id as ownerId', 'at', 'outcome', 'retry_at as retryAt'])
     .where('at', '>', nowMs - attemptsKeptMs)
     .execute();
 
@@ -132,7 +132,7 @@ export async function startAttempt(store: Store, wanted: WantedName, nowMs: numb
   const { name, projectId, ownerId } = wanted;
   await store.db
     .insertInto('certificate_attempts')
-    .values({ id, name, project_id: projectId, owner_id: ownerId, at: nowMs, outcome: 'started', detail: '' })
+    .values({ id, name, project_id: projectId, owner_id: ownerId, at: nowMs, outcome: 'started', detail: '', retry_at: 0 })
     .execute();
   await store.db
     .deleteFrom('certificate_attempts')
@@ -144,10 +144,10 @@ export async function startAttempt(store: Store, wanted: WantedName, nowMs: numb
 /** Of a detail as much as helps an operator. */
 const detailChars = 500;
 
-export async function failAttempt(store: Store, id: string, detail: string): Promise<void> {
+export async function failAttempt(store: Store, id: string, detail: string, retryAt: number): Promise<void> {
   await store.db
     .updateTable('certificate_attempts')
-    .set({ outcome: 'failed', detail: detail.slice(0, detailChars) })
+    .set({ outcome: 'failed', detail: detail.slice(0, detailChars), retry_at: retryAt })
     .where('id', '=', id)
     .execute();
 }

@@ -9,6 +9,7 @@ import { addProject, addRegion, addTunnel, openMemoryStore, silentLog, testKeyRi
 import { createWithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
 import { keepAccountKey } from './account-key.ts';
+import { AcmeError } from './acme/problem.ts';
 import type { Authority, IssueRequest, RenewalInfo } from './authority.ts';
 import { addCertificateMetrics } from './certificate-metrics.ts';
 import { type Attempt, backOffMs, decideOrder, failuresInARow } from './core/budget.ts';
@@ -108,6 +109,7 @@ describe('budgets', () => {
     ownerId: 'o',
     at: now - hourMs,
     outcome: 'issued',
+    retryAt: 0,
     ...over,
   });
   const many = (count: number, over: Partial<Attempt>) =>
@@ -118,6 +120,9 @@ describe('budgets', () => {
     ['nothing asked yet', [], 'go'],
     ['a failure two minutes ago', [attempt({ name: 'new.com', outcome: 'failed', at: now - 119_999 })], 'wait'],
     ['a failure longer ago', [attempt({ name: 'new.com', outcome: 'failed', at: now - 120_000 })], 'go'],
+    ['the authority said to wait longer', [attempt({ name: 'new.com', outcome: 'failed', retryAt: now + 1 })], 'wait'],
+    ['as long as it said is over', [attempt({ name: 'new.com', outcome: 'failed', retryAt: now })], 'go'],
+    ['it said less than the back-off', [attempt({ name: 'new.com', outcome: 'failed', at: now - 1, retryAt: now })], 'wait'],
     ['an attempt that a crash cut off', [attempt({ name: 'new.com', outcome: 'started', at: now - 1 })], 'wait'],
     [
       'a failure before the last success',
@@ -352,6 +357,26 @@ describe('upkeep', () => {
     now += 3 * 60_000;
     await upkeep.run();
     assert.deepEqual(failures, [0, 1]);
+  });
+
+  test('an authority that says when to come again is asked no sooner, by no process', async () => {
+    await tunnel('web', ['www.example.com']);
+    let asks = 0;
+    const busy: Authority = {
+      ...(await testAuthority()),
+      issue: async () => {
+        asks += 1;
+        throw new AcmeError('rate-limited', 'too many certificates', 6 * hourMs);
+      },
+    };
+    const names = 2;
+    await open(busy).run();
+    now += 6 * hourMs - 1;
+    await open(busy).run();
+    assert.equal(asks, names);
+    now += 1;
+    await open(busy).run();
+    assert.equal(asks, 2 * names);
   });
 
   describe('a wildcard that cannot be had', () => {

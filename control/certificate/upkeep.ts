@@ -8,6 +8,7 @@ import { servingNames } from '../feed/core/liveness.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { WithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
+import type { AcmeError } from './acme/problem.ts';
 import type { Authority, IssuedCertificate } from './authority.ts';
 import type { OrderOutcome } from './certificate-metrics.ts';
 import {
@@ -153,7 +154,8 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
       deps.onOrder?.(wanted, 'issued');
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      await failAttempt(store, attempt, why);
+      const { retryAfterMs } = error as Partial<AcmeError>;
+      await failAttempt(store, attempt, why, retryAfterMs === undefined ? 0 : clock() + retryAfterMs);
       log.warn({ name: wanted.name, err: error }, 'certificates: not issued; it is tried again later');
       deps.onOrder?.(wanted, 'failed');
       await tellOfTrouble(wanted, failures + 1, why);

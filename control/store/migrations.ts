@@ -127,6 +127,9 @@ const dataPlane = [
 // Attempts from before it are counted for their project and overall.
 const attemptOwners = ["alter table certificate_attempts add column owner_id text not null default ''"];
 
+// What the authority said of when to come again; the previous release writes none.
+const attemptRetries = ['alter table certificate_attempts add column retry_at bigint not null default 0'];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -137,4 +140,5 @@ export const migrations: Record<string, Migration> = {
   '0001-first': migration(first),
   '0002-data-plane': migration(dataPlane),
   '0003-attempt-owners': migration(attemptOwners),
+  '0004-attempt-retries': migration(attemptRetries),
 };

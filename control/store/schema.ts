@@ -291,6 +291,8 @@ export interface CertificateAttemptsTable {
   at: number;
   outcome: 'started' | 'issued' | 'failed';
   detail: string;
+  /** When the authority said to come again; 0 where it said nothing. */
+  retry_at: number;
 }
 
 /** ACME challenges that the edges of a region must answer now. */

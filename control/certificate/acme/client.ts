@@ -106,7 +106,11 @@ export function createAcmeClient(options: AcmeOptions): AcmeClient {
     const answer = await send('GET', options.directory, signal);
     const found = answer.json() as Partial<Directory> | undefined;
     if (answer.status !== 200 || !found?.newNonce || !found.newAccount || !found.newOrder) {
-      throw new AcmeError('unreachable', `${options.directory} is not an ACME directory (status ${answer.status})`);
+      throw new AcmeError(
+        'unreachable',
+        `${options.directory} is not an ACME directory (status ${answer.status})`,
+        answer.retryAfterMs,
+      );
     }
     return found as Directory;
   };
@@ -125,7 +129,7 @@ export function createAcmeClient(options: AcmeOptions): AcmeClient {
     if (kept !== undefined) return kept;
     const answer = await send('HEAD', (await theDirectory(signal)).newNonce, signal);
     const nonce = answer.header('replay-nonce');
-    if (nonce === undefined) throw new AcmeError('unreachable', 'no nonce');
+    if (nonce === undefined) throw new AcmeError('unreachable', 'no nonce', answer.retryAfterMs);
     return nonce;
   };
 

@@ -40,18 +40,25 @@ export interface Attempt {
   readonly ownerId: string;
   readonly at: number;
   readonly outcome: 'started' | 'issued' | 'failed';
+  /** When the authority said to come again; 0 where it said nothing. */
+  readonly retryAt: number;
 }
 
 export type OrderDecision =
   | { readonly kind: 'go' }
   | { readonly kind: 'wait'; readonly why: 'back-off' | 'project-budget' | 'owner-budget' | 'budget' };
 
+interface Failures {
+  readonly count: number;
+  readonly last: Attempt | undefined;
+}
+
 /** A `started` that never became anything was cut off by a crash: it counts as a failure. */
-export function failuresInARow(attempts: readonly Attempt[], name: string): { readonly count: number; readonly lastAt: number } {
+export function failuresInARow(attempts: readonly Attempt[], name: string): Failures {
   const own = attempts.filter((attempt) => attempt.name === name).sort((one, other) => other.at - one.at);
   const issued = own.findIndex((attempt) => attempt.outcome === 'issued');
   const failed = issued === -1 ? own : own.slice(0, issued);
-  return { count: failed.length, lastAt: failed[0]?.at ?? 0 };
+  return { count: failed.length, last: failed[0] };
 }
 
 export const backOffMs = (failures: number): number =>
@@ -65,8 +72,8 @@ export function decideOrder(
   attempts: readonly Attempt[],
   nowMs: number,
 ): OrderDecision {
-  const { count, lastAt } = failuresInARow(attempts, want.name);
-  if (nowMs < lastAt + backOffMs(count)) return { kind: 'wait', why: 'back-off' };
+  const { count, last } = failuresInARow(attempts, want.name);
+  if (last !== undefined && nowMs < Math.max(last.at + backOffMs(count), last.retryAt)) return { kind: 'wait', why: 'back-off' };
   // Our own names are never starved: a region without its certificate serves nobody.
   if (want.projectId === '') return { kind: 'go' };
   const since = nowMs - shareWindowMs;
