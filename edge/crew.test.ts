@@ -18,6 +18,36 @@ describe('a worker', { skip }, () => {
     assert.deepEqual(await workerPids(), []);
   });
 
+  it('that hangs is ended and replaced, and the others serve on', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    const [hung, well] = (await workerPids()) as [number, number];
+    process.kill(hung, 'SIGSTOP');
+    /** The other one tells its primary of a visitor. */
+    const hear = async (): Promise<void> => {
+      for (const { open } = rig.edge.stats(); rig.edge.stats().open === open; await pause(20)) await rig.visitRaw('http');
+    };
+    await hear();
+    t.mock.timers.tick(14_000);
+    await hear();
+    assert.ok((await workerPids()).includes(hung));
+    t.mock.timers.tick(1_000);
+    while ((await workerPids()).includes(hung)) await pause(20);
+    while ((await workerPids()).length < 2) await pause(20);
+    assert.ok((await workerPids()).includes(well));
+  });
+
+  it('that ends while its edge drains is not started again', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    for (let visitor = 0; visitor < 12; visitor++) await rig.visitRaw('http');
+    while (rig.edge.stats().open < 12) await pause(20);
+    const [pid, other] = (await workerPids()) as [number, number];
+    const drained = rig.edge.drain(2_000);
+    process.kill(pid, 'SIGKILL');
+    await drained;
+    assert.deepEqual(await workerPids(), [other]);
+  });
+
   it('that cannot be started is tried again, and its edge serves on', async (t) => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line) => void lines.push(line) });

@@ -23,7 +23,13 @@ interface Worker {
   readonly child: ChildProcess;
   readonly socketPath: string;
   stats: EdgeStats | null;
+  /** Since its last word; it has one each second. Not by the clock: a primary that stood still itself has read none. */
+  silentTicks: number;
 }
+
+const tickMs = 1_000;
+/** A worker that says nothing for so long hangs, and is killed: its clients have given it up by then (wire/pulse.ts). */
+const hungTicks = 15;
 
 /** A worker that ends is started again after this long. */
 const restartMs = 500;
@@ -41,8 +47,10 @@ export class Crew {
   readonly #folder: string;
   readonly #workers = new Map<number, Worker>();
   readonly #rotation: NodeJS.Timeout;
+  readonly #watch: NodeJS.Timeout;
   #ticketKeys: Buffer;
-  #closing = false;
+  /** On its way out: a worker that ends is not started again. */
+  #ending = false;
 
   private constructor(options: CrewEdgeOptions, parts: Parts, ports: EdgePorts, first: Worker, feedLink: FeedLink) {
     this.#options = options;
@@ -56,6 +64,7 @@ export class Crew {
     this.#keep(first);
     this.#rotation = setInterval(() => this.#rotateTicketKeys(), ticketKeysMs);
     this.#rotation.unref();
+    this.#watch = setInterval(() => this.#endHung(), tickMs).unref();
   }
 
   static async start(options: CrewEdgeOptions): Promise<Crew> {
@@ -85,17 +94,26 @@ export class Crew {
       hop: hop === undefined ? undefined : { ...hop.listen, port: this.ports.hop ?? hop.listen.port },
     };
     const { worker } = await startWorker(this.#options, parts, index, listens);
-    if (this.#closing) worker.child.kill('SIGKILL');
+    if (this.#ending) worker.child.kill('SIGKILL');
     else this.#keep(worker);
   }
 
   #keep(worker: Worker): void {
     this.#workers.set(worker.index, worker);
     worker.child.on('message', (message: FromWorker) => {
+      worker.silentTicks = 0;
       if (message.type === 'stats') worker.stats = message.stats;
     });
     worker.child.once('exit', (code, signal) => this.#lost(worker, code, signal));
     this.#introduce();
+  }
+
+  #endHung(): void {
+    for (const worker of this.#workers.values()) {
+      if (++worker.silentTicks !== hungTicks) continue;
+      this.#options.log.error({ worker: worker.name }, 'worker hangs; ending it');
+      worker.child.kill('SIGKILL');
+    }
   }
 
   /** Tells every worker where the others are. */
@@ -110,14 +128,14 @@ export class Crew {
     this.#workers.delete(worker.index);
     this.#feed.retire(worker.name);
     void rm(worker.socketPath, { force: true });
-    if (this.#closing) return;
+    if (this.#ending) return;
     this.#options.log.error({ worker: worker.name, code, signal }, 'worker ended; starting another');
     this.#introduce();
     setTimeout(() => void this.#relaunch(worker.index), restartMs);
   }
 
   async #relaunch(index: number): Promise<void> {
-    if (this.#closing) return;
+    if (this.#ending) return;
     try {
       await this.#launch(index);
     } catch (error) {
@@ -146,12 +164,14 @@ export class Crew {
   }
 
   async drain(graceMs: number): Promise<void> {
+    this.#ending = true;
     await Promise.all([...this.#workers.values()].map(({ child }) => drainWorker(child, graceMs)));
   }
 
   async close(): Promise<void> {
-    this.#closing = true;
+    this.#ending = true;
     clearInterval(this.#rotation);
+    clearInterval(this.#watch);
     this.#feedLink.close();
     await Promise.all([...this.#workers.values()].map(({ child }) => endWorker(child)));
     this.#feed.close();
@@ -247,7 +267,7 @@ async function startWorker(
     ticketKeys: ticketKeys.toString('base64'),
     logLevel: log.level,
   });
-  return { worker: { index, name, child, socketPath, stats: null }, ports: await started };
+  return { worker: { index, name, child, socketPath, stats: null, silentTicks: 0 }, ports: await started };
 }
 
 function whenListening(child: ChildProcess): Promise<EdgePorts> {
