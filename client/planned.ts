@@ -1,5 +1,5 @@
 // A plan with everything read that it names: token and CA files. What a file holds is part of what "unchanged" means.
-import { readFile } from 'node:fs/promises';
+import { readBounded } from './bounded-file.ts';
 import { ClientError, fileReason } from './error.ts';
 import type { Io } from './io.ts';
 import type { Output } from './output.ts';
@@ -32,9 +32,12 @@ async function tokenOf(io: Io, { name, token }: Plan, output: Output): Promise<s
   }
 }
 
+/** The bundle of a whole system is some 250 KB. */
+const maxPemBytes = 4 * 1024 * 1024;
+
 async function readPem(path: string): Promise<string> {
   try {
-    const text = await readFile(path, 'utf8');
+    const text = await readBounded(path, maxPemBytes);
     if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
   } catch (cause) {
     throw new ClientError('ca-file-invalid', `${path} (${fileReason(cause)})`, { cause });

@@ -1,5 +1,7 @@
 // Where a token comes from: a file, standard input or the environment. Never the command line, which `ps` shows to all.
 import { readFile, realpath, stat } from 'node:fs/promises';
+import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
+import { readBounded } from './bounded-file.ts';
 import { ClientError, fileReason } from './error.ts';
 import type { Io } from './io.ts';
 import type { Output } from './output.ts';
@@ -7,6 +9,8 @@ import { isOpenToOthers } from './token-file-mode.ts';
 
 /** Longer than any token that the product issues. */
 const maxTokenLength = 4096;
+/** With the end of its line. */
+const maxTokenFileBytes = maxTokenLength + 2;
 
 /** `source` is a path or '-'; without one the environment speaks. */
 export async function readToken(io: Io, source: string | undefined, output: Output): Promise<string> {
@@ -20,9 +24,9 @@ export async function readToken(io: Io, source: string | undefined, output: Outp
 
 export async function readTokenFile(path: string, output: Output): Promise<string> {
   try {
-    const text = await readFile(path, 'utf8');
+    const text = await readBounded(path, maxTokenFileBytes);
     if (process.platform !== 'win32' && (await othersMayRead(path))) {
-      output.warning(`others on this machine may read ${path}: run "chmod 600 ${path}"`);
+      output.warning(`others on this machine may read ${path}: run "chmod 600 ${quoteShellWord(path)}"`);
     }
     return parseToken(text, path);
   } catch (cause) {
@@ -54,7 +58,7 @@ async function readAll(io: Io): Promise<string> {
   for await (const chunk of io.stdin) {
     const bytes = Buffer.from(chunk as Uint8Array);
     size += bytes.length;
-    if (size > maxTokenLength + 2) break;
+    if (size > maxTokenFileBytes) break;
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString('utf8');

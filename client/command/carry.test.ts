@@ -116,13 +116,16 @@ test('the token is read from a file, from standard input or from the environment
 
 test('a token file that others may read is a warning with the fix', async (t) => {
   const { edge, cli, http } = await world(t);
-  const path = join(cli.home, 'shop.token');
+  const path = join(cli.home, 'my shop.token');
   await writeFile(path, 'secret\n');
   await chmod(path, 0o644);
   const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--token-file', path]);
   await running.seen(/connected/);
   running.signal('SIGTERM');
-  assert.match((await running.ended).stderr, /^warning: others on this machine may read .*: run "chmod 600/m);
+  assert.match(
+    (await running.ended).stderr,
+    /^warning: others on this machine may read .*: run "chmod 600 '.*\/my shop\.token'"$/m,
+  );
 });
 
 const url = 'https://edge.localhost:1';
@@ -191,6 +194,18 @@ test('why a file cannot be read is said in words, without the path twice', async
     [['check', '-c', '.'], /\(it is a folder\)$/m],
     [['http', '--url', url, '--upstream', 'http://a', '--token-file', 'none'], /cannot be read: none \(no such file\)$/m],
     [['http', '--url', url, '--upstream', 'http://a', '--ca', 'none'], /\/none \(no such file\)$/m],
+  ] as const) {
+    assert.match((await cli.run(argv)).stderr, words);
+  }
+});
+
+test('a file that has no end is read no further than what it is for can be long', { timeout: 15_000 }, async (t) => {
+  const { cli } = await world(t);
+  const http = ['http', '--url', 'https://eu1.example.com', '--upstream', 'http://a'];
+  for (const [argv, words] of [
+    [[...http, '--token-file', '/dev/zero'], /cannot be read: \/dev\/zero \(more than 4098 bytes\)$/m],
+    [[...http, '--ca', '/dev/zero'], /\/dev\/zero \(more than 4194304 bytes\)$/m],
+    [['check', '-c', '/dev/zero'], /\/dev\/zero \(more than 1048576 bytes\)$/m],
   ] as const) {
     assert.match((await cli.run(argv)).stderr, words);
   }

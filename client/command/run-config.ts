@@ -1,7 +1,8 @@
 // run and check: several tunnels in one process, from a file that SIGHUP reads again.
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { readBounded } from '../bounded-file.ts';
 import { carryUntilStopped } from '../carry-loop.ts';
 import { describe, outputOf, type Shell } from '../command-line.ts';
 import { type Config, type ConfigResult, maxConfigBytes, parseConfig } from '../config-file.ts';
@@ -90,9 +91,7 @@ async function readConfig(path: string): Promise<Config> {
 
 async function readConfigText(path: string): Promise<string> {
   try {
-    const { size } = await stat(path);
-    if (size > maxConfigBytes) throw new Error(`${size} bytes, at most ${maxConfigBytes}`);
-    return await readFile(path, 'utf8');
+    return await readBounded(path, maxConfigBytes);
   } catch (cause) {
     throw new ClientError('config-not-found', `${path} (${fileReason(cause)})`, { cause });
   }
