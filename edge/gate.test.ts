@@ -160,24 +160,44 @@ describe('what control hears', () => {
   });
 
   it('counters that agree with what was sent, to the byte', async () => {
-    await using rig = await createRig([tunnelOf('t'), tunnelOf('i', { type: 'ingress' })]);
-    let received = 0;
-    let sent = 0;
-    const upstream = (answer: string) => (socket: import('node:net').Socket) =>
-      void socket.on('data', (chunk: Buffer) => {
-        received += chunk.length;
-        sent += answer.length;
-        socket.write(answer);
-      });
-    await rig.client('t', upstream('HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello'));
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('i', { type: 'ingress', proxyProtocol: 'v1' })]);
+    const upstream = (answer: string) => {
+      const counted = { received: 0, sent: 0 };
+      const handler = (socket: import('node:net').Socket) =>
+        void socket.on('data', (chunk: Buffer) => {
+          // The header is the edge's own word.
+          counted.received += chunk.length - (/^PROXY [^\n]*\n/.exec(chunk.toString('latin1'))?.[0].length ?? 0);
+          counted.sent += answer.length;
+          socket.write(answer);
+        });
+      return Object.assign(handler, { counted });
+    };
+    const http = upstream('HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello');
+    const ingress = upstream('raw hello');
+    // What is sent again, because one client refuses it, counts once.
+    await rig.client('t', 1);
+    await rig.client('t', http);
+    await rig.client('i', ingress);
+    const request = 'GET / HTTP/1.1\r\nHost: i.tunnels.test\r\nConnection: keep-alive\r\n\r\n';
+    const passed = await rig.visitRaw('http');
+    passed.write(request);
+    await readUntil(passed, (text) => text.endsWith('hello'));
+    passed.write('more');
+    await readUntil(passed, (text) => text.endsWith('hello'));
     const visitor = await rig.visit('t.tunnels.test');
     for (let i = 0; i < 3; i++) {
-      visitor.write('GET / HTTP/1.1\r\nHost: t.tunnels.test\r\nConnection: keep-alive\r\n\r\n');
+      visitor.write(request.replace('i.', 't.'));
       await readUntil(visitor, (text) => text.endsWith('hello'));
     }
     const { tunnels } = await rig.control.next('report', (report) => report.tunnels.some(({ requests }) => requests === 3));
-    const report = tunnels.find(({ tunnelId }) => tunnelId === 't');
-    assert.deepEqual([report?.rxBytes, report?.txBytes, report?.connections, report?.requests], [received, sent, 1, 3]);
+    const reportOf = (id: string) => {
+      const { rxBytes, txBytes, connections, requests } = tunnels.find(({ tunnelId }) => tunnelId === id)!;
+      return { rxBytes, txBytes, connections, requests };
+    };
+    const figures = ({ counted: { received, sent } }: typeof http) => ({ rxBytes: received, txBytes: sent });
+    assert.deepEqual(reportOf('t'), { ...figures(http), connections: 1, requests: 3 });
+    assert.deepEqual(reportOf('i'), { ...figures(ingress), connections: 1, requests: 0 });
+    assert.equal(ingress.counted.sent, 2 * 'raw hello'.length);
   });
 });
 
