@@ -5,6 +5,7 @@ import { createId } from '@underpass/control/store/id.ts';
 import type { Queries, Store } from '@underpass/control/store/store.ts';
 import { generateName } from '@underpass/control/tunnel/ingress-hosts.ts';
 import { insertTunnelToken, readTunnelTokens } from '@underpass/control/tunnel/token.ts';
+import { retentionDays } from '@underpass/rules/limits.ts';
 import { writeWhole } from './home.ts';
 import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
@@ -56,10 +57,19 @@ export async function openFirstTunnel(state: State, settings: Settings, isNew: b
   return { host: tunnel.host, tokenPath };
 }
 
-/** Whether the operator whom the settings name is there and nobody has ever signed in. */
-export async function isUnused({ store: { db } }: State, { operatorEmail }: Settings): Promise<boolean> {
+const dayMs = 24 * 3600_000;
+
+/**
+ * Whether the operator whom the settings name is there and nobody has ever signed in. An operator older than the log may
+ * have: what it has forgotten is no proof, and a sign-in link in another log is no small thing.
+ */
+export async function isUnused(
+  { store: { db }, clock }: Pick<State, 'store' | 'clock'>,
+  { operatorEmail }: Pick<Settings, 'operatorEmail'>,
+): Promise<boolean> {
   const signedIn = await db.selectFrom('audit').select('id').where('action', '=', 'session.create').limit(1).executeTakeFirst();
   if (signedIn !== undefined) return false;
   const operator = db.selectFrom('users').select('id').where('email', '=', operatorEmail).where('operator', '=', 1);
-  return (await operator.executeTakeFirst()) !== undefined;
+  const isYoung = operator.where('created_at', '>', clock() - retentionDays.auditLog * dayMs);
+  return (await isYoung.executeTakeFirst()) !== undefined;
 }

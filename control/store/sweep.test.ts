@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createTestControl } from '../test-kit.ts';
+import { createId } from './id.ts';
 import { sweepStore } from './sweep.ts';
 
 const dayMs = 24 * 3600_000;
@@ -99,7 +100,7 @@ it('keeps audit rows, registrations and abuse reports for as long as the privacy
     await db.insertInto('abuse_reports').values(report).execute();
   }
   const event = {
-    id: '1',
+    id: createId(at),
     at,
     project_id: null,
     actor: 'ann@example.com',
@@ -111,11 +112,12 @@ it('keeps audit rows, registrations and abuse reports for as long as the privacy
   await db.insertInto('audit').values(event).execute();
   const kept = async (days: number) => {
     await sweepStore(test.store, at + days * dayMs);
-    const audit = await db.selectFrom('audit').select('id').where('at', '=', at).execute();
+    const audit = await db.selectFrom('audit').select('id').where('id', '=', event.id).execute();
     const registrations = await db.selectFrom('registrations').select('state').execute();
     const reports = await db.selectFrom('abuse_reports').select('state').execute();
     return [audit.length, registrations.map((row) => row.state), reports.map((row) => row.state).sort()];
   };
+  await sweepStore(test.store, at + 365 * dayMs - 1);
   assert.deepEqual(await kept(364), [1, ['approved', 'rejected'], ['closed', 'open']]);
   assert.deepEqual(await kept(365), [0, ['approved'], ['closed', 'open']]);
   assert.deepEqual(await kept(730), [0, ['approved'], ['open']]);
