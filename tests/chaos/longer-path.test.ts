@@ -1,15 +1,14 @@
 // A path that gets longer under a living carrier: another route, another uplink behind the same address.
-// Two sessions of the wire over a relay that delays. What counts is counted in pings and in bytes, never in seconds.
+// Two sessions of the wire over a path that delays, in a time of their own: a busy machine makes no round trip longer.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type Duplex, duplexPair } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Session, Stream } from '@underpass/wire/api.ts';
+import { createFakeClock, type FakeClock } from '@underpass/wire/fixture/clock.ts';
 import { testRequest } from '@underpass/wire/fixture/sessions.ts';
-import { createSession, defaultLimits, realClock, type SessionClock } from '@underpass/wire/session.ts';
+import { createSession, defaultLimits } from '@underpass/wire/session.ts';
 
-/** Round trips are true; between two pings is a tenth of the time, so that a minute of them is six seconds. */
-const hastyClock: SessionClock = { now: realClock.now, every: (ms, task) => realClock.every(ms / 10, task) };
 /** Pings that are remembered: once so many were slow, a window would grow by itself (docs/protocol.md 5, Credit). */
 const recentPings = 12;
 /** 400 ms of round trip. */
@@ -20,46 +19,45 @@ const longWayMs = 200;
  */
 const readBytes = 65_536;
 const readEveryMs = 50;
+/** How finely time passes, and the turns of the event loop in which all that is due at once is done: a few, and to spare. */
+const stepMs = 5;
+const turns = 12;
 
-interface Path {
-  readonly ends: readonly [dialer: Socket, acceptor: Socket];
+class Path {
+  readonly clock: FakeClock = createFakeClock();
+  readonly ends: readonly [dialer: Duplex, acceptor: Duplex];
   /** Each way. May only rise, so that bytes keep their order. */
-  delayMs: number;
-}
+  delayMs = 0;
+  readonly #underWay: { readonly atMs: number; readonly arrive: () => void }[] = [];
 
-async function listen(t: TestContext): Promise<{ port: number; accepted: Promise<Socket> }> {
-  const server = createServer({ noDelay: true }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const accepted = once(server, 'connection').then(([socket]) => {
-    server.close();
-    t.after(() => void socket.destroy());
-    return socket as Socket;
-  });
-  return { port: (server.address() as AddressInfo).port, accepted };
-}
+  constructor(t: TestContext) {
+    const [dialer, one] = duplexPair();
+    const [other, acceptor] = duplexPair();
+    this.ends = [dialer, acceptor];
+    this.#carry(one, other);
+    this.#carry(other, one);
+    t.after(() => void [dialer, one, other, acceptor].map((end) => end.destroy()));
+  }
 
-function dial(t: TestContext, port: number): Socket {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  t.after(() => void socket.destroy());
-  return socket;
-}
+  #carry(from: Duplex, to: Duplex): void {
+    from.on('data', (chunk: Buffer) => {
+      this.#underWay.push({ atMs: this.clock.now() + this.delayMs, arrive: () => void to.write(chunk) });
+    });
+  }
 
-async function openPath(t: TestContext): Promise<Path> {
-  const [front, back] = await Promise.all([listen(t), listen(t)]);
-  const dialer = dial(t, front.port);
-  const [one, other, acceptor] = [await front.accepted, dial(t, back.port), await back.accepted];
-  const path: Path = { ends: [dialer, acceptor], delayMs: 0 };
-  const carry = (from: Socket, to: Socket): void => {
-    from
-      .on('error', () => {})
-      .on('data', (chunk: Buffer) => {
-        if (path.delayMs === 0) to.write(chunk);
-        else setTimeout(() => to.destroyed || to.write(chunk), path.delayMs);
-      });
-  };
-  carry(one, other);
-  carry(other, one);
-  return path;
+  /** Lets time pass until it has come. */
+  async until<T>(coming: Promise<T>): Promise<T> {
+    let waiting = true;
+    const over = coming.finally(() => (waiting = false));
+    while (waiting) {
+      for (let left = turns; left > 0; left -= 1) {
+        while ((this.#underWay[0]?.atMs ?? Number.POSITIVE_INFINITY) <= this.clock.now()) this.#underWay.shift()?.arrive();
+        await turn();
+      }
+      this.clock.advance(stepMs);
+    }
+    return over;
+  }
 }
 
 /** The client's end of a download that does not end. */
@@ -77,12 +75,12 @@ class Reader {
   #heldBytes = 0;
   #stalled = false;
 
-  constructor(t: TestContext, stream: Stream) {
+  constructor(clock: FakeClock, stream: Stream) {
     this.#stream = stream;
     stream.onData = (chunk) => {
       this.#heldBytes += chunk.length;
     };
-    t.after(realClock.every(readEveryMs, () => this.#read()));
+    clock.every(readEveryMs, () => this.#read());
   }
 
   #read(): void {
@@ -96,9 +94,9 @@ class Reader {
    * What arrives for a reader that has stopped: more than half of the window, for credit is given in halves, and never more
    * than all of it. An answer to a ping comes behind all that was sent before it.
    */
-  async waiting(session: Session): Promise<number> {
+  async waiting(path: Path, session: Session): Promise<number> {
     this.#stalled = true;
-    await proofs(session, 3);
+    await path.until(proofs(session, 3));
     this.#stalled = false;
     return this.#heldBytes;
   }
@@ -117,20 +115,21 @@ function proofs(session: Session, count: number): Promise<number[]> {
 }
 
 test('windows grow on a carrier whose path gets longer, long before its short round trips are forgotten', async (t) => {
-  const path = await openPath(t);
-  const client = createSession(path.ends[0], { side: 'dialer', peerMayOpen: true, info: {}, clock: hastyClock });
-  const edge = createSession(path.ends[1], { side: 'acceptor', peerMayOpen: false, info: {}, clock: hastyClock });
+  const path = new Path(t);
+  const { clock } = path;
+  const client = createSession(path.ends[0], { side: 'dialer', peerMayOpen: true, info: {}, clock });
+  const edge = createSession(path.ends[1], { side: 'acceptor', peerMayOpen: false, info: {}, clock });
   client.onStream = pour;
-  await new Promise<void>((resolve) => (edge.onReady = resolve));
-  const reader = new Reader(t, edge.open(testRequest));
-  const short = await proofs(edge, 3);
-  assert.ok((await reader.waiting(edge)) <= defaultLimits.initialWindowBytes, 'over a short path it has no need to');
+  await path.until(new Promise<void>((resolve) => (edge.onReady = resolve)));
+  const reader = new Reader(clock, edge.open(testRequest));
+  const short = await path.until(proofs(edge, 3));
+  assert.ok((await reader.waiting(path, edge)) <= defaultLimits.initialWindowBytes, 'over a short path it has no need to');
 
   path.delayMs = longWayMs;
   // The first answer may have been under way; three that are slow make the doubt, five more are time to grow in.
-  const long = await proofs(edge, 1 + 3 + 5);
-  const bytes = await reader.waiting(edge);
-  t.diagnostic(`round trips from ${Math.min(...short).toFixed(1)} to ${Math.max(...long).toFixed(0)} ms: ${bytes} bytes`);
+  const long = await path.until(proofs(edge, 1 + 3 + 5));
+  const bytes = await reader.waiting(path, edge);
+  t.diagnostic(`round trips from ${Math.min(...short)} to ${Math.max(...long)} ms: ${bytes} bytes`);
   assert.ok(long.length < recentPings);
   assert.ok(bytes > defaultLimits.initialWindowBytes, `still ${bytes} bytes`);
   assert.ok(bytes <= 1_048_576, 'for it may be a queue as well');
