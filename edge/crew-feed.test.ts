@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import { pino } from 'pino';
@@ -14,6 +14,7 @@ const report = { tunnelId: 't', rxBytes: 10, txBytes: 20, connections: 1, reques
 const heard = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 interface Joined {
+  readonly table: RouteTable;
   readonly crew: CrewFeed;
   readonly worker: FeedStream<FromEdge, ToEdge>;
   readonly said: string[];
@@ -29,7 +30,7 @@ function join(): Joined {
   const said: string[] = [];
   worker.onMessage = ({ type }) => void said.push(type);
   worker.send({ type: 'hello', version: 1, edgeId: 'w', region: 'test', software: '', startedAtMs: 0 });
-  return { crew, worker, said };
+  return { table, crew, worker, said };
 }
 
 it('what a worker said last is counted once, also where it is heard behind the end of the worker', async () => {
@@ -42,6 +43,39 @@ it('what a worker said last is counted once, also where it is heard behind the e
   await heard();
   assert.deepEqual([...crew.reports()], [{ ...report, requests: 3 }]);
   crew.close();
+});
+
+describe('a tunnel that is gone', () => {
+  const dropped = { type: 'delta', seq: 2, put: {}, drop: { tunnels: ['t'] } } as const;
+  /** From another region, say: each worker counts it from zero. */
+  const back = { type: 'delta', seq: 3, put: state, drop: {} } as const;
+
+  it('leaves no counters, and what a worker says of it that has not heard is not kept', async () => {
+    const { table, crew, worker } = join();
+    worker.send({ type: 'report', atMs: 0, tunnels: [report] });
+    await heard();
+    table.applyDelta(dropped);
+    void crew.broadcast(dropped);
+    worker.send({ type: 'report', atMs: 0, tunnels: [report] });
+    await heard();
+    table.applyDelta(back);
+    assert.deepEqual([...crew.reports()], []);
+    crew.close();
+  });
+
+  it('leaves none of workers that have ended, nor where a snapshot lacks it', async () => {
+    const { table, crew, worker } = join();
+    worker.send({ type: 'report', atMs: 0, tunnels: [report] });
+    worker.end();
+    await heard();
+    crew.retire('w');
+    const without = { type: 'snapshot', seq: 2, state: { ...state, tunnels: [] } } as const;
+    table.applySnapshot(without);
+    void crew.broadcast(without);
+    table.applyDelta(back);
+    assert.deepEqual([...crew.reports()], []);
+    crew.close();
+  });
 });
 
 it('a worker hears of its primary while there is no news', async (t) => {

@@ -27,7 +27,7 @@ export class CrewFeed {
   readonly #members = new Set<Member>();
   /** The latest report of each worker, by tunnel. */
   readonly #reports = new Map<string, Map<string, FeedTunnelReport>>();
-  /** Counters of workers that have ended. */
+  /** Counters of workers that have ended. As #reports, of tunnels that there are. */
   readonly #past = new Map<string, FeedTunnelReport>();
   readonly #pings: NodeJS.Timeout;
   #seq = 0;
@@ -85,9 +85,11 @@ export class CrewFeed {
   #keep(name: string, tunnels: readonly FeedTunnelReport[]): void {
     const reports = this.#reports.get(name) ?? new Map<string, FeedTunnelReport>();
     this.#reports.set(name, reports);
-    const before = clientIds(reports.values());
-    for (const report of tunnels) reports.set(report.tunnelId, report);
-    if (clientIds(reports.values()) !== before) this.#onReport();
+    // A worker may not know yet that one is gone.
+    const known = tunnels.filter(({ tunnelId }) => this.#table.tunnels.has(tunnelId));
+    const before = clientIds(known.flatMap(({ tunnelId }) => reports.get(tunnelId) ?? []));
+    for (const report of known) reports.set(report.tunnelId, report);
+    if (clientIds(known) !== before) this.#onReport();
   }
 
   /** A worker has ended: its counters stay counted, its clients are gone. What it said last may be heard behind its end. */
@@ -109,9 +111,17 @@ export class CrewFeed {
   /** Hands a change on; resolves when every worker has it. The mirror has it already. */
   async broadcast(change: Change): Promise<void> {
     const seq = ++this.#seq;
+    this.#forgetGone(change);
     for (const { feed } of this.#members) feed.send({ ...change, seq });
     const late = performance.now() + ackMs;
     while ([...this.#members].some(({ ackedSeq }) => ackedSeq < seq) && performance.now() < late) await this.#nextAck(late);
+  }
+
+  #forgetGone(change: Change): void {
+    for (const counts of [this.#past, ...this.#reports.values()]) {
+      const gone = change.type === 'delta' ? (change.drop.tunnels ?? []) : [...counts.keys()];
+      for (const id of gone) if (!this.#table.tunnels.has(id)) counts.delete(id);
+    }
   }
 
   #nextAck(lateMs: number): Promise<void> {
@@ -136,7 +146,7 @@ export class CrewFeed {
     for (const reports of this.#reports.values()) {
       for (const [id, report] of reports) sums.set(id, addReports(sums.get(id), report));
     }
-    for (const [id, report] of sums) if (this.#table.tunnels.has(id)) yield report;
+    yield* sums.values();
   }
 
   close(): void {
@@ -145,8 +155,8 @@ export class CrewFeed {
   }
 }
 
-function clientIds(reports: Iterable<FeedTunnelReport>): string {
-  return [...reports].flatMap(({ tunnelId, clients }) => clients.map(({ id, healthy }) => `${tunnelId} ${id} ${healthy}`)).join();
+function clientIds(reports: readonly FeedTunnelReport[]): string {
+  return reports.flatMap(({ tunnelId, clients }) => clients.map(({ id, healthy }) => `${tunnelId} ${id} ${healthy}`)).join();
 }
 
 function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedTunnelReport {
