@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { type ResetCode, resetCodes } from '@underpass/wire/core/code.ts';
-import { errorOfReset, renderErrorResponse, type VisitorError, visitorErrors } from './visitor-error.ts';
+import { errorFields, errorOfReset, renderErrorResponse, type VisitorError, visitorErrors } from './visitor-error.ts';
 
 it('every reset before a response tells the visitor what it means', () => {
   const codes = Object.keys(resetCodes) as ResetCode[];
@@ -34,4 +34,12 @@ it('every error has a status line with words, its code, and a length that is tha
     assert.match(head, new RegExp(`\\r\\nunderpass-error: ${code}(\\r\\n|$)`));
     assert.equal(Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(page));
   }
+});
+
+it('says when to try again where that can help, and what else is served where a method is not', () => {
+  const codes = Object.keys(visitorErrors) as VisitorError[];
+  const saying = (field: string) => codes.filter((code) => field in errorFields(code, 0));
+  assert.deepEqual(saying('retry-after'), ['UNDERPASS_NO_CLIENT', 'UNDERPASS_BUSY']);
+  // RFC 9110 15.5.6.
+  assert.deepEqual(saying('allow'), ['UNDERPASS_METHOD_NOT_ALLOWED']);
 });

@@ -134,8 +134,15 @@ const phrases: Readonly<Record<number, string>> = {
   508: 'Loop Detected',
 };
 
-/** Seconds after which a 503 is worth another try: a client that lost its carrier is back by then. */
-const retryAfterSeconds = 5;
+/** In seconds: a client that lost its carrier is back by then. */
+const soon = { 'retry-after': '5' };
+
+const fieldsOf: Partial<Record<VisitorError, Readonly<Record<string, string>>>> = {
+  UNDERPASS_NO_CLIENT: soon,
+  UNDERPASS_BUSY: soon,
+  // RFC 9110 15.5.6 wants it; what the service itself serves it says itself.
+  UNDERPASS_METHOD_NOT_ALLOWED: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+};
 
 export function renderErrorPage(code: VisitorError): string {
   const { status, title, text } = visitorErrors[code];
@@ -176,7 +183,7 @@ export function errorFields(code: VisitorError, pageBytes: number): Readonly<Rec
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
     'x-content-type-options': 'nosniff',
     'underpass-error': code,
-    ...(visitorErrors[code].status === 503 ? { 'retry-after': String(retryAfterSeconds) } : {}),
+    ...fieldsOf[code],
   };
 }
 
