@@ -4,6 +4,7 @@ import { type Api, createApi } from './api.ts';
 import { readCredentials } from './credentials.ts';
 import { ClientError } from './error.ts';
 import type { Io } from './io.ts';
+import { parseToken } from './token.ts';
 
 export interface AccountFlags {
   readonly server?: string;
@@ -33,11 +34,12 @@ function parseOrigin(text: string): string {
 export async function openAccount(io: Io, flags: AccountFlags): Promise<Api> {
   const origin = await serverOf(io, flags);
   const given = io.env.UNDERPASS_API_TOKEN;
-  const token = given || (await readCredentials(io)).servers[origin]?.token;
+  const token = given ? parseToken(given, 'UNDERPASS_API_TOKEN', givenFix) : (await readCredentials(io)).servers[origin]?.token;
   if (!token) throw new ClientError('not-signed-in', origin);
-  const refusedFix = given ? 'Give UNDERPASS_API_TOKEN one that is valid at this server: make it in the dashboard.' : undefined;
-  return createApi(io, { origin, token, refusedFix });
+  return createApi(io, { origin, token, refusedFix: given ? givenFix : undefined });
 }
+
+const givenFix = 'Give UNDERPASS_API_TOKEN one that is valid at this server: make it in the dashboard.';
 
 /** The account with one project chosen: `path` adds it to a call. */
 export interface ProjectAccount {

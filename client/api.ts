@@ -104,10 +104,18 @@ function refusedSignIn(origin: string, fix: string | undefined): ClientError {
 }
 
 function refusal(response: Response, text: string, origin: string): ClientError {
-  const code = codeOfStatus[response.status] ?? (response.status >= 500 ? 'server-failed' : 'request-refused');
-  const detail = publicText(response, text) ?? `${origin} answers ${response.status}`;
+  const words = publicText(response, text);
+  const code = refusalCode(response.status, words !== undefined);
+  const detail = words ?? `${origin} answers ${response.status}`;
   const wait = response.headers.get('retry-after');
   return new ClientError(code, detail, code === 'too-many-requests' && wait ? { fix: `Try again in ${wait} s.` } : {});
+}
+
+/** What refuses without a word of the API is something else; overload may be told by a balancer in front of it. */
+function refusalCode(status: number, hasWords: boolean): ErrorCode {
+  if (status >= 500) return 'server-failed';
+  if (!hasWords && status !== 429) return 'server-unknown';
+  return codeOfStatus[status] ?? 'request-refused';
 }
 
 /** Errors of the API are short plain text; a page of some proxy is not shown. */
@@ -132,14 +140,18 @@ const reasons: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate: set NODE_EXTRA_CA_CERTS',
   CERT_HAS_EXPIRED: 'certificate expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate of another name',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'TLS fails: is it http://?',
+  EPROTO: 'TLS fails: is it http://?',
 };
 
 /** The two runtimes wrap network failures differently; the code is in the error or in its cause. */
 export function reasonOf(error: unknown): string {
   const chain = [error, error instanceof Error ? error.cause : undefined].filter((item) => item instanceof Error);
   for (const item of chain.reverse()) {
-    const code = (item as NodeJS.ErrnoException).code ?? item.name;
-    const reason = typeof code === 'string' ? reasons[code] : undefined;
+    const { code: given } = item as NodeJS.ErrnoException;
+    // That of a DOMException is a number.
+    const code = typeof given === 'string' ? given : item.name;
+    const reason = reasons[code] ?? (code.startsWith('ERR_SSL_') ? `TLS fails: ${code}` : undefined);
     if (reason !== undefined) return reason;
   }
   return chain[0]?.message ?? String(error);

@@ -1,7 +1,7 @@
 // The file that keeps sign-ins: one token a server, mode 0600, in the user's configuration folder.
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ClientError } from './error.ts';
+import { ClientError, fileReason } from './error.ts';
 import type { Io } from './io.ts';
 
 interface SignIn {
@@ -40,8 +40,11 @@ export async function readCredentials(io: Io): Promise<Credentials> {
   try {
     text = await readFile(path, 'utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return none;
-    throw new ClientError('credentials-invalid', path, { cause, fix: 'Check that this user may read the file.' });
+    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return none;
+    throw new ClientError('credentials-invalid', `${path} (${fileReason(cause)})`, {
+      cause,
+      fix: 'Check that this user may read the file.',
+    });
   }
   return parseCredentials(text, path);
 }
@@ -95,7 +98,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
     await chmod(draft, 0o600);
     await rename(draft, path);
   } catch (cause) {
-    await rm(draft, { force: true });
-    throw new ClientError('file-not-written', path, { cause });
+    await rm(draft, { force: true }).catch(() => {});
+    throw new ClientError('file-not-written', `${path} (${fileReason(cause)})`, { cause });
   }
 }

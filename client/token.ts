@@ -45,10 +45,11 @@ async function othersMayRead(path: string): Promise<boolean> {
 }
 
 /** Printable ASCII without spaces: it travels in a header. */
-function parseToken(text: string, source: string): string {
+export function parseToken(text: string, source: string, fix?: string): string {
   const token = text.trim();
-  if (token === '') throw new ClientError('token-missing', `${source} is empty`);
-  if (!/^[\x21-\x7e]+$/.test(token) || token.length > maxTokenLength) throw new ClientError('token-malformed', source);
+  const options = fix === undefined ? {} : { fix };
+  if (token === '') throw new ClientError('token-missing', `${source} is empty`, options);
+  if (!/^[\x21-\x7e]+$/.test(token) || token.length > maxTokenLength) throw new ClientError('token-malformed', source, options);
   return token;
 }
 

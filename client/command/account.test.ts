@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+import { accountRoutes, binary, createCli, startFakeApi } from '../test-kit.ts';
 
 const device = {
   deviceCode: 'd',
@@ -126,6 +126,26 @@ test('a damaged credentials file is named, with the fix', async (t) => {
   }
 });
 
+test('a home folder that is no folder holds no sign-in, and why none can be kept there is said', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, XDG_CONFIG_HOME: '/dev/null' });
+  assert.equal((await cli.run(['projects'], { env: { UNDERPASS_API_TOKEN: 'tok' } })).code, 0);
+  assert.match((await cli.run(['projects'])).stderr, /code: not-signed-in/);
+  const { code, stderr } = await cli.run(['login', '--with-token'], { stdin: 'tok' });
+  assert.match(stderr, /A file cannot be written: \/dev\/null\/underpass\/credentials\.json \(.+\)$/m);
+  assert.equal(code, 3);
+});
+
+test('a token of the environment that cannot be one is told as that', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin });
+  for (const UNDERPASS_API_TOKEN of ['тест', 'two words']) {
+    const { code, stderr } = await cli.run(['projects'], { env: { UNDERPASS_API_TOKEN } });
+    assert.match(stderr, /That is not a token: UNDERPASS_API_TOKEN\n {2}fix: .* make it in the dashboard/);
+    assert.equal(code, 2);
+  }
+});
+
 test('a credentials file with wider modes is narrowed when it is written again', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t);
@@ -145,6 +165,9 @@ const refusals = [
   { status: 429, body: 'Slow down.', code: 9, text: /Try again in 7 s\./, headers: { 'retry-after': '7' } },
   { status: 500, body: 'boom', code: 9, text: /code: server-failed/ },
   { status: 200, body: '<html>', code: 8, text: /code: server-unknown/ },
+  // Of a web server or a proxy: no word of ours about what is not there or not allowed.
+  { status: 404, body: '<html>', code: 8, text: /not Underpass: .* answers 404/, headers: { 'content-type': 'text/html' } },
+  { status: 403, body: '<html>', code: 8, text: /not Underpass: .* answers 403/, headers: { 'content-type': 'text/html' } },
   { status: 502, body: '<html>proxy page</html>', code: 9, text: /answers 502/, headers: { 'content-type': 'text/html' } },
 ];
 
@@ -176,6 +199,22 @@ test('a server that is not there ends with exit code 8 and the reason', async (t
   const { code, stderr } = await cli.run(['projects']);
   assert.equal(code, 8);
   assert.match(stderr, /127\.0\.0\.1:\d+ \(.*connection refused/);
+});
+
+test('a server without TLS behind https is told in one line', async (t) => {
+  const api = await startFakeApi(t, {});
+  const cli = await createCli(t, { UNDERPASS_API_TOKEN: 'tok' });
+  const { code, stderr } = await cli.run(['projects', '--server', api.origin.replace('http:', 'https:')]);
+  assert.match(stderr, /^error: The server cannot be reached: https:\S+ \(TLS fails: is it http:\/\/\?\)\n {2}fix: /);
+  assert.equal(code, 8);
+});
+
+test('a server that does not answer is told in words', { skip: binary && 'the network is made up' }, async (t) => {
+  const cli = await createCli(t, { UNDERPASS_SERVER: 'https://eu1.example.com', UNDERPASS_API_TOKEN: 'tok' });
+  const fetch = () => Promise.reject(new DOMException('The operation was aborted', 'TimeoutError'));
+  const { code, stderr } = await cli.run(['projects'], { io: { fetch } });
+  assert.match(stderr, /eu1\.example\.com \(no answer within 30 s\)$/m);
+  assert.equal(code, 8);
 });
 
 test('a redirect is not followed with the token', async (t) => {

@@ -68,7 +68,7 @@ async function replaceFile(path: string, program: Buffer, isWindows: boolean): P
     if (isWindows) await rm(`${path}.old`, { force: true }).then(() => rename(path, `${path}.old`));
     await rename(draft, path);
   } catch (cause) {
-    await rm(draft, { force: true });
+    await rm(draft, { force: true }).catch(() => {});
     throw new ClientError('file-not-written', `${path} (${fileReason(cause)})`, { cause });
   }
 }

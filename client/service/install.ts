@@ -58,7 +58,7 @@ async function writeDefinition({ path, text, mode, encoding = 'utf8' }: ServiceF
     await chmod(draft, mode);
     await rename(draft, path);
   } catch (cause) {
-    await rm(draft, { force: true });
+    await rm(draft, { force: true }).catch(() => {});
     throw new ClientError('file-not-written', `${path} (${fileReason(cause)})`, { cause });
   }
 }
