@@ -20,6 +20,11 @@ const parseRules = (access: Access, allow: readonly string[]): readonly string[]
   return rules;
 };
 
+const without = (list: readonly string[], other: readonly string[]): readonly string[] => {
+  const others = new Set(other);
+  return list.filter((each) => !others.has(each));
+};
+
 const createGroup = async (context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> => {
   const { deps, access, body, nowMs } = context;
   const name = orInvalid(parseSecurityGroupName(body.name));
@@ -47,7 +52,11 @@ const updateGroup = async (context: CallContext<'updateSecurityGroup'>): Promise
     const change = { allow_list: JSON.stringify(allowList), updated_at: nowMs };
     if (change.allow_list === group.allow_list) return [];
     await trx.updateTable('security_groups').set(change).where('id', '=', group.id).execute();
-    await auditCall(trx, context, 'security-group.update', group.name, { from: JSON.parse(group.allow_list), to: allowList });
+    const before = JSON.parse(group.allow_list) as readonly string[];
+    await auditCall(trx, context, 'security-group.update', group.name, {
+      added: without(allowList, before),
+      removed: without(before, allowList),
+    });
     return assignedTunnels(trx, group.id);
   });
   deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));

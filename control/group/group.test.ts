@@ -62,6 +62,26 @@ describe('200', () => {
     assert.equal(test.feed.changed.length, 2);
   });
 
+  it('the audit log says what a save added and removed, of long lists the first and how many more', async () => {
+    const name = unique();
+    const rules = Array.from({ length: 500 }, (_, i) => `2001:db8:${i.toString(16)}:ffff:ffff:ffff:ffff:ffff`);
+    await create(ann, name, rules);
+    const path = pathOf(ann, name);
+    await ann.call('PATCH', path, { allow: [...rules.slice(1), '192.0.2.1'] });
+    await ann.call('PATCH', path, { allow: ['192.0.2.2'] });
+    const query = test.store.db.selectFrom('audit').select('detail').where('target', '=', name).orderBy('id');
+    const rows = (await query.execute()).map(({ detail }) => detail);
+    assert.deepEqual(
+      rows.map((detail) => JSON.parse(detail)),
+      [
+        { allow: [...rules.slice(0, 50), 'and 450 more'] },
+        { added: ['192.0.2.1'], removed: [rules[0]] },
+        { added: ['192.0.2.2'], removed: [...rules.slice(1, 51), 'and 450 more'] },
+      ],
+    );
+    assert.ok(rows.every(({ length }) => length < 3_000));
+  });
+
   it('a save that changes nothing keeps the date, and is neither audited nor told to the edges', async () => {
     const name = unique();
     const tunnel = `of-${name}`;
