@@ -45,17 +45,7 @@ const runSql = async (url: string, text: string): Promise<void> => {
   }
 };
 
-// The socket appears a moment before connections are taken, so the wait is for an answer.
-const waitForAnswer = async (url: string): Promise<void> => {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await runSql(url, 'select 1');
-    } catch (error) {
-      if (tries === 200) throw error;
-      await delay(50);
-    }
-  }
-};
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
 /** Postgres gives every backend a session of its own: they are known by their parent alone. */
 const childrenOf = (parent: number): number[] =>
@@ -87,12 +77,28 @@ export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgre
   const user = runAs();
   initCluster(bin, home, user);
   const flags = ['-D', join(home, 'data'), '-k', home, '-c', 'listen_addresses=', '-c', `fsync=${fsync ? 'on' : 'off'}`];
-  const run = (): ChildProcess => spawn(join(bin, 'postgres'), flags, { ...user, cwd: home, stdio: 'ignore' });
-  let server = run();
-  await waitForAnswer(urlOf(home, 'postgres'));
+  let server: ChildProcess;
+  const spawnServer = (): void => {
+    server = spawn(join(bin, 'postgres'), flags, { ...user, cwd: home, stdio: 'ignore' });
+  };
+  // The socket appears a moment before connections are taken, so the wait is for an answer. A server refuses to start while
+  // a process of a killed one has not died yet.
+  const start = async (): Promise<void> => {
+    spawnServer();
+    for (let tries = 0; ; tries++) {
+      try {
+        return await runSql(urlOf(home, 'postgres'), 'select 1');
+      } catch (error) {
+        if (tries === 1_000) throw error;
+        await delay(50);
+        if (hasEnded(server)) spawnServer();
+      }
+    }
+  };
+  await start();
   let count = 0;
   const end = async (signal: () => void): Promise<void> => {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (hasEnded(server)) return;
     const ended = once(server, 'exit');
     signal();
     await ended;
@@ -108,10 +114,7 @@ export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgre
         const { pid = -1 } = server;
         for (const each of [pid, ...childrenOf(pid)]) killIfThere(each);
       }),
-    start: async () => {
-      server = run();
-      await waitForAnswer(urlOf(home, 'postgres'));
-    },
+    start,
     close: async () => {
       await end(() => server.kill('SIGINT'));
       rmSync(home, { recursive: true, force: true });
