@@ -138,9 +138,9 @@ export class EdgeProcess {
     this.#hopKey = options.hop === undefined ? null : hopKey(options.hop.secret);
     const table = new RouteTable(log);
     this.#table = table;
-    this.#everywhere = new Hops(() => [...this.#siblings(), ...this.#peers()]);
-    this.#onMachine = new Hops(() => this.#siblings());
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
+    this.#everywhere = new Hops(() => [...this.#siblings(), ...this.#peers()], timeouts.newsMs);
+    this.#onMachine = new Hops(() => this.#siblings(), timeouts.newsMs);
     const doorman = new Doorman(decideCrowdLimits(readAllowance(options.workers), options.crowd ?? {}), log);
     this.#house = new House({ table, sweeper: new Sweeper(), doorman, dialer: new Dialer(this.#everywhere), timeouts, log });
     this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { Session } from '@underpass/wire/api.ts';
 import type { HopSession, Standing } from './hop-session.ts';
 import { Hops } from './hops.ts';
+import { defaultTimeouts } from './house.ts';
 import { TunnelState } from './tunnel-state.ts';
 
 interface Place {
@@ -35,7 +36,7 @@ function createScene(...places: Place[]) {
       return sessions[index];
     },
   }));
-  const hops = new Hops(() => made as unknown as Iterable<HopSession>);
+  const hops = new Hops(() => made as unknown as Iterable<HopSession>, defaultTimeouts.newsMs);
   const tunnel = new TunnelState({ id: 't', allowList: [], hosts: [], tokens: [] } as never);
   const indexOf = (session: Session | null): number => (session === null ? -1 : sessions.indexOf(session));
   return { hops, tunnel, sessions, indexOf };

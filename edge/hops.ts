@@ -5,15 +5,14 @@ import type { HopSource } from './dialer.ts';
 import type { HopSession } from './hop-session.ts';
 import type { TunnelState } from './tunnel-state.ts';
 
-/** A client may have come a moment ago, and word of it be on its way. */
-const newsMs = 250;
-
 export class Hops implements HopSource {
   readonly #places: () => Iterable<HopSession>;
+  readonly #newsMs: number;
   readonly #waiting = new Set<() => void>();
 
-  constructor(places: () => Iterable<HopSession>) {
+  constructor(places: () => Iterable<HopSession>, newsMs: number) {
     this.#places = places;
+    this.#newsMs = newsMs;
   }
 
   sound(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
@@ -57,8 +56,8 @@ export class Hops implements HopSource {
 
   /** The first place that tells of a client within a moment; null as well when one comes to this process. */
   async #awaited(tunnel: TunnelState): Promise<Session | null> {
-    const untilMs = performance.now() + newsMs;
-    for (let leftMs = newsMs; leftMs > 0; leftMs = untilMs - performance.now()) {
+    const untilMs = performance.now() + this.#newsMs;
+    for (let leftMs = this.#newsMs; leftMs > 0; leftMs = untilMs - performance.now()) {
       await this.#news(leftMs);
       const known = this.#known(tunnel, new Set());
       if (known !== null || tunnel.takesStreams) return known;

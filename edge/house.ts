@@ -27,6 +27,8 @@ export interface Timeouts {
   readonly endedMs: number;
   /** One direction of a passed or upgraded connection has ended, and the other one does not move. */
   readonly halfClosedMs: number;
+  /** Nobody has a client: one may have come a moment ago, and word of it be on its way. */
+  readonly newsMs: number;
 }
 
 export const defaultTimeouts: Timeouts = {
@@ -37,6 +39,7 @@ export const defaultTimeouts: Timeouts = {
   idleStreamMs: 3_600_000,
   endedMs: 15_000,
   halfClosedMs: 300_000,
+  newsMs: 250,
 };
 
 export class House {
