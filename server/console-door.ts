@@ -2,9 +2,9 @@
 // each connection begins with a PROXY header. Believed without question, so nobody else may open it.
 
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, rm, rmdir, unlink } from 'node:fs/promises';
 import type { Server as HttpServer } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { peekProxyHeader } from '@underpass/edge/core/proxy-protocol.ts';
@@ -21,11 +21,39 @@ const headerMs = 5_000;
 /** A header without extensions has 52 bytes at most. */
 const headerBytes = 256;
 
+const folderPrefix = 'underpass-console-';
+
+/** True where nobody listens: the process that made the socket is gone. Any other doubt is that somebody does. */
+const isDead = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = connect(path);
+    probe.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'));
+    probe.on('connect', () => {
+      probe.destroy();
+      resolve(false);
+    });
+  });
+
+/** Of this user alone, and only what we put there: the temp folder is everybody's. */
+const dropDead = async (folder: string): Promise<void> => {
+  const socket = join(folder, 'socket');
+  if ((await lstat(folder)).uid !== process.getuid?.() || !(await isDead(socket))) return;
+  await unlink(socket);
+  await rmdir(folder);
+};
+
+/** What servers left behind that were killed. One that cannot be had is no reason not to start. */
+const sweepFolders = async (): Promise<void> => {
+  const names = await readdir(tmpdir()).catch(() => []);
+  for (const name of names) if (name.startsWith(folderPrefix)) await dropDead(join(tmpdir(), name)).catch(() => {});
+};
+
 const openFolder = async (): Promise<{ path: string; drop: () => Promise<void> }> => {
   // Pipes of Windows have a space of names of their own.
   if (process.platform === 'win32') return { path: `\\\\.\\pipe\\underpass-console-${process.pid}`, drop: async () => {} };
   // mkdtemp makes it for this user alone; a home's path may be longer than the 107 bytes that a socket's may have.
-  const folder = await mkdtemp(join(tmpdir(), 'underpass-console-'));
+  await sweepFolders();
+  const folder = await mkdtemp(join(tmpdir(), folderPrefix));
   return { path: join(folder, 'socket'), drop: () => rm(folder, { recursive: true, force: true }) };
 };
 
