@@ -3,6 +3,7 @@
 import { isAbsolute, join } from 'node:path';
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { parseHealthAddress } from './health.ts';
 import { type Plan, parseTunnelUrl, parseUpstreams, type TokenSource } from './plan.ts';
 
 export interface Config {
@@ -30,8 +31,9 @@ export function parseConfig(text: string, folder: string): ConfigResult {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, strict: true });
   const problems: ConfigProblem[] = [];
-  const report = (offset: number, message: string) => problems.push({ line: lines.linePos(offset).line, message });
-  for (const error of [...document.errors, ...document.warnings]) report(error.pos[0], firstLine(error.message));
+  const report = (offset: number, message: string) =>
+    problems.push({ line: lines.linePos(offset).line, message: shortLine(message) });
+  for (const error of [...document.errors, ...document.warnings]) report(error.pos[0], error.message);
   const reader: Reader = { folder, report };
   const config = problems.length === 0 ? readRoot(document.contents, reader) : undefined;
   if (config !== undefined && problems.length === 0) return { ok: true, config };
@@ -52,7 +54,9 @@ function readRoot(node: unknown, reader: Reader): Config | undefined {
   }
   const plans = tunnels.items.flatMap((item) => readTunnel(item, reader) ?? []);
   refuseRepeatedNames(tunnels.items, reader);
-  return { health: readText(map, 'health', reader), plans };
+  const health = readText(map, 'health', reader);
+  judged(map, 'health', health, parseHealthAddress, reader);
+  return { health, plans };
 }
 
 function refuseRepeatedNames(items: readonly unknown[], reader: Reader): void {
@@ -156,6 +160,10 @@ function resolvePath(folder: string, path: string): string {
   return isAbsolute(path) ? path : join(folder, path);
 }
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? text;
+/** A URL with its pin and what is wrong with it takes 200; what is no such file at all is repeated in part. */
+const mostMessageChars = 300;
+
+function shortLine(text: string): string {
+  const [line = ''] = text.split('\n', 1);
+  return line.length > mostMessageChars ? `${line.slice(0, mostMessageChars)}…` : line;
 }

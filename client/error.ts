@@ -89,7 +89,7 @@ export const errors = {
     fix: 'Run "underpass login" again; it is written anew.',
     exit: 'local',
   },
-  'port-in-use': { title: 'The health address is taken', fix: 'Choose another port with --health.', exit: 'local' },
+  'port-in-use': { title: 'The health address cannot be listened on', fix: 'Choose another one with --health.', exit: 'local' },
   'carry-impossible': {
     title: 'The tunnel cannot be carried as it is set up',
     fix: 'Correct what the message names.',

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
 import { ClientError } from './error.ts';
 import type { TunnelView } from './view/frame.ts';
 
@@ -16,7 +17,9 @@ const maxConnections = 32;
 const requestTimeoutMs = 5_000;
 
 export async function startHealth(place: string, views: () => readonly TunnelView[]): Promise<Health> {
-  const { host, port } = parsePlace(place);
+  const parsed = parseHealthAddress(place);
+  if (!parsed.ok) throw new ClientError('usage', parsed.message);
+  const { host, port } = parsed.value;
   const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
     const { status, body } = answer(request.method ?? '', request.url ?? '', views());
     response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
@@ -43,9 +46,9 @@ function answer(method: string, path: string, views: readonly TunnelView[]): { s
 }
 
 /** `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, which is loopback. */
-function parsePlace(text: string): { host: string; port: number } {
+export function parseHealthAddress(text: string): Parsed<{ host: string; port: number }> {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3] ?? Number.NaN);
-  if (match === null || port > 65_535) throw new ClientError('usage', `'${text}' is not a health address, e.g. 127.0.0.1:8471`);
-  return { host: match[1] || match[2] || '127.0.0.1', port };
+  if (match === null || port > 65_535) return refuse(`'${text}' is not a health address, e.g. 127.0.0.1:8471`);
+  return accept({ host: match[1] || match[2] || '127.0.0.1', port });
 }

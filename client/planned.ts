@@ -27,8 +27,11 @@ async function tokenOf(io: Io, { name, token }: Plan, output: Output): Promise<s
     return await readToken({ ...io, env }, token.kind === 'file' ? token.path : undefined, output);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    const place = token.kind === 'env' ? `environment variable ${token.name}` : error.message;
-    throw new ClientError(error.code, `tunnel ${name}: ${place}`, { cause: error });
+    const [place, fix] =
+      token.kind === 'env'
+        ? [`environment variable ${token.name}`, `Set ${token.name} to the token, or name its file with token-file.`]
+        : [error.message, error.fix];
+    throw new ClientError(error.code, `tunnel ${name}: ${place}`, { fix, cause: error });
   }
 }
 

@@ -300,10 +300,19 @@ test('check names every wrong line, and a right file with its tunnels', async (t
   await writeFile(right, `tunnels:\n  - {name: a, type: ingress, url: '${url}', token-env: T, upstream: 10.0.0.1}\n`);
   const { code, stdout } = await cli.run(['check', '-c', right]);
   assert.equal(code, 0);
+  assert.match(stdout, /right\.yaml is right: 1 tunnel\.$/m);
   assert.match(stdout, /a \(ingress\): port 80 → 10\.0\.0\.1:80, port 443 → 10\.0\.0\.1:443/);
   const missing = await cli.run(['check', '-c', right], { env: { T: '' } });
-  assert.match(missing.stderr, /tunnel a: environment variable T/);
+  assert.match(missing.stderr, /tunnel a: environment variable T\n {2}fix: Set T /);
   assert.equal((await cli.run(['check', '-c', 'none.yaml'])).code, 3);
+});
+
+test('a file of something else is refused in a screenful', async (t) => {
+  const cli = await createCli(t);
+  await writeFile(join(cli.home, 'underpass.yaml'), `${'}'.repeat(1_000)}\n`.repeat(50));
+  const { stderr } = await cli.run(['check']);
+  assert.match(stderr, /^ {2}and \d+ more$/m);
+  assert.ok(stderr.length < 10_000, `${stderr.length}`);
 });
 
 /** Only the compiled program is a process of its own here. */

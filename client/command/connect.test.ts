@@ -93,7 +93,8 @@ for (const tab of ['kubernetes', 'systemd', 'cli'] as const) {
       renderConnectSnippet({ ...shop, token: shop.token ?? '' }, { type: 'http', upstreams }, tab).text,
       http.stderr,
     );
-    const ingress = await cli.run(['connect', 'cluster', '--print', tab, '--preset', 'istio', '--mask-token']);
+    const preset = tab === 'kubernetes' ? ['--preset', 'istio'] : [];
+    const ingress = await cli.run(['connect', 'cluster', '--print', tab, ...preset, '--mask-token']);
     const inputs = {
       type: 'ingress',
       upstream: '127.0.0.1',
@@ -186,6 +187,27 @@ const refused: readonly (readonly [string, Tunnel, readonly string[], number, Re
     ['--preset', 'traefik', '--mask-token'],
     2,
     /--mask-token and --preset are for --print/,
+  ],
+  [
+    'an option of the snippet for Kubernetes where another is printed',
+    { ...cluster, name: 'shop' },
+    ['--print', 'cli', '--service', 'web'],
+    2,
+    /--service is for --print kubernetes of an ingress tunnel/,
+  ],
+  [
+    'a preset where the tunnel has no ingress controller behind it',
+    shop,
+    ['--print', 'kubernetes', '--preset', 'traefik'],
+    2,
+    /--preset is for --print kubernetes of an ingress tunnel/,
+  ],
+  [
+    'an option that a snippet would leave out',
+    shop,
+    ['--print', 'cli', '--ca', 'ca.pem', '--health', ':1'],
+    2,
+    /--ca and --health are not for --print/,
   ],
   ['an unknown preset', { ...cluster, name: 'shop' }, ['--print', 'kubernetes', '--preset', 'other'], 2, /preset/],
 ];

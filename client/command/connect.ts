@@ -51,7 +51,7 @@ export function addConnectCommand(program: Command, shell: Shell): void {
 }
 
 async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise<void> {
-  if (flags.print === undefined) refuseSnippetOptions(flags);
+  refuseForeignOptions(flags);
   const tunnel = await fetchConnectable(shell, name, flags);
   if (flags.print !== undefined) return print(shell, tunnel, flags.print, flags);
   const { token, url } = tunnel;
@@ -65,12 +65,19 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
   await carryPlan(shell, { name: tunnel.name, url, token: { kind: 'value', token }, upstreams, ...tlsOf(shell, flags) }, flags);
 }
 
+const serviceOptions = ['preset', 'service', 'namespace'] as const;
+
+function refuseForeignOptions(flags: ConnectFlags): void {
+  if (flags.print === undefined) refuse(flags, ['maskToken', ...serviceOptions], 'for --print');
+  else refuse(flags, ['ca', 'upstreamCa', 'upstreamInsecure', 'health'], 'not for --print');
+}
+
 /** They would be ignored in silence. */
-function refuseSnippetOptions({ maskToken, preset, service, namespace }: ConnectFlags): void {
-  const options = { '--mask-token': maskToken, '--preset': preset, '--service': service, '--namespace': namespace };
-  const given = Object.entries(options).flatMap(([option, value]) => (value === undefined ? [] : [option]));
-  if (given.length === 0) return;
-  throw new ClientError('usage', `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} for --print`);
+function refuse(flags: ConnectFlags, options: readonly (keyof ConnectFlags)[], what: string): void {
+  const given = options
+    .filter((option) => flags[option] !== undefined)
+    .map((option) => `--${option.replace(/[A-Z]/g, '-$&').toLowerCase()}`);
+  if (given.length > 0) throw new ClientError('usage', `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} ${what}`);
 }
 
 /** The tunnel, with a token that may be read and a status that can carry. */
@@ -89,6 +96,8 @@ export function upstreamTexts(tunnel: Tunnel, { upstream }: { readonly upstream?
 }
 
 function print(shell: Shell, tunnel: Tunnel & { token: string }, tab: SnippetTab, flags: ConnectFlags): void {
+  if (tunnel.type === 'http' || tab !== 'kubernetes')
+    refuse(flags, serviceOptions, 'for --print kubernetes of an ingress tunnel');
   const token = flags.maskToken ? maskToken(tunnel.token) : tunnel.token;
   const snippet = parseConnectSnippet({ ...tunnel, token }, connectInputs(tunnel, flags), tab);
   if (!snippet.ok) throw new ClientError('usage', snippet.message);

@@ -65,7 +65,10 @@ async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
     upstreams: upstreamLines(upstreams),
   }));
   const lines = tunnels.map(({ name, type, upstreams }) => `  ${name} (${type}): ${upstreams.join(', ')}`);
-  output.result({ file: path, tunnels }, [`${path} is right: ${tunnels.length} tunnels.`, ...lines].join('\n'));
+  output.result(
+    { file: path, tunnels },
+    [`${path} is right: ${tunnels.length} ${tunnels.length === 1 ? 'tunnel' : 'tunnels'}.`, ...lines].join('\n'),
+  );
 }
 
 async function findConfig(io: Io, flags: RunFlags): Promise<string> {
@@ -97,8 +100,13 @@ async function readConfigText(path: string): Promise<string> {
   }
 }
 
+/** A screenful: a file of something else has thousands. */
+const mostProblems = 20;
+
 function problemText(path: string, { problems }: Extract<ConfigResult, { ok: false }>): string {
-  return problems.map(({ line, message }) => `\n  ${path}:${line}: ${message}`).join('');
+  const lines = problems.slice(0, mostProblems).map(({ line, message }) => `\n  ${path}:${line}: ${message}`);
+  const more = problems.length - lines.length;
+  return `${lines.join('')}${more === 0 ? '' : `\n  and ${more} more`}`;
 }
 
 function readPlans(io: Io, config: Config, output: Output): Promise<readonly PlannedTunnel[]> {

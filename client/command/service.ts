@@ -153,6 +153,10 @@ function planFor(io: Io, spec: ServiceSpec): ServicePlan {
 function refusePrivateProgram(io: Io, { scope, self, tunnel }: ServiceSpec): void {
   const place = self.find(isPrivatePlace);
   if (io.platform !== 'linux' || scope !== 'system' || place === undefined) return;
-  const fix = `Run "sudo install -m 0755 ${place} /usr/local/bin/underpass", then "sudo /usr/local/bin/underpass service install ${resourceName(tunnel.name)} ...".`;
+  const installed = `"sudo /usr/local/bin/underpass service install ${resourceName(tunnel.name)} ..."`;
+  const fix =
+    self.length === 1
+      ? `Run "sudo install -m 0755 ${place} /usr/local/bin/underpass", then ${installed}.`
+      : `Install a released underpass to /usr/local/bin. Then run ${installed}.`;
   throw new ClientError('service-program-private', place, { fix });
 }

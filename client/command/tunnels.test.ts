@@ -89,6 +89,7 @@ const wrongUse = [
   ['tunnels', 'add', 'shop'],
   ['tunnels', 'add', 'shop', '--generate-domain', '--domain', 'a.example.com'],
   ['tunnels', 'add', 'shop', '--type', 'tcp', '--generate-domain'],
+  ['tunnels', 'add', 'shop', '--type', 'ingress', '--generate-domain'],
   ['tunnels', 'add'],
   ['tunnels', 'update', 'shop', '--domain', 'a.example.com', '--add-domain', 'b.example.com'],
   ['tunnels', 'update', 'shop'],

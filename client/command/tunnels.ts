@@ -112,6 +112,8 @@ async function show(shell: Shell, name: string, flags: CommonFlags): Promise<voi
 
 async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
   if (!flags.domain && !flags.generateDomain) throw new ClientError('usage', 'give --domain NAME or --generate-domain');
+  if (flags.generateDomain && flags.type === 'ingress')
+    throw new ClientError('usage', '--generate-domain is for http tunnels: give --domain NAME');
   const account = await openProject(shell.io, flags);
   const region = await regionFor(account, flags.region);
   const body = {

@@ -156,6 +156,22 @@ test('private folders are told from places that a system unit can see', () => {
     assert.equal(isPrivatePlace(path), false, path);
 });
 
+test('a system service of a program in a private folder is refused, and of a clone nobody is told to install node', async (t) => {
+  const cli = await createCli(t);
+  const install = async (self: readonly string[]) => {
+    const argv = ['service', 'install', 'shop', '--system', '--url', 'https://eu1.example.com', '--type', 'http'];
+    const more = ['--token-file', '-', '--upstream', 'shop.example.com=http://127.0.0.1:8080'];
+    const { stderr } = await cli.run([...argv, ...more], { stdin: 'tok', io: { self, platform: 'linux' } });
+    assert.match(stderr, /code: service-program-private/);
+    return stderr;
+  };
+  assert.match(
+    await install(['/root/underpass']),
+    /fix: Run "sudo install -m 0755 \/root\/underpass \/usr\/local\/bin\/underpass"/,
+  );
+  assert.match(await install(['/root/bin/node', '/root/main.ts']), /fix: Install a released underpass to \/usr\/local\/bin\./);
+});
+
 /** A system whose service manager notes what it is told. */
 async function withManager(t: TestContext, name: string, answer = 'exit 0') {
   const cli = await createCli(t);
