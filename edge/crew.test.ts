@@ -37,6 +37,20 @@ describe('a worker', { skip }, () => {
     assert.ok((await workerPids()).includes(well));
   });
 
+  it('that ends leaves what it has counted, and nothing of what it held', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    for (let visitor = 0; visitor < 12; visitor++) {
+      (await rig.visitRaw('http')).write('GET / HTTP/1.1\r\nHost: nobody.test\r\n\r\n');
+      await rig.visitRaw('http');
+    }
+    const refused = (): number => rig.edge.stats().errors.UNDERPASS_NO_SUCH_HOST ?? 0;
+    while (refused() < 12 || rig.edge.stats().open < 12) await pause(20);
+    const before = await workerPids();
+    for (const pid of before) process.kill(pid, 'SIGKILL');
+    while (rig.edge.stats().open > 0) await pause(20);
+    assert.equal(refused(), 12);
+  });
+
   it('that ends while its edge drains is not started again', async () => {
     await using rig = await createRig([tunnelOf('t')], { workers: 2 });
     for (let visitor = 0; visitor < 12; visitor++) await rig.visitRaw('http');

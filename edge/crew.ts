@@ -13,7 +13,7 @@ import { type EdgePorts, type EdgeProcessOptions, type Listen, ticketKeyBytes, t
 import { FeedLink } from './feed-link.ts';
 import { Reporter } from './reporter.ts';
 import { RouteTable } from './route-table.ts';
-import { type EdgeStats, sumStats } from './stats.ts';
+import { type EdgeStats, pastOf, sumStats } from './stats.ts';
 
 type CrewEdgeOptions = Omit<EdgeProcessOptions, 'crew' | 'ticketKeys'>;
 
@@ -49,6 +49,8 @@ export class Crew {
   readonly #rotation: NodeJS.Timeout;
   readonly #watch: NodeJS.Timeout;
   #ticketKeys: Buffer;
+  /** Counters of workers that have ended. */
+  #past: EdgeStats = sumStats([]);
   /** On its way out: a worker that ends is not started again. */
   #ending = false;
 
@@ -126,6 +128,7 @@ export class Crew {
 
   #lost(worker: Worker, code: number | null, signal: string | null): void {
     this.#workers.delete(worker.index);
+    if (worker.stats !== null) this.#past = sumStats([this.#past, pastOf(worker.stats)]);
     this.#feed.retire(worker.name);
     void rm(worker.socketPath, { force: true });
     if (this.#ending) return;
@@ -160,7 +163,7 @@ export class Crew {
 
   /** As of the workers' last word, a second old at most. */
   stats(): EdgeStats {
-    return sumStats([...this.#workers.values()].flatMap(({ stats }) => stats ?? []));
+    return sumStats([this.#past, ...[...this.#workers.values()].flatMap(({ stats }) => stats ?? [])]);
   }
 
   async drain(graceMs: number): Promise<void> {

@@ -25,15 +25,12 @@ export interface EdgeStats {
   readonly errors: Readonly<Partial<Record<VisitorError, number>>>;
 }
 
+/** What a process holds, and holds no more when it ends. */
+const nothingHeld = { sockets: 0, deadlines: 0, open: 0, openLimit: 0, addresses: 0, clients: 0, streams: 0 };
+
 const none: EdgeStats = {
-  sockets: 0,
-  deadlines: 0,
-  open: 0,
-  openLimit: 0,
-  addresses: 0,
+  ...nothingHeld,
   refused: { address: 0, total: 0 },
-  clients: 0,
-  streams: 0,
   rxBytes: 0,
   txBytes: 0,
   connections: 0,
@@ -46,6 +43,9 @@ const none: EdgeStats = {
 export function sumStats(all: readonly EdgeStats[]): EdgeStats {
   return all.reduce(addStats, none);
 }
+
+/** Of a process that has ended: what it counted stays counted, so that totals never fall. */
+export const pastOf = (stats: EdgeStats): EdgeStats => ({ ...stats, ...nothingHeld });
 
 function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
   const errors: Partial<Record<VisitorError, number>> = { ...a.errors };
