@@ -71,6 +71,7 @@ describe('a source address', () => {
     await using rig = await createRig([tunnelOf('t')], { crowd: { total: 100, perAddress: 2 } });
     await dial(rig, 'http', '127.0.0.2');
     await dial(rig, 'https', '127.0.0.2');
+    await until(() => rig.edge.stats().open === 2);
     await dialRefused(rig, 'http', '127.0.0.2');
     assert.deepEqual(rig.edge.stats().refused, { address: 1, total: 0 });
   });
