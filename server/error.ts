@@ -8,7 +8,7 @@ interface ErrorRow {
   readonly fix: string;
 }
 
-const errors = {
+export const errors = {
   unexpected: {
     exit: 'unexpected',
     title: 'Something went wrong inside the server',

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { problems } from '@underpass/client/carry/problem.ts';
 import { errors, exitCodeMeanings, exitCodes } from '@underpass/client/error.ts';
 import { visitorErrors } from '@underpass/edge/core/visitor-error.ts';
+import * as server from '@underpass/server/error.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/errors.md', import.meta.url)), 'utf8');
 
@@ -49,6 +50,17 @@ describe('docs/errors.md', () => {
     assert.deepEqual([...entries.keys()].sort(), headings.sort());
     for (const [code, { title, fix, exit }] of Object.entries(errors))
       assert.ok(entries.get(`\`${code}\` (${exitCodes[exit]})`)?.startsWith(`**${title}.** ${fix}`), code);
+  });
+
+  test('explains every way in which the server fails, with its title, fix and exit code', () => {
+    const entries = entriesOf('When the server fails');
+    const headings = Object.entries(server.errors).map(([code, { exit }]) => `\`${code}\` (${server.exitCodes[exit]})`);
+    assert.deepEqual([...entries.keys()].sort(), headings.sort());
+    for (const [code, { title, fix, exit }] of Object.entries(server.errors))
+      assert.ok(entries.get(`\`${code}\` (${server.exitCodes[exit]})`)?.startsWith(`**${title}.** ${fix}`), code);
+    const [, part = ''] = page.split('\n## When the server fails\n');
+    const listed = [...part.matchAll(/^\| (\d+) \| /gm)].map(([, code]) => Number(code));
+    assert.deepEqual(listed, Object.values(server.exitCodes));
   });
 
   test('lists every exit code with its meaning', () => {
