@@ -189,7 +189,9 @@ async function openWebSocket(): Promise<Socket> {
     socket.once('close', () => reject(new Error('closed early')));
     // An error page is an open connection too, and holds less.
     socket.once('data', (answer: Buffer) =>
-      answer.latin1Slice(0, 12) === 'HTTP/1.1 101' ? resolve() : reject(new Error(`no WebSocket: ${answer.latin1Slice(0, 60)}`)),
+      answer.toString('latin1', 0, 12) === 'HTTP/1.1 101'
+        ? resolve()
+        : reject(new Error(`no WebSocket: ${answer.toString('latin1', 0, 60)}`)),
     );
     socket.write(upgrade());
   });
