@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
@@ -274,16 +275,31 @@ test('run carries every tunnel of the file, and SIGHUP keeps what did not change
 });
 
 test('a file that is still being read when the end comes starts nothing more', async (t) => {
-  const { edge, cli, http } = await world(t);
+  const { edge, cli } = await world(t);
+  const echo = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
+  t.after(() => echo[Symbol.asyncDispose]());
   const file = join(cli.home, 'underpass.yaml');
   const config = (name: string) =>
-    `tunnels:\n  - {name: ${name}, type: http, url: '${edge.url}', token-env: UNDERPASS_TOKEN, upstream: '${http}'}\n`;
+    `tunnels:\n  - {name: ${name}, type: http, url: '${edge.url}', token-env: UNDERPASS_TOKEN, upstream: 'http://127.0.0.1:${echo.port}'}\n`;
   await writeFile(file, config('one'));
   const running = cli.start(['run']);
-  await running.seen(/one connected/);
-  await writeFile(file, config('two'));
+  const stream = visit(await edge.next());
+  await new Promise<void>((resolve) => {
+    stream.onOpened = resolve;
+  });
+  // A pipe is opened when both ends are there, and read until the other one has said all.
+  await rm(file);
+  execFileSync('mkfifo', [file]);
   running.signal('SIGHUP');
+  const pipe = await open(file, 'w');
   running.signal('SIGTERM');
+  await running.seen(/one draining/);
+  await pipe.writeFile(config('two'));
+  await pipe.close();
+  const got = outcome(stream);
+  stream.write(Buffer.from('late but whole'));
+  stream.end();
+  assert.equal(await got, 'late but whole');
   const { code, stdout } = await running.ended;
   assert.equal(code, 0);
   assert.match(stdout, /one stopped/);
