@@ -94,13 +94,13 @@ const repeatable: readonly ResetCode[] = [
   'no-client',
   'no-upstream',
   'upstream-refused',
+  'upstream-timeout',
   'upstream-unresolved',
+  'upstream-tls',
   'upstream-unreachable',
 ];
 const final: readonly ResetCode[] = [
   'cancelled',
-  'upstream-timeout',
-  'upstream-tls',
   'upstream-reset',
   'denied',
   'idle',

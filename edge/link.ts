@@ -23,14 +23,16 @@ const replayBytes = 96 * 1024;
 /** Clients of this process tried for one stream; of other places there are as many as there are places. */
 const maxTries = 4;
 
-/** Endings that say that no byte reached an upstream. */
+/** Endings that say that no byte of the visitor's reached an upstream. */
 const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
   'refused',
   'busy',
   'no-client',
   'no-upstream',
   'upstream-refused',
+  'upstream-timeout',
   'upstream-unresolved',
+  'upstream-tls',
   'upstream-unreachable',
 ]);
 
