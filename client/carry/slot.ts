@@ -23,6 +23,8 @@ export interface SlotOptions {
 /** First look for another edge, and the longest pause between two looks. */
 const firstSeekMs = 5_000;
 const mostSeekMs = 300_000;
+/** What stood so long may be dialled at once when it is lost: a dial in ten seconds burdens nobody. */
+const steadyMs = 10_000;
 
 export class Slot {
   held: Carrier | null = null;
@@ -30,6 +32,8 @@ export class Slot {
   problem: Problem | null = null;
   readonly #options: SlotOptions;
   #failures = 0;
+  /** Losses in a row of what had stood for a moment only: an edge that flaps is dialled less and less often. */
+  #flaps = 0;
   #turn = 0;
   #stopped = false;
   #seekMs = firstSeekMs;
@@ -103,7 +107,10 @@ export class Slot {
     this.problem = why;
     this.#stopSeeking();
     this.#options.onDisconnected(gone, why);
-    if (!this.#stopped) this.#wait(this.#nextDelayMs(why?.code ?? 'connection-lost'));
+    if (this.#stopped) return;
+    this.#flaps = why !== null && this.#options.clock.now() - gone.sinceMs < steadyMs ? this.#flaps + 1 : 0;
+    this.#failures = Math.max(0, this.#flaps - 1);
+    this.#wait(this.#nextDelayMs(why?.code ?? 'connection-lost'));
   }
 
   /** The region or the siblings changed: a second edge may be worth looking for. */

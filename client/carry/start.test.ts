@@ -154,6 +154,31 @@ describe('carriers', () => {
     assert.equal(client.carrying.status().state, 'connected');
   });
 
+  it('that are lost again and again as soon as they stand are dialled less and less often', async () => {
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url });
+    const loseBoth = async (): Promise<void> => {
+      for (const _ of [await edge.next(), await edge.next()]) await client.event('connected');
+      for (const { socket } of [...edge.carriers]) socket.destroy();
+      for (const _ of ['one', 'other']) await client.event('disconnected');
+    };
+    const [probe, waits] = [1, 2];
+    for (const delayMs of [1_000, 2_000, 4_000]) {
+      await loseBoth();
+      while (client.clock.timers > probe + waits) await new Promise(setImmediate);
+      client.clock.advance(delayMs - 1);
+      assert.equal(client.clock.timers, probe + waits, `before ${delayMs} ms are over`);
+      client.clock.advance(1);
+    }
+    await client.event('connected');
+    await client.event('connected');
+    client.clock.advance(10_000);
+    for (const { socket } of [...edge.carriers]) socket.destroy();
+    for (const _ of ['one', 'other']) await client.event('disconnected');
+    client.clock.advance(1_000);
+    await client.event('connected');
+  });
+
   it('with a refused token say so once and go on trying slowly', async () => {
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url, token: 'old' });
