@@ -1,4 +1,4 @@
-// Dates as the tables show them: en-US, month name, time with seconds (spec 9).
+// Dates as the tables show them: en-US, month name, time with seconds (spec 9). Times as calls and files give them.
 
 export function formatDate(iso: string, timeZone: string): string {
   const timeMs = Date.parse(iso);
@@ -16,4 +16,18 @@ function dateFormat(timeZone: string): Intl.DateTimeFormat {
     minute: '2-digit',
     second: '2-digit',
   });
+}
+
+const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/i;
+
+/**
+ * Milliseconds of an ISO 8601 date or time, or null. Without a zone it is UTC: what is meant must not hang on where the
+ * server stands. The platform's own parser takes "1" and "Dec 5" for dates of 2001.
+ */
+export function parseTime(text: string): number | null {
+  const match = isoTime.exec(text.trim());
+  if (match === null) return null;
+  const [whole, zone] = match;
+  const timeMs = Date.parse(whole.length > 10 && zone === undefined ? `${whole}Z` : whole);
+  return Number.isNaN(timeMs) ? null : timeMs;
 }

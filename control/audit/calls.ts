@@ -1,5 +1,6 @@
 // Reading the audit log, of a project or of the service: filtered, in pages, and as CSV.
 
+import { parseTime } from '@underpass/rules/date.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
@@ -26,10 +27,8 @@ interface Filter {
   readonly to?: string;
 }
 
-const parseTime = (text: string): number => {
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) ? refuse('invalid', 'A time must be ISO 8601, such as 2026-11-20T10:00:00Z.') : ms;
-};
+const timeOf = (text: string): number =>
+  parseTime(text) ?? refuse('invalid', 'A time must be ISO 8601, such as 2026-11-20T10:00:00Z.');
 
 /** Newest first. `action` matches a noun (`tunnel`) or a whole action (`tunnel.create`). */
 const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
@@ -38,8 +37,8 @@ const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
   const { before, action, actor, from, to } = filter;
   if (before !== undefined) query = query.where('id', '<', before);
   if (actor !== undefined) query = query.where('actor', '=', actor);
-  if (from !== undefined) query = query.where('at', '>=', parseTime(from));
-  if (to !== undefined) query = query.where('at', '<', parseTime(to));
+  if (from !== undefined) query = query.where('at', '>=', timeOf(from));
+  if (to !== undefined) query = query.where('at', '<', timeOf(to));
   if (action === undefined) return query;
   // Nouns are letters and hyphens: nothing in one is a pattern.
   return /^[a-z-]+$/.test(action) ? query.where('action', 'like', `${action}.%`) : query.where('action', '=', action);

@@ -1,5 +1,6 @@
 // The operator's list of subscriptions, and its import from CSV.
 
+import { parseTime } from '@underpass/rules/date.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import type { Subscription, SubscriptionImport } from '@underpass/rules/resource.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
@@ -61,20 +62,15 @@ const columnsOf = (first: readonly string[] | undefined): readonly string[] | un
   return names?.includes('email') ? names : undefined;
 };
 
-const readExpiry = (text: string): number | null | undefined => {
-  if (text === '') return null;
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) ? undefined : ms;
-};
-
 /** Active unless it says false, no or 0. */
 const readLine = (cells: readonly string[] | undefined, columns: readonly string[]): Line => {
   if (!cells) return { problem: 'not CSV' };
   const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
   const email = parseEmail(cell('email'));
   if (!email.ok) return { problem: email.message };
-  const expiresAt = readExpiry(cell('expires_at'));
-  if (expiresAt === undefined) return { problem: 'expires_at must be an ISO 8601 time' };
+  const end = cell('expires_at');
+  const expiresAt = end === '' ? null : parseTime(end);
+  if (end !== '' && expiresAt === null) return { problem: 'expires_at must be an ISO 8601 time' };
   return { change: { email: email.value, source: 'import', active: !/^(false|no|0)$/i.test(cell('active')), expiresAt } };
 };
 

@@ -3,6 +3,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { addressKey } from '@underpass/rules/address.ts';
+import { parseTime } from '@underpass/rules/date.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import { bodyMaxBytes } from '@underpass/rules/limits.ts';
 import { readBounded } from '../api/body.ts';
@@ -42,8 +43,8 @@ const parseChange = (body: Buffer): Change => {
 /** ISO 8601, or nothing for an open end. */
 export const parseExpiry = (value: unknown): number | null => {
   if (value === undefined || value === null || value === '') return null;
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(ms) ? refuse('invalid', 'expiresAt must be ISO 8601, such as 2027-01-31T00:00:00Z.') : ms;
+  const ms = typeof value === 'string' ? parseTime(value) : null;
+  return ms ?? refuse('invalid', 'expiresAt must be ISO 8601, such as 2027-01-31T00:00:00Z.');
 };
 
 export const takeSubscriptionWebhook = async (parts: Parts, request: Request, address: string): Promise<Response> => {
