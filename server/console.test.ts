@@ -8,10 +8,11 @@ import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
+import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { Session } from '@underpass/rules/resource.ts';
 import { freePorts } from '../tests/helpers/port.ts';
 import { type Environment, readSettings } from './settings.ts';
-import { carry, dropHome, makeHome, openServer, type TestServer, visit } from './test-kit.ts';
+import { carry, dropHome, eventually, makeHome, openServer, type TestServer, visit } from './test-kit.ts';
 
 const host = 'console.localhost';
 
@@ -179,22 +180,15 @@ for (const workers of ['1', '2']) {
         });
       const refused = await create('thief', [host]);
       assert.equal(refused.status, 400, refused.text);
-      const made = JSON.parse((await create('other', [])).text) as {
-        token: string;
-        dataPlaneHost: string;
-        ingressDomains: { name: string }[];
-      };
+      const made = JSON.parse((await create('other', [])).text) as Tunnel;
       const name = made.ingressDomains[0]?.name ?? '';
       assert.notEqual(name, '');
       // The name of the dashboard behind a tunnel's server name is misdirected, and the other way round it is the dashboard.
-      const misdirected = async (): Promise<number> =>
-        (await ask('GET', '/api/user', { servername: name, headers: { host } })).status;
-      for (let tries = 0; tries < 100; tries++) {
-        const status = await misdirected().catch(() => 0);
-        if (status === 421) break;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      assert.equal(await misdirected(), 421);
+      await eventually(
+        async () => JSON.parse((await ask('GET', `/api/tunnels/other?project=${defaultProject}`)).text) as Tunnel,
+        (tunnel) => tunnel.status === 'Created',
+      );
+      assert.equal((await ask('GET', '/api/user', { servername: name, headers: { host } })).status, 421);
       assert.equal((await ask('GET', '/api/user', { headers: { host: name } })).status, 200);
     });
 

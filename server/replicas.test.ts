@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { startPostgres, type TestPostgres } from '@underpass/control/test-kit-postgres.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
@@ -130,7 +131,10 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
       assert.equal(tunnel.status, 'Created');
       assert.equal((await browser.read<ConnectedClient[]>(`/api/tunnels/web/clients?project=${project}`)).length, 1);
     }
-    assert.deepEqual((await tunnelAt(atOne, 'web')).metrics, (await tunnelAt(atTwo, 'web')).metrics);
+    await eventually(
+      () => Promise.all([atOne, atTwo].map(async (browser) => (await tunnelAt(browser, 'web')).metrics)),
+      ([here, there]) => isDeepStrictEqual(here, there),
+    );
   });
 
   test('a deletion at the other one cuts the client within seconds', async () => {

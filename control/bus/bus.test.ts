@@ -95,11 +95,11 @@ const needsNats = skipWithout('nats-server');
 const nats = { url: '', home: '', server: undefined as ChildProcess | undefined };
 
 /** nats-server writes the port that it chose into a file of this folder. */
-const readPort = async (home: string): Promise<string> => {
-  for (let tries = 0; tries < 200; tries++) {
+const readPort = async (home: string, server: ChildProcess): Promise<string> => {
+  while (server.exitCode === null) {
     const file = readdirSync(home).find((name) => name.endsWith('.ports'));
     const text = file === undefined ? '' : readFileSync(join(home, file), 'utf8');
-    if (text !== '') return (JSON.parse(text) as { nats: string[] }).nats[0]!;
+    if (text.trimEnd().endsWith('}')) return (JSON.parse(text) as { nats: string[] }).nats[0]!;
     await delay(25);
   }
   return assert.fail('nats-server did not start');
@@ -110,7 +110,7 @@ if (!needsNats) {
     nats.home = mkdtempSync(join(tmpdir(), 'underpass-nats-'));
     const flags = ['-a', '127.0.0.1', '-p', '-1', '--ports_file_dir', nats.home];
     nats.server = spawn(requireTool('nats-server'), flags, { stdio: 'ignore' });
-    nats.url = await readPort(nats.home);
+    nats.url = await readPort(nats.home, nats.server);
   });
   after(async () => {
     nats.server?.kill();

@@ -40,7 +40,7 @@ function printed(child: ChildProcessWithoutNullStreams, text: string): Promise<v
 
 /** pebble says so a moment before it listens. */
 async function listens(child: ChildProcessWithoutNullStreams, port: number): Promise<void> {
-  for (let tries = 0; child.exitCode === null && tries < 200; tries++) {
+  for (let tries = 0; child.exitCode === null && tries < 2_400; tries++) {
     const socket = connect(port, '127.0.0.1');
     const isOpen = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'close').then(() => false)]).catch(
       () => false,
