@@ -172,10 +172,10 @@ test('a tunnel that is not there is told as that, and not as a sign-in that fail
 });
 
 test('the server is examined: clock, version and sign-in', async (t) => {
-  const late = new Date(Date.now() + 600_000).toUTCString();
+  const late = () => ({ body: 'ok', headers: { date: new Date(Date.now() + 600_000).toUTCString() } });
   const api = await startFakeApi(t, {
     ...accountRoutes,
-    'GET /healthz': { body: 'ok', headers: { date: late } },
+    'GET /healthz': late,
     'GET /api/releases': { body: [{ version: '99.0.0', files: [] }] },
   });
   const { find, code } = await findings(t, [], { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });

@@ -11,27 +11,30 @@ const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 const command = binary === undefined ? [process.execPath, main] : [binary];
 
 /**
- * Starts argv in a terminal of 100 columns; at the first whole frame with "connected" types and makes it 40 wide; at the
+ * Starts argv once the terminal has its 100 columns; at the first whole frame with "connected" types and makes it 40 wide; at the
  * first whole frame that is cut to that width presses Ctrl-C. A frame that was on its way when the width changed is still
  * a wide one, so "narrow" begins with the first that is not.
  */
 const driver = `
 import fcntl, json, os, pty, select, signal, struct, sys, termios, time
 argv = json.loads(sys.argv[1])
+ready, go = os.pipe()
 pid, fd = pty.fork()
 if pid == 0:
+    os.read(ready, 1)
     os.execvp(argv[0], argv)
 size = lambda columns: fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
 size(100)
 echoes = lambda: bool(termios.tcgetattr(fd)[3] & termios.ECHO)
 echo = {'before': echoes()}
+os.write(go, b'x')
 out, seen, narrow = b'', 0, None
 def frames():
     global seen
     while (end := out.find(b'\x1b[?2026l', seen)) >= 0:
         begun, seen = seen, end + 8
         yield begun, out[begun:end]
-until = time.monotonic() + 15
+until = time.monotonic() + 60
 while True:
     if not select.select([fd], [], [], max(0, until - time.monotonic()))[0] or time.monotonic() > until:
         os.kill(pid, signal.SIGKILL)
