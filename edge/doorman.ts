@@ -52,7 +52,7 @@ export class Doorman {
     const limit = who === 'visitor' ? this.#visitorLimit : this.limits.total;
     if (this.#used >= limit) return this.turnAway(socket, 'total');
     this.open++;
-    socket.once('close', () => {
+    socket.on('close', () => {
       this.open--;
       this.gone++;
     });
@@ -63,7 +63,7 @@ export class Doorman {
   seat(socket: Socket, address: string): boolean {
     const key = addressKey(address);
     if (!countUp(this.#byAddress, key, this.limits.perAddress)) return this.turnAway(socket, 'address', address);
-    socket.once('close', () => countDown(this.#byAddress, key));
+    socket.on('close', () => countDown(this.#byAddress, key));
     return true;
   }
 

@@ -415,7 +415,7 @@ export class EdgeProcess {
       server.on('connection', (socket) => {
         this.#arrived++;
         sockets.add(socket);
-        socket.once('close', () => sockets.delete(socket));
+        socket.on('close', () => sockets.delete(socket));
       });
     }
   }

@@ -181,7 +181,7 @@ export class HttpsDoor {
     queue: ClientQueue | VisitorTurns = this.#visitors,
   ): true {
     queueMicrotask(() => {
-      socket.on('error', () => {});
+      socket.on('error', ignore);
       socket.pause();
       if (read.length > 0) socket.unshift(read);
       // Until TLS is up a visitor that ends has gone: a half-open handshake would hold its descriptor until its timeout.
@@ -268,7 +268,7 @@ export class HttpsDoor {
     // HTTP/2 knows no half-close: a visitor that ends its side has gone.
     socket.allowHalfOpen = socket.alpnProtocol !== 'h2';
     // A half-closed socket under TLS outlives it otherwise, with its descriptor.
-    socket.once('close', () => parent?.destroy());
+    socket.on('close', () => parent?.destroy());
     if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2') {
       void this.#options.onClient(socket, peeked.ends).then(() => this.#clients.done(parent as Socket));
       return;
@@ -286,6 +286,9 @@ export class HttpsDoor {
     this.#console.close();
   }
 }
+
+/** TLS says it too. A function made where it is set would keep what was read of the connection for as long as that lives. */
+function ignore(): void {}
 
 /** A handshake that was broken off leaves the half-closed connection under it open, with its descriptor. */
 function destroyWhole(socket: TLSSocket): void {

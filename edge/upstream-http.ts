@@ -196,6 +196,7 @@ export class UpstreamHttp implements LinkOwner {
       return false;
     }
     this.#phase = phase.opaque;
+    this.#retry = null;
     this.owner.onResponse(this.#head, bytes, from, end, end);
     if (end < bytes.length) this.owner.onOpaque(bytes.subarray(end));
     return false;

@@ -43,7 +43,7 @@ export abstract class HeadScan {
   upgradeStart = -1;
   upgradeEnd = -1;
   /** Pairs of start and end of the lines to leave out, ascending. */
-  readonly drops: Int32Array = new Int32Array(2 * headLimits.fieldLines);
+  readonly drops: number[] = [];
   dropCount = 0;
   /** Status to refuse with; 0 while the head is good. */
   refusedStatus = 0;

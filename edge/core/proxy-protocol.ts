@@ -12,6 +12,7 @@ export interface Endpoints {
 
 const signature = Uint8Array.from([13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10]);
 const encoder = new TextEncoder();
+const nothing = new Uint8Array(0);
 /** Longest v1 line (section 2.1). */
 const maxV1Bytes = 107;
 /** v2: fixed part, then addresses and TLVs. */
@@ -20,7 +21,7 @@ const maxV2Bytes = v2HeaderBytes + 2048;
 
 /** The bytes that go in front of an upstream connection; none where the tunnel does not want them. */
 export function encodeProxyHeader(version: ProxyProtocol, ends: Endpoints): Uint8Array {
-  if (version === '') return new Uint8Array(0);
+  if (version === '') return nothing;
   return version === 'v1' ? encoder.encode(encodeV1(ends)) : encodeV2(ends);
 }
 
