@@ -248,6 +248,14 @@ for (const [server, code] of servers) {
   });
 }
 
+test('a server without releases is told with what to do, which is not the same command again', async (t) => {
+  const api = await startFakeApi(t, { 'GET /api/releases': { body: [] } });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin });
+  const { code, stderr } = await cli.run(['update', '--check']);
+  assert.match(stderr, /offers none\n {2}fix: Ask the operator/);
+  assert.equal(code, 6);
+});
+
 test('regions and projects are tables for people and the answer itself with --json', async (t) => {
   const region = { name: 'eu1', description: 'Europe', available: true, tlsTermination: false };
   const api = await startFakeApi(t, { ...accountRoutes, 'GET /api/regions': { body: [region] } });

@@ -45,8 +45,10 @@ async function chooseRelease(io: Io, origin: string, wanted: string | undefined)
     wanted === undefined
       ? await newestRelease(io, origin)
       : (await listReleases(io, origin)).find((item) => item.version === wanted);
-  if (found === undefined) throw new ClientError('release-missing', wanted ?? `${origin} offers no releases`);
-  return found;
+  if (found !== undefined) return found;
+  if (wanted !== undefined) throw new ClientError('release-missing', wanted);
+  const fix = 'Ask the operator of the server for releases, or build from source.';
+  throw new ClientError('release-missing', `${origin} offers none`, { fix });
 }
 
 async function replaceBy(io: Io, origin: string, release: Release): Promise<void> {

@@ -51,6 +51,11 @@ test('a narrow terminal cuts nothing off that people need: addresses are wrapped
   ]);
 });
 
+test('the narrowest terminal that names the tunnel says whole words about its state', () => {
+  const [head] = renderFrame([view], { columns: 20, rows: 24, color: false });
+  assert.equal(head, 'shop  connected');
+});
+
 test('a problem has its line, and colours are only where they are allowed', () => {
   const lines = renderFrame([{ ...view, state: 'connecting', problem: 'token refused: rotate it' }], {
     columns: 80,

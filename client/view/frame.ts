@@ -87,13 +87,12 @@ function block(style: Style, indent: string, text: string, columns: number): rea
   return wrap(text, columns - 1 - indent.length).map((line): Span[] => [[style, `${indent}${line}`]]);
 }
 
-/** Without the names of the edges where they find no room. */
+/** Without the names of the edges, then their number, where they find no room. */
 function stateText({ state, edges }: TunnelView, room: number): string {
   if (state !== 'connected') return state;
   const names = edges.map(({ name, rttMs }) => (rttMs === null ? name : `${name} ${Math.round(rttMs)} ms`));
   const count = `connected to ${edges.length} ${edges.length === 1 ? 'edge' : 'edges'}`;
-  const whole = `${count} (${names.join(', ')})`;
-  return [...whole].length <= room ? whole : count;
+  return [`${count} (${names.join(', ')})`, count].find((text) => [...text].length <= room) ?? state;
 }
 
 function trafficText(tunnel: TunnelView): string {
