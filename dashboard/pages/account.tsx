@@ -12,7 +12,7 @@ import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
-import { DateTime } from '../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../ui/date-time.tsx';
 import { Load } from '../ui/load.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { describeUserAgent } from './user-agent.ts';
@@ -66,14 +66,14 @@ function SessionList({ sessions, ask }: { readonly sessions: readonly Session[];
     {
       key: 'seen',
       header: 'Last seen',
-      width: 'minmax(0, 1.2fr)',
+      width: dateWidth,
       cell: (session) => <DateTime at={session.seenAt} />,
       sortBy: (session) => session.seenAt,
     },
     {
       key: 'created',
       header: 'Signed in',
-      width: 'minmax(0, 1.2fr)',
+      width: dateWidth,
       cell: (session) => <DateTime at={session.createdAt} />,
       sortBy: (session) => session.createdAt,
     },
@@ -89,6 +89,7 @@ function SessionList({ sessions, ask }: { readonly sessions: readonly Session[];
   return (
     <DataTable
       label="Sessions"
+      wide
       columns={columns}
       rows={sessions}
       rowKey={(session) => session.id}

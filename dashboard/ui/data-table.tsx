@@ -1,4 +1,4 @@
-// A list of things with columns: search, sort, a row that opens, cards on a phone. 2,000 rows stay smooth because the browser
+// A list of things with columns: search, sort, a row that opens, cards in a narrow place. 2,000 rows stay smooth because the browser
 // skips the layout and paint of those out of sight (content-visibility), and rows are drawn again only when their data changes.
 // It is laid out as a grid, and stays a table to assistive technology.
 import clsx from 'clsx';
@@ -19,7 +19,7 @@ export interface Column<Row> {
   readonly align?: 'end';
   /** The header is read, not seen. */
   readonly hideHeader?: boolean;
-  /** Left out of the cards on a phone. */
+  /** Left out of the cards. */
   readonly wideOnly?: boolean;
 }
 
@@ -38,17 +38,19 @@ export interface DataTableProps<Row> {
   readonly toolbar?: ReactNode;
   /** Inside a card, which has the border. */
   readonly bare?: boolean;
+  /** The columns need a wide place; cards are clearer in a middling one. */
+  readonly wide?: boolean;
 }
 
 /** From so many rows on, those out of sight are neither laid out nor painted. */
 const SKIP_FROM_ROWS = 100;
 /** The content of a card and of a row of one line, without padding: what stands for a row that was not in sight yet. */
-const SKIPPED = '[content-visibility:auto] [contain-intrinsic-size:auto_9rem] sm:[contain-intrinsic-size:auto_35px]';
+const SKIPPED = '[content-visibility:auto] [contain-intrinsic-size:auto_9rem] columns:[contain-intrinsic-size:auto_35px]';
 /** Below this many rows a search field is noise. */
 const SEARCH_FROM_ROWS = 8;
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowKey, rowTo, searchText, searchLabel = 'Search', toolbar, bare = false } = props;
+  const { label, columns, rows, rowKey, rowTo, searchText, searchLabel = 'Search', toolbar, bare = false, wide = false } = props;
   const [query, setQuery] = useState('');
   const [sort, setSort] = useState<Sort | undefined>(props.initialSort);
   const deferredQuery = useDeferredValue(query);
@@ -59,7 +61,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const searchable = searchText !== undefined && (rows.length >= SEARCH_FROM_ROWS || query !== '');
   const template = columns.map((column) => column.width ?? 'minmax(0, 1fr)').join(' ');
   return (
-    <div className="grid gap-3">
+    <div data-wide={wide || undefined} className="@container/table grid grid-cols-1 gap-3">
       {(searchable || toolbar) && (
         <div className={clsx('flex flex-wrap items-center gap-3', bare && 'px-4 pt-4 sm:px-5')}>
           {searchable && <SearchField label={searchLabel} value={query} onChange={setQuery} />}
@@ -116,7 +118,7 @@ function SearchField({
   );
 }
 
-const GRID = 'grid grid-cols-1 sm:grid-cols-(--columns) sm:gap-x-4 px-4 sm:px-5';
+const GRID = 'grid grid-cols-1 columns:grid-cols-(--columns) columns:gap-x-4 px-4 sm:px-5';
 
 function HeaderRow<Row>({
   columns,
@@ -128,7 +130,7 @@ function HeaderRow<Row>({
   readonly onSort: (key: string) => void;
 }) {
   return (
-    <thead className="block max-sm:sr-only">
+    <thead className="block cards:sr-only">
       <tr className={clsx(GRID, 'border-b text-sm font-semibold text-ink-soft')}>
         {columns.map((column) => (
           <th
@@ -200,7 +202,7 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
       onClick={open}
       className={clsx(
         GRID,
-        'border-b py-3 last:rounded-b-lg last:border-b-0 sm:min-h-13 sm:items-center sm:py-2',
+        'border-b py-3 last:rounded-b-lg last:border-b-0 columns:min-h-13 columns:items-center columns:py-2',
         skips && SKIPPED,
         to !== undefined && 'cursor-pointer hover:bg-hover',
       )}
@@ -209,15 +211,15 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
         <td
           key={column.key}
           className={clsx(
-            'min-w-0 wrap-anywhere max-sm:flex max-sm:gap-3 max-sm:py-0.5 max-sm:has-[>div:empty]:hidden',
-            column.align === 'end' && 'sm:text-right',
-            column.wideOnly && 'max-sm:hidden',
+            'min-w-0 wrap-anywhere cards:flex cards:items-baseline cards:gap-3 cards:py-0.5 cards:has-[>div:empty]:hidden',
+            column.align === 'end' && 'columns:text-right',
+            column.wideOnly && 'cards:hidden',
           )}
         >
           {index > 0 && (
             <span
               aria-hidden="true"
-              className={clsx('w-28 shrink-0 text-sm text-ink-faint sm:hidden', column.hideHeader && 'invisible')}
+              className={clsx('w-28 shrink-0 text-sm text-ink-faint columns:hidden', column.hideHeader && 'invisible')}
             >
               {column.header}
             </span>

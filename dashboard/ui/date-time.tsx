@@ -2,6 +2,9 @@
 // day and time.
 import { formatDateTime } from './date-format.ts';
 
+/** The width of a column of moments: two lines at the most. */
+export const dateWidth = 'minmax(10.5rem, 1fr)';
+
 export function DateTime({ at }: { readonly at: string }) {
   const { text, title } = formatDateTime(at);
   const [day, time] = text.split(' at ');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
-import { expect } from '../helpers/browser.ts';
+import { assertNoSidewaysScroll, expect } from '../helpers/browser.ts';
 import { makeTunnel, openStage, type Stage } from '../helpers/dashboard.ts';
 
 const count = 2000;
@@ -106,5 +106,10 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
         await expect.poll(() => isInSight(page, 'pattern'), { timeout: 3000 }).toBe(true);
       }).toPass({ timeout: 60_000 });
     });
+  });
+
+  await t.test('a window that narrows narrows the rows out of sight too', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await assertNoSidewaysScroll(page);
   });
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { assertNoSidewaysScroll, expect } from '../helpers/browser.ts';
-import { makeTunnel, openStage } from '../helpers/dashboard.ts';
+import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
 const phone = { width: 390, height: 844 } as const;
 
@@ -28,6 +28,24 @@ const assertBreaksWell = (lines: readonly string[]) => {
   assert.ok(lines.length > 1);
   for (const [index, line] of lines.slice(1).entries()) assert.match(`${lines[index]}|${line}`, /@\||\|\./);
 };
+
+/** Words of tables that go on in the next line. */
+const brokenWords = (page: Page) =>
+  page.evaluate<string[]>(`(() => {
+    const broken = [];
+    const range = document.createRange();
+    for (const cell of document.querySelectorAll('td')) {
+      const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        for (const { 0: word, index } of node.data.matchAll(/[\\p{L}\\d]+/gu)) {
+          range.setStart(node, index);
+          range.setEnd(node, index + word.length);
+          if (range.getClientRects().length > 1) broken.push(word);
+        }
+      }
+    }
+    return broken;
+  })()`);
 
 const cardOf = (page: Page, table: string, text: string) =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
@@ -64,11 +82,29 @@ test('looks', async (t) => {
 
   await t.test('who made a token breaks as an address does', async (t) => {
     await account.call('POST', `/api/tokens?project=${account.project}`, { name: 'pipeline', role: 'member' });
-    const page = await stage.open(t, 'tokens', { viewport: { width: 700, height: 800 } });
+    const page = await stage.open(t, 'tokens', { viewport: { width: 1200, height: 800 } });
     await expect(page.getByRole('row').filter({ hasText: 'pipeline' })).toBeVisible();
     await page.evaluate('document.fonts.ready');
     assertBreaksWell(await linesOf(page, 'td:nth-child(3)'));
   });
+
+  for (const width of [390, 640, 768, 1024, 1200]) {
+    await t.test(`a table breaks no word in a window of ${width} px, and no moment over more than two lines`, async (t) => {
+      const page = await stage.open(t, 'members', { viewport: { width, height: 900 } });
+      const inProject = ['members', 'tokens', 'audit', 'tunnels'].map((path) => projectUrl(account, path));
+      const ofOperator = ['users', 'projects', 'tunnels', 'edges', 'audit'].map((path) => `/operator/${path}`);
+      for (const path of [...inProject, ...ofOperator, '/account']) {
+        await page.goto(path);
+        await expect(page.getByRole('table').first()).toBeVisible();
+        await page.evaluate('document.fonts.ready');
+        assert.deepEqual(await brokenWords(page), [], path);
+        const heights = await page.evaluate<number[]>(
+          "[...document.querySelectorAll('td time')].map((each) => each.getBoundingClientRect().height)",
+        );
+        assert.ok(Math.max(0, ...heights) <= 48, `${path}: ${heights}`);
+      }
+    });
+  }
 
   await t.test('a card without actions holds no place for them', async (t) => {
     const page = await stage.open(t, 'members', { viewport: phone });

@@ -16,7 +16,7 @@ export function AuditFilterForm({ search }: { readonly search: URLSearchParams }
   return (
     <Form role="search" aria-label="Filter the audit log" className="flex flex-wrap items-end gap-3">
       {FIELDS.map(({ name, label, type, placeholder }) => (
-        <Field key={name} label={label} className="w-[calc(50%-0.375rem)] min-w-0 sm:w-44">
+        <Field key={name} label={label} className="w-[calc(50%-0.375rem)] min-w-0 sm:w-36 sm:max-w-44 sm:grow">
           {(control) => (
             <Input
               {...control}

@@ -7,7 +7,7 @@ import { Banner } from '../../ui/banner.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { describeDetail } from './audit-detail.ts';
 import type { AuditLogProps } from './audit-log.tsx';
 import { withNewest } from './audit-page.ts';
@@ -25,7 +25,7 @@ export function AuditList({ first, ask }: AuditListProps) {
   });
   return (
     <div className="grid gap-4">
-      <DataTable label="Audit log" columns={COLUMNS} rows={entries} rowKey={(entry) => entry.id} />
+      <DataTable label="Audit log" wide columns={COLUMNS} rows={entries} rowKey={(entry) => entry.id} />
       {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
       <p role="status" className="sr-only">
         {entries.length} entries shown
@@ -40,7 +40,7 @@ export function AuditList({ first, ask }: AuditListProps) {
 }
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { key: 'at', header: 'When', width: '15.5rem', cell: ({ at }) => <DateTime at={at} /> },
+  { key: 'at', header: 'When', width: dateWidth, cell: ({ at }) => <DateTime at={at} /> },
   { key: 'actor', header: 'Who', width: 'minmax(0, 1fr)', cell: ({ actor }) => <Breakable text={actor} /> },
   { key: 'action', header: 'Action', cell: ({ action }) => <span className="font-mono text-sm">{action}</span> },
   { key: 'target', header: 'What', width: 'minmax(0, 1.6fr)', cell: (entry) => <What entry={entry} /> },
@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     key: 'address',
     header: 'From',
     width: 'minmax(0, 0.8fr)',
-    cell: ({ address }) => <span className="font-mono text-sm">{address}</span>,
+    cell: ({ address }) => address && <span className="font-mono text-sm">{address}</span>,
   },
 ];
 
@@ -59,7 +59,11 @@ function What({ entry }: { readonly entry: AuditEntry }) {
       <span className="font-semibold">
         <Breakable text={entry.target} />
       </span>
-      {detail && <span className="text-sm text-ink-soft">{detail}</span>}
+      {detail && (
+        <span className="text-sm text-ink-soft">
+          <Breakable text={detail} />
+        </span>
+      )}
     </span>
   );
 }

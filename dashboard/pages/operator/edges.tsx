@@ -6,8 +6,9 @@ import { later } from '../../api/later.ts';
 import { listEdges } from '../../api/operator.ts';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -49,6 +50,7 @@ function EdgeList({ edges }: { readonly edges: readonly EdgeHealth[] }) {
   return (
     <DataTable
       label="Edges"
+      wide
       columns={COLUMNS}
       rows={edges}
       rowKey={({ id }) => id}
@@ -65,7 +67,7 @@ const COLUMNS: readonly Column<EdgeHealth>[] = [
     key: 'id',
     header: 'Edge',
     width: 'minmax(0, 1.4fr)',
-    cell: ({ id }) => <span className="font-mono text-sm">{id}</span>,
+    cell: (edge) => <EdgeName edge={edge} />,
     sortBy: ({ id }) => id,
   },
   { key: 'region', header: 'Region', cell: ({ region }) => region, sortBy: ({ region }) => region },
@@ -83,15 +85,32 @@ const COLUMNS: readonly Column<EdgeHealth>[] = [
     cell: ({ clients }) => <span className="tabular">{clients}</span>,
     sortBy: ({ clients }) => clients,
   },
-  { key: 'version', header: 'Version', width: '9rem', cell: ({ version }) => version, sortBy: ({ version }) => version },
-  { key: 'since', header: 'Connected since', cell: ({ since }) => <DateTime at={since} />, sortBy: ({ since }) => since },
+  {
+    key: 'since',
+    header: 'Connected since',
+    width: dateWidth,
+    cell: ({ since }) => <DateTime at={since} />,
+    sortBy: ({ since }) => since,
+  },
   {
     key: 'seen',
     header: 'Last seen',
+    width: dateWidth,
     cell: ({ lastSeenAt }) => <DateTime at={lastSeenAt} />,
     sortBy: ({ lastSeenAt }) => lastSeenAt,
   },
 ];
+
+function EdgeName({ edge: { id, version } }: { readonly edge: EdgeHealth }) {
+  return (
+    <span className="grid text-sm">
+      <span className="font-mono">
+        <Breakable text={id} />
+      </span>
+      <span className="text-ink-soft">{version}</span>
+    </span>
+  );
+}
 
 function stateOf({ connected, acknowledged }: EdgeHealth) {
   if (!connected) return { label: 'Gone', tone: 'danger' } as const;

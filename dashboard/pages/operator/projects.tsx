@@ -12,7 +12,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
@@ -58,7 +58,7 @@ function ProjectList({ projects, ...actions }: { readonly projects: readonly Ope
       <EmptyState title="No Project Found" text="No project matches the search." illustration={<NothingHereIllustration />} />
     );
   }
-  return <DataTable label="Projects" columns={columnsOf(actions)} rows={projects} rowKey={({ id }) => id} />;
+  return <DataTable label="Projects" wide columns={columnsOf(actions)} rows={projects} rowKey={({ id }) => id} />;
 }
 
 function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] {
@@ -91,7 +91,13 @@ function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] 
       cell: ({ suspended }) => <Badge tone={suspended ? 'danger' : 'ok'}>{suspended ? 'Suspended' : 'Active'}</Badge>,
       sortBy: ({ suspended }) => Number(suspended),
     },
-    { key: 'since', header: 'Since', cell: ({ createdAt }) => <DateTime at={createdAt} />, sortBy: ({ createdAt }) => createdAt },
+    {
+      key: 'since',
+      header: 'Since',
+      width: dateWidth,
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
+      sortBy: ({ createdAt }) => createdAt,
+    },
     {
       key: 'actions',
       header: 'Actions',

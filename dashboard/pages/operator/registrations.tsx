@@ -12,7 +12,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -68,6 +68,7 @@ function RegistrationList({ state, registrations, ask }: RegistrationListProps) 
   return (
     <DataTable
       label="Registrations"
+      wide
       columns={[...COLUMNS, state === 'waiting' ? decideColumn(ask) : DECIDED_COLUMN]}
       rows={registrations}
       rowKey={({ id }) => id}
@@ -96,6 +97,7 @@ const COLUMNS: readonly Column<OperatorRegistration>[] = [
   {
     key: 'created',
     header: 'Registered',
+    width: dateWidth,
     cell: ({ createdAt }) => <DateTime at={createdAt} />,
     sortBy: ({ createdAt }) => createdAt,
   },
@@ -128,6 +130,7 @@ function Company({ registration }: { readonly registration: OperatorRegistration
 const DECIDED_COLUMN: Column<OperatorRegistration> = {
   key: 'decided',
   header: 'Decided',
+  width: dateWidth,
   cell: ({ decidedAt, decidedBy }) => (
     <span className="grid">
       {decidedAt && <DateTime at={decidedAt} />}

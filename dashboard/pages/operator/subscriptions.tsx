@@ -12,7 +12,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -73,6 +73,7 @@ function SubscriptionList({ subscriptions, actions, ask }: SubscriptionListProps
   return (
     <DataTable
       label="Subscriptions"
+      wide
       columns={columnsOf(ask)}
       rows={subscriptions}
       rowKey={({ id }) => id}
@@ -109,12 +110,14 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
     {
       key: 'expires',
       header: 'Ends',
+      width: dateWidth,
       cell: ({ expiresAt }) => (expiresAt ? <DateTime at={expiresAt} /> : <span className="text-ink-faint">Open</span>),
       sortBy: ({ expiresAt }) => expiresAt ?? '9999',
     },
     {
       key: 'updated',
       header: 'Updated',
+      width: dateWidth,
       cell: ({ updatedAt }) => <DateTime at={updatedAt} />,
       sortBy: ({ updatedAt }) => updatedAt,
     },

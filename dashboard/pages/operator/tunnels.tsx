@@ -55,7 +55,7 @@ function TunnelList({ tunnels, ask }: { readonly tunnels: readonly ShownTunnel[]
   if (tunnels.length === 0) {
     return <EmptyState title="No Tunnel Found" text="No tunnel matches." illustration={<NothingHereIllustration />} />;
   }
-  return <DataTable label="All tunnels" columns={columnsOf(ask)} rows={tunnels} rowKey={({ id }) => id} />;
+  return <DataTable label="All tunnels" wide columns={columnsOf(ask)} rows={tunnels} rowKey={({ id }) => id} />;
 }
 
 function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {

@@ -11,7 +11,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
@@ -59,7 +59,13 @@ function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
       cell: (user) => <UserState user={user} />,
       sortBy: ({ suspended }) => Number(suspended),
     },
-    { key: 'since', header: 'Since', cell: ({ createdAt }) => <DateTime at={createdAt} />, sortBy: ({ createdAt }) => createdAt },
+    {
+      key: 'since',
+      header: 'Since',
+      width: dateWidth,
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
+      sortBy: ({ createdAt }) => createdAt,
+    },
     {
       key: 'actions',
       header: 'Actions',

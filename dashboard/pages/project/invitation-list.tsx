@@ -9,7 +9,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 
 export interface InvitationListProps {
   readonly project: Project;
@@ -25,6 +25,7 @@ export function InvitationList({ project, invitations, ask }: InvitationListProp
       </h2>
       <DataTable
         label="Pending invitations"
+        wide
         columns={columnsOf(project, ask)}
         rows={invitations}
         rowKey={(invitation) => invitation.id}
@@ -53,6 +54,7 @@ function columnsOf(project: Project, ask: Confirm['ask']): readonly Column<Invit
     {
       key: 'expires',
       header: 'Expires',
+      width: dateWidth,
       cell: ({ expiresAt }) => <DateTime at={expiresAt} />,
       sortBy: ({ expiresAt }) => expiresAt,
     },

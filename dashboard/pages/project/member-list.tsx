@@ -15,7 +15,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { Select } from '../../ui/select.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -67,6 +67,7 @@ function columnsOf(context: MemberContext): readonly Column<Member>[] {
     {
       key: 'since',
       header: 'Member since',
+      width: dateWidth,
       cell: (member) => <DateTime at={member.since} />,
       sortBy: (member) => member.since,
     },

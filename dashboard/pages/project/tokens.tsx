@@ -13,7 +13,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -78,6 +78,7 @@ function TokenList({ projectId, tokens, add, ask }: TokenListProps) {
   return (
     <DataTable
       label="API tokens"
+      wide
       columns={columnsOf(projectId, ask)}
       rows={tokens}
       rowKey={(token) => token.id}
@@ -114,12 +115,14 @@ function columnsOf(projectId: string, ask: Confirm['ask']): readonly Column<ApiT
     {
       key: 'used',
       header: 'Last used',
+      width: dateWidth,
       cell: ({ usedAt }) => (usedAt ? <DateTime at={usedAt} /> : <span className="text-ink-faint">Never</span>),
       sortBy: ({ usedAt }) => usedAt ?? '',
     },
     {
       key: 'expires',
       header: 'Expires',
+      width: dateWidth,
       cell: ({ expiresAt }) => (expiresAt ? <DateTime at={expiresAt} /> : <span className="text-ink-faint">Never</span>),
       sortBy: ({ expiresAt }) => expiresAt ?? '9999',
     },
