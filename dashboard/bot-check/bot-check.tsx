@@ -94,18 +94,7 @@ function CheckMark({ state }: { readonly state: CheckState }) {
 function useProofOfWork(challengeUrl: string, form: BotCheckProps['form']): readonly [CheckState, () => void] {
   const [state, setState] = useState<CheckState>('idle');
   const work = useRef<AbortController>(undefined);
-  const expiry = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(
-    () => () => {
-      work.current?.abort();
-      clearTimeout(expiry.current);
-    },
-    [],
-  );
-  const expire = () => {
-    form.set(botCheckField, '');
-    setState('idle');
-  };
+  useEffect(() => () => work.current?.abort(), []);
   const start = async () => {
     if (state === 'solving' || state === 'verified') return;
     setState('solving');
@@ -114,10 +103,9 @@ function useProofOfWork(challengeUrl: string, form: BotCheckProps['form']): read
     try {
       // Each kind of check is loaded when it is used, so that the form is there first.
       const { solveProofOfWork } = await import('./proof-of-work.ts');
-      const answer = await solveProofOfWork(challengeUrl, work.current.signal);
-      form.set(botCheckField, answer.payload);
+      // Whether it has grown too old is for control to say: this browser's clock may be wrong.
+      form.set(botCheckField, await solveProofOfWork(challengeUrl, work.current.signal));
       setState('verified');
-      if (answer.expiresAtMs !== undefined) expiry.current = setTimeout(expire, answer.expiresAtMs - Date.now());
     } catch (reason) {
       if (work.current.signal.aborted) return;
       console.error('Bot check failed', reason);

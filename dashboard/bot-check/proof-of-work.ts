@@ -4,7 +4,7 @@ import Pbkdf2Worker from 'altcha/workers/pbkdf2?worker';
 import { request } from '../api/request.ts';
 
 interface Challenge {
-  readonly parameters: { readonly algorithm: string; readonly expiresAt?: number };
+  readonly parameters: { readonly algorithm: string };
   readonly signature?: string;
 }
 
@@ -13,26 +13,18 @@ interface Solution {
   readonly derivedKey: string;
 }
 
-export interface Answer {
-  readonly payload: string;
-  /** Milliseconds since the epoch; after it control refuses the answer. */
-  readonly expiresAtMs: number | undefined;
-}
-
 /** More workers than this find the answer no sooner, and a phone has fewer cores than it says. */
 const MOST_WORKERS = 4;
 const SEARCH_TIMEOUT_MS = 60_000;
 
-export async function solveProofOfWork(challengeUrl: string, signal: AbortSignal): Promise<Answer> {
+/** Answers altcha's payload. */
+export async function solveProofOfWork(challengeUrl: string, signal: AbortSignal): Promise<string> {
   const challenge = await request<Challenge>('GET', challengeUrl, { signal });
-  const { algorithm, expiresAt } = challenge.parameters;
+  const { algorithm } = challenge.parameters;
   if (!algorithm.startsWith('PBKDF2/')) throw new Error(`No worker for the algorithm ${algorithm}`);
   const solution = await search(challenge, signal);
   const { parameters, signature } = challenge;
-  return {
-    payload: btoa(JSON.stringify({ challenge: { parameters, signature }, solution })),
-    expiresAtMs: expiresAt === undefined ? undefined : expiresAt * 1000,
-  };
+  return btoa(JSON.stringify({ challenge: { parameters, signature }, solution }));
 }
 
 async function search(challenge: Challenge, signal: AbortSignal): Promise<Solution> {

@@ -98,6 +98,22 @@ test('signing in', async (t) => {
     await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
   });
 
+  await t.test('a browser whose clock is an hour fast signs in', async (t) => {
+    const page = await open(t);
+    await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 3_600_000; }');
+    const challenge = await holdChallenge(page);
+    await page.goto('/login');
+    await page.getByLabel('Email').fill('nobody@example.com');
+    const check = page.getByRole('checkbox');
+    await check.click();
+    challenge.resolve('let go');
+    await expect(check).toHaveAccessibleName('Verified');
+    await page.evaluate('new Promise((done) => setTimeout(done))');
+    await expect(check).toBeChecked();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
+  });
+
   await t.test('a bot check that fails ends the wait with its error, and the next one sends', async (t) => {
     const page = await open(t, /ERR_FAILED|Bot check failed/);
     const challenge = await signInDuringCheck(page);
