@@ -32,7 +32,7 @@ const stopOf = (page: Page) =>
 
 /** A ring that is on its way, or a page that still grows, has a moment. Nothing has the focus between the last stop and the first. */
 async function settledStop(page: Page): Promise<Stop> {
-  const endsAt = performance.now() + 3_000;
+  const endsAt = performance.now() + 15_000;
   while (true) {
     const stop = await stopOf(page);
     if (stop.seen || stop.name.startsWith('BODY') || performance.now() > endsAt) return stop;

@@ -99,6 +99,10 @@ test('a killed database stops changes and nothing else, says so, and is found ag
   const door = doorOf(product);
   await startClientProcess(t, product, await startUpstream(t));
   await visitUntil(door, 200);
+  await eventually(
+    () => figureOf({ metricsPort }, 'underpass_edge_clients'),
+    (carriers) => carriers === 2,
+  );
   const account = await signIn(product);
   const { call, project } = account;
   const origin = `http://localhost:${product.ports.control}`;

@@ -113,7 +113,11 @@ describe('the first start', () => {
   }, async () => {
     const names = await readdir(env.UNDERPASS_HOME ?? '', { recursive: true });
     assert.ok(names.includes('underpass.db'), names.join());
-    for (const name of names) assert.equal((await stat(join(env.UNDERPASS_HOME ?? '', name))).mode & 0o077, 0, name);
+    for (const name of names) {
+      // A draft is renamed meanwhile.
+      const file = await stat(join(env.UNDERPASS_HOME ?? '', name)).catch(() => null);
+      if (file !== null) assert.equal(file.mode & 0o077, 0, name);
+    }
   });
 
   test(`the whole process takes under ${mostRestMb} MB`, {

@@ -1,6 +1,6 @@
 // A clock that a test sets while a program runs: libfaketime under it. Durations (the monotonic clock) stay true.
 import { globSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryHome } from './process.ts';
@@ -18,7 +18,11 @@ export async function createFakeClock(t: TestContext): Promise<FakeClock> {
   const [library] = globSync('/usr/lib/{*/,}faketime/libfaketime.so.1');
   if (library === undefined) throw new Error('faketime is installed without its library');
   const file = join(await temporaryHome(t), 'clock');
-  const set = (hours: number): Promise<void> => writeFile(file, `${hours < 0 ? '' : '+'}${hours}h\n`);
+  // At once: a program looks every second, and must not meet half a line.
+  const set = async (hours: number): Promise<void> => {
+    await writeFile(`${file}.next`, `${hours < 0 ? '' : '+'}${hours}h\n`);
+    await rename(`${file}.next`, file);
+  };
   await set(0);
   const env = {
     LD_PRELOAD: library,

@@ -34,12 +34,20 @@ export const skipWithoutFarMachine = (): string | false =>
 
 /** Processes of one machine take different names and networks, 198.18.0.0/15 being for such tests (RFC 2544). */
 let machines = 0;
+const networks = 2 ** 17 / 4;
+
+/** A network of four addresses, eight for each process in a row: two that run side by side have the same one if 4,096 lie between. */
+function networkOf(index: number): { near: string; far: string } {
+  const first = ((process.pid * 8 + index) % networks) * 4;
+  const address = (last: number): string => `198.${18 + (first >> 16)}.${(first >> 8) & 255}.${(first & 255) + last}`;
+  return { near: address(1), far: address(2) };
+}
 
 export async function startFarMachine(t: TestContext, hosts: readonly string[]): Promise<FarMachine> {
   const index = machines++;
   const name = `up${process.pid}x${index}`;
-  const network = `198.${18 + (index & 1)}.${(process.pid + (index >> 1)) & 255}`;
-  const near = ownAddress() ?? `${network}.1`;
+  const network = networkOf(index);
+  const near = ownAddress() ?? network.near;
   const etc = join('/etc/netns', name);
   t.after(() => {
     rmSync(etc, { recursive: true, force: true });
@@ -50,7 +58,7 @@ export async function startFarMachine(t: TestContext, hosts: readonly string[]):
   mkdirSync(etc, { recursive: true });
   writeFileSync(join(etc, 'hosts'), `127.0.0.1 localhost\n${hosts.map((host) => `${near} ${host}\n`).join('')}`);
   const { child, lines } = await startWire(t, name);
-  for (const args of addressing(name, near, `${network}.2`)) execFileSync(requireTool('ip'), args);
+  for (const args of addressing(name, near, network.far)) execFileSync(requireTool('ip'), args);
   return {
     nearAddress: near,
     start: (user, args, env) =>

@@ -56,8 +56,8 @@ export function startProgram(
   let printed = '';
   const onMore = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (data: Buffer) => {
-      printed += data.toString();
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
       for (const more of onMore) more();
     });
   }
