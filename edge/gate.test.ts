@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
+import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import type { TLSSocket } from 'node:tls';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { GoawayCode } from '@underpass/wire/core/code.ts';
 import { HandshakeError } from '@underpass/wire/handshake.ts';
@@ -102,6 +104,32 @@ describe('who is sent away', () => {
     const first = goaway(await rig.client('t', 1, { clientId }));
     for (let i = 0; i < 4; i++) await rig.client('t', 1, { clientId });
     assert.equal(await first, 'duplicate');
+  });
+
+  it('not one whose client has others that it only lets finish, and of these the oldest past four', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstreams: Socket[] = [];
+    const join = () => rig.client('t', (socket) => void upstreams.push(socket), { clientId: 'a'.repeat(32) });
+    /** Until one comes by this carrier: it may be new to the edge, too. */
+    const askBy = async (client: TestClient): Promise<TLSSocket> => {
+      const { length } = upstreams;
+      const visitor = await rig.visit('t.tunnels.test');
+      visitor.write('GET / HTTP/1.1\r\nHost: t.tunnels.test\r\n\r\n');
+      while (upstreams.length === length) await new Promise((resolve) => setImmediate(resolve));
+      return client.opened > 0 ? visitor : askBy(client);
+    };
+    const answer = readUntil(await askBy(await join()), (text) => text.endsWith('ok'));
+    const ends: Promise<unknown>[] = [];
+    for (let left = 0; left < 5; left++) {
+      const client = await join();
+      ends.push(new Promise((resolve) => (client.session.onClose = resolve)));
+      await askBy(client);
+      client.session.drain();
+    }
+    await join();
+    await ends[0];
+    upstreams[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    assert.match(await answer, /ok$/);
   });
 
   it('a client that opens streams', async () => {

@@ -13,7 +13,7 @@ import type { RouteTable } from './route-table.ts';
 import { TunnelClient } from './tunnel-client.ts';
 import type { TunnelState } from './tunnel-state.ts';
 
-/** Clients of one tunnel on one process of an edge, and carriers that one client may hold there. */
+/** Clients of one tunnel on one process of an edge, and carriers that one client may hold there; as many may be leaving. */
 const maxClients = 64;
 const maxCarriersPerClient = 4;
 const upgradeMs = 10_000;
@@ -138,10 +138,17 @@ export class Gate {
     return settled.promise;
   }
 
-  /** A client that came back before its old carriers were found dead must not fill the roster with them. */
+  /**
+   * A client that came back before its old carriers were found dead must not fill the roster with them. Those that it only
+   * lets finish are counted apart: they must not cost it the one that serves.
+   */
   #retireOldest(tunnel: TunnelState, clientId: string): void {
-    const own = tunnel.clients.filter((client) => client.clientId === clientId);
-    if (own.length >= maxCarriersPerClient) own[0]?.session.close('duplicate', 'the client has newer carriers here');
+    const own = Object.groupBy(
+      tunnel.clients.filter((client) => client.clientId === clientId),
+      ({ session }) => (session.takesStreams ? 'serving' : 'leaving'),
+    );
+    for (const alike of Object.values(own))
+      if (alike.length >= maxCarriersPerClient) alike[0]?.session.close('duplicate', 'the client has newer carriers here');
   }
 
   /** Lets carriers finish; clients go elsewhere meanwhile. */
