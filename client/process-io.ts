@@ -14,8 +14,8 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
     stderr: textOut(process.stderr),
     env,
     cwd: process.cwd(),
-    home: homedir(),
-    userName: userInfo().username,
+    home: orElse(homedir, '/'),
+    userName: orElse(() => userInfo().username, String(process.getuid?.())),
     userId: process.getuid?.() ?? null,
     platform: process.platform === 'darwin' || process.platform === 'win32' ? process.platform : 'linux',
     arch: process.arch,
@@ -30,6 +30,15 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
     askSecret,
     takeKeys,
   };
+}
+
+/** A container may run under a number that its system has neither name nor home for: Node throws then. */
+function orElse(read: () => string, otherwise: string): string {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
 }
 
 function textOut(stream: NodeJS.WriteStream): TextOut {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { test } from 'node:test';
+import { createProcessIo } from './process-io.ts';
 import { binary, createCli } from './test-kit.ts';
 
 const wrong: readonly (readonly [argv: readonly string[], error: string, help: string])[] = [
@@ -16,6 +19,22 @@ for (const [argv, error, help] of wrong) {
     assert.equal(stderr, `error: The command line is wrong: ${error}\n  fix: See "${help}".\n  code: usage\n`);
   });
 }
+
+test('a user whom the system does not know, as a container may have it, has a number for a name and no home', {
+  skip: binary && 'the system is made up',
+}, (t) => {
+  const nobody = () => {
+    throw new Error('ENOENT: no such file or directory, uv_os_get_passwd');
+  };
+  const mocks = [t.mock.method(os, 'homedir', nobody), t.mock.method(os, 'userInfo', nobody)];
+  syncBuiltinESMExports();
+  t.after(() => {
+    for (const { mock } of mocks) mock.restore();
+    syncBuiltinESMExports();
+  });
+  const { home, userName } = createProcessIo({});
+  assert.deepEqual({ home, userName }, { home: '/', userName: String(process.getuid?.()) });
+});
 
 for (const columns of [40, 60, 100]) {
   test(`help breaks no word in ${columns} columns`, { skip: binary && 'the terminal is made up' }, async (t) => {
