@@ -16,6 +16,8 @@ import {
 import { insertRegistration } from '../registration/registrations.ts';
 import { isSubscribed } from '../registration/subscription.ts';
 import { createToken, hashToken } from '../secret/token.ts';
+import { endOfIds } from '../store/id.ts';
+import type { Queries } from '../store/store.ts';
 import { addJob, type JobHandlers, type JobPayloads } from './queue.ts';
 
 type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail'>;
@@ -36,6 +38,22 @@ const sendLoginLink = async (deps: Deps, { email, browserHash }: JobPayloads['lo
   if (user) await send(deps, email, loginLinkMail(user.first_name, loginUrl(deps.settings.origin, token)));
 };
 
+/** Anybody makes the operator get one: past so many in an hour the list says more than another mail. */
+const registrationMailsPerHour = 20;
+const hourMs = 3600_000;
+
+const mailOperator = async (trx: Queries, origin: string, news: string, nowMs: number): Promise<void> => {
+  const recent = trx
+    .selectFrom('registrations')
+    .select('id')
+    .where('id', '>', endOfIds(nowMs - hourMs));
+  const count = (await recent.limit(registrationMailsPerHour + 1).execute()).length;
+  if (count > registrationMailsPerHour) return;
+  const last = count === registrationMailsPerHour ? 'No more mails of this kind for an hour.\n' : '';
+  const text = `${news} Decide at ${origin}/operator/registrations\n${last}`;
+  await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits', text });
+};
+
 const takeRegistration = async (deps: Deps, registration: JobPayloads['registration']): Promise<void> => {
   const { store, settings, clock } = deps;
   const { email, firstName, lastName } = registration;
@@ -47,8 +65,7 @@ const takeRegistration = async (deps: Deps, registration: JobPayloads['registrat
     await addJob(trx, nowMs, 'registration-mail', { email, firstName, step: 'received' });
     const found = subscribed ? 'An active subscription was found.' : 'No active subscription was found.';
     const who = [plainName(firstName), plainName(lastName), `<${email}>`].filter((word) => word !== '').join(' ');
-    const text = `${who} has registered. ${found} Decide at ${settings.origin}/operator/registrations\n`;
-    await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits', text });
+    await mailOperator(trx, settings.origin, `${who} has registered. ${found}`, nowMs);
   });
 };
 

@@ -15,7 +15,7 @@ import {
   type NewRegion,
   type RegionChange,
 } from './regions.ts';
-import { approve, listRegistrations, reject } from './registrations.ts';
+import { approve, findRegistration, listRegistrations, reject } from './registrations.ts';
 import { createSubscription, deleteSubscription, importSubscriptions, listSubscriptions } from './subscriptions.ts';
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
 import { changeUser, createOperatorLink, deleteUser, ensureOperator, listUsers, type UserChange } from './users.ts';
@@ -24,6 +24,7 @@ export const createOperatorDesk = (parts: Parts) => {
   const desk = (): Desk => ({ parts, by: 'operator', address: '', nowMs: parts.clock() });
   return {
     listRegistrations: (state?: string) => listRegistrations(desk(), state),
+    findRegistration: (key: string) => findRegistration(desk(), key),
     approve: (id: string) => approve(desk(), id),
     reject: (id: string) => reject(desk(), id),
     listSubscriptions: () => listSubscriptions(desk()),

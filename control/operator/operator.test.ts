@@ -17,6 +17,7 @@ import type {
   Subscription,
 } from '@underpass/rules/resource.ts';
 import { hashEdgeKey, keyOpensRegion } from '../region/regions.ts';
+import { createId } from '../store/id.ts';
 import {
   createTestControl,
   linkToken,
@@ -89,6 +90,29 @@ describe('a registration', () => {
       },
     );
     assert.deepEqual(test.mails.map((mail) => mail.to).sort(), ['grace@example.com', 'operator@example.com']);
+  });
+
+  it('is found at the machine by its e-mail, however many came after it, and the operator has 20 mails an hour of them', async () => {
+    await register(test, 'grace@example.com');
+    for (let i = 0; i < 24; i++) await register(test, `person-${i}@example.com`);
+    const mails = () => test.mails.filter((mail) => mail.to === 'operator@example.com');
+    assert.equal(mails().length, 20);
+    assert.match(mails().at(-1)!.text, /No more mails of this kind for an hour\.\n$/);
+    const first = { first_name: 'A', last_name: 'B', company: '', github: '', x_account: '', subscribed: 0 as const };
+    const state = { state: 'waiting' as const, created_at: test.time.now, decided_at: null, decided_by: null };
+    const rows = Array.from({ length: 200 }, (_, i) => ({
+      id: createId(test.time.now),
+      email: `${i}@example.org`,
+      ...first,
+      ...state,
+    }));
+    await test.store.db.insertInto('registrations').values(rows).execute();
+    const { operator: desk } = test.control;
+    assert.equal((await desk.approve(await desk.findRegistration('Grace@example.com'))).state, 'approved');
+    await assert.rejects(desk.findRegistration('nobody@example.com'), { message: 'Registration not found' });
+    test.time.now += 3600_000 + 1;
+    await register(test, 'later@example.com');
+    assert.equal(mails().length, 21);
   });
 
   it('once approved makes the user, a project that they own and its default group; they are mailed and can sign in', async () => {

@@ -1,7 +1,7 @@
 // The operator's view of registrations.
 
 import type { OperatorRegistration } from '@underpass/rules/resource.ts';
-import { refuse } from '../api/refusal.ts';
+import { orMissing, refuse } from '../api/refusal.ts';
 import { approveRegistration, rejectRegistration } from '../registration/registrations.ts';
 import { hasStoredSubscription } from '../registration/subscription.ts';
 import type { RegistrationsTable } from '../store/schema.ts';
@@ -32,6 +32,13 @@ export const listRegistrations = async ({ parts, nowMs }: Desk, stateText?: stri
   const all = db.selectFrom('registrations').selectAll().orderBy('id', 'desc').limit(listedAtMost);
   const rows = await (state ? all.where('state', '=', state) : all).execute();
   return Promise.all(rows.map((row) => toRegistration(db, row, nowMs)));
+};
+
+/** By id, or by e-mail: the list holds the newest alone. */
+export const findRegistration = async ({ parts }: Desk, key: string): Promise<string> => {
+  const query = parts.store.db.selectFrom('registrations').select('id');
+  const row = await query.where((eb) => eb.or([eb('id', '=', key), eb('email', '=', key.toLowerCase())])).executeTakeFirst();
+  return orMissing(row, 'Registration').id;
 };
 
 const deciderOf = ({ parts, by, address, nowMs }: Desk) => ({ store: parts.store, by, address, nowMs });

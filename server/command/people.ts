@@ -43,19 +43,11 @@ function addRegistrations(program: Command, shell: Shell): void {
       .option('--json', 'print JSON')
       .action((key: string, options: OutputOptions) =>
         withDesk(shell, async (desk) => {
-          const id = findOne(await desk.listRegistrations(), key, 'registration');
-          const decided = await desk[name](id);
+          const decided = await desk[name](await desk.findRegistration(key));
           printValue(shell, decided, `${decided.email}: ${decided.state}`, options);
         }),
       );
   }
-}
-
-/** By id, or by e-mail. */
-function findOne(rows: readonly { readonly id: string; readonly email: string }[], key: string, noun: string): string {
-  const found = rows.find((row) => row.id === key || row.email === key.toLowerCase());
-  if (found === undefined) throw new ServerError('not-found', `no ${noun} "${key}"`);
-  return found.id;
 }
 
 function addSubscriptions(program: Command, shell: Shell): void {
