@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
+import type { Invitation } from '@underpass/rules/resource.ts';
 import { assertNoSidewaysScroll, expect } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
@@ -58,7 +59,15 @@ test('looks', async (t) => {
   await account.call('POST', `/api/invitations?project=${account.project}`, invitation);
 
   await t.test('on a phone an address breaks behind the @ or before a dot, a date before its time', async (t) => {
-    const page = await stage.open(t, 'members', { viewport: phone });
+    const page = await stage.open(t, 'dashboard', { viewport: phone });
+    // A day in May fits in one line with its time.
+    const expiresAt = '2026-11-29T05:41:00Z';
+    await page.route('**/api/invitations?*', async (route) => {
+      const response = await route.fetch();
+      const invitations = (await response.json()) as readonly Invitation[];
+      await route.fulfill({ response, json: invitations.map((each) => ({ ...each, expiresAt })) });
+    });
+    await page.goto(projectUrl(account, 'members'));
     const card = cardOf(page, 'Pending invitations', invitation.email);
     await expect(card).toBeVisible();
     await page.evaluate('document.fonts.ready');
@@ -123,6 +132,16 @@ test('looks', async (t) => {
       const cutOff = (shown?.x ?? 0) - ((await fact.boundingBox())?.x ?? 0);
       assert.ok(cutOff >= 16, `the dot is ${cutOff} px outside`);
     }
+  });
+
+  await t.test('paper is white and bears no bar over what is printed, also from the dark theme', async (t) => {
+    const page = await stage.open(t, 'tunnels/looked-at', { colorScheme: 'dark' });
+    await expect(page.getByRole('heading', { name: 'Connect', exact: true })).toBeVisible();
+    await expect(page.locator('body')).toHaveCSS('color', 'rgb(243, 242, 239)');
+    await page.emulateMedia({ media: 'print' });
+    await expect(page.locator('body')).toHaveCSS('color', 'rgb(26, 27, 28)');
+    await expect(page.getByRole('banner')).toBeHidden();
+    await expect(page.getByRole('navigation', { name: 'Main' })).toBeHidden();
   });
 
   await t.test('a menu that is open never widens the page while the window narrows', async (t) => {
