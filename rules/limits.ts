@@ -87,6 +87,7 @@ export interface RateLimit {
 export type RateLimitName = keyof typeof rateLimits;
 
 const linkSentence = 'Too many login links were requested. Please try again later.';
+const registerSentence = 'Too many registrations. Please try again later.';
 
 /** Generous to people, small to scripts. Per address unless the name says otherwise. */
 export const rateLimits = {
@@ -96,8 +97,10 @@ export const rateLimits = {
   /** Past `loginLinkOverall` each network has these for itself: a flood keeps out nobody who comes from elsewhere. */
   loginLinkPerNetwork: { points: 5, windowSeconds: 3600, sentence: linkSentence },
   redeem: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
-  register: { points: 10, windowSeconds: 3600, sentence: 'Too many registrations. Please try again later.' },
-  registerOverall: { points: 200, windowSeconds: 60, sentence: 'Too many registrations. Please try again later.' },
+  register: { points: 10, windowSeconds: 3600, sentence: registerSentence },
+  registerOverall: { points: 200, windowSeconds: 60, sentence: registerSentence },
+  /** As of login links. */
+  registerPerNetwork: { points: 5, windowSeconds: 3600, sentence: registerSentence },
   botCheck: { points: 60, windowSeconds: 600, sentence: 'Too many bot checks were requested. Please try again later.' },
   deviceStart: { points: 20, windowSeconds: 3600, sentence: 'Too many device codes were requested. Please try again later.' },
   devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait for the interval.' },

@@ -1,6 +1,6 @@
 // Sign-in, sign-out, sessions and the bot check.
 
-import { addressKey, networkKey } from '@underpass/rules/address.ts';
+import { addressKey } from '@underpass/rules/address.ts';
 import type { User } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { parseLoginForm } from '@underpass/rules/login-form.ts';
@@ -9,10 +9,11 @@ import { text } from '@underpass/rules/text.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
 import { readCookie, renderCookie } from '../api/cookie.ts';
 import { isOwnNavigation } from '../api/origin.ts';
-import { orInvalidForm, orMissing, Refusal, refuse } from '../api/refusal.ts';
+import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import { addJob } from '../job/queue.ts';
+import { takeShare } from '../limit/limiter.ts';
 import type { Parts } from '../parts.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { isOwnLink, redeemLoginLink } from './login-link.ts';
@@ -31,19 +32,6 @@ const browserToken = (parts: Parts, headers: Headers): string => {
   return known?.length === tokenLength ? known : createToken();
 };
 
-/** Counts one for all; where that is used up, for the network that it comes from. */
-const takeShare = async ({ limiter }: Parts, address: string): Promise<void> => {
-  try {
-    await limiter.take('loginLinkOverall', 'all');
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal)) throw refusal;
-    // The refusal of both is the first one's: its window ends sooner.
-    await limiter.take('loginLinkPerNetwork', networkKey(address)).catch(() => {
-      throw refusal;
-    });
-  }
-};
-
 /** The same work and answer for every address: who it belongs to is looked up later, by the job. */
 const requestLoginLink = async ({ deps, request, body, address, nowMs }: CallContext<'requestLoginLink'>) => {
   const { email, botCheck } = orInvalidForm(parseLoginForm(body));
@@ -51,7 +39,7 @@ const requestLoginLink = async ({ deps, request, body, address, nowMs }: CallCon
   // Before what is counted for others: who has not done the work uses up nobody's links.
   await passBotCheck(deps, botCheck, address);
   await deps.limiter.take('loginLinkPerEmail', email);
-  await takeShare(deps, address);
+  await takeShare(deps.limiter, 'loginLink', address);
   const browser = browserToken(deps, request.headers);
   await addJob(deps.store.db, nowMs, 'login-link', { email, browserHash: hashToken(browser) });
   deps.jobs.wake();

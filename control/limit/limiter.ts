@@ -1,6 +1,7 @@
 // How often somebody may do something: the numbers are in rules/limits.ts, the counting is here.
 // Counted in memory; what guards sign-in is counted in the database where several replicas share one.
 
+import { networkKey } from '@underpass/rules/address.ts';
 import { type RateLimitName, rateLimits } from '@underpass/rules/limits.ts';
 import { CompiledQuery } from 'kysely';
 import { type RateLimiterAbstract, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
@@ -70,4 +71,17 @@ export const createLimiter = (store: Store): Limiter => {
       }
     },
   };
+};
+
+/** Counts one for all; where that is used up, for the network that it comes from: a flood keeps out nobody from elsewhere. */
+export const takeShare = async (limiter: Limiter, what: 'loginLink' | 'register', address: string): Promise<void> => {
+  try {
+    await limiter.take(`${what}Overall`, 'all');
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    // The refusal of both is the first one's: its window ends sooner.
+    await limiter.take(`${what}PerNetwork`, networkKey(address)).catch(() => {
+      throw refusal;
+    });
+  }
 };

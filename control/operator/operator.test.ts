@@ -7,6 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import type { Project, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
+import { rateLimits } from '@underpass/rules/limits.ts';
 import type {
   AbuseReport,
   AuditPage,
@@ -113,6 +114,17 @@ describe('a registration', () => {
     test.time.now += 3600_000 + 1;
     await register(test, 'later@example.com');
     assert.equal(mails().length, 21);
+  });
+
+  it('is kept out by no flood from elsewhere', async () => {
+    const limited = await openWith({ limited: true });
+    const { registerOverall, registerPerNetwork } = rateLimits;
+    const many = registerOverall.points + registerPerNetwork.points;
+    const ask = async (i: number, address: string): Promise<number> =>
+      (await limited.client(undefined, address).send('POST', '/auth/register', registrationForm(`person-${i}@example.com`)))
+        .status;
+    for (let i = 0; i < many; i++) assert.equal(await ask(i, `198.51.100.${i % 200}`), 204);
+    assert.deepEqual([await ask(many, '198.51.100.250'), await ask(many, '203.0.113.9')], [429, 204]);
   });
 
   it('once approved makes the user, a project that they own and its default group; they are mailed and can sign in', async () => {

@@ -6,13 +6,14 @@ import type { CallContext, Handlers } from '../api/call.ts';
 import { orInvalidForm } from '../api/refusal.ts';
 import { passBotCheck } from '../auth/calls.ts';
 import { addJob } from '../job/queue.ts';
+import { takeShare } from '../limit/limiter.ts';
 
 const register = async ({ deps, body, address, nowMs }: CallContext<'register'>): Promise<void> => {
   const { botCheck, ...registration } = orInvalidForm(parseRegistration(body));
   await deps.limiter.take('register', addressKey(address));
   // Before what is counted for everybody: who has not done the work keeps nobody else out.
   await passBotCheck(deps, botCheck, address);
-  await deps.limiter.take('registerOverall', 'all');
+  await takeShare(deps.limiter, 'register', address);
   await addJob(deps.store.db, nowMs, 'registration', registration);
   deps.jobs.wake();
 };
