@@ -13,7 +13,7 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
     stdout: textOut(process.stdout),
     stderr: textOut(process.stderr),
     env,
-    cwd: process.cwd(),
+    cwd: orElse(process.cwd, '/'),
     home: orElse(homedir, '/'),
     userName: orElse(() => userInfo().username, String(process.getuid?.())),
     userId: process.getuid?.() ?? null,
@@ -32,7 +32,7 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
   };
 }
 
-/** A container may run under a number that its system has neither name nor home for: Node throws then. */
+/** A container may run under a number that its system has neither name nor home for, a folder may be gone: Node throws then. */
 function orElse(read: () => string, otherwise: string): string {
   try {
     return read();

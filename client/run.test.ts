@@ -20,20 +20,24 @@ for (const [argv, error, help] of wrong) {
   });
 }
 
-test('a user whom the system does not know, as a container may have it, has a number for a name and no home', {
+test('a user whom the system does not know, as a container may have it, has a number for a name and no home; a folder may be gone', {
   skip: binary && 'the system is made up',
 }, (t) => {
   const nobody = () => {
     throw new Error('ENOENT: no such file or directory, uv_os_get_passwd');
   };
-  const mocks = [t.mock.method(os, 'homedir', nobody), t.mock.method(os, 'userInfo', nobody)];
+  const mocks = [
+    t.mock.method(os, 'homedir', nobody),
+    t.mock.method(os, 'userInfo', nobody),
+    t.mock.method(process, 'cwd', nobody),
+  ];
   syncBuiltinESMExports();
   t.after(() => {
     for (const { mock } of mocks) mock.restore();
     syncBuiltinESMExports();
   });
-  const { home, userName } = createProcessIo({});
-  assert.deepEqual({ home, userName }, { home: '/', userName: String(process.getuid?.()) });
+  const { home, userName, cwd } = createProcessIo({});
+  assert.deepEqual({ home, userName, cwd }, { home: '/', userName: String(process.getuid?.()), cwd: '/' });
 });
 
 for (const columns of [40, 60, 100]) {

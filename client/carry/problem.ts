@@ -68,7 +68,7 @@ export const problems = {
   },
   'upstream-tls': {
     title: 'TLS to the upstream fails',
-    fix: 'Give its CA with --upstream-ca FILE, or accept any certificate with --upstream-insecure.',
+    fix: 'Give its CA with --upstream-ca FILE, accept any certificate with --upstream-insecure, or write http:// where it speaks no TLS.',
   },
   'no-upstream': {
     title: 'A visitor came for what this client has no upstream for',

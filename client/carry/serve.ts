@@ -87,8 +87,8 @@ const failures: Readonly<Record<string, ResetCode & ProblemCode>> = {
   ETIMEDOUT: 'upstream-timeout',
 };
 
-/** From the system's word to the protocol's. What TLS says has codes of its own. */
+/** From the system's word to the protocol's. What TLS says has codes of its own, and EPROTO for what waited to be written. */
 export function decideFailure({ code = '' }: NodeJS.ErrnoException): ResetCode & ProblemCode {
-  if (/^ERR_(SSL|TLS)|CERT|ISSUER|SIGNATURE/.test(code)) return 'upstream-tls';
+  if (/^(ERR_(SSL|TLS)|EPROTO$)|CERT|ISSUER|SIGNATURE/.test(code)) return 'upstream-tls';
   return failures[code] ?? 'upstream-unreachable';
 }

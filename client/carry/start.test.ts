@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import dns from 'node:dns';
+import { createServer as createHttpServer } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
@@ -476,6 +477,17 @@ describe('an https upstream', () => {
       assert.equal(await got, expected);
     });
   }
+
+  it('that is a web server without TLS is told as that, and not as a network that fails', async () => {
+    await using upstream = await listen(createHttpServer(), 'https');
+    await using edge = await startFakeEdge();
+    using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const stream = visit(await edge.next());
+    const got = outcome(stream);
+    stream.write(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
+    assert.equal(await got, 'reset upstream-tls');
+    assert.equal((await client.event('stream-failed')).problem.code, 'upstream-tls');
+  });
 
   it('gets the preface in the clear, before the handshake', async () => {
     await using upstream = await startUpstream((socket) => {
