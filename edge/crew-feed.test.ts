@@ -78,6 +78,35 @@ describe('a tunnel that is gone', () => {
   });
 });
 
+it('a worker gets a large state in pieces, when it comes and when control sends it', async () => {
+  const { table, crew, worker } = join();
+  await heard();
+  const tunnels = Array.from({ length: 2_500 }, (_, at) => tunnelOf(`t${at}`));
+  const snapshot = { type: 'snapshot', seq: 2, state: { ...state, tunnels } } as const;
+  table.applySnapshot(snapshot);
+  const pieces: { readonly count: number | undefined; readonly more: boolean | undefined }[] = [];
+  worker.onMessage = (message) => {
+    if (message.type === 'snapshot') pieces.push({ count: message.state.tunnels.length, more: message.more });
+    if (message.type === 'delta') pieces.push({ count: message.put.tunnels?.length, more: message.more });
+  };
+  const whole = [
+    { count: 1_000, more: true },
+    { count: 1_000, more: true },
+    { count: 500, more: undefined },
+  ];
+  void crew.broadcast(snapshot);
+  while (pieces.length < 3) await heard();
+  assert.deepEqual(pieces.splice(0), whole);
+  const [near, far] = duplexPair();
+  crew.accept(near);
+  const next = createEdgeFeed(far);
+  next.onMessage = worker.onMessage;
+  next.send({ type: 'hello', version: 1, edgeId: 'x', region: 'test', software: '', startedAtMs: 0 });
+  while (pieces.length < 3) await heard();
+  assert.deepEqual(pieces, whole);
+  crew.close();
+});
+
 it('a worker hears of its primary while there is no news', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { crew, said } = join();

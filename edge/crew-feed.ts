@@ -1,7 +1,7 @@
 // The primary's part towards its workers: hands on what the feed says, waits until all have it, adds up what they report.
 
 import type { Duplex } from 'node:stream';
-import { type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
+import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
 import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import { bestOfEach } from './reporter.ts';
 import type { RouteTable } from './route-table.ts';
@@ -16,6 +16,8 @@ interface Member {
   hasEnded: boolean;
 }
 
+/** Tunnels, certificates and so on of one message: far from its limit (wire/feed-stream.ts) with 16 KiB each. */
+const pieceEntries = 1_000;
 /** A worker that has not applied a change by then does not hold up the others' acknowledgement. */
 const ackMs = 3_000;
 /** A worker that hears nothing for 45 s takes its feed for dead (feed-link.ts). */
@@ -60,7 +62,7 @@ export class CrewFeed {
     const member = { feed, name, ackedSeq: -1, hasEnded: false };
     this.#members.add(member);
     feed.send({ type: 'welcome', version: feedVersion, epoch: 'crew', region });
-    if (this.#table.loaded) feed.send({ type: 'snapshot', seq: this.#seq, state: this.#table.state() });
+    if (this.#table.loaded) for (const piece of cutSnapshot(this.#seq, this.#table.state())) feed.send(piece);
     // Says that this was all: a worker takes no visitors before.
     feed.send({ type: 'ping', id: 0 });
     return member;
@@ -112,7 +114,8 @@ export class CrewFeed {
   async broadcast(change: Change): Promise<void> {
     const seq = ++this.#seq;
     this.#forgetGone(change);
-    for (const { feed } of this.#members) feed.send({ ...change, seq });
+    const messages = change.type === 'snapshot' ? cutSnapshot(seq, change.state) : [{ ...change, seq }];
+    for (const { feed } of this.#members) for (const message of messages) feed.send(message);
     const late = performance.now() + ackMs;
     while ([...this.#members].some(({ ackedSeq }) => ackedSeq < seq) && performance.now() < late) await this.#nextAck(late);
   }
@@ -153,6 +156,20 @@ export class CrewFeed {
     clearInterval(this.#pings);
     for (const { feed } of this.#members) feed.destroy();
   }
+}
+
+const parts = ['tunnels', 'certificates', 'challenges', 'peers'] as const;
+
+function cutSnapshot(seq: number, state: FeedState): readonly Change[] {
+  const entries = parts.flatMap((part) => state[part].map((value) => ({ part, value })));
+  const count = Math.max(1, Math.ceil(entries.length / pieceEntries));
+  return Array.from({ length: count }, (_, at) => {
+    const own = Object.groupBy(entries.slice(at * pieceEntries, (at + 1) * pieceEntries), ({ part }) => part);
+    const piece = Object.fromEntries(parts.map((part) => [part, own[part]?.map(({ value }) => value) ?? []]));
+    const numbered = at === count - 1 ? { seq } : { seq, more: true };
+    const put = piece as unknown as FeedState;
+    return at === 0 ? { type: 'snapshot', ...numbered, state: put } : { type: 'delta', ...numbered, put, drop: {} };
+  });
 }
 
 function clientIds(reports: readonly FeedTunnelReport[]): string {

@@ -1,25 +1,56 @@
 import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';
 import { it } from 'node:test';
+import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
+import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import { pino } from 'pino';
 import { FeedLink } from './feed-link.ts';
+
+const options = {
+  edgeId: 'e',
+  region: 'test',
+  software: '',
+  startedAtMs: 0,
+  position: null,
+  apply: () => {},
+  report: () => [],
+  pace: 'control',
+  log: pino({ level: 'silent' }),
+  random: () => 0,
+} as const;
+
+it('a piece of a snapshot that was cut off is no part of what the next feed says', async () => {
+  const applied: unknown[] = [];
+  const feeds: FeedStream<ToEdge, FromEdge>[] = [];
+  let dialled = Promise.withResolvers<void>();
+  const link = new FeedLink({
+    ...options,
+    dial: async () => {
+      const [ours, theirs] = duplexPair();
+      feeds.push(createControlFeed(theirs));
+      dialled.resolve();
+      return ours;
+    },
+    apply: (change) => void applied.push(change),
+  });
+  await dialled.promise;
+  dialled = Promise.withResolvers();
+  const state = { tunnels: [], certificates: [], challenges: [], peers: [] };
+  feeds[0]?.send({ type: 'snapshot', seq: 1, state, more: true });
+  feeds[0]?.end();
+  await dialled.promise;
+  const delta = { type: 'delta', seq: 1_000, put: {}, drop: {} } as const;
+  const acknowledged = new Promise((resolve) => Object.assign(feeds[1] as object, { onMessage: resolve }));
+  feeds[1]?.send(delta);
+  await acknowledged;
+  assert.deepEqual(applied, [delta]);
+  link.close();
+});
 
 it('a carrier to control that stands when nobody waits for it any more is closed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const dialled = Promise.withResolvers<Duplex>();
-  const link = new FeedLink({
-    dial: () => dialled.promise,
-    edgeId: 'e',
-    region: 'test',
-    software: '',
-    startedAtMs: 0,
-    position: null,
-    apply: () => {},
-    report: () => [],
-    pace: 'control',
-    log: pino({ level: 'silent' }),
-    random: () => 0,
-  });
+  const link = new FeedLink({ ...options, dial: () => dialled.promise });
   t.mock.timers.tick(10_000);
   await new Promise(setImmediate);
   const [carrier] = duplexPair();

@@ -1,7 +1,7 @@
 // The edge's end of the feed: dials control, applies what it says, acknowledges it, reports; comes back when it is cut.
 
 import type { Duplex } from 'node:stream';
-import { type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
+import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
 import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
 import type { Logger } from 'pino';
 
@@ -50,6 +50,8 @@ export class FeedLink {
   position: FeedPosition | null;
   readonly #options: FeedLinkOptions;
   #feed: FeedStream<FromEdge, ToEdge> | null = null;
+  /** Of a snapshot that is not whole yet: what was known before it serves on. */
+  #pieces: Partial<FeedState>[] = [];
   #epoch = '';
   #failures = 0;
   #onSynced: () => void = () => {};
@@ -100,6 +102,7 @@ export class FeedLink {
     const { edgeId, region, software, startedAtMs, hopAddress } = this.#options;
     const feed = createEdgeFeed(carrier);
     this.#feed = feed;
+    this.#pieces = [];
     feed.onMessage = (message) => this.#receive(feed, message);
     feed.onClose = (error) => this.#lost(error);
     feed.send({
@@ -125,7 +128,10 @@ export class FeedLink {
     this.#heard();
     if (message.type === 'ping') this.#pong(feed, message.id);
     else if (message.type === 'welcome') this.#welcome(message);
-    else if (message.type === 'snapshot' || message.type === 'delta') await this.#apply(feed, message);
+    else if (message.type === 'snapshot' || message.type === 'delta') {
+      const change = this.#gather(message);
+      if (change !== null) await this.#apply(feed, change);
+    }
   }
 
   #pong(feed: FeedStream<FromEdge, ToEdge>, id: number): void {
@@ -139,6 +145,16 @@ export class FeedLink {
     this.connected = true;
     this.#options.log.info({ region, version }, 'feed connected');
     this.#report(true);
+  }
+
+  /** Null while more pieces of a snapshot are to come. */
+  #gather(change: Change): Change | null {
+    if (change.type === 'snapshot') this.#pieces = [change.state];
+    else if (this.#pieces.length > 0) this.#pieces.push(change.put);
+    if (change.more === true) return null;
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    return pieces.length < 2 ? change : { type: 'snapshot', seq: change.seq, state: joinPieces(pieces) };
   }
 
   async #apply(feed: FeedStream<FromEdge, ToEdge>, change: Change): Promise<void> {
@@ -166,6 +182,15 @@ export class FeedLink {
     this.#options.log.warn({ error: error?.message, waitMs: Math.round(waitMs) }, 'feed lost; serving on from the last copy');
     this.#retry = setTimeout(() => void this.#connect(), waitMs);
   }
+}
+
+function joinPieces(pieces: readonly Partial<FeedState>[]): FeedState {
+  return {
+    tunnels: pieces.flatMap(({ tunnels = [] }) => tunnels),
+    certificates: pieces.flatMap(({ certificates = [] }) => certificates),
+    challenges: pieces.flatMap(({ challenges = [] }) => challenges),
+    peers: pieces.flatMap(({ peers = [] }) => peers),
+  };
 }
 
 /** Doubles up to a bound; the jitter keeps a region's edges from coming back as one. */

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { pino } from 'pino';
 import { nextBackoffMs } from './feed-link.ts';
 import { createRig, readUntil, tunnelOf } from './fixture/rig.ts';
@@ -86,6 +87,30 @@ describe('a feed that is cut', () => {
     await ask();
     await report;
     await rig.control.change({ tunnels: [tunnelOf('t', { allowList: [] })] });
+  });
+
+  it('a snapshot in pieces is taken as a whole: what was known serves on until the last has come', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    await rig.client('t', answerOk);
+    const { tunnels, certificates } = rig.control.state;
+    const none = { tunnels: [], certificates: [], challenges: [], peers: [] };
+    const fresh = { ...(certificates[0] as FeedCertificate), id: 'fresh' };
+    const ask = async () => {
+      const visitor = await rig.visit('t.tunnels.test');
+      visitor.write('GET / HTTP/1.1\r\nHost: t.tunnels.test\r\n\r\n');
+      assert.equal(await readUntil(visitor, (text) => text.endsWith('ok')), ok);
+    };
+    const heard = rig.control.next('pong');
+    rig.control.feed?.send({ type: 'snapshot', seq: 2, state: { ...none, tunnels: [tunnelOf('u')] }, more: true });
+    rig.control.feed?.send({ type: 'delta', seq: 3, put: { tunnels }, drop: {}, more: true });
+    rig.control.feed?.send({ type: 'ping', id: 1 });
+    await heard;
+    await ask();
+    const acknowledged = rig.control.next('ack');
+    rig.control.feed?.send({ type: 'delta', seq: 4, put: { certificates: [fresh] }, drop: {} });
+    assert.equal((await acknowledged).seq, 4);
+    await ask();
+    await rig.client('u', answerOk);
   });
 
   it('a snapshot drops what it does not hold', async () => {

@@ -63,10 +63,17 @@ export interface FeedState {
 
 export type ToEdge =
   | { readonly type: 'welcome'; readonly version: number; readonly epoch: string; readonly region: string }
-  | { readonly type: 'snapshot'; readonly seq: number; readonly state: FeedState }
+  | {
+      readonly type: 'snapshot';
+      readonly seq: number;
+      readonly state: FeedState;
+      /** Deltas complete it, the last of them without this: nothing counts before. */
+      readonly more?: boolean;
+    }
   | {
       readonly type: 'delta';
       readonly seq: number;
+      readonly more?: boolean;
       readonly put: Partial<FeedState>;
       /** Ids (edgeId for peers) to forget. */
       readonly drop: {

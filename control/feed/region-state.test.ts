@@ -36,6 +36,10 @@ test('an edge that is cut off within a snapshot of several pieces lacks none of 
   const pieces = state.catchUp(undefined);
   assert.equal(pieces.length, 2);
   assert.equal(pieces.at(-1)?.seq, state.seq());
+  assert.deepEqual(
+    pieces.map(({ more }) => more),
+    [true, undefined],
+  );
   for (let held = 1; held <= pieces.length; held++) {
     const got = pieces.slice(0, held);
     assert.deepEqual(heldAfter([...got, ...state.catchUp(got.at(-1)?.seq)]), ['a', 'b', 'c'], `after ${held}`);

@@ -75,8 +75,9 @@ interface Route {
 function cutSnapshot(index: IndexedState, seq: number): readonly Numbered[] {
   const pieces = splitIndex(index, snapshotChars).map(stateOf);
   return pieces.map((state, at) => {
-    const number = at === pieces.length - 1 ? seq : at + 1;
-    return at === 0 ? { type: 'snapshot', seq: number, state } : { type: 'delta', seq: number, put: state, drop: {} };
+    const isLast = at === pieces.length - 1;
+    const numbered = isLast ? { seq } : { seq: at + 1, more: true };
+    return at === 0 ? { type: 'snapshot', ...numbered, state } : { type: 'delta', ...numbered, put: state, drop: {} };
   });
 }
 
