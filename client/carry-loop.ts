@@ -47,7 +47,12 @@ function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptio
       draining = true;
       void fleet.drain().then(() => finish(exitCodes.ok));
     };
-    const hangUp = reload === undefined ? stop : () => void (draining || reloadFleet(fleet, display, reload, () => draining));
+    // One after the other: a slow reading must not undo a later one.
+    let reloads = Promise.resolve();
+    const hangUp = () => {
+      if (reload === undefined) return stop();
+      reloads = reloads.then(() => (draining ? undefined : reloadFleet(fleet, display, reload, () => draining)));
+    };
     const off = [io.onSignal('SIGINT', stop), io.onSignal('SIGTERM', stop), io.onSignal('SIGHUP', hangUp)];
     const finish = (code: number) => {
       for (const forget of off) forget();
