@@ -1,8 +1,9 @@
 // Asks before something is undone for good, does it, and says so. The question stays open where the deed failed.
 import { confirms } from '@underpass/rules/account.ts';
 import { type ReactNode, useState } from 'react';
-import { useNavigate, useRevalidator } from 'react-router';
+import { useRevalidator } from 'react-router';
 import { messageOf } from '../api/error.ts';
+import { useLeadOn } from '../api/use-lead-on.ts';
 import { useTask } from '../api/use-task.ts';
 import { Banner } from '../ui/banner.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
@@ -36,14 +37,14 @@ export function useConfirm(): Confirm {
   const [open, setOpen] = useState(false);
   const [typed, setTyped] = useState('');
   const { revalidate } = useRevalidator();
-  const navigate = useNavigate();
+  const leadOn = useLeadOn();
   const task = useTask(async () => {
     await question?.work(typed);
     setOpen(false);
     toast.done(question?.done ?? '');
     keepFocusInPage();
     if (question?.leadsTo === undefined) await revalidate();
-    else await navigate(question.leadsTo);
+    else await leadOn(question.leadsTo);
   });
   const ask = (next: Question) => {
     task.dismiss();

@@ -1,10 +1,11 @@
 // Accepts an invitation to a project. A button, and not the visit itself, so that a mail scanner accepts nothing.
 import { roleLabels } from '@underpass/rules/permission.ts';
 import type { InvitationOffer } from '@underpass/rules/resource.ts';
-import { type LoaderFunctionArgs, useNavigate, useParams } from 'react-router';
+import { type LoaderFunctionArgs, useParams } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { acceptInvitation, checkInvitation } from '../api/projects.ts';
 import { useFetched } from '../api/use-fetched.ts';
+import { useLeadOn } from '../api/use-lead-on.ts';
 import { useTask } from '../api/use-task.ts';
 import { paths } from '../paths.ts';
 import { rememberProject } from '../project/selected-project.ts';
@@ -74,13 +75,13 @@ function Answer({ token, offer, error }: AnswerProps) {
 }
 
 function JoinButton({ token }: { readonly token: string }) {
-  const navigate = useNavigate();
+  const leadOn = useLeadOn();
   const task = useTask(async () => {
     const project = await acceptInvitation(token);
     forgetSession();
     rememberProject(project.id);
     toast.done(`You have joined ${project.name}.`);
-    await navigate(paths.dashboard(project.id), { replace: true });
+    await leadOn(paths.dashboard(project.id), { replace: true });
   });
   return (
     <>

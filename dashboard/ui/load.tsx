@@ -1,7 +1,7 @@
 // Shows what a loader promised: a spinner meanwhile, the error panel with a retry if it failed. The page around it is there at once.
 // A refresh that fails for the moment leaves what is there, with everything typed into it, and says so above.
 import { text } from '@underpass/rules/text.ts';
-import { type ReactNode, Suspense, use, useRef } from 'react';
+import { Fragment, type ReactNode, Suspense, use, useRef } from 'react';
 import { useLocation, useRevalidator } from 'react-router';
 import { isPassing, mayRetry, messageOf } from '../api/error.ts';
 import { Banner } from './banner.tsx';
@@ -68,7 +68,8 @@ function Loaded<T>({ outcome, failed, failedHeader, children }: LoadedProps<T>) 
   return (
     <>
       {!result.ok && <NotRefreshed error={result.error} />}
-      {children(last.current!.value)}
+      {/* What was typed and opened on the page of one thing is not on that of the next. */}
+      <Fragment key={pathname}>{children(last.current!.value)}</Fragment>
     </>
   );
 }

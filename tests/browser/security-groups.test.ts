@@ -91,6 +91,19 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(save(page)).toBeDisabled();
   });
 
+  await t.test('what is typed for one group is not there for the next', async (t) => {
+    const page = await stage.open(t, 'security-groups/default');
+    const { account } = stage;
+    await account.call('POST', `/api/security-groups?project=${account.project}`, { name: 'next', allow: ['10.0.0.0/8'] });
+    await page.getByRole('textbox', { name: 'Source address' }).fill('192.0.2.1');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('next');
+    await page.getByRole('option', { name: 'next' }).click();
+    await expect(page.getByRole('heading', { level: 1, name: 'next' })).toBeVisible();
+    await expect(page.getByRole('textbox', { name: 'Source address' })).toHaveValue('');
+    await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
+  });
+
   await t.test('what is saved is there after a reload', async (t) => {
     const page = await stage.open(t, 'security-groups/Office');
     await source(page).fill('198.51.100.7');

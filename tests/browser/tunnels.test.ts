@@ -167,6 +167,27 @@ test('tunnels', async (t) => {
     await expect(page.getByRole('link', { name: /\.tunnels\.localhost$/ })).toBeVisible();
   });
 
+  await t.test('a tunnel that is created late leads nobody away from where they went meanwhile', async (t) => {
+    const page = await stage.open(t, 'tunnels?new');
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/api/tunnels?*', async (route) => {
+      if (route.request().method() === 'POST') await answer.promise;
+      await route.continue();
+    });
+    await field(page, 'Name').fill('late');
+    await panel(page).getByRole('switch', { name: 'Generate domain' }).click();
+    await create(page);
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'Domains' }).click();
+    await expect(page.getByRole('heading', { name: 'No Domains' })).toBeVisible();
+    const next = page.waitForRequest(/\/api\/(domains\?|tunnels\/late)/);
+    answer.resolve();
+    assert.equal(new URL((await next).url()).pathname, '/api/domains');
+    await expect(page.getByText('Tunnel late created.').first()).toBeVisible();
+    await expect(page).toHaveURL(projectUrl(account, 'domains'));
+    await account.call('DELETE', `/api/tunnels/late?project=${account.project}`);
+  });
+
   await t.test('a refusal is shown with a capital letter, can be dismissed, and keeps what was typed', async (t) => {
     const page = await stage.open(t, 'tunnels', { expectedErrors: /409/ });
     await openPanel(page);

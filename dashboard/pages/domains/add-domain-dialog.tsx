@@ -2,9 +2,9 @@
 import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import { text } from '@underpass/rules/text.ts';
 import { type FormEvent, useRef, useState } from 'react';
-import { useNavigate } from 'react-router';
 import { createDomain } from '../../api/domains.ts';
 import { isApiError, messageOf } from '../../api/error.ts';
+import { useLeadOn } from '../../api/use-lead-on.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../paths.ts';
 import { useProject } from '../../session.ts';
@@ -36,14 +36,14 @@ export function AddDomainDialog({ open, onOpenChange }: AddDomainDialogProps) {
 
 function AddDomainForm({ onCancel }: { readonly onCancel: () => void }) {
   const project = useProject();
-  const navigate = useNavigate();
+  const leadOn = useLeadOn();
   const input = useRef<HTMLInputElement>(null);
   const [name, setName] = useState('');
   const [refusal, setRefusal] = useState<string>();
   const task = useTask(async (apexName: string) => {
     const domain = await createDomain(project.id, apexName);
     toast.done(`Domain ${domain.apexName} added.`);
-    await navigate(paths.domain(project.id, domain.apexName));
+    await leadOn(paths.domain(project.id, domain.apexName));
   });
   const badRequest = isApiError(task.error) && task.error.status === 400 ? task.error.message : undefined;
   const submit = (event: FormEvent) => {

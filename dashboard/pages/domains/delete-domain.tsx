@@ -3,9 +3,9 @@ import type { Domain } from '@underpass/rules/entity.ts';
 import { capitaliseFirst, text } from '@underpass/rules/text.ts';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { useNavigate } from 'react-router';
 import { deleteDomain } from '../../api/domains.ts';
 import { messageOf } from '../../api/error.ts';
+import { useLeadOn } from '../../api/use-lead-on.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../paths.ts';
 import { useProject } from '../../session.ts';
@@ -17,12 +17,12 @@ import { toast } from '../../ui/toast.tsx';
 
 export function DeleteDomain({ domain }: { readonly domain: Domain }) {
   const project = useProject();
-  const navigate = useNavigate();
+  const leadOn = useLeadOn();
   const [open, setOpen] = useState(false);
   const task = useTask(async () => {
     await deleteDomain(project.id, domain.apexName);
     toast.done(`Domain ${domain.apexName} deleted.`);
-    await navigate(paths.domains(project.id));
+    await leadOn(paths.domains(project.id));
   });
   const onOpenChange = (opens: boolean) => {
     task.dismiss();

@@ -1,6 +1,7 @@
 // Creates a project; its maker becomes the owner.
-import { useNavigate } from 'react-router';
+
 import { createProject } from '../../api/projects.ts';
+import { useLeadOn } from '../../api/use-lead-on.ts';
 import { paths } from '../../paths.ts';
 import { rememberProject } from '../../project/selected-project.ts';
 import { forgetSession } from '../../session.ts';
@@ -10,13 +11,13 @@ import { toast } from '../../ui/toast.tsx';
 import { ProjectNameForm } from './project-name-form.tsx';
 
 export function Component() {
-  const navigate = useNavigate();
+  const leadOn = useLeadOn();
   const create = async (name: string) => {
     const project = await createProject(name);
     forgetSession();
     rememberProject(project.id);
     toast.done(`Project ${project.name} created.`);
-    await navigate(paths.dashboard(project.id));
+    await leadOn(paths.dashboard(project.id));
   };
   return (
     <>

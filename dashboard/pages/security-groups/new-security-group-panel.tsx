@@ -4,9 +4,9 @@ import { parseSecurityGroupName } from '@underpass/rules/security-group-name.ts'
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { text } from '@underpass/rules/text.ts';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { useNavigate } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { createSecurityGroup } from '../../api/security-groups.ts';
+import { useLeadOn } from '../../api/use-lead-on.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../paths.ts';
 import { useProject } from '../../session.ts';
@@ -25,11 +25,11 @@ export interface NewSecurityGroupPanelProps {
 
 export function NewSecurityGroupPanel({ open, onOpenChange }: NewSecurityGroupPanelProps) {
   const project = useProject();
-  const navigate = useNavigate();
+  const leadOn = useLeadOn();
   const task = useTask(async (name: string, allow: readonly string[]) => {
     await createSecurityGroup(project.id, name, allow);
     toast.done(`Security group ${name} created.`);
-    await navigate(paths.securityGroup(project.id, name));
+    await leadOn(paths.securityGroup(project.id, name));
   });
   return (
     <SidePanel

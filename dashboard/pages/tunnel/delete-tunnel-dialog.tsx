@@ -1,9 +1,9 @@
 // Deletes a tunnel (spec 2, Delete dialog). A failure closes the dialog, is logged, and is told by a toast (spec 8).
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { text } from '@underpass/rules/text.ts';
-import { useNavigate } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { deleteTunnel } from '../../api/tunnels.ts';
+import { useLeadOn } from '../../api/use-lead-on.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../paths.ts';
 import { useProject } from '../../session.ts';
@@ -19,12 +19,12 @@ export interface TunnelDialogProps {
 
 export function DeleteTunnelDialog({ tunnel, open, onOpenChange }: TunnelDialogProps) {
   const project = useProject();
-  const navigate = useNavigate();
+  const leadOn = useLeadOn();
   const task = useTask(async () => {
     try {
       await deleteTunnel(project.id, tunnel.name);
       toast.done(`Tunnel ${tunnel.name} deleted.`);
-      await navigate(paths.tunnels(project.id));
+      await leadOn(paths.tunnels(project.id));
     } catch (error) {
       console.error('Tunnel delete failed', error);
       toast.failed(`Tunnel ${tunnel.name} was not deleted.`, messageOf(error));

@@ -35,7 +35,7 @@ export function Component() {
       fallback={<TunnelSkeleton name={name} back={back} />}
       failedHeader={<PageHeader title={name} back={back} />}
     >
-      {(loaded) => <TunnelView key={loaded.name} loaded={loaded} />}
+      {(loaded) => <TunnelView loaded={loaded} />}
     </Load>
   );
 }

@@ -2,10 +2,10 @@
 import type { Project, Region } from '@underpass/rules/entity.ts';
 import { capitaliseFirst, text } from '@underpass/rules/text.ts';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { useNavigate } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { createTunnel, listRegions, type NewTunnel } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
+import { useLeadOn } from '../../api/use-lead-on.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../paths.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -24,12 +24,12 @@ export interface NewTunnelPanelProps {
 }
 
 export function NewTunnelPanel({ project, open, onOpenChange }: NewTunnelPanelProps) {
-  const navigate = useNavigate();
+  const leadOn = useLeadOn();
   const task = useTask(async (tunnel: NewTunnel) => {
     await createTunnel(project.id, tunnel);
     toast.done(`Tunnel ${tunnel.name} created.`);
     // Back leads to the list, not to the panel that has done its work.
-    await navigate(paths.tunnel(project.id, tunnel.name), { replace: true });
+    await leadOn(paths.tunnel(project.id, tunnel.name), { replace: true });
   });
   return (
     <SidePanel
