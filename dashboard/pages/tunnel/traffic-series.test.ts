@@ -6,10 +6,14 @@ import { bytesChart, connectionsChart, summarise } from './traffic-series.ts';
 const point = (at: string, rx: number, tx: number, tcpConnectionRate: number) => ({ at, rx, tx, tcpConnectionRate, clients: 1 });
 const history: TunnelHistory = {
   stepSeconds: 60,
-  points: [point('2026-11-20T12:00:00Z', 10, 2000, 0.5), point('2026-11-20T12:01:00Z', 1500, 20, 0.25)],
+  points: [
+    point('2026-11-20T12:00:00Z', 10, 2000, 0.5),
+    point('2026-11-20T12:01:00Z', 1500, 20, 0.25),
+    point('2026-11-20T12:02:00Z', 0, 0, 0),
+  ],
 };
 
-test('each chart has one time axis, and as many values as times', () => {
+test('each chart has one time axis, as many values as times, and ends before the step that still runs', () => {
   for (const chart of [bytesChart(history), connectionsChart(history)]) {
     assert.deepEqual(chart.times, [1795176000, 1795176060]);
     for (const series of chart.series) assert.equal(series.values.length, 2);

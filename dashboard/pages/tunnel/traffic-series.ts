@@ -3,7 +3,8 @@ import { formatByteRate, formatRate } from '@underpass/rules/metrics.ts';
 import type { HistoryPoint, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import type { ChartData } from '../../ui/chart.tsx';
 
-const seriesOf = (history: TunnelHistory, pick: (point: HistoryPoint) => number) => history.points.map(pick);
+/** Without the step that still runs: counted in part or not at all, it would look like traffic that has ended. */
+const seriesOf = (history: TunnelHistory, pick: (point: HistoryPoint) => number) => history.points.slice(0, -1).map(pick);
 const timesOf = (history: TunnelHistory) => seriesOf(history, (point) => Date.parse(point.at) / 1000);
 
 export const chartTitles = { bytes: 'Bytes per second', connections: 'TCP connections per second' };
