@@ -38,6 +38,10 @@ const permitAccount = (call: Call, caller: Caller | null): void => {
   if (call.who === 'operator' && !caller.operator) refuse('forbidden', 'Only operators may do this.');
 };
 
+export const refuseStopped = ({ suspended }: Access): void => {
+  if (suspended) refuse('forbidden', 'This project is suspended. Please write to the operator.');
+};
+
 /** The project that the call may act in, or null for calls that act in none. */
 export const permit = async (parts: Parts, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
   permitAccount(call, caller);
@@ -45,6 +49,6 @@ export const permit = async (parts: Parts, call: Call, caller: Caller | null, va
   const projectId = await projectOf(parts, call, caller, values);
   const access = orMissing(await findAccess(parts.store.db, caller, projectId), 'Project');
   if (!may(access.role, call.who as Action)) refuse('forbidden', forbiddenMessage);
-  if (access.suspended && isUnsafe(call.method)) refuse('forbidden', 'This project is suspended. Please write to the operator.');
+  if (isUnsafe(call.method)) refuseStopped(access);
   return access;
 };

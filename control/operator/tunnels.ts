@@ -5,7 +5,7 @@ import { decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
 import { sql } from 'kysely';
 import { orMissing } from '../api/refusal.ts';
 import type { Parts } from '../parts.ts';
-import type { Queries } from '../store/store.ts';
+import { lockProject, type Queries } from '../store/store.ts';
 import { readHosts } from '../tunnel/tunnels.ts';
 import { auditDesk, containing, type Desk, listedAtMost } from './actor.ts';
 
@@ -53,6 +53,9 @@ export const listAllTunnels = async ({ parts }: Desk, q = ''): Promise<OperatorT
 export const changeTunnel = async (desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> => {
   const { parts, nowMs } = desk;
   await parts.store.write(async (trx) => {
+    const known = trx.selectFrom('tunnels').select('project_id').where('id', '=', id);
+    // In its turn: a deletion that has begun would take away what was just stopped.
+    await lockProject(trx, orMissing(await known.executeTakeFirst(), 'Tunnel').project_id);
     const suspendedAt = change.suspended ? nowMs : null;
     const update = trx.updateTable('tunnels').set({ suspended_at: suspendedAt }).where('id', '=', id);
     const row = orMissing(await update.returning(['name', 'project_id']).executeTakeFirst(), 'Tunnel');

@@ -6,6 +6,7 @@ import { decideMembershipChange, forbiddenMessage, may, mayGrant, parseRole, rol
 import { parseProjectName } from '@underpass/rules/project-name.ts';
 import type { Member } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
+import { refuseStopped } from '../api/permit.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
 import { tellNarrowed } from '../bus/access.ts';
@@ -63,8 +64,9 @@ const deleteOwnProject = async (context: CallContext<'deleteProject'>): Promise<
   if (!confirms(body.name, access.name)) refuse('invalid', confirmProjectMessage);
   const tunnelIds = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
-    const role = (await findAccess(trx, caller, access.id))?.role;
-    if (role === undefined || !may(role, 'project.delete')) refuse('forbidden', forbiddenMessage);
+    const now = orMissing(await findAccess(trx, caller, access.id), 'Project');
+    if (!may(now.role, 'project.delete')) refuse('forbidden', forbiddenMessage);
+    refuseStopped(now);
     await refuseSuspendedIn(trx, access.id);
     const ids = await deleteProject(trx, access.id, nowMs);
     await auditCall(trx, context, 'project.delete', access.name);

@@ -197,6 +197,33 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
+    it('a tunnel or a project that is suspended while it is deleted: it is stopped and there, or gone, twenty times', async () => {
+      const { store, control } = test;
+      const cases = {
+        tunnel: (id: string) => control.operator.changeTunnel(id, { suspended: true }),
+        project: async (_: string, projectId: string) => control.operator.changeProject(projectId, { suspended: true }),
+      };
+      for (const [kind, suspend] of Object.entries(cases)) {
+        for (let round = 0; round < 20; round++) {
+          const who = await test.signUp(`stopped-${kind}-${round}@example.com`);
+          const query = `?project=${who.projectId}`;
+          await who.call('POST', `/api/tunnels${query}`, { name: 'shop', region: 'local' });
+          const tunnels = store.db.selectFrom('tunnels').select('id').where('project_id', '=', who.projectId);
+          const { id } = await tunnels.executeTakeFirstOrThrow();
+          const remove =
+            kind === 'tunnel'
+              ? who.send('DELETE', `/api/tunnels/shop${query}`)
+              : who.send('DELETE', `/api/projects/${who.projectId}`, { name: 'default' });
+          const told = suspend(id, who.projectId).then(
+            () => 'suspended',
+            () => 'gone',
+          );
+          const outcome = [await told, (await remove).status, (await tunnels.execute()).length].join();
+          assert.ok(['suspended,403,1', 'gone,204,0'].includes(outcome), outcome);
+        }
+      }
+    });
+
     it('a token that is rotated ten times at once: one is in use', async () => {
       await times(10, () => ann.send('POST', `/api/tunnels/same/token/rotate?project=${ann.projectId}`));
       const rows = await test.store.db
