@@ -39,13 +39,13 @@ export function Component() {
       <ToastArea>
         <a
           href="#content"
-          className="fixed top-2 left-2 z-60 -translate-y-20 rounded-md bg-accent px-3 py-2 font-semibold text-on-accent focus:translate-y-0"
+          className="fixed top-2 left-2 z-60 -translate-y-20 rounded-md bg-accent px-3 py-2 font-semibold text-on-accent focus:translate-y-0 print:hidden"
         >
           Skip to content
         </a>
         <TopBar user={user} projects={projects} project={project} />
-        <div className="mx-auto flex max-w-[100rem] pt-14">
-          <aside className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-60 shrink-0 overflow-y-auto border-r px-3 py-5 lg:block">
+        <div className="mx-auto flex max-w-[100rem] pt-14 print:pt-0">
+          <aside className="sticky top-14 hidden h-[calc(100dvh-3.5rem)] w-60 shrink-0 overflow-y-auto border-r px-3 py-5 lg:block print:hidden">
             <Navigation user={user} project={project} />
           </aside>
           <main id="content" tabIndex={-1} className="min-w-0 flex-1 px-4 py-6 sm:px-8 sm:py-8">

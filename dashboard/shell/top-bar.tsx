@@ -26,7 +26,7 @@ export function TopBar({ user, projects, project }: ShellData) {
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the key closes what a button in here opened, wherever in it the focus is.
-    <header onKeyDown={closeOnEscape} className="fixed inset-x-0 top-0 z-30 bg-bar text-ink scheme-dark">
+    <header onKeyDown={closeOnEscape} className="fixed inset-x-0 top-0 z-30 bg-bar text-ink scheme-dark print:hidden">
       <div className="mx-auto flex h-14 max-w-[100rem] items-center gap-2 px-3 sm:gap-3 sm:px-5">
         <OverlayContainer>
           <IconButton

@@ -20,8 +20,13 @@ export function CodeBlock({ sections, label }: CodeBlockProps) {
   const block = useRef<HTMLElement>(null);
   const seen = useInView(block);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls has to be reachable by keyboard (WCAG 2.1.1).
-    <section ref={block} tabIndex={0} aria-label={label} className="max-h-104 overflow-auto rounded-md bg-bar scheme-dark">
+    <section
+      ref={block}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls has to be reachable by keyboard (WCAG 2.1.1).
+      tabIndex={0}
+      aria-label={label}
+      className="max-h-104 overflow-auto rounded-md bg-bar scheme-dark print:max-h-none"
+    >
       <pre className="w-max p-4 font-mono text-sm text-ink">
         <code>
           {sections.map((section, index) => (
