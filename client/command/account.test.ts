@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { freePorts } from '../../tests/helpers/port.ts';
 import { accountRoutes, binary, createCli, startFakeApi } from '../test-kit.ts';
 
 const device = {
@@ -184,18 +183,9 @@ for (const { status, body, code, text, headers } of refusals) {
   });
 }
 
-/** An origin that nothing listens on. */
-async function closedOrigin(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${port}`;
-}
-
 test('a server that is not there ends with exit code 8 and the reason', async (t) => {
-  const cli = await createCli(t, { UNDERPASS_SERVER: await closedOrigin(), UNDERPASS_API_TOKEN: 'tok' });
+  const [port] = await freePorts(1);
+  const cli = await createCli(t, { UNDERPASS_SERVER: `http://127.0.0.1:${port}`, UNDERPASS_API_TOKEN: 'tok' });
   const { code, stderr } = await cli.run(['projects']);
   assert.equal(code, 8);
   assert.match(stderr, /127\.0\.0\.1:\d+ \(.*connection refused/);

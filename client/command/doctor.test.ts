@@ -8,6 +8,9 @@ import { startFakeEdge } from '../carry/fixture/edge.ts';
 import { proxyHeaders } from '../doctor/upstream.ts';
 import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
 
+/** Nobody listens there: one that was found by the system could be another test's by then. */
+const closedPort = 1;
+
 async function findings(t: TestContext, argv: readonly string[], env: Record<string, string> = {}) {
   const cli = await createCli(t, { UNDERPASS_TOKEN: 'secret', ...env });
   const { code, stdout, stderr } = await cli.run(['doctor', '--json', ...argv]);
@@ -52,10 +55,7 @@ test('for people each problem has its fix under it, and the exit code is 10', as
 });
 
 test('a port that takes nothing is named with firewall and proxy as fix', async (t) => {
-  const server = createTcpServer();
-  const port = await listening(t, server);
-  await new Promise((resolve) => server.close(resolve));
-  const { find } = await findings(t, ['--url', `https://edge.localhost:${port}`]);
+  const { find } = await findings(t, ['--url', `https://edge.localhost:${closedPort}`]);
   assert.match(find('region TCP')?.detail ?? '', /connection refused/);
   assert.match(find('region TCP')?.fix ?? '', /HTTPS_PROXY/);
 });
@@ -122,10 +122,7 @@ describe('the type of a tunnel', () => {
 });
 
 test('a proxy from the environment is named and tried, and one that is no URL is said so', async (t) => {
-  const server = createTcpServer();
-  const port = await listening(t, server);
-  await new Promise((resolve) => server.close(resolve));
-  const through = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: `http://127.0.0.1:${port}` });
+  const through = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: `http://127.0.0.1:${closedPort}` });
   assert.match(through.find('region proxy')?.detail ?? '', /through 127\.0\.0\.1/);
   assert.equal(through.find('region TCP')?.state, 'problem');
   const wrong = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: 'ftp://hunter2@x' });
@@ -281,9 +278,6 @@ test('an ingress upstream is asked in TLS on 443 and in HTTP on 80', async (t) =
 
 test('an upstream that refuses is named', async (t) => {
   await using edge = await startFakeEdge();
-  const server = createTcpServer();
-  const port = await listening(t, server);
-  await new Promise((resolve) => server.close(resolve));
-  const { find } = await findings(t, ['--url', edge.url, '--upstream', `http://127.0.0.1:${port}`]);
+  const { find } = await findings(t, ['--url', edge.url, '--upstream', `http://127.0.0.1:${closedPort}`]);
   assert.match(find('upstream')?.detail ?? '', /connection refused/);
 });
