@@ -10,7 +10,7 @@ import { Link, type LinkOwner } from './link.ts';
 import type { RouteTable } from './route-table.ts';
 import type { Sweeper } from './sweeper.ts';
 import type { TunnelState } from './tunnel-state.ts';
-import type { UpstreamHttp } from './upstream-http.ts';
+import { type ResponseOwner, UpstreamHttp } from './upstream-http.ts';
 
 export interface Timeouts {
   /** From the first byte of a connection or head to its last. */
@@ -29,6 +29,12 @@ export interface Timeouts {
   readonly halfClosedMs: number;
   /** Nobody has a client: one may have come a moment ago, and word of it be on its way. */
   readonly newsMs: number;
+  /**
+   * From the opening of a kept upstream connection to its last new request. Its client may be draining, here or behind a
+   * hop: a visitor that asks on and on has left it by then, with two thirds of the drain to spare (client/carry/start.ts).
+   * It also finds the clients that came later.
+   */
+  readonly keptMs: number;
 }
 
 export const defaultTimeouts: Timeouts = {
@@ -40,6 +46,7 @@ export const defaultTimeouts: Timeouts = {
   endedMs: 15_000,
   halfClosedMs: 300_000,
   newsMs: 250,
+  keptMs: 10_000,
 };
 
 export class House {
@@ -90,6 +97,12 @@ export class House {
       clientId: '',
     };
     return new Link(this.dialer, tunnel, request, owner);
+  }
+
+  /** A connection for the requests of one visitor. */
+  openUpstream(tunnel: TunnelState, host: string, ends: Endpoints, owner: ResponseOwner): UpstreamHttp {
+    const usableUntilMs = this.sweeper.nowMs + this.timeouts.keptMs;
+    return new UpstreamHttp((linkOwner) => this.openLink(tunnel, 'http', host, ends, linkOwner), owner, usableUntilMs);
   }
 
   /** No further request goes there. Once for each. */

@@ -15,7 +15,7 @@ import { errorOfReset, errorOfStatus, renderErrorResponse, type VisitorError } f
 import type { House } from './house.ts';
 import type { Deadline } from './sweeper.ts';
 import type { TunnelState, Visitor } from './tunnel-state.ts';
-import { type ResponseOwner, type UpstreamFailure, UpstreamHttp } from './upstream-http.ts';
+import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from './upstream-http.ts';
 
 /** After an early answer the rest of a request is read and dropped, so that the answer is not lost to a TCP reset. */
 const lingerMs = 2_000;
@@ -168,10 +168,10 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #reusableUpstream(): UpstreamHttp {
     const host = hostOf(this.#authority);
     const kept = this.#upstream;
-    if (kept?.reusable && this.#upstreamHost === host) return kept;
+    if (kept?.reusable(this.#house.sweeper.nowMs) && this.#upstreamHost === host) return kept;
     this.#letGo();
     this.#upstreamHost = host;
-    this.#upstream = new UpstreamHttp((owner) => this.#house.openLink(this.#tunnel!, 'http', host, this.#ends, owner), this);
+    this.#upstream = this.#house.openUpstream(this.#tunnel!, host, this.#ends, this);
     return this.#upstream;
   }
 

@@ -581,6 +581,25 @@ describe('several clients', () => {
     assert.equal(await readUntil(first, endsWith('ok')), ok);
   });
 
+  it('one that drains is left by a visitor that asks on, between two requests', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { keptMs: 250 } });
+    const upstream = createServer((_, response) => response.end('ok'));
+    const leaving = await rig.client('t', upstream);
+    const visitor = await rig.visit(host);
+    const ask = async (): Promise<void> => {
+      visitor.write(get());
+      assert.equal(statusOf(await readUntil(visitor, endsWith('ok'))), 200);
+    };
+    await ask();
+    const left = new Promise((resolve) => (leaving.session.onClose = resolve));
+    leaving.session.drain();
+    const next = await rig.client('t', upstream);
+    while (next.opened === 0) await ask();
+    await left;
+    await ask();
+    assert.equal(leaving.opened, 1);
+  });
+
   it('the death of one loses only what was in flight on it', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const doomed = await rig.client('t', scripted());

@@ -12,7 +12,7 @@ import type { House } from './house.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import type { Deadline } from './sweeper.ts';
 import type { TunnelState, Visitor } from './tunnel-state.ts';
-import { type ResponseOwner, UpstreamHttp } from './upstream-http.ts';
+import type { ResponseOwner, UpstreamHttp } from './upstream-http.ts';
 
 /** Upstream connections kept idle; a page rarely loads more at once. */
 const maxIdle = 16;
@@ -148,19 +148,23 @@ export class Http2Visitor implements Visitor, Deadline {
   }
 
   takeUpstream(host: string, owner: ResponseOwner): UpstreamHttp {
-    const tunnel = this.tunnel as TunnelState;
-    this.#idle = this.#idle.filter(({ upstream }) => upstream.reusable);
+    this.#dropUnusable();
     const kept = this.#idle.findLast((idle) => idle.host === host);
-    if (kept === undefined) {
-      return new UpstreamHttp((linkOwner) => this.house.openLink(tunnel, 'http', host, this.#ends, linkOwner), owner);
-    }
+    if (kept === undefined) return this.house.openUpstream(this.tunnel as TunnelState, host, this.#ends, owner);
     this.#idle.splice(this.#idle.indexOf(kept), 1);
     kept.upstream.owner = owner;
     return kept.upstream;
   }
 
+  #dropUnusable(): void {
+    const isUsable = ({ upstream }: Kept): boolean => upstream.reusable(this.house.sweeper.nowMs);
+    for (const kept of this.#idle) if (!isUsable(kept)) this.house.letGo(kept.upstream);
+    this.#idle = this.#idle.filter(isUsable);
+  }
+
   giveBack(host: string, upstream: UpstreamHttp): void {
-    if (upstream.reusable && this.#idle.length < maxIdle && !this.#session.destroyed) this.#idle.push({ host, upstream });
+    if (upstream.reusable(this.house.sweeper.nowMs) && this.#idle.length < maxIdle && !this.#session.destroyed)
+      this.#idle.push({ host, upstream });
     else this.house.letGo(upstream);
   }
 

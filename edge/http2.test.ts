@@ -132,6 +132,21 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
+  it('a client that drains is left by a visitor that asks on, between two requests', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { keptMs: 250 } });
+    const upstream = createServer((_, response) => response.end('ok'));
+    const leaving = await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      // More at once than are asked for later: those that nobody needs must not hold the client either.
+      await Promise.all([ask(h2, {}), ask(h2, {}), ask(h2, {})]);
+      const left = new Promise((resolve) => (leaving.session.onClose = resolve));
+      leaving.session.drain();
+      const next = await rig.client('t', upstream);
+      while (next.opened === 0) assert.equal((await ask(h2, {})).body, 'ok');
+      await left;
+    });
+  });
+
   it('a large body goes both ways, whole', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = createServer((request, response) => {

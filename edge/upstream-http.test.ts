@@ -38,10 +38,14 @@ function createScene() {
     onUpstreamDrain: () => void heard.push('drain'),
   };
   let linkOwner!: LinkOwner;
-  const upstream = new UpstreamHttp((its) => {
-    linkOwner = its;
-    return fake as unknown as Link;
-  }, owner);
+  const upstream = new UpstreamHttp(
+    (its) => {
+      linkOwner = its;
+      return fake as unknown as Link;
+    },
+    owner,
+    10,
+  );
   const say = (text: string) => linkOwner.onLinkData(Buffer.from(text, 'latin1'));
   const end = () => {
     link.remoteEnded = true;
@@ -62,7 +66,7 @@ describe('a connection to an upstream', () => {
       }
       const text = heard.join(' ').replaceAll(' body', '').replaceAll(/o k/g, 'ok');
       assert.equal(text, '200 ok done 200 ok done', `cut at ${cut}`);
-      assert.equal(upstream.reusable, true);
+      assert.deepEqual([upstream.reusable(9), upstream.reusable(10)], [true, false]);
     }
   });
 
@@ -94,7 +98,7 @@ describe('a connection to an upstream', () => {
       const { upstream, heard, link, say, ask } = createScene();
       ask();
       say(text);
-      assert.deepEqual([heard, upstream.reusable, link.ended, link.resetWith], [['200 ok', 'done'], false, true, '']);
+      assert.deepEqual([heard, upstream.reusable(0), link.ended, link.resetWith], [['200 ok', 'done'], false, true, '']);
     });
   }
 
@@ -104,7 +108,7 @@ describe('a connection to an upstream', () => {
       ask();
       say(later ? ok : `${ok}HTTP/1.1 200 OK`);
       if (later) say('HTTP/1.1 200 OK');
-      assert.deepEqual([heard, upstream.reusable, link.resetWith], [['200 ok', 'done'], false, 'protocol']);
+      assert.deepEqual([heard, upstream.reusable(0), link.resetWith], [['200 ok', 'done'], false, 'protocol']);
       assert.equal(link.consumed, 15, 'their credit is given back');
     }
   });
@@ -114,7 +118,7 @@ describe('a connection to an upstream', () => {
     ask();
     say(ok);
     end();
-    assert.deepEqual([link.ended, link.resetWith, upstream.reusable, heard.at(-1)], [true, '', false, 'done']);
+    assert.deepEqual([link.ended, link.resetWith, upstream.reusable(0), heard.at(-1)], [true, '', false, 'done']);
   });
 
   it('given up by its visitor is ended where all was said, and reset where a response is under way', () => {

@@ -42,10 +42,12 @@ export class UpstreamHttp implements LinkOwner {
   /** A head that is not complete yet; bounded by the head limit. */
   #held: HeldBytes | null = null;
   #reusable = false;
+  readonly #usableUntilMs: number;
   #retry: Buffer | null = null;
 
-  constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner) {
+  constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner, usableUntilMs: number) {
     this.owner = owner;
+    this.#usableUntilMs = usableUntilMs;
     this.link = openLink(this);
   }
 
@@ -55,8 +57,8 @@ export class UpstreamHttp implements LinkOwner {
   }
 
   /** True where another request may be sent on it. */
-  get reusable(): boolean {
-    return this.#phase === phase.idle && !this.link.over && !this.link.remoteEnded;
+  reusable(nowMs: number): boolean {
+    return this.#phase === phase.idle && !this.link.over && !this.link.remoteEnded && nowMs < this.#usableUntilMs;
   }
 
   get idle(): boolean {
