@@ -19,7 +19,7 @@ export function PageHeader({ title, badges, subtitle, actions, back }: PageHeade
       {back !== undefined && (
         <Link
           to={back}
-          className="-ml-1 inline-flex w-fit items-center gap-1 rounded-sm px-1 text-sm font-semibold text-ink-soft hover:text-ink"
+          className="-ml-1 inline-flex min-h-6 w-fit items-center gap-1 rounded-sm px-1 text-sm font-semibold text-ink-soft hover:text-ink"
         >
           <ArrowLeft aria-hidden="true" className="size-4" />
           Back

@@ -5,13 +5,19 @@ import { Field } from '../../ui/field.tsx';
 import { Input } from '../../ui/input.tsx';
 
 const FIELDS = [
-  { name: 'action', label: 'Action', type: 'search', placeholder: 'tunnel.create' },
+  { name: 'action', label: 'Action', type: 'search', placeholder: undefined },
   { name: 'actor', label: 'Who', type: 'search', placeholder: 'ada@example.com' },
   { name: 'from', label: 'From', type: 'date', placeholder: undefined },
   { name: 'to', label: 'To', type: 'date', placeholder: undefined },
 ] as const;
 
-export function AuditFilterForm({ search }: { readonly search: URLSearchParams }) {
+export interface AuditFilterFormProps {
+  readonly search: URLSearchParams;
+  /** An action that this log has. */
+  readonly example: string;
+}
+
+export function AuditFilterForm({ search, example }: AuditFilterFormProps) {
   const filtered = FIELDS.some(({ name }) => search.get(name));
   return (
     <Form role="search" aria-label="Filter the audit log" className="flex flex-wrap items-end gap-3">
@@ -22,7 +28,7 @@ export function AuditFilterForm({ search }: { readonly search: URLSearchParams }
               {...control}
               name={name}
               type={type}
-              placeholder={placeholder}
+              placeholder={name === 'action' ? example : placeholder}
               defaultValue={search.get(name) ?? ''}
               className="min-w-0"
             />

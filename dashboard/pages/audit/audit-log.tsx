@@ -5,10 +5,10 @@ import { useSearchParams } from 'react-router';
 import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
-import { AuditFilterForm } from './audit-filter-form.tsx';
+import { AuditFilterForm, type AuditFilterFormProps } from './audit-filter-form.tsx';
 import { AuditList } from './audit-list.tsx';
 
-export interface AuditLogProps {
+export interface AuditLogProps extends Pick<AuditFilterFormProps, 'example'> {
   readonly first: Promise<AuditPage>;
   /** Asks for the page after one, by its `next`. */
   readonly ask: (before: string) => Promise<AuditPage>;
@@ -16,7 +16,7 @@ export interface AuditLogProps {
   readonly about: string;
 }
 
-export function AuditLog({ first, ask, about }: AuditLogProps) {
+export function AuditLog({ first, ask, about, example }: AuditLogProps) {
   const [search] = useSearchParams();
   const key = search.toString();
   const nothing = [...search.values()].some(Boolean)
@@ -24,7 +24,7 @@ export function AuditLog({ first, ask, about }: AuditLogProps) {
     : { title: 'No Entries', text: about };
   return (
     <div className="grid gap-4">
-      <AuditFilterForm key={key} search={search} />
+      <AuditFilterForm key={key} search={search} example={example} />
       <Load promise={first}>
         {(page) =>
           page.entries.length > 0 ? (

@@ -22,6 +22,7 @@ export function Component() {
       <AuditLog
         first={first}
         ask={(before) => listServiceAudit(filter, before)}
+        example="session.create"
         about="Sign-ins, and changes to people, subscriptions and regions appear here."
       />
     </>

@@ -29,6 +29,7 @@ export function Component() {
       <AuditLog
         first={first}
         ask={(before) => listAudit(project.id, filter, before)}
+        example="tunnel.create"
         about="Changes to tunnels, domains, security groups, members and tokens appear here."
       />
     </>
