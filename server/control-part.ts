@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
 import { createAddressReader } from '@underpass/control/api/address.ts';
 import { resealCertificates } from '@underpass/control/certificate/reseal.ts';
+import { createUncoveredNotice } from '@underpass/control/certificate/uncovered-notice.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
 import type { ControlDeps, ControlSettings, SendMail } from '@underpass/control/deps.ts';
 import { createDns } from '@underpass/control/dns/dns.ts';
@@ -280,8 +281,8 @@ interface RunningUpkeep {
 async function startUpkeep(settings: Settings, state: State, core: ControlCore): Promise<RunningUpkeep> {
   const { hub, sources } = core;
   const upkeep = await openUpkeep(settings, state, core);
+  if (upkeep === undefined) return await keepNotice(state, core);
   sources.given?.watch(() => hub.certificatesChanged());
-  if (upkeep === undefined) return { order: () => {}, close: async () => {} };
   const unsubscribe = state.bus.subscribe('feed.tunnels', () => upkeep.nudge());
   upkeep.start();
   // The local authority answers at once, and the first tunnel needs its certificate; ACME takes its time, and asks the edge.
@@ -293,6 +294,19 @@ async function startUpkeep(settings: Settings, state: State, core: ControlCore):
       await upkeep.close();
     },
   };
+}
+
+/** Given files alone. A tunnel is where a region without its certificate is felt. */
+async function keepNotice({ store, clock, log, bus }: State, { hub, sources }: ControlCore): Promise<RunningUpkeep> {
+  const tell = createUncoveredNotice({ store, clock, log, givenCertificates: sources.certificates });
+  const tellAgain = (): void => void tell().catch((error) => log.warn({ err: error }, 'certificates: not looked through'));
+  await tell();
+  sources.given?.watch(() => {
+    hub.certificatesChanged();
+    tellAgain();
+  });
+  const unsubscribe = bus.subscribe('feed.tunnels', tellAgain);
+  return { order: () => {}, close: async () => unsubscribe() };
 }
 
 function startRecheck(state: State, { control, dns }: ControlCore): () => void {

@@ -2,10 +2,9 @@
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { servingNames } from '../feed/core/liveness.ts';
 import { unlessOutage } from '../store/outage.ts';
 import type { Store } from '../store/store.ts';
-import { readHeldNames, readOwnNames, readTunnelNames, type WantedName } from './certificate-rows.ts';
+import { readEnds, readOwnNames, readTunnelNames, type WantedName } from './certificate-rows.ts';
 
 export type OrderOutcome = 'issued' | 'failed';
 
@@ -37,16 +36,13 @@ interface Line {
 const keptMs = 60_000;
 
 const readLines = async ({ store, clock, givenCertificates }: CertificateMetricsDeps): Promise<readonly Line[]> => {
-  const ends = await readHeldNames(store.db);
-  for (const { hosts, notAfterMs } of givenCertificates())
-    for (const host of hosts) ends.set(host, Math.max(ends.get(host) ?? 0, notAfterMs));
+  const endOf = await readEnds(store.db, givenCertificates());
   const lines = new Map<string, Line>();
   for (const wanted of [...(await readOwnNames(store.db)), ...(await readTunnelNames(store.db))]) {
     const { region } = wanted;
     const kind = kindOf(wanted);
     const line = lines.get(`${region} ${kind}`) ?? { region, kind, soonestMs: Number.POSITIVE_INFINITY, missing: 0 };
-    const names = wanted.name.startsWith('*.') ? [wanted.name] : servingNames(wanted.name);
-    const end = Math.max(...names.map((name) => ends.get(name) ?? 0));
+    const end = endOf(wanted.name);
     if (end <= clock()) line.missing += 1;
     if (end > 0) line.soonestMs = Math.min(line.soonestMs, end);
     lines.set(`${region} ${kind}`, line);

@@ -1,6 +1,7 @@
 // Certificates, attempts and challenges in the store. Keys are sealed before they are written.
 
-import type { FeedChallenge } from '@underpass/wire/feed.ts';
+import type { FeedCertificate, FeedChallenge } from '@underpass/wire/feed.ts';
+import { servingNames } from '../feed/core/liveness.ts';
 import { certificateContext, challengeContext } from '../feed/region-content.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
@@ -92,13 +93,14 @@ export async function readChain(db: Queries, name: string, issuer: string): Prom
   return (await query.executeTakeFirst())?.chain_pem;
 }
 
-/** When the last certificate of each name that one holds ends. */
-export async function readHeldNames(db: Queries): Promise<Map<string, number>> {
+/** When the last certificate that serves a name ends, of these and of those that were issued; 0 where none does. */
+export async function readEnds(db: Queries, given: readonly FeedCertificate[]): Promise<(name: string) => number> {
   const rows = await db.selectFrom('certificates').select(['hosts', 'expires_at']).execute();
+  const issued = rows.map((row) => ({ hosts: JSON.parse(row.hosts) as string[], notAfterMs: row.expires_at }));
   const ends = new Map<string, number>();
-  for (const { hosts, expires_at } of rows)
-    for (const host of JSON.parse(hosts) as string[]) ends.set(host, Math.max(ends.get(host) ?? 0, expires_at));
-  return ends;
+  for (const { hosts, notAfterMs } of [...issued, ...given])
+    for (const host of hosts) ends.set(host, Math.max(ends.get(host) ?? 0, notAfterMs));
+  return (name) => Math.max(...(name.startsWith('*.') ? [name] : servingNames(name)).map((each) => ends.get(each) ?? 0));
 }
 
 export const readAttempts = (db: Queries, nowMs: number): Promise<Attempt[]> =>

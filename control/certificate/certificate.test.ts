@@ -3,7 +3,9 @@ import { X509Certificate } from 'node:crypto';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import fc from 'fast-check';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { addProject, addRegion, addTunnel, openMemoryStore, silentLog, testKeyRing } from '../feed/test-kit.ts';
 import { createWithLease } from '../store/lease.ts';
@@ -18,6 +20,7 @@ import { momentIn } from './core/renewal.ts';
 import { createGivenFiles } from './given-files.ts';
 import { openLocalCa } from './local-ca.ts';
 import { dropFolder, makeFolder } from './test-kit.ts';
+import { createUncoveredNotice } from './uncovered-notice.ts';
 import { createUpkeep, type Trouble, type Upkeep, type UpkeepDeps } from './upkeep.ts';
 import { createRoot, issueLeaf } from './x509.ts';
 
@@ -514,6 +517,34 @@ describe('upkeep', () => {
     const ends = value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="tunnel"}');
     assert.ok(Math.abs(ends - given.notAfterMs / 1000) < 1, 'the first that ends');
     assert.ok(Number.isNaN(value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="host"}')), `${madeAt}`);
+  });
+
+  test('where nobody issues any, the log names what has none, once, and again when that changes', async () => {
+    const lines: { readonly names: readonly string[] }[] = [];
+    const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
+    let given: readonly FeedCertificate[] = [];
+    const certificate = (host: string) => ({
+      id: host,
+      hosts: [host],
+      certificatePem: '',
+      privateKeyPem: '',
+      notAfterMs: now + 1,
+    });
+    const tell = createUncoveredNotice({ store, clock: () => now, log, givenCertificates: () => given });
+    const told = async (): Promise<readonly string[]> => {
+      await tell();
+      return lines.splice(0).flatMap(({ names }) => names);
+    };
+    assert.deepEqual(await told(), ['eu.example.com']);
+    assert.deepEqual(await told(), []);
+    await addRegion(store.db, 'us', { host: 'us.example.com', wildcard: 'us.example.com' });
+    assert.deepEqual(await told(), ['eu.example.com', 'us.example.com', '*.us.example.com']);
+    given = [certificate('*.example.com')];
+    assert.deepEqual(await told(), ['*.us.example.com']);
+    given = [...given, certificate('*.us.example.com')];
+    assert.deepEqual(await told(), []);
+    now += 1;
+    assert.equal((await told()).length, 3, 'they have run out');
   });
 
   describe('one account with many projects', () => {
