@@ -87,6 +87,7 @@ export interface RateLimit {
 export type RateLimitName = keyof typeof rateLimits;
 
 const linkSentence = 'Too many login links were requested. Please try again later.';
+const deviceSentence = 'Too many device codes were requested. Please try again later.';
 const registerSentence = 'Too many registrations. Please try again later.';
 
 /** Generous to people, small to scripts. Per address unless the name says otherwise. */
@@ -102,7 +103,10 @@ export const rateLimits = {
   /** As of login links. */
   registerPerNetwork: { points: 5, windowSeconds: 3600, sentence: registerSentence },
   botCheck: { points: 60, windowSeconds: 600, sentence: 'Too many bot checks were requested. Please try again later.' },
-  deviceStart: { points: 20, windowSeconds: 3600, sentence: 'Too many device codes were requested. Please try again later.' },
+  deviceStart: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
+  /** Each is a row for a day, and costs its asker no work. */
+  deviceStartOverall: { points: 100, windowSeconds: 60, sentence: deviceSentence },
+  deviceStartPerNetwork: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
   devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait for the interval.' },
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
   abuseReport: { points: 5, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },

@@ -11,6 +11,7 @@ import type { Device, DeviceStart, DeviceToken } from '@underpass/rules/resource
 import type { Access, CallContext, Handlers } from '../api/call.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { writeAudit } from '../audit/audit.ts';
+import { takeShare } from '../limit/limiter.ts';
 import { findAccess, lowerRole } from '../project/access.ts';
 import { takeQuota } from '../project/quota.ts';
 import { createToken, hashToken } from '../secret/token.ts';
@@ -24,6 +25,7 @@ const lifeMs = durations.deviceCodeMinutes * 60_000;
 const startDevice = async ({ deps, body, address, nowMs }: CallContext<'startDevice'>): Promise<DeviceStart> => {
   const name = orInvalid(parseApiTokenName(body.name));
   await deps.limiter.take('deviceStart', addressKey(address));
+  await takeShare(deps.limiter, 'deviceStart', address);
   const deviceCode = createToken();
   const userCode = generateUserCode((bound) => randomInt(bound));
   await deps.store.db

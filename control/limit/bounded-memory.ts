@@ -3,7 +3,7 @@
 import { type IRateLimiterOptions, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 
 /**
- * For each limit. A key takes some 500 bytes: 5 MB, and under 120 MB for all limits at once. More than the e-mails that
+ * For each limit. A key takes some 500 bytes: 5 MB, and under 130 MB for all limits at once. More than the e-mails that
  * `loginLinkOverall` lets through in the window of `loginLinkPerEmail`, and 1,000 networks by `loginLinkPerNetwork`: no
  * flood of theirs makes one of those forgotten.
  */

@@ -74,7 +74,11 @@ export const createLimiter = (store: Store): Limiter => {
 };
 
 /** Counts one for all; where that is used up, for the network that it comes from: a flood keeps out nobody from elsewhere. */
-export const takeShare = async (limiter: Limiter, what: 'loginLink' | 'register', address: string): Promise<void> => {
+export const takeShare = async (
+  limiter: Limiter,
+  what: 'loginLink' | 'register' | 'deviceStart',
+  address: string,
+): Promise<void> => {
   try {
     await limiter.take(`${what}Overall`, 'all');
   } catch (refusal) {

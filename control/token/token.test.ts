@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { rateLimits } from '@underpass/rules/limits.ts';
 import type { ApiToken, AuditPage, DeviceStart, DeviceToken, NewApiToken } from '@underpass/rules/resource.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 
@@ -191,6 +192,17 @@ describe('sign-in from a terminal', () => {
     await decide(member, gone.userCode, { project: ann.projectId, role: 'viewer' });
     await ann.call('DELETE', `/api/members/${member.userId}?project=${ann.projectId}`);
     assert.equal((await poll(gone.deviceCode)).status, 410);
+  });
+
+  it('stops who asks for codes from many addresses, and nobody who comes from elsewhere', async () => {
+    const limited = await createTestControl({ limited: true });
+    const ask = async (address: string) =>
+      (await limited.client(undefined, address).send('POST', '/auth/device', { name: 'x' })).status;
+    const { deviceStartOverall, deviceStartPerNetwork } = rateLimits;
+    const many = deviceStartOverall.points + deviceStartPerNetwork.points;
+    for (let i = 0; i < many; i++) assert.equal(await ask(`2001:db8:1:${i.toString(16)}::1`), 200);
+    assert.deepEqual([await ask('2001:db8:1:ffff::1'), await ask('2001:db8:2::1'), await ask('192.0.2.9')], [429, 200, 200]);
+    await limited.close();
   });
 
   it('stops a person who tries codes', async () => {
