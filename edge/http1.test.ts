@@ -504,7 +504,7 @@ describe('a visitor that ends its side behind a request', () => {
   };
 
   it('is served to the end while bytes come', async () => {
-    await using rig = await createRig([tunnelOf('t')], { timeouts: { endedMs: 500 } });
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { endedMs: 750 } });
     await rig.client('t', (socket) => {
       socket.once('data', () => {
         socket.write(begun);
@@ -512,7 +512,7 @@ describe('a visitor that ends its side behind a request', () => {
         const drip = setInterval(() => {
           socket.write('x');
           if (--left === 0) clearInterval(drip);
-        }, 50);
+        }, 60);
       });
     });
     assert.match(await readAll(await halfClosed(rig)), /x{20}$/);
