@@ -4,8 +4,6 @@ import type { Store } from '../store/store.ts';
 import { type History, type HistoryRange, historyFrom, historyKeptMs, historyPoints } from './core/history-points.ts';
 import type { TunnelMinute } from './minute-tally.ts';
 
-/** Rows of one statement: six parameters each, far under both databases' limits. */
-const rowsAtOnce = 100;
 /** Old rows go this many minutes at a time. */
 const minuteOfMs = 60_000;
 
@@ -16,7 +14,7 @@ export interface MetricHistory {
 }
 
 export function createHistory(store: Store): MetricHistory {
-  const writeSome = async (minutes: readonly TunnelMinute[]): Promise<void> => {
+  const write = async (minutes: readonly TunnelMinute[]): Promise<void> => {
     await store.write(async (trx) => {
       const ids = minutes.map((minute) => minute.tunnelId);
       const alive = await trx.selectFrom('tunnels').select('id').where('id', 'in', ids).execute();
@@ -44,9 +42,7 @@ export function createHistory(store: Store): MetricHistory {
   };
 
   return {
-    write: async (minutes) => {
-      for (let from = 0; from < minutes.length; from += rowsAtOnce) await writeSome(minutes.slice(from, from + rowsAtOnce));
-    },
+    write,
     read: async (tunnelId, range, nowMs) => {
       const rows = await store.db
         .selectFrom('metric_minutes')

@@ -664,6 +664,30 @@ describe('what edges report', () => {
     assert.equal(Math.max(...points.map((point) => point.clients)), 1);
   });
 
+  test('history waits for a database that is away', async () => {
+    let now = Date.now();
+    let isAway = true;
+    const tried = Promise.withResolvers<void>();
+    const away: Store = { ...store, write: (body) => (isAway ? Promise.reject(new Error('away')) : store.write(body)) };
+    const error = (_: unknown, text: string): void => {
+      if (text === 'feed: the minute history was not written') tried.resolve();
+    };
+    const log: typeof silentLog = Object.assign(Object.create(silentLog), { error });
+    const id = await makeTunnel('web', ['a.example.com']);
+    const other = await openHub(away, createTestBus(), { log, clock: () => now, timing: { flushMs: 5 } });
+    const edge = connect(other);
+    edge.hello('eu', { startedAtMs: now + 1 });
+    const told = moved(other, id);
+    edge.report([counters(id, 6_000, 600)]);
+    await told;
+    now += 60_000;
+    await tried.promise;
+    isAway = false;
+    await other.close();
+    const { stepSeconds, points } = await other.history(id, 'hour');
+    assert.equal(Math.round(points.reduce((sum, point) => sum + point.rx * stepSeconds, 0)), 6_000);
+  });
+
   test('history of a tunnel that is gone meanwhile harms nothing', async () => {
     const id = await makeTunnel('web', ['a.example.com']);
     const edge = connect(hub);

@@ -220,8 +220,18 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     }
   };
 
+  /** A database that is away for a while leaves no hole in the charts. */
+  const writeMinutes = async (ending: boolean): Promise<void> => {
+    for (let some = tally.take(clock(), ending); some.length > 0; some = tally.take(clock(), ending)) {
+      await history.write(some).catch((error) => {
+        tally.putBack(some);
+        throw error;
+      });
+    }
+  };
+
   const flush = async (ending: boolean): Promise<void> => {
-    await history.write(tally.take(clock(), ending));
+    await writeMinutes(ending);
     const known = edges();
     if (known.length > 0) await noteEdges(store.db, known, clock());
     if (!ending) await history.prune(clock());

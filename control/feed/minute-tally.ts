@@ -10,10 +10,14 @@ export interface TunnelMinute extends MinuteRow {
 
 export interface MinuteTally {
   readonly add: (tunnelId: string, traffic: Traffic, clients: number, nowMs: number) => void;
-  /** Takes out everything up to and without the minute that still runs; all of it at the end. */
+  /** Takes out some of everything up to and without the minute that still runs, of all of it at the end; none when none is left. */
   readonly take: (nowMs: number, ending?: boolean) => readonly TunnelMinute[];
+  /** What was taken and could not be written waits on. */
+  readonly putBack: (minutes: readonly TunnelMinute[]) => void;
 }
 
+/** Rows of one statement: six parameters each, far under both databases' limits. */
+const takenAtOnce = 100;
 /** Rows waiting to be written when the database is away: two minutes of a full region; then the oldest go. */
 const maxRows = 200_000;
 
@@ -49,6 +53,7 @@ export function createMinuteTally(): MinuteTally {
     const running = Math.floor(nowMs / minuteMs) * minuteMs;
     const done: Row[] = [];
     for (const [key, row] of rows) {
+      if (done.length === takenAtOnce) break;
       if (!ending && row.minuteMs >= running) continue;
       done.push(row);
       rows.delete(key);
@@ -56,5 +61,9 @@ export function createMinuteTally(): MinuteTally {
     return done;
   };
 
-  return { add, take };
+  const putBack = (minutes: readonly TunnelMinute[]): void => {
+    for (const minute of minutes) if (rows.size < maxRows) rows.set(`${minute.minuteMs}/${minute.tunnelId}`, minute);
+  };
+
+  return { add, take, putBack };
 }
