@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { openTerminal } from './fixture/terminal.ts';
 import { accountRoutes, binary, createCli, startFakeApi } from './test-kit.ts';
-
-const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-const command = binary === undefined ? [process.execPath, main] : [binary];
 
 async function removing(t: TestContext, typed: string) {
   const api = await startFakeApi(t, { ...accountRoutes, 'DELETE /api/tunnels/shop': { status: 204 } });
@@ -36,39 +32,13 @@ test('Ctrl-D is no, and what follows begins a line', inTerminal, async (t) => {
   );
 });
 
-/** Starts argv in a terminal, types a line when it asks and prints what stood there. */
-const driver = `
-import json, os, pty, sys
-argv, typed = json.loads(sys.argv[1])
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(argv[0], argv)
-out, asked = b'', False
-while True:
-    try:
-        chunk = os.read(fd, 65536)
-    except OSError:
-        break
-    if not chunk:
-        break
-    out += chunk
-    if not asked and out.endswith(b': '):
-        asked = True
-        os.write(fd, typed.encode())
-_, status = os.waitpid(pid, 0)
-print(json.dumps({'code': os.waitstatus_to_exitcode(status), 'text': out.decode()}))
-`;
-
 async function typing(t: TestContext, typed: string) {
   const api = await startFakeApi(t, accountRoutes);
   const { home } = await createCli(t);
-  const argv = [...command, 'login', '--with-token', '--server', api.origin];
-  const env = { PATH: process.env.PATH, HOME: home, TERM: 'xterm' };
-  const child = spawn('python3', ['-c', driver, JSON.stringify([argv, typed])], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  let text = '';
-  for await (const chunk of child.stdout.setEncoding('utf8')) text += chunk;
-  return { api, ...(JSON.parse(text) as { code: number; text: string }) };
+  const terminal = await openTerminal(t, ['login', '--with-token', '--server', api.origin], { HOME: home });
+  await terminal.seen((text) => text.endsWith(': '));
+  terminal.type(typed);
+  return { api, code: await terminal.ended, text: terminal.text() };
 }
 
 test('a token is asked for in a terminal, taken with Enter, and never shown', async (t) => {
