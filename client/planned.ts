@@ -1,4 +1,5 @@
 // A plan with everything read that it names: token and CA files. What a file holds is part of what "unchanged" means.
+import { X509Certificate } from 'node:crypto';
 import { readBounded } from './bounded-file.ts';
 import { ClientError, fileReason } from './error.ts';
 import type { Io } from './io.ts';
@@ -39,11 +40,16 @@ async function tokenOf(io: Io, { name, token }: Plan, output: Output): Promise<s
 const maxPemBytes = 4 * 1024 * 1024;
 
 async function readPem(path: string): Promise<string> {
-  try {
-    const text = await readBounded(path, maxPemBytes);
-    if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
-  } catch (cause) {
+  const read = readBounded(path, maxPemBytes).catch((cause) => {
     throw new ClientError('ca-file-invalid', `${path} (${fileReason(cause)})`, { cause });
+  });
+  // A byte order mark is a line's beginning to some runtimes.
+  const pem = (await read).replace(/^\ufeff/, '');
+  try {
+    // Node would trust nobody by a file that it cannot read, the compiled program would fail with each visitor.
+    new X509Certificate(pem);
+  } catch (cause) {
+    throw new ClientError('ca-file-invalid', path, { cause });
   }
-  throw new ClientError('ca-file-invalid', path);
+  return pem;
 }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
 import { type FakeCarrier, type FakeEdgeOptions, startFakeEdge } from '../carry/fixture/edge.ts';
 import { createCli } from '../test-kit.ts';
@@ -321,6 +322,23 @@ test('check names every wrong line, and a right file with its tunnels', async (t
   const missing = await cli.run(['check', '-c', right], { env: { T: '' } });
   assert.match(missing.stderr, /tunnel a: environment variable T\n {2}fix: Set T /);
   assert.equal((await cli.run(['check', '-c', 'none.yaml'])).code, 3);
+});
+
+test('a CA file that holds no certificate between its lines is refused before anything is carried with it', async (t) => {
+  const cli = await createCli(t, { T: 'secret' });
+  const tunnel = `tunnels:\n  - {name: a, type: http, url: '${url}', token-env: T, upstream: https://a, upstream-ca: ca.pem}\n`;
+  await writeFile(join(cli.home, 'underpass.yaml'), tunnel);
+  const { certificatePem } = await createTestAuthority();
+  for (const [pem, code] of [
+    ['-----BEGIN CERTIFICATE-----\nhello\n-----END CERTIFICATE-----\n', 3],
+    [certificatePem.slice(0, 200), 3],
+    [`\ufeff# ours\r\n${certificatePem.replaceAll('\n', '\r\n')}`, 0],
+  ] as const) {
+    await writeFile(join(cli.home, 'ca.pem'), pem);
+    const checked = await cli.run(['check']);
+    assert.equal(checked.code, code, checked.stderr);
+    if (code !== 0) assert.match(checked.stderr, /code: ca-file-invalid/);
+  }
 });
 
 test('a file of something else is refused in a screenful', async (t) => {
