@@ -25,12 +25,14 @@ export interface ArrivalRules {
   readonly doorman: Doorman;
   readonly headMs: number;
   isBalancer(address: string): boolean;
+  /** There are routes to decide by. */
+  isReady(): boolean;
   /** Some who get a connection should read it from its first byte: it is looked at before it is read, where that can be. */
   readonly glances: boolean;
   /** For one connection: what it remembers of the bytes that it has seen is its own. */
   decider(): Decide;
   /** Ended before it could be decided. */
-  onLost(arrival: Arrival): void;
+  onLost(): void;
 }
 
 const nothing = Buffer.alloc(0);
@@ -49,6 +51,12 @@ export class Arrival implements Deadline {
 
   /** A connection that was just accepted; `who` may come to this port. */
   static receive(socket: Socket, rules: ArrivalRules, who: 'visitor' | 'anybody'): void {
+    if (!rules.isReady()) {
+      // No words: an edge that has just begun would have to say that there is no such host.
+      socket.on('error', () => {}).resetAndDestroy();
+      rules.onLost();
+      return;
+    }
     if (!rules.doorman.admit(socket, who)) return;
     const ends = endsOf(socket);
     const behindBalancer = rules.isBalancer(ends.sourceAddress);
@@ -134,7 +142,7 @@ export class Arrival implements Deadline {
     this.#leave();
     this.socket.on('error', () => {});
     breakOff(this.socket);
-    this.#rules.onLost(this);
+    this.#rules.onLost();
   };
 
   onDeadline(): void {

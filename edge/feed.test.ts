@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -70,6 +71,21 @@ describe('the copy on disk', () => {
       const hello = rig.control.received.find(({ type }) => type === 'hello');
       assert.deepEqual(hello?.type === 'hello' && [hello.epoch, hello.seq], ['epoch', 1]);
     }));
+});
+
+it('an edge that has heard of no routes yet answers nobody: it would have to say that there is no such host', async () => {
+  await using rig = await createRig([tunnelOf('t')], {}, { reachable: false });
+  for (const port of [rig.edge.ports.https, rig.edge.ports.http]) {
+    const visitor = connect({ host: '127.0.0.1', port }).resume();
+    visitor.write('GET / HTTP/1.1\r\nHost: t.tunnels.test\r\n\r\n');
+    await new Promise((resolve) => visitor.once('error', resolve));
+    assert.equal(visitor.bytesRead, 0);
+  }
+  assert.equal(rig.edge.stats().unrouted, 2);
+  const applied = rig.control.next('ack');
+  rig.control.reachable = true;
+  await applied;
+  await rig.visit('t.tunnels.test');
 });
 
 describe('a feed that is cut', () => {

@@ -36,6 +36,7 @@ export class HttpDoor {
       doorman: house.doorman,
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
+      isReady: () => house.table.loaded,
       glances: false,
       decider: () => {
         const head = new RequestHead();

@@ -90,6 +90,7 @@ export class HttpsDoor {
       doorman: house.doorman,
       headMs: house.timeouts.headMs,
       isBalancer: options.isBalancer,
+      isReady: () => house.table.loaded,
       glances: true,
       decider: () => {
         const hello = new HelloInPieces();
