@@ -11,6 +11,11 @@ import type { TunnelState } from './tunnel-state.ts';
 
 /** Requests of one connection that run at the same time, each with an upstream connection of its own. */
 const maxStreams = 100;
+/**
+ * Node gives credit for a connection as bytes come, so that streams bound what is held. The 64 KiB that it begins with would
+ * bound what is under way as well: 0.5 MB/s for all uploads together over 100 ms.
+ */
+const connectionWindowBytes = maxStreams * streamWindowBytes;
 
 export class Http2Door {
   readonly #house: House;
@@ -58,6 +63,7 @@ export class Http2Door {
   }
 
   #began(session: ServerHttp2Session): void {
+    session.setLocalWindowSize(connectionWindowBytes);
     const arriving = this.#arriving;
     if (arriving === null) session.destroy();
     else new Http2Visitor(this.#house, session, arriving);

@@ -3,7 +3,17 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
 import { describe, it } from 'node:test';
-import { encodeH2Frame, endHeaders, FrameReader, frameTypes, h2Preface, literal, requestFields } from './fixture/h2-frames.ts';
+import {
+  encodeH2Frame,
+  endHeaders,
+  FrameReader,
+  frameTypes,
+  h2Preface,
+  literal,
+  requestFields,
+  settingIds,
+  visitByFrame,
+} from './fixture/h2-frames.ts';
 import { createRig, type Rig, readUntil, tunnelOf } from './fixture/rig.ts';
 
 const host = 't.tunnels.test';
@@ -160,6 +170,22 @@ describe('HTTP/2 to visitors', () => {
       assert.equal(answer.body.length, body.length);
       assert.ok(answer.body === body);
     });
+  });
+
+  it('an upload over a long path is bounded by the window of its stream, not by that of the connection', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const { reader } = await visitByFrame(rig, host);
+    const settings = await reader.until(({ type, flags }) => type === frameTypes.settings && flags === 0);
+    const entries = settings?.payload ?? Buffer.alloc(0);
+    const ids = Array.from({ length: entries.length / 6 }, (_, i) => [
+      entries.readUInt16BE(6 * i),
+      entries.readUInt32BE(6 * i + 2),
+    ]);
+    const { [settingIds.initialWindowSize]: streamWindow = 65_535 } = Object.fromEntries(ids);
+    const update = await reader.until(({ type, stream }) => type === frameTypes.windowUpdate && stream === 0);
+    const connectionWindow = 65_535 + (update?.payload.readUInt32BE() ?? 0);
+    // Of many at once, too.
+    assert.ok(connectionWindow >= 16 * streamWindow, `${connectionWindow} of ${streamWindow}`);
   });
 
   it('errors are pages with codes', async () => {
