@@ -9,6 +9,7 @@ import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/per
 import { parseApiTokenName } from '@underpass/rules/project-name.ts';
 import type { Device, DeviceStart, DeviceToken } from '@underpass/rules/resource.ts';
 import type { Access, CallContext, Handlers } from '../api/call.ts';
+import { refuseStopped } from '../api/permit.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { writeAudit } from '../audit/audit.ts';
 import { takeShare } from '../limit/limiter.ts';
@@ -141,6 +142,7 @@ const decideDevice = async (context: CallContext<'decideDevice'>): Promise<void>
   const role = orInvalid(parseRole(body.role));
   const access = orMissing(await findAccess(deps.store.db, caller, body.project), 'Project');
   if (!may(access.role, 'device.approve') || !mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
+  refuseStopped(access);
   await decide(context, row.id, { state: 'approved', user_id: caller.userId, project_id: access.id, role });
 };
 

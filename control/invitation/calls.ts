@@ -6,6 +6,7 @@ import { durations } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
 import type { Invitation, InvitationOffer } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../api/call.ts';
+import { refuseStopped } from '../api/permit.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall, writeAudit } from '../audit/audit.ts';
 import { addJob } from '../job/queue.ts';
@@ -119,8 +120,9 @@ const acceptInvitation = async (context: CallContext<'acceptInvitation'>): Promi
       { projectId, actor: caller.email, action: 'invitation.accept', target: caller.email, address, detail: { role } },
       nowMs,
     );
-    const project = await trx.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirstOrThrow();
-    return { id: projectId, name: project.name, role };
+    const access = orMissing(await findAccess(trx, caller, projectId), 'Project');
+    refuseStopped(access);
+    return { id: projectId, name: access.name, role: access.role };
   });
 };
 

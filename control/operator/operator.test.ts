@@ -11,6 +11,7 @@ import { rateLimits } from '@underpass/rules/limits.ts';
 import type {
   AbuseReport,
   AuditPage,
+  DeviceStart,
   OperatorRegion,
   OperatorRegistration,
   OperatorTunnel,
@@ -498,6 +499,24 @@ describe('projects and tunnels', () => {
       projects.map(({ id, tunnels, owners }) => [id, tunnels, owners]),
       [[ann.projectId, 1, ['ann@example.com']]],
     );
+  });
+
+  it('that are suspended get no member by an invitation, and no token by a terminal', async () => {
+    const [ann, bob] = [await test.signUp('ann@example.com'), await test.signUp('bob@example.com')];
+    await ann.call('POST', `/api/invitations?project=${ann.projectId}`, { email: bob.email, role: 'owner' });
+    await test.control.settle();
+    const token = /\/invitations\/(\S+)/.exec(test.mails.findLast(({ to }) => to === bob.email)!.text)![1];
+    const { userCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'laptop' });
+    const ways: readonly (() => Promise<Response>)[] = [
+      () => bob.send('POST', '/api/invitations/accept', { token }),
+      () => ann.send('POST', `/api/device/${userCode}`, { approve: true, project: ann.projectId, role: 'owner' }),
+    ];
+    const suspend = (suspended: boolean) => operator.call('PATCH', `/api/operator/projects/${ann.projectId}`, { suspended });
+    await suspend(true);
+    for (const way of ways)
+      assert.deepEqual(await refusal(await way()), [403, 'This project is suspended. Please write to the operator.']);
+    await suspend(false);
+    assert.deepEqual([(await ways[0]!()).status, (await ways[1]!()).status], [200, 204]);
   });
 
   it('that are suspended stay so: who has one does not delete it and make it again, alone or with its project', async () => {
