@@ -19,6 +19,8 @@ export interface Column<Row> {
   readonly align?: 'end';
   /** The header is read, not seen. */
   readonly hideHeader?: boolean;
+  /** In the upper corner of a card: a menu of one button. */
+  readonly corner?: boolean;
   /** Left out of the cards. */
   readonly wideOnly?: boolean;
 }
@@ -202,7 +204,7 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
       onClick={open}
       className={clsx(
         GRID,
-        'border-b py-3 last:rounded-b-lg last:border-b-0 columns:min-h-13 columns:items-center columns:py-2',
+        'relative border-b py-3 last:rounded-b-lg last:border-b-0 columns:min-h-13 columns:items-center columns:py-2',
         skips && SKIPPED,
         to !== undefined && 'cursor-pointer hover:bg-hover',
       )}
@@ -214,12 +216,18 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
             'min-w-0 wrap-anywhere cards:flex cards:items-baseline cards:gap-3 cards:py-0.5 cards:has-[>div:empty]:hidden',
             column.align === 'end' && 'columns:text-right',
             column.wideOnly && 'cards:hidden',
+            column.corner && 'cards:absolute cards:top-2 cards:right-3',
+            index === 0 && columns.some(({ corner }) => corner) && 'cards:pr-9',
           )}
         >
           {index > 0 && (
             <span
               aria-hidden="true"
-              className={clsx('w-28 shrink-0 text-sm text-ink-faint columns:hidden', column.hideHeader && 'invisible')}
+              className={clsx(
+                'w-28 shrink-0 text-sm text-ink-faint columns:hidden',
+                column.hideHeader && 'invisible',
+                column.corner && 'hidden',
+              )}
             >
               {column.header}
             </span>

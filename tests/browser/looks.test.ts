@@ -101,7 +101,7 @@ test('looks', async (t) => {
     await t.test(`a table breaks no word in a window of ${width} px, and no moment over more than two lines`, async (t) => {
       const page = await stage.open(t, 'members', { viewport: { width, height: 900 } });
       const inProject = ['members', 'tokens', 'audit', 'tunnels'].map((path) => projectUrl(account, path));
-      const ofOperator = ['users', 'projects', 'tunnels', 'edges', 'audit'].map((path) => `/operator/${path}`);
+      const ofOperator = ['users', 'projects', 'tunnels', 'regions', 'edges', 'audit'].map((path) => `/operator/${path}`);
       for (const path of [...inProject, ...ofOperator, '/account']) {
         await page.goto(path);
         await expect(page.getByRole('table').first()).toBeVisible();

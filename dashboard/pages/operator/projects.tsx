@@ -102,6 +102,7 @@ function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] 
       key: 'actions',
       header: 'Actions',
       hideHeader: true,
+      corner: true,
       width: '3rem',
       align: 'end',
       cell: (project) => <ProjectMenu project={project} {...actions} />,

@@ -85,7 +85,7 @@ function RegionList({ regions, actions, add }: RegionListProps) {
       />
     );
   }
-  return <DataTable label="Regions" columns={columnsOf(actions)} rows={regions} rowKey={({ name }) => name} />;
+  return <DataTable label="Regions" wide columns={columnsOf(actions)} rows={regions} rowKey={({ name }) => name} />;
 }
 
 function columnsOf(actions: RegionActions): readonly Column<OperatorRegion>[] {
@@ -129,6 +129,7 @@ function columnsOf(actions: RegionActions): readonly Column<OperatorRegion>[] {
       key: 'actions',
       header: 'Actions',
       hideHeader: true,
+      corner: true,
       width: '3rem',
       align: 'end',
       cell: (region) => <RegionMenu region={region} actions={actions} />,

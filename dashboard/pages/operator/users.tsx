@@ -70,6 +70,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
       key: 'actions',
       header: 'Actions',
       hideHeader: true,
+      corner: true,
       width: '3rem',
       align: 'end',
       cell: (user) => <UserMenu user={user} ask={ask} />,
