@@ -48,6 +48,8 @@ export interface Io {
   readonly fetch: typeof fetch;
   /** Runs a program without a shell, for at most 60 s. */
   readonly execute: (file: string, args: readonly string[], options?: { readonly input?: string }) => Promise<CommandResult>;
+  /** Starts a program that goes on without this one; answers false where there is none such. */
+  readonly start: (file: string, args: readonly string[]) => Promise<boolean>;
   readonly onSignal: (signal: Signal, listener: () => void) => () => void;
   /** Asks at the terminal for one line, which is not shown; empty where there is none. Ctrl-C works. */
   readonly askSecret: (question: string) => Promise<string>;

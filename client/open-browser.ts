@@ -12,6 +12,5 @@ export async function openBrowser(io: Io, link: string): Promise<boolean> {
   const own = io.env.BROWSER;
   if (own === '' || (io.platform === 'linux' && !own && !io.env.DISPLAY && !io.env.WAYLAND_DISPLAY)) return false;
   const [file, ...args] = own ? [own] : openers[io.platform];
-  const { code } = await io.execute(file as string, [...args, link]);
-  return code === 0;
+  return io.start(file as string, [...args, link]);
 }

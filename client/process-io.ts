@@ -1,5 +1,5 @@
 // The outside world as this process has it.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { homedir, userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -23,6 +23,7 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
     now: Date.now,
     fetch: globalThis.fetch,
     execute: (file, args, options) => execute(env, file, args, options),
+    start: (file, args) => start(env, file, args),
     onSignal(signal, listener) {
       process.on(signal, listener);
       return () => process.off(signal, listener);
@@ -73,6 +74,14 @@ function askSecret(question: string): Promise<string> {
       process.stderr.write('\n');
       resolve(text);
     });
+  });
+}
+
+function start(env: Io['env'], file: string, args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(file, [...args], { env, detached: true, stdio: 'ignore' });
+    child.once('spawn', () => resolve(true)).once('error', () => resolve(false));
+    child.unref();
   });
 }
 

@@ -42,6 +42,37 @@ test('login shows the code without what a terminal would obey', async (t) => {
   assert.match(stderr, /confirm the code {2}AB\ufffd\]0;owned\ufffdCD\n/);
 });
 
+test('login waits for no browser that stays with whoever starts it', {
+  skip: binary && 'the terminal is made up',
+  timeout: 15_000,
+}, async (t) => {
+  const api = await startFakeApi(t, {
+    ...accountRoutes,
+    'POST /auth/device': { body: device },
+    'POST /auth/device/token': { body: { token: 'tok', email: 'ada@example.com', projects: [] } },
+  });
+  const cli = await createCli(t);
+  const BROWSER = join(cli.home, 'browser');
+  await writeFile(BROWSER, '#!/bin/sh\necho "$$ $1" > "$0.begun"\nmv "$0.begun" "$0.started"\nexec sleep 60\n', { mode: 0o755 });
+  const written: string[] = [];
+  const terminal = {
+    write: (text: string) => void written.push(text),
+    isTTY: true,
+    columns: () => 80,
+    rows: () => 24,
+    onResize: () => () => {},
+  };
+  const { code } = await cli.run(['login', '--server', api.origin], { env: { BROWSER }, io: { stderr: terminal } });
+  const stderr = written.join('');
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^A browser window opens at\n\n {2}http:\/\/127/);
+  let started = '';
+  while (started === '') started = await readFile(`${BROWSER}.started`, 'utf8').catch(() => '');
+  const [pid = '', link] = started.trim().split(' ');
+  process.kill(Number(pid));
+  assert.equal(link, device.verificationUrl);
+});
+
 test('login goes on waiting while the server or the way to it fails for a moment', async (t) => {
   let polls = 0;
   const api = await startFakeApi(t, {
