@@ -168,6 +168,11 @@ test('a tunnel that is not there is told as that, and not as a sign-in that fail
   assert.match(stdout, /^FAIL {2}tunnel: Not found\.$/m);
 });
 
+test('a server that is given by its IPv6 address needs no DNS', async (t) => {
+  const { find } = await findings(t, [], { UNDERPASS_SERVER: 'http://[::1]:1' });
+  assert.equal(find('server DNS')?.detail, '::1 is ::1');
+});
+
 test('the server is examined: clock, version and sign-in', async (t) => {
   const late = () => ({ body: 'ok', headers: { date: new Date(Date.now() + 600_000).toUTCString() } });
   const api = await startFakeApi(t, {

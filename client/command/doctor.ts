@@ -87,7 +87,8 @@ async function examineServer(io: Io, flags: DoctorFlags, tell: Tell): Promise<vo
   const url = new URL(origin);
   const tls = url.protocol === 'https:';
   const port = url.port === '' ? (tls ? 443 : 80) : Number(url.port);
-  const path = await checkPath(io, { what: 'server', host: url.hostname, port, tls, pin: null, caPem: undefined });
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const path = await checkPath(io, { what: 'server', host, port, tls, pin: null, caPem: undefined });
   tell(path);
   if (path.some(({ state }) => state === 'problem')) return;
   tell([await checkClock(io, origin), await checkVersion(io, origin)]);
