@@ -1,5 +1,5 @@
 // What visitors of one project who take nothing can make this process hold: all windows towards its clients together.
-// A session has a bound of its own, but a project may have a hundred tunnels, and each of them 256 carriers.
+// A session has a bound of its own, but a project may have a hundred tunnels, and each of them 512 carriers.
 
 import { WindowBudget } from '@underpass/wire/core/credit.ts';
 
