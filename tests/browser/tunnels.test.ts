@@ -84,6 +84,10 @@ test('tunnels', async (t) => {
     await openPanel(page);
     await field(page, 'Name').pressSequentially('My-Shop');
     await expect(field(page, 'Name')).toHaveValue('my-shop');
+    await field(page, 'Name').fill('my-el');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.type('TUNN');
+    await expect(field(page, 'Name')).toHaveValue('my-etunnl');
   });
 
   await t.test('Enter adds a domain, a duplicate changes nothing, what is no domain is refused', async (t) => {

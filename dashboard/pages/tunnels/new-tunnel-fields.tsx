@@ -32,7 +32,12 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
             autoCapitalize="none"
             spellCheck={false}
             value={form.name}
-            onChange={(event) => onChange((old) => setName(old, event.target.value))}
+            onChange={({ target }) => {
+              const { value, selectionStart: caret } = target;
+              onChange((old) => setName(old, value));
+              // A text that is shown otherwise than it was typed would have the caret at its end.
+              queueMicrotask(() => target.setSelectionRange(caret, caret));
+            }}
           />
         )}
       </Field>
