@@ -1,6 +1,7 @@
 // Handshakes of clients, a few for each turn of the event loop: a herd that comes back with its edge goes behind the
-// visitors, who have turns of their own (visitor-turns.ts). What is begun is brought to its end before more is begun, and who came last
-// begins first: an edge that cannot keep up would otherwise spend all its time on clients that have just given up.
+// visitors, who have turns of their own (visitor-turns.ts). What is begun is brought to its end before more is begun, and
+// who came last begins first: an edge that cannot keep up would otherwise spend all its time on clients that have just
+// given up.
 
 import type { Socket } from 'node:net';
 import { breakOff } from '@underpass/wire/outlet.ts';
