@@ -101,7 +101,9 @@ const issueToken = async (trx: Queries, { row, user, access, nowMs }: Approved):
   const taken = await trx.deleteFrom('device_logins').where('id', '=', row.id).executeTakeFirst();
   if (taken.numDeletedRows === 0n) return refuse('gone', 'The sign-in was denied or has expired.');
   await takeQuota(trx, access, 'apiTokens');
-  const role = lowerRole(access.role, row.role ?? 'viewer');
+  // Behind the lock: who is removed meanwhile leaves no token behind.
+  const now = (await findAccess(trx, asCaller(user), access.id)) ?? refuse('gone', 'The sign-in was denied or has expired.');
+  const role = lowerRole(now.role, row.role ?? 'viewer');
   const made = { projectId: access.id, userId: user.id, name: row.name, role, expiresInDays: limits.apiTokenDays };
   const { token } = await createApiToken(trx, made, nowMs);
   const audit = { projectId: access.id, actor: user.email, action: 'api-token.create', target: row.name, address: row.address };

@@ -133,6 +133,20 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
+    it('a member who is removed while making API tokens leaves none behind, ten times', async () => {
+      for (let round = 0; round < 10; round++) {
+        const member = await test.signUp(`maker-of-tokens-${round}@example.com`);
+        await test.addMember(ann.projectId, member.userId, 'member');
+        const path = `/api/tokens?project=${ann.projectId}`;
+        const make = () => times(4, () => member.send('POST', path, { name: 'ci', role: 'member' }));
+        const remove = ann.send('DELETE', `/api/members/${member.userId}?project=${ann.projectId}`);
+        const [, removed] = await Promise.all([make(), remove, make()]);
+        assert.equal(removed.status, 204);
+        const rows = await test.store.db.selectFrom('api_tokens').select('id').where('user_id', '=', member.userId).execute();
+        assert.equal(rows.length, 0);
+      }
+    });
+
     it('an apex that is lost while hosts under it are added serves none of them, ten times', async () => {
       const { store, dns, control, time } = test;
       const run = () =>
@@ -197,14 +211,14 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('a tunnel or a project that is suspended while it is deleted: it is stopped and there, or gone, twenty times', async () => {
+    it('a tunnel or a project that is suspended while it is deleted: it is stopped and there, or gone, ten times', async () => {
       const { store, control } = test;
       const cases = {
         tunnel: (id: string) => control.operator.changeTunnel(id, { suspended: true }),
         project: async (_: string, projectId: string) => control.operator.changeProject(projectId, { suspended: true }),
       };
       for (const [kind, suspend] of Object.entries(cases)) {
-        for (let round = 0; round < 20; round++) {
+        for (let round = 0; round < 10; round++) {
           const who = await test.signUp(`stopped-${kind}-${round}@example.com`);
           const query = `?project=${who.projectId}`;
           await who.call('POST', `/api/tunnels${query}`, { name: 'shop', region: 'local' });

@@ -8,6 +8,7 @@ import type { CallContext, Handlers } from '../api/call.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall } from '../audit/audit.ts';
 import { tellNarrowed } from '../bus/access.ts';
+import { findAccess } from '../project/access.ts';
 import { takeQuota } from '../project/quota.ts';
 import { lockProject, type Queries } from '../store/store.ts';
 import { createApiToken } from './api-token.ts';
@@ -45,8 +46,11 @@ const createToken = async (context: CallContext<'createApiToken'>): Promise<NewA
   const name = orInvalid(parseApiTokenName(body.name));
   const role = orInvalid(parseRole(body.role));
   const expiresInDays = parseDays(body.expiresInDays);
-  if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
   const made = await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    // Read anew: who is removed meanwhile leaves no token behind that works when they come back.
+    const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
+    if (!may(actor, 'api-token.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
     await takeQuota(trx, access, 'apiTokens');
     const token = await createApiToken(trx, { projectId: access.id, userId: caller.userId, name, role, expiresInDays }, nowMs);
     await auditCall(trx, context, 'api-token.create', name, { role, expiresInDays });
