@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { renderHttp1Head, renderTrailers } from './http2-fields.ts';
+import { renderHttp1Head, renderTrailers, responseFields } from './http2-fields.ts';
+import { ResponseHead } from './response-head.ts';
 
 const pseudo = [':method', 'GET', ':scheme', 'https', ':path', '/a', ':authority', 'a.example'];
 
@@ -35,6 +36,18 @@ describe('a request of HTTP/2 as text', () => {
     ['a name in upper case', [...pseudo, 'X-A', 'b']],
   ];
   for (const [why, fields] of malformed) it(`is none with ${why}`, () => assert.equal(renderHttp1Head(fields, false), null));
+});
+
+describe('a response of HTTP/1.1 as fields', () => {
+  // RFC 9110 8.6: such a response has none. A visitor's HTTP/2 resets the stream for it.
+  for (const status of [100, 103, 200]) {
+    it(`keeps a length of nothing ${status < 200 ? 'out of an interim one' : 'where it may stand'}: ${status}`, () => {
+      const bytes = Buffer.from(`HTTP/1.1 ${status} x\r\nX-A: b\r\nContent-Length: 0\r\n\r\n`);
+      const head = new ResponseHead();
+      const fields = responseFields(head, bytes, head.scan(bytes, 0, bytes.length));
+      assert.deepEqual(fields, [':status', `${status}`, 'x-a', 'b', ...(status < 200 ? [] : ['content-length', '0'])]);
+    });
+  }
 });
 
 describe('trailers of a request', () => {

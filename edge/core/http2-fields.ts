@@ -60,15 +60,17 @@ export function responseFields(head: ResponseHead, bytes: Buffer, end: number): 
   for (let line = bytes.indexOf(10, head.versionEnd) + 1; line < end - 2; ) {
     const after = nextLine(bytes, line);
     if (drop < head.dropCount && head.drops[2 * drop] === line) drop++;
-    else pushField(fields, bytes, line, after - 2);
+    else pushField(fields, head, bytes, line, after - 2);
     line = after;
   }
   return fields;
 }
 
-function pushField(fields: string[], bytes: Buffer, line: number, end: number): void {
+function pushField(fields: string[], head: ResponseHead, bytes: Buffer, line: number, end: number): void {
   const colon = bytes.indexOf(COLON, line);
   const name = bytes.toString('latin1', line, colon).toLowerCase();
+  // An interim response has no length, not even of nothing (RFC 9110 8.6): a visitor's HTTP/2 resets the stream for one.
+  if (head.interim && name === 'content-length') return;
   // TE asks, and a response asks nothing (RFC 9110 10.1.4).
   if (!connectionFields.has(name) && name !== 'te') fields.push(name, bytes.toString('latin1', colon + 1, end).trim());
 }
