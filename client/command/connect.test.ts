@@ -137,7 +137,7 @@ const refused: readonly (readonly [string, Tunnel, readonly string[], number, Re
     { ...shop, status: 'Pending', ingressDomains: shop.ingressDomains.map((domain) => ({ ...domain, verified: false })) },
     [],
     7,
-    /code: tunnel-waiting/,
+    /fix: Run "underpass domains verify example\.com", then try again\.\n {2}code: tunnel-waiting/,
   ],
   [
     'an upstream for a foreign domain',

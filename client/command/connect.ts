@@ -86,7 +86,9 @@ export async function fetchConnectable(shell: Shell, name: string, flags: Common
   const { token } = tunnel;
   if (!token) throw new ClientError('token-hidden', tunnel.name);
   if (isWaitingForVerification(tunnel.status) && tunnel.ingressDomains.every(({ verified }) => !verified)) {
-    throw new ClientError('tunnel-waiting', tunnel.name);
+    const apex = tunnel.ingressDomains[0]?.apexName;
+    const fix = `Run "underpass domains verify ${apex}", then try again.`;
+    throw new ClientError('tunnel-waiting', tunnel.name, apex === undefined ? {} : { fix });
   }
   return { ...tunnel, token };
 }
