@@ -188,6 +188,8 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
       await expect(snippet(page)).not.toContainText(token);
       await page.getByRole('button', { name: 'Show token' }).click();
       await expect(snippet(page)).toContainText(token);
+      // Its name tells the state; pressed beside it would be heard as its opposite.
+      await expect(page.getByRole('button', { name: 'Hide token', pressed: true })).toBeHidden();
       await page.getByRole('button', { name: 'Hide token' }).click();
       await page.evaluate("navigator.clipboard.writeText('')");
       await page.getByRole('button', { name: 'Copy', exact: true }).click();

@@ -64,7 +64,6 @@ function SnippetView({ tunnel, inputs, tab, blocked }: SnippetViewProps) {
         <Button
           size="sm"
           variant="quiet"
-          aria-pressed={revealed}
           icon={revealed ? <EyeOff aria-hidden="true" /> : <Eye aria-hidden="true" />}
           onClick={() => setRevealed(!revealed)}
         >
