@@ -1,6 +1,9 @@
 // What becomes of an edge whose workers hang, or cannot be started.
 
 import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -60,6 +63,26 @@ describe('a worker', { skip }, () => {
     process.kill(pid, 'SIGKILL');
     await drained;
     assert.deepEqual(await workerPids(), [other]);
+  });
+
+  it('that does not start with its edge leaves none of the others behind, and no folder', async (t) => {
+    const { execPath: node, env } = process;
+    const { TMPDIR: place } = env;
+    const folder = await mkdtemp(join(tmpdir(), 'underpass-crew-'));
+    t.after(async () => {
+      Object.defineProperty(process, 'execPath', { value: node, writable: true });
+      if (place === undefined) delete env.TMPDIR;
+      else env.TMPDIR = place;
+      await rm(folder, { recursive: true });
+    });
+    env.TMPDIR = folder;
+    for (const startable of [0, 1]) {
+      let started = 0;
+      const get = (): string => (started++ < startable ? node : '/nowhere/node');
+      Object.defineProperty(process, 'execPath', { configurable: true, get });
+      await assert.rejects(createRig([tunnelOf('t')], { workers: 2 }), { code: 'ENOENT' });
+      assert.deepEqual([await workerPids(), await readdir(folder)], [[], []]);
+    }
   });
 
   it('that cannot be started is tried again, and its edge serves on', async (t) => {

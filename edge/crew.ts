@@ -40,11 +40,8 @@ const lateMs = 2_000;
 export class Crew {
   readonly ports: EdgePorts;
   readonly #options: CrewEdgeOptions;
-  readonly #table: RouteTable;
-  readonly #feed: CrewFeed;
-  readonly #feedServer: Server;
+  readonly #parts: Parts;
   readonly #feedLink: FeedLink;
-  readonly #folder: string;
   readonly #workers = new Map<number, Worker>();
   readonly #rotation: NodeJS.Timeout;
   readonly #watch: NodeJS.Timeout;
@@ -56,10 +53,7 @@ export class Crew {
 
   private constructor(options: CrewEdgeOptions, parts: Parts, ports: EdgePorts, first: Worker, feedLink: FeedLink) {
     this.#options = options;
-    this.#table = parts.table;
-    this.#feed = parts.feed;
-    this.#feedServer = parts.feedServer;
-    this.#folder = parts.folder;
+    this.#parts = parts;
     this.#ticketKeys = parts.ticketKeys;
     this.#feedLink = feedLink;
     this.ports = ports;
@@ -79,17 +73,18 @@ export class Crew {
       https: options.https,
       http: options.http,
       hop: options.hop?.listen,
-    });
+    }).catch((error) => closeParts(parts).then(() => Promise.reject(error)));
     const feedLink = createFeedLink(options, parts, held?.position ?? null);
     onReport = () => feedLink.presenceChanged();
     const crew = new Crew(options, parts, ports, worker, feedLink);
-    await Promise.all(Array.from({ length: options.workers - 1 }, (_, i) => crew.#launch(i + 1)));
+    const others = Array.from({ length: options.workers - 1 }, (_, i) => crew.#launch(i + 1));
+    await Promise.all(others).catch((error) => crew.close().then(() => Promise.reject(error)));
     return crew;
   }
 
   async #launch(index: number): Promise<void> {
     const { https, http, hop } = this.#options;
-    const parts = { folder: this.#folder, ticketKeys: this.#ticketKeys };
+    const parts = { folder: this.#parts.folder, ticketKeys: this.#ticketKeys };
     const listens = {
       https: { ...https, port: this.ports.https },
       http: { ...http, port: this.ports.http },
@@ -129,7 +124,7 @@ export class Crew {
   #lost(worker: Worker, code: number | null, signal: string | null): void {
     this.#workers.delete(worker.index);
     if (worker.stats !== null) this.#past = sumStats([this.#past, pastOf(worker.stats)]);
-    this.#feed.retire(worker.name);
+    this.#parts.feed.retire(worker.name);
     void rm(worker.socketPath, { force: true });
     if (this.#ending) return;
     this.#options.log.error({ worker: worker.name, code, signal }, 'worker ended; starting another');
@@ -154,7 +149,7 @@ export class Crew {
   }
 
   get ready(): boolean {
-    return this.#table.loaded;
+    return this.#parts.table.loaded;
   }
 
   get feedConnected(): boolean {
@@ -177,10 +172,8 @@ export class Crew {
     clearInterval(this.#watch);
     this.#feedLink.close();
     await Promise.all([...this.#workers.values()].map(({ child }) => endWorker(child)));
-    this.#feed.close();
-    this.#feedServer.close();
     await this.#options.snapshot?.flush();
-    await rm(this.#folder, { recursive: true, force: true });
+    await closeParts(this.#parts);
   }
 }
 
@@ -202,6 +195,12 @@ async function openParts(options: CrewEdgeOptions, onReport: () => void): Promis
   feedServer.listen(join(folder, 'feed'));
   await once(feedServer, 'listening');
   return { table, feed, feedServer, folder, ticketKeys: randomBytes(ticketKeyBytes) };
+}
+
+async function closeParts({ feed, feedServer, folder }: Parts): Promise<void> {
+  feed.close();
+  feedServer.close();
+  await rm(folder, { recursive: true, force: true });
 }
 
 function createFeedLink(options: CrewEdgeOptions, { table, feed }: Parts, position: FeedLink['position']): FeedLink {
