@@ -18,7 +18,7 @@ function dateFormat(timeZone: string): Intl.DateTimeFormat {
   });
 }
 
-const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/i;
+const isoTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|([+-]\d\d)(?::?(\d\d))?)?)?$/i;
 
 /**
  * Milliseconds of an ISO 8601 date or time, or null. Without a zone it is UTC: what is meant must not hang on where the
@@ -27,7 +27,7 @@ const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]
 export function parseTime(text: string): number | null {
   const match = isoTime.exec(text.trim());
   if (match === null) return null;
-  const [whole, zone] = match;
-  const timeMs = Date.parse(whole.length > 10 && zone === undefined ? `${whole}Z` : whole);
+  const [, day, time = '00:00', zoneHours = '+00', zoneMinutes = '00'] = match;
+  const timeMs = Date.parse(`${day}T${time}${zoneHours}:${zoneMinutes}`);
   return Number.isNaN(timeMs) ? null : timeMs;
 }
