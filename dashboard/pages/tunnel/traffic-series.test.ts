@@ -10,14 +10,16 @@ const history: TunnelHistory = {
     point('2026-11-20T12:00:00Z', 10, 2000, 0.5),
     point('2026-11-20T12:01:00Z', 1500, 20, 0.25),
     point('2026-11-20T12:02:00Z', 0, 0, 0),
+    point('2026-11-20T12:03:00Z', 0, 0, 0),
   ],
 };
 
-test('each chart has one time axis, as many values as times, and ends before the step that still runs', () => {
+test('each chart has one time axis, as many values as times, and ends before what may not be written yet', () => {
   for (const chart of [bytesChart(history), connectionsChart(history)]) {
     assert.deepEqual(chart.times, [1795176000, 1795176060]);
     for (const series of chart.series) assert.equal(series.values.length, 2);
   }
+  assert.equal(bytesChart({ ...history, stepSeconds: 900 }).times.length, 3, 'of a longer step a minute is little');
 });
 
 test('no label stands twice on the axis of an idle tunnel', () => {

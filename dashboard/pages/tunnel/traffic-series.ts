@@ -3,8 +3,12 @@ import { formatByteRate, formatRate } from '@underpass/rules/metrics.ts';
 import type { HistoryPoint, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import type { ChartData } from '../../ui/chart.tsx';
 
-/** Without the step that still runs: counted in part or not at all, it would look like traffic that has ended. */
-const seriesOf = (history: TunnelHistory, pick: (point: HistoryPoint) => number) => history.points.slice(0, -1).map(pick);
+/**
+ * Without the step that still runs, and the minute before it, which is written up to a minute after its end: counted in part
+ * or not at all, they would look like traffic that has ended.
+ */
+const seriesOf = ({ points, stepSeconds }: TunnelHistory, pick: (point: HistoryPoint) => number) =>
+  points.slice(0, stepSeconds > 60 ? -1 : -2).map(pick);
 const timesOf = (history: TunnelHistory) => seriesOf(history, (point) => Date.parse(point.at) / 1000);
 
 export const chartTitles = { bytes: 'Bytes per second', connections: 'TCP connections per second' };
