@@ -38,18 +38,22 @@ const sendLoginLink = async (deps: Deps, { email, browserHash }: JobPayloads['lo
   if (user) await send(deps, email, loginLinkMail(user.first_name, loginUrl(deps.settings.origin, token)));
 };
 
-/** Anybody makes the operator get one: past so many in an hour the list says more than another mail. */
+/**
+ * Anybody makes the operator get one: past so many in an hour of the clock the list says more than another mail. A flood that
+ * goes on is told again in the next.
+ */
 const registrationMailsPerHour = 20;
 const hourMs = 3600_000;
 
 const mailOperator = async (trx: Queries, origin: string, news: string, nowMs: number): Promise<void> => {
+  const hour = Math.floor(nowMs / hourMs) * hourMs;
   const recent = trx
     .selectFrom('registrations')
     .select('id')
-    .where('id', '>', endOfIds(nowMs - hourMs));
+    .where('id', '>', endOfIds(hour - 1));
   const count = (await recent.limit(registrationMailsPerHour + 1).execute()).length;
   if (count > registrationMailsPerHour) return;
-  const last = count === registrationMailsPerHour ? 'No more mails of this kind for an hour.\n' : '';
+  const last = count === registrationMailsPerHour ? 'No more mails of this kind in this hour.\n' : '';
   const text = `${news} Decide at ${origin}/operator/registrations\n${last}`;
   await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits', text });
 };

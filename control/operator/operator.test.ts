@@ -99,7 +99,7 @@ describe('a registration', () => {
     for (let i = 0; i < 24; i++) await register(test, `person-${i}@example.com`);
     const mails = () => test.mails.filter((mail) => mail.to === 'operator@example.com');
     assert.equal(mails().length, 20);
-    assert.match(mails().at(-1)!.text, /No more mails of this kind for an hour\.\n$/);
+    assert.match(mails().at(-1)!.text, /No more mails of this kind in this hour\.\n$/);
     const first = { first_name: 'A', last_name: 'B', company: '', github: '', x_account: '', subscribed: 0 as const };
     const state = { state: 'waiting' as const, created_at: test.time.now, decided_at: null, decided_by: null };
     const rows = Array.from({ length: 200 }, (_, i) => ({
@@ -112,9 +112,11 @@ describe('a registration', () => {
     const { operator: desk } = test.control;
     assert.equal((await desk.approve(await desk.findRegistration('Grace@example.com'))).state, 'approved');
     await assert.rejects(desk.findRegistration('nobody@example.com'), { message: 'Registration not found' });
-    test.time.now += 3600_000 + 1;
-    await register(test, 'later@example.com');
-    assert.equal(mails().length, 21);
+    for (let i = 0; i < 60; i++) {
+      test.time.now += 120_000;
+      await register(test, `later-${i}@example.com`);
+    }
+    assert.ok(mails().length >= 40, 'of a flood that goes on the next hour has its own');
   });
 
   it('is kept out by no flood from elsewhere', async () => {
