@@ -180,6 +180,15 @@ describe('a stream that a client does not take', () => {
     assert.deepEqual([streams.length, heard], [6, ['fail upstream-refused']]);
   });
 
+  it('because of a timeout meets one other client, and no other carrier of the same one: each takes ten seconds', async () => {
+    const { streams, sessions, tunnel, heard } = createScene({ count: 4 });
+    for (const [index, session] of sessions.entries()) tunnel.clients.push({ session, clientId: `${index >> 1}` } as never);
+    streams[0]?.onReset('upstream-timeout');
+    streams[1]?.onReset('upstream-timeout');
+    await settled();
+    assert.deepEqual([streams.map(({ from }) => from), heard], [[0, 2], ['fail upstream-timeout']]);
+  });
+
   it('passes a client by that takes none by now', async () => {
     const { streams, sessions, open } = createScene({ later: true });
     for (const session of sessions.slice(0, 2)) session.canOpen = false;

@@ -66,6 +66,8 @@ export class Link {
   #owesDrain = false;
   /** The first failure: what the visitor is told when every other client fails too. */
   #firstFailure: ResetCode | null = null;
+  /** One client has waited for its upstream in vain. */
+  #timedOut = false;
 
   constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, tally: Tally = tunnel) {
     this.#dialer = dialer;
@@ -115,7 +117,7 @@ export class Link {
     stream.onData = (chunk) => this.#receive(chunk);
     stream.onEnd = () => this.#remoteEnd();
     stream.onDrain = () => this.#drained();
-    stream.onReset = (code) => this.#reset(code);
+    stream.onReset = (code) => this.#reset(code, session);
     stream.onClose = () => this.onClosed();
     let room = true;
     for (const part of this.#replay?.parts ?? []) room = stream.write(part);
@@ -145,17 +147,32 @@ export class Link {
     this.#owner.onLinkEnd();
   }
 
-  #reset(code: ResetCode): void {
+  #reset(code: ResetCode, session: Session): void {
     if (this.over) return;
     this.#stream = null;
-    const nothingSent = this.#replay?.bytes === 0;
-    if (this.#replay === null || (!unreached.has(code) && !(code === 'carrier-lost' && nothingSent))) {
+    if (!this.#mayTryOn(code)) {
       this.#fail(code);
       return;
     }
+    if (code === 'upstream-timeout') this.#leaveClientOf(session);
     // "No client" of a hop says less than what a client said before it.
     if (this.#firstFailure === null || this.#firstFailure === 'no-client') this.#firstFailure = code;
     this.#try();
+  }
+
+  #mayTryOn(code: ResetCode): boolean {
+    if (this.#replay === null) return false;
+    // Each takes ten seconds: behind two of them a visitor's gateway is about to give up.
+    if (code === 'upstream-timeout') return !this.#timedOut;
+    return unreached.has(code) || (code === 'carrier-lost' && this.#replay.bytes === 0);
+  }
+
+  /** The other carriers of the same client lead to the same upstream. */
+  #leaveClientOf(session: Session): void {
+    this.#timedOut = true;
+    const { clients } = this.tunnel;
+    const left = clients.find((client) => client.session === session);
+    for (const client of clients) if (client.clientId === left?.clientId) this.#tried.add(client.session);
   }
 
   #fail(code: ResetCode): void {
