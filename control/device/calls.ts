@@ -103,6 +103,7 @@ const issueToken = async (trx: Queries, { row, user, access, nowMs }: Approved):
   await takeQuota(trx, access, 'apiTokens');
   // Behind the lock: who is removed meanwhile leaves no token behind.
   const now = (await findAccess(trx, asCaller(user), access.id)) ?? refuse('gone', 'The sign-in was denied or has expired.');
+  refuseStopped(now);
   const role = lowerRole(now.role, row.role ?? 'viewer');
   const made = { projectId: access.id, userId: user.id, name: row.name, role, expiresInDays: limits.apiTokenDays };
   const { token } = await createApiToken(trx, made, nowMs);

@@ -508,7 +508,7 @@ describe('projects and tunnels', () => {
     await ann.call('POST', `/api/invitations?project=${ann.projectId}`, { email: bob.email, role: 'owner' });
     await test.control.settle();
     const token = /\/invitations\/(\S+)/.exec(test.mails.findLast(({ to }) => to === bob.email)!.text)![1];
-    const { userCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'laptop' });
+    const { userCode, deviceCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'laptop' });
     const ways: readonly (() => Promise<Response>)[] = [
       () => bob.send('POST', '/api/invitations/accept', { token }),
       () => ann.send('POST', `/api/device/${userCode}`, { approve: true, project: ann.projectId, role: 'owner' }),
@@ -519,6 +519,11 @@ describe('projects and tunnels', () => {
       assert.deepEqual(await refusal(await way()), [403, 'This project is suspended. Please write to the operator.']);
     await suspend(false);
     assert.deepEqual([(await ways[0]!()).status, (await ways[1]!()).status], [200, 204]);
+    await suspend(true);
+    const poll = () => test.client().send('POST', '/auth/device/token', { deviceCode });
+    assert.equal((await poll()).status, 403, 'suspended after it was approved');
+    await suspend(false);
+    assert.equal((await poll()).status, 200);
   });
 
   it('that are suspended stay so: who has one does not delete it and make it again, alone or with its project', async () => {
