@@ -90,7 +90,7 @@ for (const [name, open] of Object.entries(stores)) {
         .insertInto('registrations')
         .values({ id: ann.userId, email: ann.email, ...registration, ...decided })
         .execute();
-      const attempt = { name: 'www.example.com', at: 1, outcome: 'issued' as const, detail: '', retry_at: 0 };
+      const attempt = { name: 'www.example.com', at: 1, outcome: 'issued' as const, detail: '', retry_at: 0, retry_issuer: '' };
       await test.store.db
         .insertInto('certificate_attempts')
         .values({ id: `attempt-of-${ann.email}`.replace('@', '-at-'), project_id: '', owner_id: ann.userId, ...attempt })

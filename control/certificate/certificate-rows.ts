@@ -6,6 +6,7 @@ import { certificateContext, challengeContext } from '../feed/region-content.ts'
 import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import { createId } from '../store/id.ts';
+import type { CertificateAttemptsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 import type { IssuedCertificate } from './authority.ts';
 import { type Attempt, attemptsKeptMs } from './core/budget.ts';
@@ -103,12 +104,15 @@ export async function readEnds(db: Queries, given: readonly FeedCertificate[]): 
   return (name) => Math.max(...(name.startsWith('*.') ? [name] : servingNames(name)).map((each) => ends.get(each) ?? 0));
 }
 
-export const readAttempts = (db: Queries, nowMs: number): Promise<Attempt[]> =>
-  db
+/** As this authority sees them: whoever has changed to another one does not wait for what the last one said. */
+export async function readAttempts(db: Queries, issuer: string, nowMs: number): Promise<Attempt[]> {
+  const rows = await db
     .selectFrom('certificate_attempts')
-    .select(['name', 'project_id as projectId', 'owner_id as ownerId', 'at', 'outcome', 'retry_at as retryAt'])
+    .select(['name', 'project_id as projectId', 'owner_id as ownerId', 'at', 'outcome', 'retry_at as retryAt', 'retry_issuer'])
     .where('at', '>', nowMs - attemptsKeptMs)
     .execute();
+  return rows.map(({ retry_issuer, ...row }) => (retry_issuer === issuer ? row : { ...row, retryAt: 0 }));
+}
 
 /** Of each region, what the last orders for our own names failed with: none where the last one succeeded. */
 export async function readOwnProblems(db: Queries): Promise<Map<string, string>> {
@@ -129,12 +133,14 @@ export async function readOwnProblems(db: Queries): Promise<Map<string, string>>
   return problems;
 }
 
+const nothingSaid = { retry_at: 0, retry_issuer: '' };
+
 export async function startAttempt(store: Store, wanted: WantedName, nowMs: number): Promise<string> {
   const id = createId(nowMs);
   const { name, projectId, ownerId } = wanted;
   await store.db
     .insertInto('certificate_attempts')
-    .values({ id, name, project_id: projectId, owner_id: ownerId, at: nowMs, outcome: 'started', detail: '', retry_at: 0 })
+    .values({ id, name, project_id: projectId, owner_id: ownerId, at: nowMs, outcome: 'started', detail: '', ...nothingSaid })
     .execute();
   await store.db
     .deleteFrom('certificate_attempts')
@@ -146,10 +152,12 @@ export async function startAttempt(store: Store, wanted: WantedName, nowMs: numb
 /** Of a detail as much as helps an operator. */
 const detailChars = 500;
 
-export async function failAttempt(store: Store, id: string, detail: string, retryAt: number): Promise<void> {
+export type Retry = Pick<CertificateAttemptsTable, 'retry_at' | 'retry_issuer'>;
+
+export async function failAttempt(store: Store, id: string, detail: string, retry: Retry): Promise<void> {
   await store.db
     .updateTable('certificate_attempts')
-    .set({ outcome: 'failed', detail: detail.slice(0, detailChars), retry_at: retryAt })
+    .set({ outcome: 'failed', detail: detail.slice(0, detailChars), ...retry })
     .where('id', '=', id)
     .execute();
 }

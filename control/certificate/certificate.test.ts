@@ -380,6 +380,9 @@ describe('upkeep', () => {
     now += 1;
     await open(busy).run();
     assert.equal(asks, 2 * names);
+    now += hourMs;
+    await open({ ...busy, id: 'another' }).run();
+    assert.equal(asks, 3 * names, 'what one said is not the word of another');
   });
 
   describe('a wildcard that cannot be had', () => {

@@ -155,7 +155,8 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const { retryAfterMs } = error as Partial<AcmeError>;
-      await failAttempt(store, attempt, why, retryAfterMs === undefined ? 0 : clock() + retryAfterMs);
+      const retryAt = retryAfterMs === undefined ? 0 : clock() + retryAfterMs;
+      await failAttempt(store, attempt, why, { retry_at: retryAt, retry_issuer: authority.id });
       log.warn({ name: wanted.name, err: error }, 'certificates: not issued; it is tried again later');
       deps.onOrder?.(wanted, 'failed');
       await tellOfTrouble(wanted, failures + 1, why);
@@ -178,7 +179,7 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
       // Another process may have made it, or the tunnel may be gone, while this one waited.
       const known = await readKnown(store.db);
       if (isServed(wanted.name, known) || !(await isStillWanted(store.db, wanted))) return;
-      const attempts = await readAttempts(store.db, clock());
+      const attempts = await readAttempts(store.db, authority.id, clock());
       if (!mayOrder(wanted, attempts)) return;
       await issue(wanted, failuresInARow(attempts, wanted.name).count);
       deps.onIssued();
@@ -187,7 +188,7 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
 
   const onePass = async (): Promise<void> => {
     await dropExpired(store, clock());
-    const pass: Pass = { known: await readKnown(store.db), attempts: await readAttempts(store.db, clock()) };
+    const pass: Pass = { known: await readKnown(store.db), attempts: await readAttempts(store.db, authority.id, clock()) };
     const queue = [...(await wantedNames(pass))];
     const worker = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined && !stopping.signal.aborted; next = queue.shift()) await keep(next, pass);

@@ -611,7 +611,7 @@ describe('regions', () => {
     const shown = async () =>
       (await operator.call<OperatorRegion[]>('GET', '/api/operator/regions')).find(({ name }) => name === 'local')
         ?.certificateProblem;
-    const attempt = { name: '*.tunnels.localhost', project_id: '', owner_id: '', retry_at: 0 };
+    const attempt = { name: '*.tunnels.localhost', project_id: '', owner_id: '', retry_at: 0, retry_issuer: '' };
     const add = (at: number, outcome: 'failed' | 'issued', detail: string) =>
       test.store.db
         .insertInto('certificate_attempts')

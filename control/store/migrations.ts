@@ -130,6 +130,9 @@ const attemptOwners = ["alter table certificate_attempts add column owner_id tex
 // What the authority said of when to come again; the previous release writes none.
 const attemptRetries = ['alter table certificate_attempts add column retry_at bigint not null default 0'];
 
+// Whose word that is: another authority has said nothing.
+const attemptAuthorities = ["alter table certificate_attempts add column retry_issuer text not null default ''"];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -141,4 +144,5 @@ export const migrations: Record<string, Migration> = {
   '0002-data-plane': migration(dataPlane),
   '0003-attempt-owners': migration(attemptOwners),
   '0004-attempt-retries': migration(attemptRetries),
+  '0005-attempt-authorities': migration(attemptAuthorities),
 };

@@ -293,6 +293,8 @@ export interface CertificateAttemptsTable {
   detail: string;
   /** When the authority said to come again; 0 where it said nothing. */
   retry_at: number;
+  /** Which authority said so. */
+  retry_issuer: string;
 }
 
 /** ACME challenges that the edges of a region must answer now. */
