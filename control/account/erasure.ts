@@ -22,23 +22,28 @@ export interface Erasure {
   readonly nowMs: number;
 }
 
+const isSuspended = async (trx: Queries, projectId: string): Promise<boolean> => {
+  const project = trx.selectFrom('projects').select('suspended_at').where('id', '=', projectId);
+  return (await project.executeTakeFirstOrThrow()).suspended_at !== null;
+};
+
 const countMembers = async (trx: Queries, projectId: string): Promise<number> =>
   (await trx.selectFrom('members').select('user_id').where('project_id', '=', projectId).execute()).length;
 
-/** Locked in the order of their ids, so that two who go at once do not wait for each other; counted after. */
+/** Locked in the order of their ids, so that two who go at once do not wait for each other; counted, and whether suspended, after. */
 const lockBelongings = async (trx: Queries, userId: string): Promise<Project[]> => {
   const rows = await trx
     .selectFrom('members as m')
     .innerJoin('projects as p', 'p.id', 'm.project_id')
-    .select(['p.id', 'p.name', 'p.suspended_at', 'm.role'])
+    .select(['p.id', 'p.name', 'm.role'])
     .where('m.user_id', '=', userId)
     .orderBy('p.id')
     .execute();
   const projects: Project[] = [];
-  for (const { id, name, suspended_at, role } of rows) {
+  for (const { id, name, role } of rows) {
     await lockProject(trx, id);
     const counts = { ownerCount: await countOwners(trx, id), memberCount: await countMembers(trx, id) };
-    projects.push({ id, name, isOwner: role === 'owner', suspended: suspended_at !== null, ...counts });
+    projects.push({ id, name, isOwner: role === 'owner', suspended: await isSuspended(trx, id), ...counts });
   }
   return projects;
 };

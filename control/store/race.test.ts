@@ -213,27 +213,28 @@ const suite: StoreSuite = (name, skip, open) =>
 
     it('a tunnel or a project that is suspended while it is deleted: it is stopped and there, or gone, ten times', async () => {
       const { store, control } = test;
+      const stopTunnel = (id: string) => control.operator.changeTunnel(id, { suspended: true });
+      const stopProject = (_: string, projectId: string) => control.operator.changeProject(projectId, { suspended: true });
+      const leave = (who: SignedUp) => who.send('DELETE', '/api/account', { email: who.email });
       const cases = {
-        tunnel: (id: string) => control.operator.changeTunnel(id, { suspended: true }),
-        project: async (_: string, projectId: string) => control.operator.changeProject(projectId, { suspended: true }),
-      };
-      for (const [kind, suspend] of Object.entries(cases)) {
+        tunnel: [stopTunnel, (who: SignedUp) => who.send('DELETE', `/api/tunnels/shop?project=${who.projectId}`), 403],
+        project: [stopProject, (who: SignedUp) => who.send('DELETE', `/api/projects/${who.projectId}`, { name: 'default' }), 403],
+        'tunnel-of-account': [stopTunnel, leave, 403],
+        'project-of-account': [stopProject, leave, 409],
+      } as const;
+      for (const [kind, [suspend, begin, refused]] of Object.entries(cases)) {
         for (let round = 0; round < 10; round++) {
           const who = await test.signUp(`stopped-${kind}-${round}@example.com`);
-          const query = `?project=${who.projectId}`;
-          await who.call('POST', `/api/tunnels${query}`, { name: 'shop', region: 'local' });
+          await who.call('POST', `/api/tunnels?project=${who.projectId}`, { name: 'shop', region: 'local' });
           const tunnels = store.db.selectFrom('tunnels').select('id').where('project_id', '=', who.projectId);
           const { id } = await tunnels.executeTakeFirstOrThrow();
-          const remove =
-            kind === 'tunnel'
-              ? who.send('DELETE', `/api/tunnels/shop${query}`)
-              : who.send('DELETE', `/api/projects/${who.projectId}`, { name: 'default' });
+          const remove = begin(who);
           const told = suspend(id, who.projectId).then(
             () => 'suspended',
             () => 'gone',
           );
           const outcome = [await told, (await remove).status, (await tunnels.execute()).length].join();
-          assert.ok(['suspended,403,1', 'gone,204,0'].includes(outcome), outcome);
+          assert.ok([`suspended,${refused},1`, 'gone,204,0'].includes(outcome), `${kind}: ${outcome}`);
         }
       }
     });
