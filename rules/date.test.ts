@@ -25,6 +25,8 @@ test('an ISO 8601 time is read in its zone, and in UTC where it names none', (t)
     ['2026-11-20T10:00:00-0530', '2026-11-20T15:30:00.000Z', 'as strftime prints %z'],
     [' 2026-11-20T10:00:00Z ', '2026-11-20T10:00:00.000Z'],
     ['2026-13-01', null],
+    ['2026-02-30', null],
+    ['2028-02-29', '2028-02-29T00:00:00.000Z'],
     ['2026-11-20T25:00:00Z', null],
     ['1', null, 'Date.parse: 2001'],
     ['Dec 5', null, 'Date.parse: 2001'],

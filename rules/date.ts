@@ -29,5 +29,10 @@ export function parseTime(text: string): number | null {
   if (match === null) return null;
   const [, day, time = '00:00', zoneHours = '+00', zoneMinutes = '00'] = match;
   const timeMs = Date.parse(`${day}T${time}${zoneHours}:${zoneMinutes}`);
-  return Number.isNaN(timeMs) ? null : timeMs;
+  return Number.isNaN(timeMs) || !isDay(day as string) ? null : timeMs;
+}
+
+/** The platform takes February 30 for the second of March. */
+function isDay(day: string): boolean {
+  return new Date(`${day}T00:00Z`).toISOString().startsWith(day);
 }
