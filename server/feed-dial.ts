@@ -36,7 +36,10 @@ export function dialFeed({ controlUrl, region, key }: FeedDialOptions): Promise<
   });
 }
 
-const refusalText = (status: number | undefined, region: string): string =>
-  status === 401
-    ? `control refuses UNDERPASS_EDGE_KEY for region ${region}; make one with: underpass-server regions key ${region}`
-    : `control answered status ${status}; check UNDERPASS_CONTROL_URL`;
+function refusalText(status: number | undefined, region: string): string {
+  if (status === 401) {
+    return `control refuses UNDERPASS_EDGE_KEY for region ${region}; make one with: underpass-server regions key ${region}`;
+  }
+  if (status === 429) return 'control has had too many tries from this address; the edge asks again by itself';
+  return `control answered status ${status}; check UNDERPASS_CONTROL_URL`;
+}
