@@ -28,11 +28,15 @@ interface TraceEvent {
 const categories = ['loading', 'devtools.timeline', 'disabled-by-default-devtools.timeline', 'blink.user_timing'];
 const longTaskMs = 50;
 
+/** The page hears of its paints once they are on the screen, which is later than the frame that a locator sees. */
+const whatIsShownIsPainted = `new Promise((done) => new PerformanceObserver(done).observe({ type: 'largest-contentful-paint', buffered: true }))
+`;
+
 /** A browser traces one load at a time. `load` has to end when the page shows what it was opened for. */
 export async function traceLoad(browser: Browser, page: Page, load: () => Promise<unknown>): Promise<LoadTimings> {
   await browser.startTracing(page, { categories });
   await load();
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await page.evaluate(whatIsShownIsPainted);
   const trace = await browser.stopTracing();
   return readTrace(JSON.parse(trace.toString()).traceEvents);
 }
@@ -44,6 +48,7 @@ function readTrace(events: readonly TraceEvent[]): LoadTimings {
   const started = lastBefore(ofFrame, 'navigationStart', painted.ts);
   const sinceStartMs = ({ ts }: TraceEvent) => (ts - started.ts) / 1000;
   const largest = ofFrame.filter(({ name }) => name === 'largestContentfulPaint::Candidate').map(sinceStartMs);
+  if (largest.length === 0) throw new Error('the trace has no largest contentful paint');
   const moved = events.filter(({ name, args }) => name === 'LayoutShift' && args.data?.had_recent_input === false);
   return {
     firstContentfulPaintMs: sinceStartMs(painted),
