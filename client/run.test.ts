@@ -10,6 +10,7 @@ const wrong: readonly (readonly [argv: readonly string[], error: string, help: s
   [['groups', 'add', 'office'], "required option '--allow <address>' not specified", 'underpass groups add --help'],
   [['http', '--nope'], "unknown option '--nope'", 'underpass http --help'],
   [['tunel'], "unknown command 'tunel' (Did you mean tunnels?)", 'underpass --help'],
+  [['help', 'tunnels', 'ad'], "unknown command 'ad' (Did you mean add?)", 'underpass tunnels --help'],
   [['tunnels', 'frobnicate'], "unknown command 'frobnicate'", 'underpass tunnels --help'],
 ];
 for (const [argv, error, help] of wrong) {
@@ -19,6 +20,16 @@ for (const [argv, error, help] of wrong) {
     assert.equal(stderr, `error: The command line is wrong: ${error}\n  fix: See "${help}".\n  code: usage\n`);
   });
 }
+
+test('help shows what --help of the same words does, however many they are', async (t) => {
+  const cli = await createCli(t);
+  for (const words of [[], ['http'], ['tunnels'], ['tunnels', 'add'], ['tunnels', 'add', 'shop']]) {
+    const { stdout, code } = await cli.run(['help', ...words]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^Usage: /);
+    assert.equal(stdout, (await cli.run([...words, '--help'])).stdout);
+  }
+});
 
 test('a user whom the system does not know, as a container may have it, has a number for a name and no home; a folder may be gone', {
   skip: binary && 'the system is made up',

@@ -17,15 +17,23 @@ import type { Io } from './io.ts';
 import { reportError } from './output.ts';
 import { version } from './version.ts';
 
-export async function run(argv: readonly string[], io: Io): Promise<number> {
+export async function run(given: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };
   const program = createProgram(shell);
+  const argv = given[0] === 'help' ? askedFor(program, given.slice(1)) : given;
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return shell.exitCode;
   } catch (error) {
     return endOf(error, program, argv, io);
   }
+}
+
+/** `help tunnels add` is `tunnels add --help`: commander's own help takes one word. A wrong word is told as it is without help. */
+function askedFor(program: Command, argv: readonly string[]): readonly string[] {
+  const { command, words } = leading(program, argv);
+  const isWrong = command.commands.length > 0 && words.length < argv.length;
+  return isWrong ? argv : [...words, '--help'];
 }
 
 function endOf(error: unknown, program: Command, argv: readonly string[], io: Io): number {
@@ -40,16 +48,21 @@ function endOf(error: unknown, program: Command, argv: readonly string[], io: Io
   return reportError(told, io, wantsJson(argv));
 }
 
-/** The words before the first that is no command: `underpass tunnels add`. */
 function helpFor(program: Command, argv: readonly string[]): string {
-  const words = [program.name()];
-  let command: Command | undefined = program;
+  return `See "${[program.name(), ...leading(program, argv).words].join(' ')} --help".`;
+}
+
+/** The words before the first that is no command, such as `tunnels add`, and the command that they name. */
+function leading(program: Command, argv: readonly string[]): { readonly command: Command; readonly words: readonly string[] } {
+  const words: string[] = [];
+  let command = program;
   for (const word of argv) {
-    command = command.commands.find((candidate) => candidate.name() === word);
-    if (command === undefined) break;
+    const next = command.commands.find((candidate) => candidate.name() === word);
+    if (next === undefined) break;
+    command = next;
     words.push(word);
   }
-  return `See "${words.join(' ')} --help".`;
+  return { command, words };
 }
 
 function wantsJson(argv: readonly string[]): boolean {
@@ -62,7 +75,7 @@ export function createProgram(shell: Shell): Command {
     .description('Underpass puts a service of yours on the internet: the way under the firewall.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'Show help of a command.')
+    .helpCommand('help [command...]', 'Show help of a command.')
     .configureHelp({ sortOptions: false, minWidthToWrap, formatItem })
     .configureOutput(outputOfHelp(shell.io))
     .showSuggestionAfterError()

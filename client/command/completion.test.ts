@@ -17,6 +17,7 @@ test('commands complete by their beginning, and hidden ones do not', async (t) =
   assert.deepEqual(await complete(t, 'tun'), ['tunnels']);
   assert.deepEqual(await complete(t, 'compl'), ['completion']);
   assert.deepEqual(await complete(t, 'tunnels', 'up'), ['update']);
+  assert.deepEqual(await complete(t, 'help', 'tunnels', 'up'), ['update']);
 });
 
 test('options, their choices and file names complete', async (t) => {

@@ -34,6 +34,7 @@ const files: Candidate = { value: ':files', about: '' };
 
 /** `words` are what was typed after the program's name, the unfinished one last, empty where a new one begins. */
 function candidatesFor(program: Command, words: readonly string[]): readonly Candidate[] {
+  if (words[0] === 'help' && words.length > 1) return candidatesFor(program, words.slice(1));
   const typed = words.at(-1) ?? '';
   const { command, open, arguments: position } = walk(program, words.slice(0, -1));
   const all = open === undefined ? candidatesAt(command, position, typed) : valuesOf(open);
