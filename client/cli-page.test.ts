@@ -15,7 +15,7 @@ test('docs/cli.md shows the help of every command, every exit code and every err
 test('the configuration file of the page is right', () => {
   const page = readFileSync(new URL('../docs/cli.md', import.meta.url), 'utf8');
   const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
-  const result = parseConfig(text, '/etc/underpass');
+  const result = parseConfig(text, '/etc/underpass', '/home/ada');
   assert.ok(result.ok);
   assert.equal(result.config.plans.length, 2);
 });

@@ -23,7 +23,7 @@ tunnels:
 `;
 
 test('a whole file becomes plans, with paths relative to its folder', () => {
-  const result = parseConfig(whole, '/etc/underpass');
+  const result = parseConfig(whole, '/etc/underpass', '/home/ada');
   assert.ok(result.ok);
   const [shop, cluster] = result.config.plans;
   assert.equal(result.config.health, '127.0.0.1:9000');
@@ -33,6 +33,15 @@ test('a whole file becomes plans, with paths relative to its folder', () => {
   assert.deepEqual(cluster?.token, { kind: 'env', name: 'CLUSTER_TOKEN' });
   assert.equal(cluster?.upstreams.list.length, 2);
   assert.equal(cluster?.upstreamInsecure, true);
+});
+
+test('a path that begins with ~/ starts from the home folder, as in a shell; ~ elsewhere is a letter', () => {
+  const text = tunnel('    token-file: ~/a.token\n    ca: "~ca.pem"\n    upstream-ca: certs/~/ca.pem\n    upstream: http://a');
+  const result = parseConfig(text, '/etc/underpass', '/home/ada');
+  assert.ok(result.ok);
+  const [{ token, caFile, upstreamCaFile } = {}] = result.config.plans;
+  assert.deepEqual(token, { kind: 'file', path: '/home/ada/a.token' });
+  assert.deepEqual([caFile, upstreamCaFile], ['/etc/underpass/~ca.pem', '/etc/underpass/certs/~/ca.pem']);
 });
 
 const tunnel = (lines: string) => `tunnels:\n  - name: a\n    type: http\n    url: https://e.example.com\n${lines}`;
@@ -110,7 +119,7 @@ const wrong = [
 ];
 for (const { name, text, line, message } of wrong) {
   test(`${name} is refused with its line`, () => {
-    const result = parseConfig(text, '/');
+    const result = parseConfig(text, '/', '/root');
     assert.ok(!result.ok);
     assert.equal(result.problems[0]?.line, line, JSON.stringify(result.problems));
     assert.match(result.problems[0]?.message ?? '', message);
@@ -118,7 +127,7 @@ for (const { name, text, line, message } of wrong) {
 }
 
 test('every wrong line is named at once', () => {
-  const result = parseConfig('helth: 1\ntunnels:\n  - name: a\n  - name: a\n', '/');
+  const result = parseConfig('helth: 1\ntunnels:\n  - name: a\n  - name: a\n', '/', '/root');
   assert.ok(!result.ok);
   assert.deepEqual([...new Set(result.problems.map(({ line }) => line))], [1, 3, 4]);
 });
@@ -150,7 +159,7 @@ test('no text makes the parser throw, and what it accepts has plans', () => {
         fc.array(pieces).map((parts) => parts.join('')),
       ),
       (text) => {
-        const result = parseConfig(text, '/');
+        const result = parseConfig(text, '/', '/root');
         assert.ok(result.ok ? result.config.plans.length > 0 : result.problems.length > 0);
       },
     ),

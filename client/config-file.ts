@@ -26,15 +26,15 @@ export const maxConfigBytes = 1024 * 1024;
 const rootKeys = ['health', 'tunnels'];
 const tunnelKeys = ['name', 'type', 'url', 'token-file', 'token-env', 'upstream', 'ca', 'upstream-ca', 'upstream-insecure'];
 
-/** `folder` is what relative paths in the file start from. */
-export function parseConfig(text: string, folder: string): ConfigResult {
+/** Relative paths in the file start from `folder`, those that begin with `~/` from `home`. */
+export function parseConfig(text: string, folder: string, home: string): ConfigResult {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, strict: true });
   const problems: ConfigProblem[] = [];
   const report = (offset: number, message: string) =>
     problems.push({ line: lines.linePos(offset).line, message: shortLine(message) });
   for (const error of [...document.errors, ...document.warnings]) report(error.pos[0], error.message);
-  const reader: Reader = { folder, report };
+  const reader: Reader = { folder, home, report };
   const config = problems.length === 0 ? readRoot(document.contents, reader) : undefined;
   if (config !== undefined && problems.length === 0) return { ok: true, config };
   return { ok: false, problems: problems.sort((a, b) => a.line - b.line) };
@@ -42,6 +42,7 @@ export function parseConfig(text: string, folder: string): ConfigResult {
 
 interface Reader {
   readonly folder: string;
+  readonly home: string;
   readonly report: (offset: number, message: string) => void;
 }
 
@@ -84,7 +85,7 @@ function readTunnel(node: unknown, reader: Reader): Plan | undefined {
 
 function readPath<K extends string>(map: YAMLMap, key: string, as: K, reader: Reader): { [key in K]?: string } {
   const path = readText(map, key, reader);
-  return path === undefined ? {} : ({ [as]: resolvePath(reader.folder, path) } as { [key in K]: string });
+  return path === undefined ? {} : ({ [as]: resolvePath(reader, path) } as { [key in K]: string });
 }
 
 function readType(map: YAMLMap, reader: Reader): 'http' | 'ingress' | undefined {
@@ -99,7 +100,7 @@ function readTokenSource(map: YAMLMap, reader: Reader): TokenSource | undefined 
   if (map.has('token-file') === map.has('token-env')) {
     return void reader.report(offsetOf(map), "a tunnel needs either 'token-file' or 'token-env'");
   }
-  if (file !== undefined) return { kind: 'file', path: resolvePath(reader.folder, file) };
+  if (file !== undefined) return { kind: 'file', path: resolvePath(reader, file) };
   return name === undefined ? undefined : { kind: 'env', name };
 }
 
@@ -156,7 +157,8 @@ function offsetOf(node: unknown): number {
   return (node as Node | null | undefined)?.range?.[0] ?? 0;
 }
 
-function resolvePath(folder: string, path: string): string {
+function resolvePath({ folder, home }: Reader, path: string): string {
+  if (path.startsWith('~/')) return join(home, path.slice(2));
   return isAbsolute(path) ? path : join(folder, path);
 }
 

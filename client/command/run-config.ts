@@ -43,11 +43,11 @@ async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
   const path = await findConfig(io, flags);
-  const config = await readConfig(path);
+  const config = await readConfig(io, path);
   const options = {
     output,
     planned: await readPlans(io, config, output),
-    reload: async () => readPlans(io, await readConfig(path), output),
+    reload: async () => readPlans(io, await readConfig(io, path), output),
     health: flags.health ?? config.health,
   };
   shell.exitCode = await carryUntilStopped(io, options);
@@ -56,7 +56,7 @@ async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
 async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const path = await findConfig(shell.io, flags);
-  const config = await readConfig(path);
+  const config = await readConfig(shell.io, path);
   await readPlans(shell.io, config, output);
   const tunnels = config.plans.map(({ name, url, upstreams }) => ({
     name,
@@ -86,8 +86,8 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-async function readConfig(path: string): Promise<Config> {
-  const result = parseConfig(await readConfigText(path), dirname(path));
+async function readConfig(io: Io, path: string): Promise<Config> {
+  const result = parseConfig(await readConfigText(path), dirname(path), io.home);
   if (result.ok) return result.config;
   throw new ClientError('config-invalid', problemText(path, result));
 }
