@@ -86,11 +86,18 @@ function optionsOf({ plan, token, caPem, upstreamCaPem }: PlannedTunnel): Omit<C
 function lineOf(event: CarrierEvent): Omit<CarryEvent, 'tunnel'> {
   switch (event.kind) {
     case 'connected':
-      return { event: 'connected', edge: event.edge, address: event.address };
+      return {
+        event: 'connected',
+        edge: event.edge,
+        address: event.address,
+        ...(event.urls.length > 0 ? { urls: event.urls } : {}),
+      };
     case 'disconnected':
       return { event: 'disconnected', edge: event.edge, ...problemOf(event.problem) };
     case 'failed':
       return { event: 'problem', ...problemOf(event.problem), retryMs: Math.round(event.retryMs) };
+    case 'doubt':
+      return { event: 'problem', ...problemOf(event.problem) };
     case 'upstream':
       return { event: event.healthy ? 'upstream-up' : 'upstream-down', upstream: event.upstream, ...problemOf(event.problem) };
     case 'stream-failed':

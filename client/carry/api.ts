@@ -32,7 +32,7 @@ export interface CarryOptions {
 }
 
 export type CarryEvent =
-  | { readonly kind: 'connected'; readonly edge: string; readonly address: string }
+  | { readonly kind: 'connected'; readonly edge: string; readonly address: string; readonly urls: readonly string[] }
   /** retryMs: when the next try starts; null where this was wanted (drain, close). */
   | { readonly kind: 'disconnected'; readonly edge: string; readonly problem: Problem | null }
   | { readonly kind: 'failed'; readonly problem: Problem; readonly retryMs: number }
@@ -43,6 +43,8 @@ export type CarryEvent =
       readonly healthy: boolean;
       readonly problem: Problem | null;
     }
+  /** Carried as it is, but hardly as it is meant. */
+  | { readonly kind: 'doubt'; readonly problem: Problem }
   /** One visitor's stream could not be served. At most one a second is reported. */
   | { readonly kind: 'stream-failed'; readonly host: string; readonly problem: Problem };
 

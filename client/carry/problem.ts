@@ -70,6 +70,10 @@ export const problems = {
     title: 'TLS to the upstream fails',
     fix: 'Give its CA with --upstream-ca FILE, accept any certificate with --upstream-insecure, or write http:// where it speaks no TLS.',
   },
+  'no-visitors': {
+    title: 'No visitor comes for a domain of --upstream',
+    fix: 'Correct it, or add the domain to the tunnel and verify it.',
+  },
   'no-upstream': {
     title: 'A visitor came for what this client has no upstream for',
     fix: 'Add it with --upstream, or check that the tunnel has the type of this command.',

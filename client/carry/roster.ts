@@ -115,8 +115,9 @@ export class Roster {
   #connected(carrier: Carrier): void {
     this.#toldCode = null;
     carrier.session.onInfo = () => this.#reconsider();
-    this.#options.onEvent({ kind: 'connected', edge: carrier.edge, address: carrier.address });
-    this.#options.onConnected(carrier.session);
+    const { edge, address, session } = carrier;
+    this.#options.onEvent({ kind: 'connected', edge, address, urls: session.peerInfo.urls ?? [] });
+    this.#options.onConnected(session);
     const followers = this.#followers;
     this.#followers = [];
     for (const slot of followers) slot.start();

@@ -1,7 +1,7 @@
 // Carries a tunnel: holds carriers to the region, serves visitors' streams from the user's upstreams, until drained or closed.
 
 import { randomBytes } from 'node:crypto';
-import type { Stream } from '@underpass/wire/api.ts';
+import type { Session, Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/session.ts';
 import type { Carrying, CarryOptions, CarryStatus } from './api.ts';
 import { openCarrier } from './carrier.ts';
@@ -11,6 +11,7 @@ import { parseRegionUrl } from './region-url.ts';
 import { Roster, type RosterOptions } from './roster.ts';
 import { compileRoutes, listOffered } from './route.ts';
 import { compileServe, type ServeOptions } from './serve.ts';
+import { createStrays, type Strays } from './strays.ts';
 
 const drainTimeoutMs = 30_000;
 /** Failed streams are told at most this often: an upstream that is down fails thousands. */
@@ -26,12 +27,19 @@ export function startCarrying(given: CarryOptions): Carrying {
   let phase: Phase = 'running';
   const open = prepareOpen(options, stopping.signal, (stream) => {
     count.streams++;
+    strays.visited(stream.request.host);
     serve(stream);
   });
-  const roster = new Roster({ ...options, open, onConnected: (session) => offers.tell(session) });
+  const roster = new Roster({ ...options, open, onConnected });
   const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => roster.sessions });
+  const strays = createStrays(options.upstreams, options.onEvent);
   const serve = compileServe(serveOptions(options, offers));
   roster.start();
+
+  function onConnected(session: Session): void {
+    offers.tell(session);
+    strays.heard(session.peerInfo.urls);
+  }
 
   function stop(): void {
     stopping.abort();
@@ -40,7 +48,7 @@ export function startCarrying(given: CarryOptions): Carrying {
   }
 
   return {
-    status: () => statusOf(phase, roster, offers, count.streams),
+    status: () => statusOf(phase, roster, offers, strays, count.streams),
     async drain() {
       if (phase === 'running') phase = 'draining';
       stopping.abort();
@@ -82,7 +90,7 @@ function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEve
   };
 }
 
-function statusOf(phase: Phase, roster: Roster, offers: Offers, totalStreams: number): CarryStatus {
+function statusOf(phase: Phase, roster: Roster, offers: Offers, strays: Strays, totalStreams: number): CarryStatus {
   const { carriers, sessions, info } = roster;
   return {
     state: phase === 'running' ? (carriers.length > 0 ? 'connected' : 'connecting') : phase,
@@ -102,6 +110,6 @@ function statusOf(phase: Phase, roster: Roster, offers: Offers, totalStreams: nu
     ...roster.totals(),
     tunnel: info.tunnel ?? null,
     urls: info.urls ?? [],
-    problem: phase === 'running' ? (roster.problem ?? offers.problem()) : null,
+    problem: phase === 'running' ? (roster.problem ?? offers.problem() ?? strays.problem()) : null,
   };
 }

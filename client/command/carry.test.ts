@@ -99,6 +99,23 @@ test('the lines of a pipe are JSON with --json, a problem with its code and fix 
   assert.match(problem.text, /copy it again from the Connect section/);
 });
 
+test('a log says where the tunnel is reached, and that nobody comes for a domain that is misspelt', async (t) => {
+  const urls = ['https://shop.example.com', 'https://www.example.com'];
+  const { edge, cli, http } = await world(t, { info: { tunnel: 'shop', urls } });
+  const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--upstream', `shpo.example.com=${http}`]);
+  await running.seen(/no-visitors/);
+  running.signal('SIGTERM');
+  const { stdout } = await running.ended;
+  assert.match(
+    stdout,
+    / connected edge=edge-1 address=127\.0\.0\.1 urls=https:\/\/shop\.example\.com,https:\/\/www\.example\.com$/m,
+  );
+  const text =
+    'No visitor comes for a domain of --upstream: shpo.example.com; the tunnel has shop.example.com, www.example.com. ' +
+    'Correct it, or add the domain to the tunnel and verify it.';
+  assert.deepEqual(stdout.match(/ problem .*/g), [` problem code=no-visitors: ${text}`]);
+});
+
 test('the token is read from a file, from standard input or from the environment', async (t) => {
   const { edge, cli, http } = await world(t);
   const path = join(cli.home, 'shop.token');

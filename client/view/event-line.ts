@@ -16,6 +16,8 @@ export interface CarryEvent {
     | 'traffic';
   readonly edge?: string;
   readonly address?: string;
+  /** Public ones of the tunnel. */
+  readonly urls?: readonly string[];
   readonly upstream?: string;
   readonly host?: string;
   /** Of a problem: stable, to match on. */
