@@ -27,6 +27,8 @@ export interface Call {
   readonly who: 'anyone' | 'user' | 'operator' | Action;
   /** Only a signed-in browser may call it: an API token is refused. */
   readonly session?: true;
+  /** `If-Match` may name the state that the change began with: the `updatedAt` of what was read, in quotes. */
+  readonly ifMatch?: true;
   /** What callers must know of its failures. */
   readonly errors: string;
 }
@@ -191,7 +193,8 @@ export const specCalls = {
     payload: json({ ingressDomains: 'strings?', proxyProtocol: 'string?', securityGroup: 'string?' }),
     answer: 'Tunnel',
     who: 'tunnel.update',
-    errors: '409: an ingress domain is taken',
+    ifMatch: true,
+    errors: '409: an ingress domain is taken; 412: changed since the state of If-Match',
   },
   deleteTunnel: {
     method: 'DELETE',
@@ -254,7 +257,9 @@ export const specCalls = {
     payload: json({ allow: 'strings' }),
     answer: 'SecurityGroup',
     who: 'security-group.update',
-    errors: "400: without project, where not exactly one of the caller's projects has the group",
+    ifMatch: true,
+    errors:
+      "400: without project, where not exactly one of the caller's projects has the group; 412: changed since the state of If-Match",
   },
   deleteSecurityGroup: {
     method: 'DELETE',

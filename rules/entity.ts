@@ -55,6 +55,8 @@ export interface Tunnel {
   readonly dataPlaneHost: string;
   readonly proxyProtocol: ProxyProtocol;
   readonly securityGroup: string;
+  /** ISO 8601, UTC: of what a person set. */
+  readonly updatedAt: string;
   /** Missing where the caller's role may not read it. */
   readonly token?: string;
   /** What a client dials: https://host[:port][#ca=<sha256 of the CA certificate, hex>]. */

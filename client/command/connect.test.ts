@@ -24,6 +24,7 @@ const shop: Tunnel = {
   dataPlaneHost: 'local.localhost',
   proxyProtocol: '',
   securityGroup: 'default',
+  updatedAt: '2026-11-20T10:00:00.000Z',
   token: 'Zq3-token-of-the-tunnel',
   url: 'https://local.localhost:8443',
   underpassVersion: '0.1.0',

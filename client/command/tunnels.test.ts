@@ -16,6 +16,7 @@ const tunnel = {
   dataPlaneHost: 'local.localhost',
   proxyProtocol: '',
   securityGroup: 'default',
+  updatedAt: '2026-11-20T10:00:00.000Z',
   token: 'tunnel-token-secret',
   url: 'https://local.localhost:8443',
   underpassVersion: '0.1.0',

@@ -27,6 +27,7 @@ const tunnel = strictObject({
   dataPlaneHost: string(),
   proxyProtocol: z.enum(['', 'v1', 'v2']),
   securityGroup: string(),
+  updatedAt: time(),
   token: exactOptional(string()),
   url: z.url(),
   underpassVersion: string(),

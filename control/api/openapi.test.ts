@@ -10,7 +10,7 @@ import { callsOfInvited, prepareCall, sendCall, type World } from './test-kit-ca
 interface Operation {
   readonly operationId: CallName;
   readonly security: readonly object[];
-  readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query'; readonly required: boolean }[];
+  readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' | 'header'; readonly required: boolean }[];
   readonly requestBody?: { readonly content: Record<string, { readonly schema: { required?: readonly string[] } }> };
   readonly responses: Record<
     string,

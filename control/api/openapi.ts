@@ -54,9 +54,10 @@ const responses = (call: Call): object => ({
   '5XX': refusal('A defect or an outage; the body has the id of the request'),
 });
 
-const parameters = ({ path, query }: Call): object[] => [
+const parameters = ({ path, query, ifMatch }: Call): object[] => [
   ...[...path.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
   ...query.map((name) => ({ name: bare(name), in: 'query', required: !isOptional(name), schema: { type: 'string' } })),
+  ...(ifMatch ? [{ name: 'If-Match', in: 'header', required: false, schema: { type: 'string' } }] : []),
 ];
 
 const security = ({ who, session }: Call): object[] => {

@@ -8,6 +8,7 @@ const statusOf = {
   missing: 404,
   conflict: 409,
   gone: 410,
+  stale: 412,
   tooLarge: 413,
   unsupported: 415,
   undecided: 428,

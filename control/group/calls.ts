@@ -5,6 +5,7 @@ import { renderInUse } from '@underpass/rules/in-use.ts';
 import { mayDeleteSecurityGroup, parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import type { Access, CallContext, Handlers } from '../api/call.ts';
+import { nextUpdate, refuseStale } from '../api/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall } from '../audit/audit.ts';
 import { takeQuota, withinQuota } from '../project/quota.ts';
@@ -49,8 +50,9 @@ const updateGroup = async (context: CallContext<'updateSecurityGroup'>): Promise
   const tunnels = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
-    const change = { allow_list: JSON.stringify(allowList), updated_at: nowMs };
+    const change = { allow_list: JSON.stringify(allowList), updated_at: nextUpdate(group.updated_at, nowMs) };
     if (change.allow_list === group.allow_list) return [];
+    refuseStale(context.request, group.updated_at, `Security group '${group.name}'`);
     await trx.updateTable('security_groups').set(change).where('id', '=', group.id).execute();
     const before = JSON.parse(group.allow_list) as readonly string[];
     await auditCall(trx, context, 'security-group.update', group.name, {

@@ -21,6 +21,7 @@ const pathOf = (who: SignedUp, name: string): string =>
   `/api/security-groups/${encodeURIComponent(name)}?project=${who.projectId}`;
 const create = (who: SignedUp, name: string, allow: string[] = ['192.0.2.0/24']): Promise<SecurityGroup> =>
   who.call('POST', listOf(who), { name, allow });
+const ifMatch = (updatedAt: string): Record<string, string> => ({ 'if-match': `"${updatedAt}"` });
 const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
 
 describe('200', () => {
@@ -98,6 +99,15 @@ describe('200', () => {
       ['security-group.create'],
     );
     assert.deepEqual(test.feed.changed, []);
+  });
+
+  it('takes a save that names the state it began with, also when it comes once more', async () => {
+    const name = unique();
+    const { updatedAt } = await create(ann, name);
+    const save = async () => (await ann.send('PATCH', pathOf(ann, name), { allow: ['198.51.100.7'] }, ifMatch(updatedAt))).json();
+    const saved = (await save()) as SecurityGroup;
+    assert.notEqual(saved.updatedAt, updatedAt, 'a state of its own, also in the same millisecond');
+    assert.deepEqual(await save(), saved);
   });
 
   it('finds the project by itself where exactly one of the caller’s has the group', async () => {
@@ -227,5 +237,16 @@ describe('409', () => {
     const rules = { allow: ['192.0.2.1', '192.0.2.2', '192.0.2.3'] };
     const text = 'This project may have at most 2 rules in a security group.';
     assert.deepEqual(await refusal(await bob.send('PATCH', pathOf(bob, 'second'), rules)), [409, text]);
+  });
+});
+
+describe('412', () => {
+  it('refuses a save that began with a state before the last one, and changes nothing', async () => {
+    const name = unique();
+    const { updatedAt } = await create(ann, name);
+    const theirs = await ann.call<SecurityGroup>('PATCH', pathOf(ann, name), { allow: ['198.51.100.7'] });
+    const mine = await ann.send('PATCH', pathOf(ann, name), { allow: ['203.0.113.9'] }, ifMatch(updatedAt));
+    assert.deepEqual(await refusal(mine), [412, `Security group '${name}' was changed meanwhile.`]);
+    assert.deepEqual(await ann.call('GET', pathOf(ann, name)), theirs);
   });
 });

@@ -13,6 +13,7 @@ import {
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import type { Access, CallContext, Handlers } from '../api/call.ts';
+import { nextUpdate, refuseStale } from '../api/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { auditCall } from '../audit/audit.ts';
 import { findGroup } from '../group/groups.ts';
@@ -157,9 +158,10 @@ const updateTunnel = async (context: CallContext<'updateTunnel'>): Promise<Tunne
     const hostsChanged = change.hosts !== undefined && (await changeHosts(trx, context, row.id, change.hosts));
     const same = set.proxy_protocol === row.proxy_protocol && set.security_group_id === row.security_group_id;
     if (same && !hostsChanged) return undefined;
+    refuseStale(context.request, row.updated_at, `Tunnel '${row.name}'`);
     await trx
       .updateTable('tunnels')
-      .set({ ...set, updated_at: nowMs })
+      .set({ ...set, updated_at: nextUpdate(row.updated_at, nowMs) })
       .where('id', '=', row.id)
       .execute();
     await auditCall(trx, context, 'tunnel.update', row.name, { ...change });

@@ -58,6 +58,7 @@ describe('200', () => {
         dataPlaneHost: 'local.localhost',
         proxyProtocol: '',
         securityGroup: 'default',
+        updatedAt: '2026-11-20T10:00:00.000Z',
         token: '',
         url: `https://local.localhost:8443#ca=${'ab'.repeat(32)}`,
         underpassVersion: '0.1.0',
@@ -155,10 +156,13 @@ describe('200', () => {
     await ann.call('POST', `/api/security-groups?project=${ann.projectId}`, { name: 'office', allow: ['192.0.2.0/24'] });
     test.feed.changed.length = 0;
     const after = await ann.call<Tunnel>('PATCH', tunnelOf(ann, name), { securityGroup: 'office' });
-    assert.deepEqual(after, { ...before, securityGroup: 'office' });
+    assert.deepEqual(after, { ...before, securityGroup: 'office', updatedAt: after.updatedAt });
     assert.deepEqual(test.feed.changed, [await idOf(name)]);
     const emptied = await ann.call<Tunnel>('PATCH', tunnelOf(ann, name), { ingressDomains: [], proxyProtocol: '' });
-    assert.deepEqual(emptied, { ...after, proxyProtocol: '' }, 'an empty list keeps a generated name');
+    const changed = { proxyProtocol: '', updatedAt: emptied.updatedAt };
+    assert.deepEqual(emptied, { ...after, ...changed }, 'an empty list keeps a generated name');
+    const updates = [before, after, emptied].map(({ updatedAt }) => updatedAt);
+    assert.equal(new Set(updates).size, 3, 'each state has its own, also in the same millisecond');
   });
 
   it('a save that changes nothing is neither audited nor told to the edges', async () => {
@@ -459,6 +463,24 @@ describe('409', () => {
     await test.control.operator.changeProject(bob.projectId, { limits: { tunnels: 3 } });
     const three = { ingressDomains: ['a.quota-apex.com', 'b.quota-apex.com', 'c.quota-apex.com'], type: 'ingress' };
     assert.deepEqual(await createRefused(bob, three), [409, 'This project may have at most 2 ingress domains on a tunnel.']);
+  });
+});
+
+describe('412', () => {
+  it('refuses a save that began with a state before the last one, and changes nothing', async () => {
+    const name = unique();
+    const ingressDomains = [`www.${unique('apex')}.com`];
+    const { updatedAt } = await create(ann, { name, type: 'ingress', ingressDomains });
+    const save = (body: object, tags: string) => ann.send('PATCH', tunnelOf(ann, name), body, { 'if-match': tags });
+    const theirs = await ann.call<Tunnel>('PATCH', tunnelOf(ann, name), { proxyProtocol: 'v1' });
+    for (const body of [{ proxyProtocol: 'v2' }, { ingressDomains: [`new.${ingressDomains[0]}`] }]) {
+      const refused = await refusal(await save(body, `"${updatedAt}"`));
+      assert.deepEqual(refused, [412, `Tunnel '${name}' was changed meanwhile.`]);
+    }
+    assert.deepEqual(await ann.call('GET', tunnelOf(ann, name)), theirs);
+    assert.equal((await save({ proxyProtocol: 'v1' }, `"${updatedAt}"`)).status, 200, 'it is as asked already');
+    assert.equal((await save({ proxyProtocol: 'v2' }, `"x", "${theirs.updatedAt}"`)).status, 200);
+    assert.equal((await save({ proxyProtocol: '' }, '*')).status, 200);
   });
 });
 

@@ -14,7 +14,7 @@ const tunnelRows = (db: Queries) =>
     .selectFrom('tunnels as t')
     .innerJoin('regions as r', 'r.name', 't.region')
     .innerJoin('security_groups as g', 'g.id', 't.security_group_id')
-    .select(['t.id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.name as security_group'])
+    .select(['t.id', 't.name', 't.type', 't.region', 't.proxy_protocol', 't.updated_at', 'g.name as security_group'])
     .select(['r.description as region_description', 'r.data_plane_host', 'r.https_port'])
     .orderBy('t.id');
 
@@ -57,6 +57,7 @@ const toTunnel = (parts: Parts, row: TunnelRow, { hosts, token }: Facts, withMet
     dataPlaneHost: row.data_plane_host,
     proxyProtocol: row.proxy_protocol,
     securityGroup: row.security_group,
+    updatedAt: new Date(row.updated_at).toISOString(),
     ...(token === undefined ? {} : { token }),
     url: clientUrl(row, parts.certificates.clientPin()),
     underpassVersion: parts.settings.version,

@@ -19,9 +19,9 @@ const modules = [
 /** Where the position does not say what a call takes. */
 const arguments_: Readonly<Record<string, readonly unknown[]>> = {
   createTunnel: ['p', { name: 'n', region: 'r', ingressDomains: [], proxyProtocol: '', type: 'http' }],
-  updateTunnel: ['p', 'n', { ingressDomains: [], proxyProtocol: '', securityGroup: 'default' }],
+  updateTunnel: ['p', { name: 'n' }, { ingressDomains: [], proxyProtocol: '', securityGroup: 'default' }],
   createSecurityGroup: ['p', 'n', ['0.0.0.0/0']],
-  updateSecurityGroup: ['p', 'n', ['0.0.0.0/0']],
+  updateSecurityGroup: ['p', 'n', { allowList: ['0.0.0.0/0'] }],
   requestMagicLink: [formOf('email', 'bot-check')],
   register: [formOf('first-name', 'last-name', 'email', 'company', 'github-link', 'twitter-link', 'accept-terms', 'bot-check')],
   reportAbuse: [{ host: 'h', email: 'e', text: 't', botCheck: 'b' }],

@@ -31,6 +31,9 @@ export const mayRetry = (error: unknown): boolean => !(isApiError(error) && FINA
 export const isPassing = (error: unknown): boolean =>
   isApiError(error) && (error.status === NO_ANSWER || error.status === 429 || error.status >= 500);
 
+/** What was to be changed is not any more what the form began with. */
+export const isStale = (error: unknown): boolean => isApiError(error) && error.status === 412;
+
 /** The public text of any failure; undefined where there is none worth showing. */
 export function messageOf(error: unknown): string | undefined {
   if (isApiError(error)) return error.message || undefined;

@@ -10,6 +10,8 @@ export interface RequestOptions {
   /** Form fields: URLSearchParams travels form-encoded, FormData as multipart. */
   readonly form?: URLSearchParams | FormData;
   readonly text?: { readonly type: string; readonly body: string };
+  /** The `updatedAt` of what was read: where it is not the newest, control refuses the change (412). */
+  readonly basedOn?: string;
   readonly signal?: AbortSignal | undefined;
   /** Nobody asked for it: that the session has ended is told at the next act. */
   readonly background?: boolean;
@@ -37,7 +39,7 @@ export async function request<T>(method: string, path: string, options: RequestO
 async function send(method: string, path: string, options: RequestOptions): Promise<Response> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
-  const ask = () => fetch(withQuery(path, options.query), { method, credentials: 'same-origin', signal, ...bodyOf(options) });
+  const ask = () => fetch(withQuery(path, options.query), { method, credentials: 'same-origin', signal, ...contentOf(options) });
   try {
     return await (method === 'GET' ? askAgain(ask) : ask());
   } catch (error) {
@@ -53,8 +55,10 @@ function withQuery(path: string, query: RequestOptions['query']): string {
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-function bodyOf(options: RequestOptions): Pick<RequestInit, 'body' | 'headers'> {
-  if (options.json !== undefined) return { body: JSON.stringify(options.json), headers: { 'Content-Type': 'application/json' } };
+function contentOf(options: RequestOptions): Pick<RequestInit, 'body' | 'headers'> {
+  const condition = options.basedOn === undefined ? {} : { 'If-Match': `"${options.basedOn}"` };
+  if (options.json !== undefined)
+    return { body: JSON.stringify(options.json), headers: { 'Content-Type': 'application/json', ...condition } };
   if (options.text !== undefined) return { body: options.text.body, headers: { 'Content-Type': options.text.type } };
   return options.form === undefined ? {} : { body: options.form };
 }

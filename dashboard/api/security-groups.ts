@@ -18,8 +18,10 @@ export async function getSecurityGroup(project: string, name: string, signal?: A
 export const createSecurityGroup = (project: string, name: string, allow: readonly string[]) =>
   request<SecurityGroup>('POST', '/api/security-groups', { query: { project }, json: { name, allow } });
 
-export const updateSecurityGroup = (project: string, name: string, allow: readonly string[]) =>
-  request<SecurityGroup>('PATCH', groupPath(name), { query: { project }, json: { allow } });
+export type GroupChange = Pick<SecurityGroup, 'updatedAt' | 'allowList'>;
+
+export const updateSecurityGroup = (project: string, name: string, { updatedAt, allowList }: GroupChange) =>
+  request<SecurityGroup>('PATCH', groupPath(name), { query: { project }, json: { allow: allowList }, basedOn: updatedAt });
 
 export const deleteSecurityGroup = (project: string, name: string) =>
   request<void>('DELETE', groupPath(name), { query: { project } });

@@ -44,8 +44,8 @@ export async function getTunnel(project: string, name: string, signal?: AbortSig
 export const createTunnel = (project: string, tunnel: NewTunnel) =>
   request<Tunnel>('POST', '/api/tunnels', { query: { project }, json: tunnel });
 
-export const updateTunnel = (project: string, name: string, change: TunnelChange) =>
-  request<Tunnel>('PATCH', tunnelPath(name), { query: { project }, json: change });
+export const updateTunnel = (project: string, { name, updatedAt }: Tunnel, change: TunnelChange) =>
+  request<Tunnel>('PATCH', tunnelPath(name), { query: { project }, json: change, basedOn: updatedAt });
 
 export const deleteTunnel = (project: string, name: string) => request<void>('DELETE', tunnelPath(name), { query: { project } });
 

@@ -14,6 +14,7 @@ const tunnel: Tunnel = {
   dataPlaneHost: 'local.localhost',
   proxyProtocol: '',
   securityGroup: 'default',
+  updatedAt: '2026-11-20T10:00:00.000Z',
   url: 'https://local.localhost',
   underpassVersion: '0.1.0',
 };

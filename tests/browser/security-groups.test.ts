@@ -114,6 +114,25 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rules(page)).toHaveText(['203.0.113.0/24', '198.51.100.7']);
   });
 
+  await t.test('what somebody else saved meanwhile is not overwritten, and can be loaded', async (t) => {
+    const page = await stage.open(t, 'security-groups/Office', { expectedErrors: /412/ });
+    const path = `/api/security-groups/Office?project=${account.project}`;
+    const saved = ['203.0.113.0/24', '198.51.100.7'];
+    await source(page).fill('192.0.2.1');
+    await source(page).press('Enter');
+    await account.call('PATCH', path, { allow: [...saved, '192.0.2.99'] });
+    await save(page).click();
+    await expect(page.getByRole('alert')).toContainText("Security group 'Office' was changed meanwhile.");
+    await page.getByRole('button', { name: 'Load newest' }).click();
+    await expect(rules(page)).toHaveText([...saved, '192.0.2.99']);
+    await expect(page.getByRole('alert')).toBeHidden();
+    await source(page).fill('192.0.2.1');
+    await save(page).click();
+    await expect(page.getByText('Security group Office saved.').first()).toBeVisible();
+    await expect(rules(page)).toHaveText([...saved, '192.0.2.99', '192.0.2.1']);
+    await account.call('PATCH', path, { allow: saved });
+  });
+
   await t.test('the last rule cannot be saved away', async (t) => {
     const page = await stage.open(t, 'security-groups/Office');
     for (const rule of ['203.0.113.0/24', '198.51.100.7']) await page.getByRole('button', { name: `Remove ${rule}` }).click();

@@ -307,6 +307,26 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(panel(page).getByRole('list', { name: 'Ingress domains' })).toContainText('one.example.com');
   });
 
+  await t.test('what somebody else saved meanwhile is not overwritten, and can be loaded', async (t) => {
+    const page = await stage.open(t, 'tunnels/edited', { expectedErrors: /412|Tunnel update failed/ });
+    await act(page, 'Edit');
+    const domains = panel(page).getByRole('textbox', { name: 'Ingress domains' });
+    await domains.fill('mine.example.com');
+    await domains.press('Enter');
+    const theirs = { ingressDomains: ['edited.example.com', 'second.example.com', 'theirs.example.com'] };
+    await account.call('PATCH', `/api/tunnels/edited?project=${account.project}`, theirs);
+    await panel(page).getByRole('button', { name: 'Save' }).click();
+    await expect(panel(page).getByRole('alert')).toContainText("Tunnel 'edited' was changed meanwhile.");
+    const list = panel(page).getByRole('list', { name: 'Ingress domains' }).getByRole('listitem');
+    await expect(list).toHaveText(['edited.example.com', 'second.example.com', 'mine.example.com']);
+    await panel(page).getByRole('button', { name: 'Load newest' }).click();
+    await expect(list).toHaveText(theirs.ingressDomains);
+    await panel(page).getByRole('button', { name: 'Remove theirs.example.com' }).click();
+    await panel(page).getByRole('button', { name: 'Save' }).click();
+    await expect(panel(page)).toBeHidden();
+    await expect(page.getByRole('link', { name: 'theirs.example.com', exact: true })).toBeHidden();
+  });
+
   await t.test('the last domain cannot be taken away', async (t) => {
     const page = await stage.open(t, 'tunnels/edited');
     await act(page, 'Edit');

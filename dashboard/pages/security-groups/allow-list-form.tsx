@@ -3,6 +3,7 @@ import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useFetcher } from 'react-router';
+import { LoadNewest } from '../../form/load-newest.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -12,27 +13,38 @@ import type { ActionResult } from './security-group.tsx';
 
 export function AllowListForm({ group, readOnly }: { readonly group: SecurityGroup; readonly readOnly: boolean }) {
   const fetcher = useFetcher<ActionResult>();
+  /** What the form began with: what is saved is a change of this, whatever becomes of the group meanwhile. */
+  const [base, setBase] = useState(group);
   const [allow, setAllow] = useState(group.allowList);
   const [pending, setPending] = useState('');
   const [error, setError] = useState<string>();
   const [dismissed, setDismissed] = useState<ActionResult>();
-  const changed = pending.trim() !== '' || !isSameList(allow, group.allowList);
-  const reset = () => {
-    setAllow(group.allowList);
+  const changed = pending.trim() !== '' || !isSameList(allow, base.allowList);
+  const newest = group.updatedAt > base.updatedAt ? group : base;
+  const beginWith = (saved: SecurityGroup) => {
+    setBase(saved);
+    setAllow(saved.allowList);
     setPending('');
     setError(undefined);
+    setDismissed(fetcher.data);
   };
-  useSaved(fetcher.data, () => {
-    toast.done(`Security group ${group.name} saved.`);
-    setPending('');
+  useSaved(fetcher.data, (saved) => {
+    toast.done(`Security group ${saved.name} saved.`);
+    beginWith(saved);
   });
-  useFollowSaved(group.allowList, setAllow);
+  useEffect(() => {
+    if (newest !== base && !changed) beginWith(newest);
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!changed) return;
     const parsed = parseAllowList(allow, pending);
     setError(parsed.ok ? undefined : parsed.message);
-    if (parsed.ok) fetcher.submit([...parsed.value], { method: 'PATCH', encType: 'application/json' });
+    if (parsed.ok)
+      fetcher.submit(
+        { updatedAt: base.updatedAt, allowList: [...parsed.value] },
+        { method: 'PATCH', encType: 'application/json' },
+      );
   };
   const failure = fetcher.data && !fetcher.data.ok && fetcher.data !== dismissed ? fetcher.data : undefined;
   return (
@@ -43,7 +55,12 @@ export function AllowListForm({ group, readOnly }: { readonly group: SecurityGro
     >
       <form noValidate onSubmit={submit} className="grid gap-4">
         {failure && (
-          <Banner tone="danger" title="The security group was not saved." onDismiss={() => setDismissed(failure)}>
+          <Banner
+            tone="danger"
+            title="The security group was not saved."
+            action={newest !== base && <LoadNewest onClick={() => beginWith(newest)} />}
+            onDismiss={() => setDismissed(failure)}
+          >
             {failure.message}
           </Banner>
         )}
@@ -58,7 +75,7 @@ export function AllowListForm({ group, readOnly }: { readonly group: SecurityGro
         />
         {!readOnly && (
           <div className="flex justify-end gap-2">
-            <Button onClick={reset} disabled={!changed}>
+            <Button onClick={() => beginWith(newest)} disabled={!changed}>
               Cancel
             </Button>
             <Button type="submit" variant="primary" disabled={!changed} busy={fetcher.state !== 'idle'}>
@@ -75,16 +92,9 @@ const isSameList = (a: readonly string[], b: readonly string[]) =>
   a.length === b.length && a.every((rule, index) => rule === b[index]);
 
 /** Once for each result of the action. */
-function useSaved(result: ActionResult | undefined, onSaved: () => void): void {
+function useSaved(result: ActionResult | undefined, onSaved: (saved: SecurityGroup) => void): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: it follows the result alone.
   useEffect(() => {
-    if (result?.ok) onSaved();
+    if (result?.ok) onSaved(result.group);
   }, [result]);
-}
-
-/** A list that was saved, here or elsewhere, becomes what is edited; the same list loaded again changes nothing. */
-function useFollowSaved(saved: readonly string[], follow: (list: readonly string[]) => void): void {
-  const text = saved.join('\n');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows the rules in the list, not the array that holds them.
-  useEffect(() => follow(saved), [text]);
 }

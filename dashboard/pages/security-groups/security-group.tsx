@@ -24,19 +24,21 @@ export function loader({ params, request }: LoaderFunctionArgs) {
   return { group: later(getSecurityGroup(params.projectID!, params.securityGroup!, request.signal)) };
 }
 
-export type ActionResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
+export type ActionResult =
+  | { readonly ok: true; readonly group: SecurityGroup }
+  | { readonly ok: false; readonly message: string };
 
 /** PATCH saves the list, DELETE ends the group and goes to ../security-groups. A failure is an answer: what was typed stays. */
 export async function action({ params, request }: ActionFunctionArgs) {
   const project = params.projectID!;
   const name = params.securityGroup!;
   try {
-    if (request.method === 'DELETE') await deleteSecurityGroup(project, name);
-    else await updateSecurityGroup(project, name, await request.json());
+    if (request.method !== 'DELETE')
+      return { ok: true, group: await updateSecurityGroup(project, name, await request.json()) } satisfies ActionResult;
+    await deleteSecurityGroup(project, name);
   } catch (error) {
     return { ok: false, message: messageOf(error) ?? text.error.fallback } satisfies ActionResult;
   }
-  if (request.method !== 'DELETE') return { ok: true } satisfies ActionResult;
   toast.done(`Security group ${name} deleted.`);
   return redirect(paths.securityGroups(project));
 }

@@ -6,11 +6,12 @@ import { defaultSecurityGroupName, securityGroupChoices } from '@underpass/rules
 import { text } from '@underpass/rules/text.ts';
 import { type FormEvent, useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { isApiError, messageOf } from '../../api/error.ts';
+import { isApiError, isStale, messageOf } from '../../api/error.ts';
 import { listSecurityGroups } from '../../api/security-groups.ts';
 import { type TunnelChange, updateTunnel } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { useTask } from '../../api/use-task.ts';
+import { type Task, useTask } from '../../api/use-task.ts';
+import { LoadNewest } from '../../form/load-newest.tsx';
 import { useProject } from '../../session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -25,26 +26,33 @@ import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
 export function UpdateTunnelPanel({ tunnel, open, onOpenChange }: TunnelDialogProps) {
   const project = useProject();
   const { revalidate } = useRevalidator();
-  const task = useTask(async (change: TunnelChange) => {
+  const [round, setRound] = useState(0);
+  const task = useTask(async (base: Tunnel, change: TunnelChange) => {
     try {
-      await updateTunnel(project.id, tunnel.name, change);
+      await updateTunnel(project.id, base, change);
     } catch (error) {
       console.error('Tunnel update failed', error);
+      if (isStale(error)) revalidate();
       throw error;
     }
     await revalidate();
     toast.done(`Tunnel ${tunnel.name} saved.`);
     onOpenChange(false);
   });
+  const startOver = () => {
+    task.dismiss();
+    setRound(round + 1);
+  };
   return (
     <SidePanel open={open} onOpenChange={onOpenChange} title="Update Tunnel" description={tunnel.name} busy={task.busy}>
-      <UpdateForm tunnel={tunnel} project={project.id} busy={task.busy} onSave={task.run} onCancel={() => onOpenChange(false)}>
-        {task.error !== undefined && (
-          <Banner tone="danger" title="The tunnel was not saved." onDismiss={task.dismiss}>
-            {(isApiError(task.error) && messageOf(task.error)) || text.error.fallback}
-          </Banner>
-        )}
-      </UpdateForm>
+      <UpdateForm
+        key={round}
+        tunnel={tunnel}
+        project={project.id}
+        save={task}
+        onCancel={() => onOpenChange(false)}
+        onStartOver={startOver}
+      />
     </SidePanel>
   );
 }
@@ -52,13 +60,14 @@ export function UpdateTunnelPanel({ tunnel, open, onOpenChange }: TunnelDialogPr
 interface UpdateFormProps {
   readonly tunnel: Tunnel;
   readonly project: string;
-  readonly busy: boolean;
-  readonly onSave: (change: TunnelChange) => void;
+  readonly save: Task<[base: Tunnel, change: TunnelChange]>;
   readonly onCancel: () => void;
-  readonly children: React.ReactNode;
+  readonly onStartOver: () => void;
 }
 
-function UpdateForm({ tunnel, project, busy, onSave, onCancel, children }: UpdateFormProps) {
+function UpdateForm({ tunnel, project, save, onCancel, onStartOver }: UpdateFormProps) {
+  /** What is saved is a change of this, whatever becomes of the tunnel meanwhile. */
+  const [base] = useState(tunnel);
   const [domains, setDomains] = useState<readonly string[]>(tunnel.ingressDomains.map(({ name }) => name));
   const [pending, setPending] = useState('');
   const [proxyProtocol, setProxyProtocol] = useState<ProxyProtocol>(tunnel.proxyProtocol);
@@ -71,12 +80,21 @@ function UpdateForm({ tunnel, project, busy, onSave, onCancel, children }: Updat
     const parsed = parseIngressDomains(domains, { pending });
     if (editsDomains && !parsed.ok) return setError(parsed.message);
     setError(undefined);
-    onSave({ ingressDomains: editsDomains && parsed.ok ? parsed.value : domains, proxyProtocol, securityGroup });
+    save.run(base, { ingressDomains: editsDomains && parsed.ok ? parsed.value : domains, proxyProtocol, securityGroup });
   };
   return (
     <form noValidate onSubmit={submit} className="flex min-h-0 flex-1 flex-col">
       <PanelBody>
-        {children}
+        {save.error !== undefined && (
+          <Banner
+            tone="danger"
+            title="The tunnel was not saved."
+            action={tunnel.updatedAt > base.updatedAt && <LoadNewest onClick={onStartOver} />}
+            onDismiss={save.dismiss}
+          >
+            {(isApiError(save.error) && messageOf(save.error)) || text.error.fallback}
+          </Banner>
+        )}
         {editsDomains && (
           <ListEditor
             label="Ingress domains"
@@ -105,7 +123,7 @@ function UpdateForm({ tunnel, project, busy, onSave, onCancel, children }: Updat
       </PanelBody>
       <PanelActions>
         <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" variant="primary" busy={busy}>
+        <Button type="submit" variant="primary" busy={save.busy}>
           Save
         </Button>
       </PanelActions>
