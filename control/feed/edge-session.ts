@@ -1,7 +1,8 @@
 // One edge's connection: its hello, what is sent to it, what it acknowledges and reports. Knows nothing of other edges.
 
-import type { FeedTunnelReport, FromEdge, ToEdge } from '@underpass/wire/feed.ts';
+import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { feedVersion } from '@underpass/wire/feed.ts';
+import { isHello, isReport } from './core/edge-words.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import type { RegionState } from './region-state.ts';
 
@@ -13,8 +14,8 @@ export interface FeedChannel {
 
 type Hello = Extract<FromEdge, { type: 'hello' }>;
 
-/** A report is one tunnel's few hundred bytes; more tunnels than this do not fit one region. */
-const maxReportedTunnels = 1_000_000;
+/** Most clients of one tunnel on one edge that are believed; with their texts (core/edge-words.ts) far less than the bus takes. */
+const maxClients = 1_000;
 
 export interface EdgeSession {
   readonly edgeId: () => string | undefined;
@@ -46,19 +47,15 @@ const validId = (text: unknown): boolean => typeof text === 'string' && /^[a-zA-
 
 /** Why a hello is refused; undefined when it is fine. */
 function helloProblem(hello: Hello, region: string): string | undefined {
-  if (hello.version !== feedVersion) return `feed version must be ${feedVersion}, is ${Number(hello.version)}`;
+  if (hello.version !== feedVersion)
+    return `feed version must be ${feedVersion}, is ${JSON.stringify(hello.version)?.slice(0, 20)}`;
+  if (!isHello(hello)) return 'a hello out of shape';
   if (hello.region !== region) return 'the key belongs to another region';
   if (!validId(hello.edgeId)) return 'the edge id is not letters, digits, dots and hyphens';
   return undefined;
 }
 
 const isSent = (seq: number, newest: number): boolean => Number.isSafeInteger(seq) && seq >= 0 && seq <= newest;
-
-const isTunnelReport = (value: FeedTunnelReport | null): boolean =>
-  typeof value?.tunnelId === 'string' && Array.isArray(value.clients);
-
-const isReport = ({ atMs, tunnels }: Extract<FromEdge, { type: 'report' }>): boolean =>
-  Number.isFinite(atMs) && Array.isArray(tunnels) && tunnels.length <= maxReportedTunnels && tunnels.every(isTunnelReport);
 
 export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
   const { region, state, channel, now } = deps;
@@ -103,16 +100,20 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
   const aboutEdge = ({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout => ({
     edgeId,
     region,
-    software: String(software).slice(0, 100),
+    software: software.slice(0, 100),
     connectedAtMs,
     startedAtMs,
     hopAddress,
     acknowledged: acked === state.seq(),
   });
 
+  /** Of its own region alone: what it says of others, or makes up, is not its to say. */
   const report = ({ atMs, tunnels }: Extract<FromEdge, { type: 'report' }>, from: Hello): void => {
     reports += 1;
-    deps.onReport({ about: aboutEdge(from), first: reports === 1, atMs, tunnels });
+    const ours = tunnels
+      .filter(({ tunnelId }) => state.has('tunnels', tunnelId))
+      .map((each) => ({ ...each, clients: each.clients.slice(0, maxClients) }));
+    deps.onReport({ about: aboutEdge(from), first: reports === 1, atMs, tunnels: ours });
   };
 
   const problemOf = (message: FromEdge): string | undefined => {

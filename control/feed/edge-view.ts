@@ -57,9 +57,6 @@ export interface EdgeView {
 
 const noTraffic: Traffic = { rxBytes: 0, txBytes: 0, connections: 0 };
 
-/** Most clients of one tunnel on one edge that are believed from a report. */
-const maxClients = 1_000;
-
 export function createEdgeView(first: EdgeAbout, ourStartMs: number): EdgeView {
   const counts = new Map<string, TunnelCount>();
   let about = first;
@@ -82,7 +79,7 @@ export function createEdgeView(first: EdgeAbout, ourStartMs: number): EdgeView {
     const entry = known ?? { baseline, window: undefined, clients: [] };
     counts.set(tunnel.tunnelId, entry);
     entry.baseline = baseline;
-    entry.clients = tunnel.clients.slice(0, maxClients);
+    entry.clients = tunnel.clients;
     if (passed.rxBytes + passed.txBytes + passed.connections > 0) {
       entry.window ??= createRateWindow();
       addTraffic(entry.window, nowMs, passed);

@@ -255,6 +255,25 @@ describe('who may listen', () => {
         edge.send({ type: 'gossip' } as never);
       },
     ],
+    ...[
+      { software: { toString: 1, valueOf: 1 } },
+      { version: { valueOf: 1, toString: 1 } },
+      { hopAddress: {} },
+      { seq: '1' },
+    ].map((over): (typeof refused)[number] => [
+      `a hello with ${JSON.stringify(over)}`,
+      (edge) => edge.hello('eu', over as unknown as object),
+    ]),
+    ...[null, 'c1', { id: {} }, { provenAtMs: '1' }, { sinceMs: 1e300 }, { version: 'x'.repeat(101) }].map(
+      (over): (typeof refused)[number] => [
+        `a report of a client with ${JSON.stringify(over)?.slice(0, 20)}`,
+        (edge) => {
+          edge.hello('eu');
+          const broken = typeof over === 'object' && over !== null ? client(over as Partial<FeedClient>) : over;
+          edge.report([counters('any', 0, 0, { clients: [broken as FeedClient] })]);
+        },
+      ],
+    ),
   ];
   for (const [name, say] of refused) {
     test(`an edge is cut off for ${name}`, async () => {
@@ -527,14 +546,32 @@ describe('acknowledged routes', () => {
 });
 
 describe('what edges report', () => {
+  /** An edge reports for what it was told of. */
+  const makeKnownTunnel = async (): Promise<string> => {
+    const id = await makeTunnel('web', ['a.example.com']);
+    await hub.load();
+    return id;
+  };
   const reported = async (edge: TestEdge, id: string, ...tunnels: FeedTunnelReport[]): Promise<void> => {
     const told = moved(hub, id);
     edge.report(tunnels);
     await told;
   };
 
+  test('counts for tunnels of its region alone, and nothing is kept of others', async () => {
+    await addRegion(store.db, 'us');
+    const theirs = await addTunnel(store.db, { ...ids, region: 'us', name: 'theirs', hosts: [] });
+    const ours = await makeKnownTunnel();
+    const edge = connect(hub);
+    edge.hello('eu', { startedAtMs: Date.now() + 1 });
+    const madeUp = counters('nobody', 3_000, 600);
+    await reported(edge, ours, counters(theirs, 3_000, 600, { clients: [client()] }), madeUp, counters(ours, 3_000, 600));
+    assert.deepEqual([hub.metrics(theirs), hub.clients(theirs), hub.metrics('nobody')], [undefined, [], undefined]);
+    assert.equal(hub.metrics(ours)?.rx, 10);
+  });
+
   test('bytes and connections become rates over five minutes, to the byte', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const edge = connect(hub);
     edge.hello('eu', { startedAtMs: Date.now() + 1 });
     assert.equal(hub.metrics(id), undefined);
@@ -544,7 +581,7 @@ describe('what edges report', () => {
   });
 
   test('what an edge counted before control lived is not counted again', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const edge = connect(hub);
     edge.hello('eu', { startedAtMs: Date.now() - 3_600_000 });
     await reported(edge, id, counters(id, 9_000_000, 9_000_000));
@@ -553,7 +590,7 @@ describe('what edges report', () => {
   });
 
   test('a restarted edge counts from zero again, and nothing is lost or negative', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const first = connect(hub);
     first.hello('eu', { startedAtMs: Date.now() + 1 });
     await reported(first, id, counters(id, 3_000, 0));
@@ -565,7 +602,7 @@ describe('what edges report', () => {
   });
 
   test('a connection that broke and came back loses and doubles nothing', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const startedAtMs = Date.now() + 1;
     const first = connect(hub);
     first.hello('eu', { startedAtMs });
@@ -578,7 +615,7 @@ describe('what edges report', () => {
   });
 
   test('a client counts while its data path is proven, and only once at two edges', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const one = connect(hub);
     const two = connect(hub);
     one.hello('eu');
@@ -601,7 +638,7 @@ describe('what edges report', () => {
   });
 
   test("an edge's clock may be an hour off", async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const edge = connect(hub);
     edge.hello('eu');
     const theirs = Date.now() - 3_600_000;
@@ -612,7 +649,7 @@ describe('what edges report', () => {
   });
 
   test('counters that are no counts are passed over', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const edge = connect(hub);
     edge.hello('eu', { startedAtMs: Date.now() + 1 });
     await reported(edge, id, counters(id, 300, 0), counters('x', -1, 0), counters('y', Number.NaN, 0), counters('z', 1.5, 0));
@@ -622,7 +659,7 @@ describe('what edges report', () => {
 
   test('another control process sees the same', async () => {
     const other = await openHub(store, bus);
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const edge = connect(hub);
     edge.hello('eu', { startedAtMs: Date.now() + 1 });
     const told = moved(other, id);
@@ -637,7 +674,7 @@ describe('what edges report', () => {
   });
 
   test('a tunnel that is deleted leaves nothing of it', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const edge = connect(hub);
     edge.hello('eu', { startedAtMs: Date.now() + 1 });
     hub.tunnelsChanged([id]);
@@ -651,7 +688,7 @@ describe('what edges report', () => {
   });
 
   test('history holds every byte, in one write for all that happened', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const edge = connect(hub);
     edge.hello('eu', { startedAtMs: Date.now() + 1 });
     await reported(edge, id, counters(id, 3_000, 600, { clients: [client()] }));
@@ -673,7 +710,7 @@ describe('what edges report', () => {
       if (text === 'feed: the minute history was not written') tried.resolve();
     };
     const log: typeof silentLog = Object.assign(Object.create(silentLog), { error });
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const other = await openHub(away, createTestBus(), { log, clock: () => now, timing: { flushMs: 5 } });
     const edge = connect(other);
     edge.hello('eu', { startedAtMs: now + 1 });
@@ -689,7 +726,7 @@ describe('what edges report', () => {
   });
 
   test('history of a tunnel that is gone meanwhile harms nothing', async () => {
-    const id = await makeTunnel('web', ['a.example.com']);
+    const id = await makeKnownTunnel();
     const edge = connect(hub);
     edge.hello('eu', { startedAtMs: Date.now() + 1 });
     await reported(edge, id, counters(id, 3_000, 600));

@@ -1,0 +1,43 @@
+// Whether what an edge sent has the shape that the rest of control relies on. Pure. An edge is trusted with its own region
+// and no more (docs/security.md): a stolen key must not end control, nor grow it.
+
+import type { FeedClient, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
+
+type Said<T extends FromEdge['type']> = Extract<FromEdge, { type: T }>;
+type Unknown<T> = { readonly [K in keyof T]?: unknown };
+
+/** Every text that an edge passes on is shorter: a name, an address, a version, host:port. */
+const mostChars = 300;
+/** Of `software`, `version` and such: 64 come over the wire. */
+const mostWordChars = 100;
+/** A report is one tunnel's few hundred bytes; more tunnels than this do not fit one region. */
+const maxReportedTunnels = 1_000_000;
+/** The last moment that a Date can hold: it is shown as one. */
+const lastMs = 8.64e15;
+
+const isText = (value: unknown, most = mostWordChars): value is string => typeof value === 'string' && value.length <= most;
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+const isTime = (value: unknown): boolean => Number.isFinite(value) && Math.abs(value as number) <= lastMs;
+const orMissing = (value: unknown, fits: (value: unknown) => boolean): boolean => value === undefined || fits(value);
+const orNull = (value: unknown, fits: (value: unknown) => boolean): boolean => value === null || fits(value);
+
+export function isHello({ software, hopAddress, startedAtMs, epoch, seq }: Unknown<Said<'hello'>>): boolean {
+  const position = orMissing(epoch, isText) && orMissing(seq, isCount);
+  const address = orMissing(hopAddress, (value) => isText(value, mostChars));
+  return typeof software === 'string' && address && orMissing(startedAtMs, isTime) && position;
+}
+
+function isClient(value: Unknown<FeedClient> | null): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, address, version, sinceMs, rttMs, provenAtMs, healthy } = value;
+  const words = isText(id) && isText(address) && isText(version) && typeof healthy === 'boolean';
+  return words && isTime(sinceMs) && orNull(rttMs, Number.isFinite) && orNull(provenAtMs, isTime);
+}
+
+function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
+  const { tunnelId, clients } = value ?? {};
+  return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient);
+}
+
+export const isReport = ({ atMs, tunnels }: Unknown<Said<'report'>>): boolean =>
+  isTime(atMs) && Array.isArray(tunnels) && tunnels.length <= maxReportedTunnels && tunnels.every(isTunnelReport);
