@@ -61,11 +61,12 @@ test('an address with too many connections is refused, and nobody else', async (
     await Promise.all(Array.from({ length: perRound }, () => dial(door.port, kept)));
     assert.equal((await visit(door)).status, 200, 'others are served meanwhile');
     await keptSettle(kept);
+    // Later the time of those who never speak may be over: 15 s, of which a busy machine takes the most for all rounds.
+    if (round === 0) assert.equal(kept.size, allowed, 'what came first is kept');
     const held = (await openDescriptors(product.server.pid)) - before;
     assert.ok(held <= allowed + 8, `${held} descriptors are held for the crowd`);
   }
   const tookMs = performance.now() - startedMs;
-  assert.equal(kept.size, allowed, 'what came first is kept until its time is over');
   const grown = (await peakBytes(product.server.pid)) - resident;
   t.diagnostic(`${rounds * perRound} connections in ${tookMs.toFixed(0)} ms: peak ${(grown / 1e6).toFixed(0)} MB above`);
   assert.ok(grown < growthBytes, `the server grew by ${grown} bytes`);
