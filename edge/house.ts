@@ -1,5 +1,6 @@
 // What every visitor's connection needs of this edge: routes, a way to upstreams, time, counters.
 
+import type { WindowBudget } from '@underpass/wire/core/credit.ts';
 import type { StreamKind } from '@underpass/wire/core/open.ts';
 import type { Logger } from 'pino';
 import { type Endpoints, encodeProxyHeader } from './core/proxy-protocol.ts';
@@ -10,6 +11,7 @@ import { Link, type LinkOwner } from './link.ts';
 import type { RouteTable } from './route-table.ts';
 import type { Sweeper } from './sweeper.ts';
 import type { TunnelState } from './tunnel-state.ts';
+import { createUploadBudget } from './upload-windows.ts';
 import { type ResponseOwner, UpstreamHttp } from './upstream-http.ts';
 
 export interface Timeouts {
@@ -56,6 +58,8 @@ export class House {
   readonly dialer: Dialer;
   readonly timeouts: Timeouts;
   readonly log: Logger;
+  /** Of all HTTP/2 visitors together. */
+  readonly uploadBudget: WindowBudget = createUploadBudget();
   /** Kept connections are ended at their next response. */
   draining = false;
   readonly errors: Map<VisitorError, number> = new Map();

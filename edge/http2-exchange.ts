@@ -18,6 +18,7 @@ import {
 } from './core/visitor-error.ts';
 import type { Http2Visitor } from './http2-visitor.ts';
 import type { Deadline } from './sweeper.ts';
+import type { Upload } from './upload-windows.ts';
 import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from './upstream-http.ts';
 
 export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
@@ -28,6 +29,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #head = new RequestHead();
   #host = '';
   #upstream: UpstreamHttp | null = null;
+  #upload: Upload | null = null;
   #requestDone = false;
   #responded = false;
   #over = false;
@@ -85,16 +87,21 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   #readBody(chunked: boolean): void {
     const stream = this.#stream;
+    const { uploads } = this.#visitor;
+    const upload = uploads.begin();
+    this.#upload = upload;
     let trailers = '';
     stream.on('trailers', (fields) => {
       trailers = renderTrailers(Object.entries(fields));
     });
     stream.on('data', (piece: Buffer) => {
       this.#visitor.bodyBytes += piece.length;
+      uploads.taken(upload, piece.length);
       if (this.#upstream !== null) this.deadlineMs = this.#soon('responseMs');
       if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
     });
     stream.on('end', () => {
+      uploads.end(upload);
       // Node ends what can be read of a stream that was reset or lost, too: half a request would look whole.
       if (this.#gone || stream.aborted) return;
       this.#requestDone = true;
@@ -243,6 +250,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     if (this.#over) return;
     this.#over = true;
     this.#visitor.house.sweeper.forget(this);
+    if (this.#upload !== null) this.#visitor.uploads.end(this.#upload);
     this.#upstream?.abandon();
     this.#upstream = null;
   }

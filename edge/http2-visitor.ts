@@ -5,13 +5,14 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node
 import type { TLSSocket } from 'node:tls';
 import { hostOf } from './core/authority.ts';
 import { renderIdentity } from './core/forwarded-head.ts';
-import { OverheadBucket } from './core/overhead.ts';
+import { OverheadBucket, streamWindowBytes } from './core/overhead.ts';
 import type { Endpoints } from './core/proxy-protocol.ts';
 import type { VisitorError } from './core/visitor-error.ts';
 import type { House } from './house.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import type { Deadline } from './sweeper.ts';
 import type { TunnelState, Visitor } from './tunnel-state.ts';
+import { UploadWindows } from './upload-windows.ts';
 import type { ResponseOwner, UpstreamHttp } from './upstream-http.ts';
 
 /** Upstream connections kept idle; a page rarely loads more at once. */
@@ -39,6 +40,7 @@ export class Http2Visitor implements Visitor, Deadline {
   deadlineMs: number;
   readonly house: House;
   readonly tunnel: TunnelState | null;
+  readonly uploads: UploadWindows;
   readonly #session: ServerHttp2Session;
   readonly #socket: TLSSocket;
   readonly #ends: Endpoints;
@@ -56,6 +58,7 @@ export class Http2Visitor implements Visitor, Deadline {
   constructor(house: House, session: ServerHttp2Session, { socket, ends, host, tunnel }: Arrived) {
     this.house = house;
     this.#session = session;
+    this.uploads = new UploadWindows(session, house.uploadBudget);
     this.#socket = socket;
     this.#ends = ends;
     this.address = ends.sourceAddress;
@@ -100,7 +103,8 @@ export class Http2Visitor implements Visitor, Deadline {
         scales.deadlineMs = sweeper.nowMs + weighEveryMs;
         const { bodyBytes, sentBytes } = this;
         const traffic = { receivedBytes: this.#socket.bytesRead, bodyBytes, sentBytes, requests: this.#requests };
-        if (!bucket.take(traffic, weighEveryMs / 1_000, this.#open.size)) this.#end();
+        const waitingBytes = this.#open.size * streamWindowBytes + this.uploads.mostExtraBytes;
+        if (!bucket.take(traffic, weighEveryMs / 1_000, waitingBytes)) this.#end();
       },
     };
     return scales;
@@ -111,7 +115,9 @@ export class Http2Visitor implements Visitor, Deadline {
   }
 
   #began(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
-    if (this.#open.size > 0 && !this.house.doorman.seatBeside(this.address)) {
+    // END_STREAM on HEADERS: there is no body (RFC 9113 8.1).
+    const bodied = (flags & 1) === 0;
+    if ((bodied && !this.uploads.makeRoom()) || (this.#open.size > 0 && !this.house.doorman.seatBeside(this.address))) {
       // Nothing of it was done: the visitor may ask again (RFC 9113 8.7).
       stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
       return;
@@ -122,8 +128,7 @@ export class Http2Visitor implements Visitor, Deadline {
     this.deadlineMs = Number.POSITIVE_INFINITY;
     stream.once('close', () => this.#ended(stream));
     if (this.house.draining) this.#sayGoodbye();
-    // END_STREAM on HEADERS: there is no body (RFC 9113 8.1).
-    exchange.begin(rawHeaders, (flags & 1) === 0);
+    exchange.begin(rawHeaders, bodied);
   }
 
   #ended(stream: ServerHttp2Stream): void {

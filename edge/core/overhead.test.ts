@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { OverheadBucket, type Traffic } from './overhead.ts';
+import { OverheadBucket, streamWindowBytes, type Traffic } from './overhead.ts';
 
 const mib = 1024 * 1024;
 const none: Traffic = { receivedBytes: 0, bodyBytes: 0, sentBytes: 0, requests: 0 };
 
 /** Seconds until the bucket is empty when every second adds this; Infinity where it lasts an hour. */
-function lasts(perSecond: Traffic, openStreams = 0): number {
+function lasts(perSecond: Traffic): number {
   const bucket = new OverheadBucket();
   for (let second = 1; second <= 3600; second++) {
     const traffic = Object.fromEntries(Object.entries(perSecond).map(([key, value]) => [key, value * second]));
-    if (!bucket.take(traffic as unknown as Traffic, 1, openStreams)) return second;
+    if (!bucket.take(traffic as unknown as Traffic, 1, 0)) return second;
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -38,12 +38,12 @@ describe('a connection ends within seconds', () => {
   for (const [name, perSecond] of rows) it(name, () => assert.ok(lasts(perSecond) < 5));
 });
 
-it('bodies that wait for their upstream are no overhead, up to the windows of open streams', () => {
+it('bodies that wait for their upstream are no overhead, up to the windows of their streams', () => {
   const bucket = new OverheadBucket();
   const waiting = { ...none, receivedBytes: 20 * mib, requests: 100 };
-  assert.equal(bucket.take(waiting, 1, 100), true);
+  assert.equal(bucket.take(waiting, 1, 100 * streamWindowBytes), true);
   assert.equal(bucket.take({ ...waiting, bodyBytes: 20 * mib }, 1, 0), true, 'once they are read they are paid back');
-  assert.equal(new OverheadBucket().take(waiting, 1, 10), false);
+  assert.equal(new OverheadBucket().take(waiting, 1, 10 * streamWindowBytes), false);
 });
 
 it('an hour of silence pays for no more than the burst', () => {

@@ -20,7 +20,7 @@ const bytesPerSecond = 64 * 1024;
 const bytesPerRequest = 16 * 1024;
 /** Two WINDOW_UPDATEs for each KiB taken: the smallest reads are larger. */
 const sentPerByte = 32;
-/** Bodies that were received and not read yet: the window of each open stream. */
+/** The first window of a stream: what of a body may be received and not read yet. */
 export const streamWindowBytes: number = 256 * 1024;
 
 const usefulBytes = ({ bodyBytes, sentBytes, requests }: Traffic): number =>
@@ -31,11 +31,11 @@ export class OverheadBucket {
   #left = burstBytes;
   #spent = 0;
 
-  /** False once more was received than useful traffic and time explain. */
-  take(traffic: Traffic, seconds: number, openStreams: number): boolean {
+  /** False once more was received than useful traffic and time explain; `waitingBytes` may be bodies that nobody read yet. */
+  take(traffic: Traffic, seconds: number, waitingBytes: number): boolean {
     const spent = traffic.receivedBytes - usefulBytes(traffic);
     this.#left = Math.min(burstBytes, this.#left + seconds * bytesPerSecond - (spent - this.#spent));
     this.#spent = spent;
-    return this.#left + openStreams * streamWindowBytes >= 0;
+    return this.#left + waitingBytes >= 0;
   }
 }
