@@ -23,6 +23,7 @@ const suite: StoreSuite = (name, skip, open) =>
       test = await createTestControl({ store: await open() });
       ann = await test.signUp('ann@example.com');
       bob = await test.signUp('bob@example.com');
+      assert.equal(await createTunnel(ann, { name: 'kept' }), 200);
     });
     after(async () => {
       await test.close();
@@ -198,7 +199,7 @@ const suite: StoreSuite = (name, skip, open) =>
       for (let round = 0; round < 10; round++) {
         const group = `z${round}`;
         await ann.call('POST', `/api/security-groups?project=${ann.projectId}`, { name: group, allow: ['192.0.2.1'] });
-        const assign = ann.send('PATCH', `/api/tunnels/same?project=${ann.projectId}`, { securityGroup: group });
+        const assign = ann.send('PATCH', `/api/tunnels/kept?project=${ann.projectId}`, { securityGroup: group });
         const remove = ann.send('DELETE', `/api/security-groups/${group}?project=${ann.projectId}`);
         const statuses = (await Promise.all([assign, remove])).map((each) => each.status);
         assert.ok(
@@ -240,12 +241,12 @@ const suite: StoreSuite = (name, skip, open) =>
     });
 
     it('a token that is rotated ten times at once: one is in use', async () => {
-      await times(10, () => ann.send('POST', `/api/tunnels/same/token/rotate?project=${ann.projectId}`));
+      await times(10, () => ann.send('POST', `/api/tunnels/kept/token/rotate?project=${ann.projectId}`));
       const rows = await test.store.db
         .selectFrom('tunnel_tokens as k')
         .innerJoin('tunnels as t', 't.id', 'k.tunnel_id')
         .select('k.expires_at')
-        .where('t.name', '=', 'same')
+        .where('t.name', '=', 'kept')
         .execute();
       assert.equal(rows.filter((row) => row.expires_at === null).length, 1);
       assert.equal(rows.length, 2);
