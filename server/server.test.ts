@@ -286,7 +286,7 @@ describe('control and edge apart', () => {
       protocol: 'underpass-feed',
       token: headers.token,
       headers: { 'underpass-region': headers.region },
-      timeoutMs: 2_000,
+      timeoutMs: 60_000,
     };
     return requestUpgrade(socket, upgrade)
       .then(

@@ -44,7 +44,7 @@ test('login shows the code without what a terminal would obey', async (t) => {
 
 test('login waits for no browser that stays with whoever starts it', {
   skip: binary && 'the terminal is made up',
-  timeout: 15_000,
+  timeout: 60_000,
 }, async (t) => {
   const api = await startFakeApi(t, {
     ...accountRoutes,
@@ -53,7 +53,7 @@ test('login waits for no browser that stays with whoever starts it', {
   });
   const cli = await createCli(t);
   const BROWSER = join(cli.home, 'browser');
-  await writeFile(BROWSER, '#!/bin/sh\necho "$$ $1" > "$0.begun"\nmv "$0.begun" "$0.started"\nexec sleep 60\n', { mode: 0o755 });
+  await writeFile(BROWSER, '#!/bin/sh\necho "$$ $1" > "$0.begun"\nmv "$0.begun" "$0.started"\nexec sleep 600\n', { mode: 0o755 });
   const written: string[] = [];
   const terminal = {
     write: (text: string) => void written.push(text),

@@ -218,7 +218,7 @@ test('why a file cannot be read is said in words, without the path twice', async
   }
 });
 
-test('a file that has no end is read no further than what it is for can be long', { timeout: 15_000 }, async (t) => {
+test('a file that has no end is read no further than what it is for can be long', { timeout: 60_000 }, async (t) => {
   const { cli } = await world(t);
   const http = ['http', '--url', 'https://eu1.example.com', '--upstream', 'http://a'];
   for (const [argv, words] of [
