@@ -2,17 +2,21 @@
 // The `underpass` process: the real world goes in, the exit code comes out.
 import * as http from 'node:http';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
+import { ClientError, exitCodes, fileReason } from './error.ts';
+import { reportError } from './output.ts';
 import { createProcessIo } from './process-io.ts';
 import { run } from './run.ts';
 
 /** Longer than a carrier lingers for its last bytes. */
 const lingerMs = 3_000;
 
-process.stdout.on('error', quietPipe);
-process.stderr.on('error', quietPipe);
+const io = createProcessIo();
+process.stdout.on('error', outputLost);
+process.stderr.on('error', pipeClosed);
 takeProxyFromEnvironment();
 countBuffersWithHeap();
-process.exitCode = await run(process.argv.slice(2), createProcessIo());
+const code = await run(process.argv.slice(2), io);
+process.exitCode ||= code;
 process.stdin.unref?.();
 endBeforeLong();
 
@@ -34,8 +38,15 @@ function endBeforeLong(): void {
   setTimeout(end, lingerMs).unref();
 }
 
-/** `underpass tunnels | head -1` closes the pipe early: that is no error. A terminal that vanishes is told by SIGHUP. */
-function quietPipe(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit(0);
-  if (error.code !== 'EIO') throw error;
+/** `underpass tunnels | head -1` closes the pipe early: that is no error. */
+function pipeClosed({ code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit(0);
+}
+
+/** A full disk costs the lines that it has no room for, not the tunnel; said once. A terminal that vanishes is told by SIGHUP. */
+function outputLost(cause: NodeJS.ErrnoException): void {
+  pipeClosed(cause);
+  if (cause.code === 'EIO' || process.exitCode === exitCodes.local) return;
+  const error = new ClientError('file-not-written', `standard output (${fileReason(cause)})`, { cause });
+  process.exitCode = reportError(error, io, process.argv.includes('--json'));
 }

@@ -11,13 +11,16 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
+import { outcome, startUpstream, visit } from './carry/fixture/carrying.ts';
+import { startFakeEdge } from './carry/fixture/edge.ts';
 import { binary } from './test-kit.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const [file = '', ...first] = binary === undefined ? [process.execPath, main] : [binary];
 
-function underpass(t: TestContext, argv: readonly string[], env: Record<string, string>) {
-  const child = spawn(file, [...first, ...argv], { env: { PATH: process.env.PATH, HOME: '/nonexistent', ...env } });
+function underpass(t: TestContext, argv: readonly string[], env: Record<string, string>, by: readonly string[] = []) {
+  const [starter = '', ...rest] = [...by, file, ...first, ...argv];
+  const child = spawn(starter, rest, { env: { PATH: process.env.PATH, HOME: '/nonexistent', ...env } });
   t.after(() => child.kill('SIGKILL'));
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
@@ -112,6 +115,33 @@ test('what nobody can take back, such as the question for a name, does not hold 
   const { code, stdout } = await underpass(t, ['completion', 'bash'], { NODE_OPTIONS }).ended;
   assert.equal(code, 0);
   assert.match(stdout, /underpass/);
+});
+
+const linuxOnly = process.platform !== 'linux' && 'no disk is always full here';
+const toFullDisk = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
+const noRoom =
+  'error: A file cannot be written: standard output (no space left)\n' +
+  '  fix: Check the permissions and the free space.\n  code: file-not-written\n';
+
+test('a result that finds no room on the disk is an error', { skip: linuxOnly }, async (t) => {
+  const { code, stderr } = await underpass(t, ['completion', 'bash'], {}, toFullDisk).ended;
+  assert.deepEqual({ code, stderr }, { code: 3, stderr: noRoom });
+});
+
+test('a log that finds no room on the disk is told once, and costs no visitor the tunnel', { skip: linuxOnly }, async (t) => {
+  await using edge = await startFakeEdge();
+  await using upstream = await startUpstream((socket) => socket.end('from the upstream'));
+  const argv = ['http', '--url', edge.url, '--upstream', `http://127.0.0.1:${upstream.port}`];
+  const { child, ended } = underpass(t, argv, { UNDERPASS_TOKEN: 'secret' }, toFullDisk);
+  const told = once(child.stderr, 'data');
+  const carrier = await edge.next();
+  await told;
+  const stream = visit(carrier);
+  stream.end();
+  assert.equal(await outcome(stream), 'from the upstream');
+  child.kill('SIGTERM');
+  const { code, stderr } = await ended;
+  assert.deepEqual({ code, stderr }, { code: 3, stderr: noRoom });
 });
 
 test('a reader that closes the pipe early is no error', async (t) => {
