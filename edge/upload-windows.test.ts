@@ -141,7 +141,7 @@ function pour(visitor: TLSSocket, reader: FrameReader, stream: number): void {
     for (; credit >= 16_384; credit -= 16_384) visitor.write(encodeH2Frame(frame.data, 0, stream, Buffer.alloc(16_384)));
   };
   const listen = (): void => {
-    for (; seen < reader.frames.length; seen++) setTimeout(hear, 30, reader.frames[seen]);
+    for (; seen < reader.frames.length; seen++) setTimeout(hear, 30, reader.frames[seen] as Frame);
   };
   visitor.on('data', listen);
   visitor.write(postFrame(host, stream));
