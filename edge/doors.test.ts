@@ -73,6 +73,46 @@ describe('passthrough on 443', () => {
     assert.equal((await error).code, 'ECONNRESET');
   });
 
+  it('an upstream that speaks first is heard, whether its visitor says more or not', async () => {
+    await using rig = await createRig([ingress()]);
+    await rig.client('i', (socket) => {
+      socket.write('first');
+      void socket.pipe(socket);
+    });
+    const hello = await helloFor('i.tunnels.test');
+    const visitor = await rig.visitRaw('https');
+    visitor.write(hello);
+    const text = `first${hello.toString('latin1')}`;
+    assert.equal(await readUntil(visitor, (all) => all.length === text.length), text);
+  });
+
+  const notAllowed = {
+    'the list leaves its visitor out': { allowList: ['192.0.2.0/24'] },
+    'the list is empty': { allowList: [] },
+    'the tunnel is suspended': { suspended: true },
+    'its host is taken from the tunnel': { hosts: ['other.test'] },
+  };
+  for (const [why, change] of Object.entries(notAllowed)) {
+    it(`what is open on 443 and 80 is cut at once, the upstream too, when ${why}`, async () => {
+      await using rig = await createRig([ingress()]);
+      const upstreams: Promise<void>[] = [];
+      await rig.client('i', (socket) => {
+        upstreams.push(whenClosed(socket));
+        void socket.pipe(socket);
+      });
+      const first = { https: await helloFor('i.tunnels.test'), http: 'GET / HTTP/1.1\r\nHost: i.tunnels.test\r\n\r\n' };
+      const visitors = await Promise.all((['https', 'http'] as const).map((port) => rig.visitRaw(port)));
+      for (const [index, bytes] of Object.values(first).entries()) {
+        visitors[index]?.write(bytes);
+        await readUntil(visitors[index] as Socket, (all) => all.length === bytes.length);
+      }
+      const closed = visitors.map(whenClosed);
+      await rig.control.change({ tunnels: [ingress(change)] });
+      await Promise.all([...closed, ...upstreams]);
+      assert.equal(upstreams.length, 2);
+    });
+  }
+
   it('a PROXY header from a visitor is no header', async () => {
     await using rig = await createRig([ingress()]);
     const client = await rig.client('i', echo);
