@@ -16,6 +16,9 @@ export interface PostgresOfFile {
   createDatabase(): Promise<string>;
 }
 
+/** Of fifty that write at once some wait for the connections of the others, on a busy machine for longer than anybody should. */
+const crowdMs = 60_000;
+
 /** Declares the suite twice; each call of open gives a new store. The Postgres is there for other tests of the file too. */
 export function onBothDatabases(suite: StoreSuite): PostgresOfFile {
   const skip = skipWithout('postgres');
@@ -28,6 +31,6 @@ export function onBothDatabases(suite: StoreSuite): PostgresOfFile {
   }
   const createDatabase = (): Promise<string> => postgres.createDatabase();
   suite('node:sqlite', false, () => openSqliteStore(':memory:'));
-  suite('Postgres', skip, async () => openPostgresStore(await createDatabase(), (error) => assert.fail(error)));
+  suite('Postgres', skip, async () => openPostgresStore(await createDatabase(), (error) => assert.fail(error), crowdMs));
   return { skip, createDatabase };
 }

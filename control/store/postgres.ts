@@ -10,11 +10,11 @@ import { migrateToLatest, type Store } from './store.ts';
 const parseInt8 = (text: string): number => Number(text);
 const int8Oid = 20;
 
-const createPool = (url: string) =>
+const createPool = (url: string, connectMs: number) =>
   new pg.Pool({
     connectionString: url,
     max: 10,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 30_000,
     query_timeout: 15_000,
     statement_timeout: 10_000,
@@ -51,8 +51,9 @@ const writeWithRetry = async <T>(db: Kysely<Schema>, body: (trx: Transaction<Sch
   }
 };
 
-export const openPostgresStore = async (url: string, onIdleError: (error: Error) => void): Promise<Store> => {
-  const pool = createPool(url);
+/** `connectMs`: for a connection to be made, or for one of those that others have. */
+export const openPostgresStore = async (url: string, onIdleError: (error: Error) => void, connectMs = 5_000): Promise<Store> => {
+  const pool = createPool(url, connectMs);
   let isClosing = false;
   // An idle connection that breaks would otherwise end the process.
   pool.on('error', (error) => isClosing || onIdleError(error));
