@@ -39,10 +39,17 @@ export function parseUpstreams(type: 'http' | 'ingress', texts: readonly string[
 }
 
 function parseHttpList(texts: readonly string[]): Parsed<PlanUpstreams> {
-  const parsed = parseEach(texts, parseHttpUpstream);
+  const parsed = parseEach(texts, (text) => parseHttpUpstream(inFull(text)));
   if (!parsed.ok) return parsed;
   const twice = firstRepeated(parsed.value.map(({ domain }) => domain ?? 'all domains'));
   return twice === undefined ? accept({ type: 'http', list: parsed.value }) : refuse(`Two upstreams for ${twice}`);
+}
+
+/** As people type it for other tunnels: `3000` is a port of this machine, `localhost:3000` a place that speaks plain http. */
+function inFull(text: string): string {
+  const [, domain = '', port, place] = /^([^=]*=)?(?::?(\d+)|([^/=]+:\d+))$/.exec(text.trim()) ?? [];
+  if (port !== undefined) return `${domain}http://127.0.0.1:${port}`;
+  return place === undefined ? text : `${domain}http://${place}`;
 }
 
 function parseIngressList(texts: readonly string[]): Parsed<PlanUpstreams> {

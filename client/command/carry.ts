@@ -25,7 +25,7 @@ interface CarryFlags extends UpstreamFlags {
 
 export function addCarryCommands(program: Command, shell: Shell): void {
   addCarry(program, shell, 'http', 'Carry an http tunnel: the edge ends TLS, your service gets plain HTTP.', {
-    upstream: 'URL for all domains, or DOMAIN=URL; may be repeated',
+    upstream: 'URL, HOST:PORT or PORT for all domains, or DOMAIN=URL; may be repeated',
     examples: [
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080 --upstream api.example.com=https://10.0.0.7',
