@@ -142,7 +142,7 @@ describe('start', () => {
   const obstacles: readonly (readonly [what: string, code: string, Environment, (home: string) => Promise<void>])[] = [
     ['NATS that is away', 'bus-unreachable', { NATS_URL: 'nats://127.0.0.1:1' }, async () => {}],
     ['an address of another machine', 'address-unknown', { UNDERPASS_LISTEN: '192.0.2.1' }, async () => {}],
-    ['a folder of pages that is not there', 'file-unusable', { UNDERPASS_DASHBOARD: '/nonexistent' }, async () => {}],
+    ['a folder of pages that is not there', 'file-unusable', { UNDERPASS_DASHBOARD: '/dev/null/pages' }, async () => {}],
     ['a database that is none', 'database-unusable', {}, (at) => writeFile(join(at, 'underpass.db'), 'no database'.repeat(99))],
     [
       'a lock that nobody can open',
