@@ -595,6 +595,30 @@ describe('upkeep', () => {
       assert.ok(looked.indexOf('zzz.example.org') < 5, 'and not behind all of its look-ups');
     });
 
+    test('holds up nobody who comes while its names are looked at one by one', async () => {
+      await crowd(5, 25);
+      const looked: string[] = [];
+      const slow = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
+      const pointsHere = async (name: string): Promise<boolean> => {
+        looked.push(name);
+        if (!name.endsWith('.example.net')) return true;
+        begun.resolve();
+        await slow.promise;
+        return false;
+      };
+      const upkeep = open(await testAuthority(), { pointsHere });
+      const running = upkeep.run();
+      await begun.promise;
+      await tunnel('late', ['zzz.example.org']);
+      void upkeep.run();
+      slow.resolve();
+      await running;
+      assert.ok(asked.includes('zzz.example.org'));
+      assert.ok(looked.indexOf('zzz.example.org') < 10, `${looked.indexOf('zzz.example.org')} were looked at before it`);
+      assert.equal(new Set(looked).size, 127, 'and all the others have their turn');
+    });
+
     test('our own names wait for no turn: every one of them comes before all others', async () => {
       await crowd(1, 2);
       await addRegion(store.db, 'us', { host: 'us.example.com', wildcard: null });

@@ -56,7 +56,7 @@ export interface Trouble {
 }
 
 export interface Upkeep {
-  /** One pass now; another after it if asked for meanwhile. */
+  /** One pass now; asked for meanwhile, it ends early and another one follows. */
   run(): Promise<void>;
   /** A pass soon: what calls this may come in crowds. */
   nudge(): void;
@@ -173,8 +173,8 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
   const mayOrder = (wanted: WantedName, attempts: readonly Attempt[]): boolean =>
     authority.local || decideOrder(wanted, attempts, clock()).kind === 'go';
 
-  const keep = async (wanted: WantedName, pass: Pass): Promise<void> => {
-    if (!mayOrder(wanted, pass.attempts) || !(await looksHere(wanted))) return;
+  const keep = async (wanted: WantedName): Promise<void> => {
+    if (!(await looksHere(wanted))) return;
     await deps.withLease(`certificate:${wanted.name}`, async () => {
       // Another process may have made it, or the tunnel may be gone, while this one waited.
       const known = await readKnown(store.db);
@@ -190,8 +190,16 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     await dropExpired(store, clock());
     const pass: Pass = { known: await readKnown(store.db), attempts: await readAttempts(store.db, authority.id, clock()) };
     const queue = [...(await wantedNames(pass))];
+    const next = (): WantedName | undefined => {
+      if (stopping.signal.aborted) return undefined;
+      let name = queue.shift();
+      while (name !== undefined && !mayOrder(name, pass.attempts)) name = queue.shift();
+      return name;
+    };
+    // Each takes one at least. Then whoever came meanwhile has a turn before the rest of these: where a name server does not
+    // answer, each takes seconds.
     const worker = async (): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined && !stopping.signal.aborted; next = queue.shift()) await keep(next, pass);
+      for (let name = next(); name !== undefined; name = again ? undefined : next()) await keep(name);
     };
     await Promise.all(Array.from({ length: atOnce }, worker));
   };
