@@ -93,7 +93,7 @@ async function writeCredentials(io: Io, credentials: Credentials): Promise<void>
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(path));
     await writeFile(draft, text, { mode: 0o600 });
     await chmod(draft, 0o600);
     await rename(draft, path);
@@ -101,4 +101,9 @@ export async function writePrivateFile(path: string, text: string): Promise<void
     await rm(draft, { force: true }).catch(() => {});
     throw new ClientError('file-not-written', `${path} (${fileReason(cause)})`, { cause });
   }
+}
+
+/** Node's recursive mkdir says ENOENT of a file system that is read-only; the plain one says what it is. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => mkdir(cause.path ?? path, 0o700));
 }

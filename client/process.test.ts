@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
+import { skipWithoutRoot } from '../tests/helpers/tool.ts';
 import { outcome, startUpstream, visit } from './carry/fixture/carrying.ts';
 import { startFakeEdge } from './carry/fixture/edge.ts';
 import { binary } from './test-kit.ts';
@@ -126,6 +127,19 @@ const noRoom =
 test('a result that finds no room on the disk is an error', { skip: linuxOnly }, async (t) => {
   const { code, stderr } = await underpass(t, ['completion', 'bash'], {}, toFullDisk).ended;
   assert.deepEqual({ code, stderr }, { code: 3, stderr: noRoom });
+});
+
+test('a home folder that is read-only is told as such', { skip: skipWithoutRoot('a mount') }, async (t) => {
+  const server = createHttpServer((request, response) =>
+    response.end(request.url === '/api/user' ? '{"email":"a@b.example"}' : '[]'),
+  );
+  const origin = `http://127.0.0.1:${await listening(t, server)}`;
+  const inReadOnlyHome = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs -o ro tmpfs /mnt && exec env HOME=/mnt "$@"', 'sh'];
+  const { child, ended } = underpass(t, ['login', '--with-token', '--server', origin], {}, inReadOnlyHome);
+  child.stdin.end('token\n');
+  const { code, stderr } = await ended;
+  assert.equal(code, 3);
+  assert.match(stderr, /^error: A file cannot be written: \/mnt\/\S+ \(the file system is read-only\)$/m);
 });
 
 test('a log that finds no room on the disk is told once, and costs no visitor the tunnel', { skip: linuxOnly }, async (t) => {
