@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { Page } from '@playwright/test';
+import type { Page, Response } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
@@ -16,14 +16,14 @@ interface Weights {
 
 /** Answers what has been fetched up to now, in kB. */
 function weighScripts(page: Page): () => Promise<Weights> {
-  const bodies = new Map<string, Promise<Buffer>>();
+  const scripts = new Map<string, Response>();
   page.on('response', (response) => {
-    if (response.request().resourceType() === 'script') bodies.set(response.url(), response.body());
+    if (response.request().resourceType() === 'script') scripts.set(response.url(), response);
   });
   return async () => {
     let [first, later] = [0, 0];
-    for (const [url, body] of bodies) {
-      const kilobytes = gzipSync(await body).length / 1000;
+    for (const [url, response] of scripts) {
+      const kilobytes = gzipSync(await response.body()).length / 1000;
       if (onDemand.test(url)) later += kilobytes;
       else first += kilobytes;
     }

@@ -124,8 +124,11 @@ test('rare answers', async (t) => {
     const logged = page.waitForEvent('console', (message) => message.text().includes('Copy failed'));
     await page.goto(projectUrl(account, 'domains/example.org'));
     const copy = page.getByRole('button', { name: /^Copy/ }).first();
-    // The confirmation lasts 1500 ms: it is looked for before it comes.
-    await Promise.all([page.getByTestId('copied').waitFor(), copy.click()]);
+    // The confirmation lasts 1500 ms: a look from outside may come too late.
+    await page.evaluate(`new MutationObserver(() => { globalThis.wasConfirmed ||= document.querySelector('[data-testid="copied"]') !== null })
+      .observe(document.body, { subtree: true, childList: true })`);
+    await copy.click();
+    await expect.poll(() => page.evaluate('globalThis.wasConfirmed')).toBe(true);
     await logged;
   });
 

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
-import { traceLoad } from '../helpers/trace.ts';
+import { traceLoad, whenPainted } from '../helpers/trace.ts';
 
 interface Load {
   readonly name: string;
@@ -64,6 +64,8 @@ test('first loads', async (t) => {
     const { blockingMs } = await traceLoad(stage.browser, page, async () => {
       await page.goto('/login');
       await expect(page.getByRole('checkbox', { name: 'I am human' })).toBeVisible();
+      // What it is busy with before its first paint blocks nobody.
+      await whenPainted(page);
       await page.evaluate('for (const end = performance.now() + 200; performance.now() < end; );');
     });
     assert.ok(blockingMs >= 140, `${blockingMs} ms`);

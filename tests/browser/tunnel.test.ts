@@ -18,12 +18,13 @@ const metric = (page: Page, label: string) =>
     .last()
     .getByRole('definition');
 
-/** Notes in the page when the confirmation comes and when it goes. */
+/** Notes in the page when it was clicked, and when the confirmation came and went: its time begins with the click. */
 const clockOfCopied = `
   globalThis.copiedTimes = [];
+  addEventListener('click', () => copiedTimes.push(performance.now()), { capture: true, once: true });
   new MutationObserver(() => {
     const isShown = document.querySelector('[data-testid="copied"]') !== null;
-    if (isShown === (copiedTimes.length === 0)) copiedTimes.push(performance.now());
+    if (copiedTimes.length === (isShown ? 1 : 2)) copiedTimes.push(performance.now());
   }).observe(document.body, { subtree: true, childList: true });
 `;
 
@@ -81,7 +82,7 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
 
   await t.test('a refresh that fails leaves the page and what was typed there, and says so until one works', async (t) => {
     await makeTunnel(account, 'typed');
-    const page = await stage.open(t, 'tunnels/typed', { expectedErrors: /ERR_FAILED|ERR_INTERNET_DISCONNECTED|DNS look-up/ });
+    const page = await stage.open(t, 'tunnels/typed', { expectedErrors: /ERR_FAILED|DNS look-up/ });
     const upstream = page.getByLabel('Upstream');
     await upstream.fill('http://127.0.0.1:5555');
     await page.route('**/api/tunnels/typed?*', (route) => route.abort());
@@ -157,8 +158,8 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     await page.evaluate(clockOfCopied);
     await page.getByRole('button', { name: 'Copy address of there.example.com' }).click();
     await expect.poll(() => readClipboard(page)).toBe(await link.getAttribute('href'));
-    await expect.poll(() => page.evaluate<number>('copiedTimes.length')).toBeGreaterThan(1);
-    const shownMs = await page.evaluate<number>('copiedTimes[1] - copiedTimes[0]');
+    await expect.poll(() => page.evaluate<number>('copiedTimes.length')).toBe(3);
+    const shownMs = await page.evaluate<number>('copiedTimes[2] - copiedTimes[0]');
     // A page that gets no CPU is late to take it away.
     assert.ok(shownMs >= 1450 && shownMs < 6000, `the confirmation was there for ${shownMs} ms`);
   });
@@ -366,7 +367,7 @@ async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
 
   await t.test('a failed delete closes the dialog and says so', async (t) => {
     const tunnel = await makeTunnel(stage.account, 'survivor');
-    const page = await stage.open(t, 'tunnels/survivor', { expectedErrors: /ERR_INTERNET_DISCONNECTED|Tunnel delete failed/ });
+    const page = await stage.open(t, 'tunnels/survivor', { expectedErrors: /Tunnel delete failed/ });
     await act(page, 'Delete');
     await page.context().setOffline(true);
     await page.getByRole('dialog', { name: 'Delete Tunnel' }).getByRole('button', { name: 'Delete' }).click();
@@ -448,7 +449,7 @@ async function liveTests(t: TestContext, stage: Stage): Promise<void> {
     await page.goto(projectUrl(stage.account, 'tunnels/on-its-way'));
     await answered.promise;
     await verify();
-    await expect.poll(() => page.evaluate('kept.at(-1)')).toMatch(/"on-its-way","status":"Created"/);
+    await expect.poll(() => page.evaluate("kept.join('\\n')")).toMatch(/"on-its-way","status":"Created"/);
     held.resolve();
     await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
   });

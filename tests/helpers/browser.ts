@@ -73,8 +73,11 @@ function cookiesOf({ cookie }: Account, url: string) {
 /** Chromium notes every 401 of the API; each is the plain answer that nobody is signed in, and the page shows what follows. */
 const isSignedOutNote = (text: string) => /status of 401 .*\/api\/[a-z]+/.test(text);
 
-/** An address of this machine came or went, which is no doing of the page; that the page does not mind is for the test to see. */
-const isNetworkNote = (text: string) => text.includes('net::ERR_NETWORK_CHANGED');
+/**
+ * An address of this machine came or went, or the test took the network away, also from what was still on its way: no doing of
+ * the page. That the page does not mind is for the test to see.
+ */
+const isNetworkNote = (text: string) => /net::ERR_(NETWORK_CHANGED|INTERNET_DISCONNECTED)/.test(text);
 
 const standards = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 

@@ -29,14 +29,16 @@ const categories = ['loading', 'devtools.timeline', 'disabled-by-default-devtool
 const longTaskMs = 50;
 
 /** The page hears of its paints once they are on the screen, which is later than the frame that a locator sees. */
-const whatIsShownIsPainted = `new Promise((done) => new PerformanceObserver(done).observe({ type: 'largest-contentful-paint', buffered: true }))
-`;
+export const whenPainted = (page: Page): Promise<unknown> =>
+  page.evaluate(
+    "new Promise((done) => new PerformanceObserver(done).observe({ type: 'largest-contentful-paint', buffered: true }))",
+  );
 
 /** A browser traces one load at a time. `load` has to end when the page shows what it was opened for. */
 export async function traceLoad(browser: Browser, page: Page, load: () => Promise<unknown>): Promise<LoadTimings> {
   await browser.startTracing(page, { categories });
   await load();
-  await page.evaluate(whatIsShownIsPainted);
+  await whenPainted(page);
   const trace = await browser.stopTracing();
   return readTrace(JSON.parse(trace.toString()).traceEvents);
 }
