@@ -70,6 +70,13 @@ describe('a JSON body', () => {
     assert.equal((await post('/api/projects', endless, 'application/json'))[0], 413);
     assert.ok(sent <= bodyMaxBytes.json + 5 * 65_536, `${sent} bytes were taken`);
   });
+
+  it('that its sender breaks off is no failure of ours', async () => {
+    const broken = (): ReadableStream<Uint8Array> =>
+      new ReadableStream({ pull: (controller) => controller.error(new Error('aborted')) });
+    assert.equal((await post('/api/projects', broken(), 'application/json'))[0], 400);
+    assert.equal((await post('/auth/magiclink', broken(), 'multipart/form-data; boundary=x'))[0], 400);
+  });
 });
 
 describe('a form body', () => {
