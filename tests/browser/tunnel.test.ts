@@ -168,6 +168,8 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     const page = await stage.open(t, 'tunnels/mixed');
     await page.getByRole('link', { name: 'Configure DNS of there.example.com' }).click();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/mixed/domains/there.example.com'));
+    // The page that is left has a way back as well.
+    await expect(page.getByRole('heading', { level: 1, name: 'there.example.com' })).toBeVisible();
     await page.getByRole('link', { name: 'Back' }).click();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/mixed'));
   });
