@@ -89,6 +89,14 @@ test('a refused token is told apart from a reachable region', async (t) => {
   assert.equal(code, 10);
 });
 
+test('a domain in --upstream that the tunnel does not have is told', async (t) => {
+  await using edge = await startFakeEdge({ info: { type: 'http', urls: ['https://shop.example.com'] } });
+  const { find, code } = await findings(t, ['--url', edge.url, '--upstream', 'shpo.example.com=http://127.0.0.1:9']);
+  assert.equal(find('token')?.state, 'ok');
+  assert.match(find('domains')?.detail ?? '', /: shpo\.example\.com; the tunnel has shop\.example\.com$/);
+  assert.equal(code, 10);
+});
+
 describe('the type of a tunnel', () => {
   const ingress = { info: { type: 'ingress', tunnel: 'cluster' } } as const;
 

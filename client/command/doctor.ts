@@ -178,7 +178,7 @@ async function examineTunnel(shell: Shell, patient: Patient, flags: DoctorFlags,
     });
     tell(path);
     const open = path.every(({ state }) => state !== 'problem');
-    if (open) tell([await tokenFinding(shell.io, patient, flags, caPem)]);
+    if (open) tell(await tokenFindings(shell.io, patient, flags, caPem));
   }
   const expected = {
     proxyProtocol: patient.proxyProtocol,
@@ -207,9 +207,9 @@ async function readPems(shell: Shell, flags: DoctorFlags) {
   return readPlan(shell.io, plan, outputOf(shell, flags));
 }
 
-function tokenFinding(io: Io, { url = '', token, upstreams }: Patient, { type }: DoctorFlags, caPem: string | undefined) {
-  if (token === undefined) return skipped('token', 'none given, or your role may not read it');
-  return checkToken(io, { url, token, type: type ?? upstreams?.type, caPem });
+function tokenFindings(io: Io, { url = '', token, upstreams }: Patient, { type }: DoctorFlags, caPem: string | undefined) {
+  if (token === undefined) return [skipped('token', 'none given, or your role may not read it')];
+  return checkToken(io, { url, token, type: type ?? upstreams?.type, upstreams, caPem });
 }
 
 function targetsOf({ upstreams, host }: Patient): readonly UpstreamTarget[] {

@@ -1,13 +1,15 @@
-// The token as an edge takes it, and whether its tunnel is of the type that is to be carried.
+// The token as an edge takes it, and whether its tunnel has the type and the domains that are to be carried.
 import { randomBytes } from 'node:crypto';
 import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import { type DialledCarrier, dialEdge } from '../carry/dial.ts';
-import { CarryError, problems } from '../carry/problem.ts';
+import { CarryError, type Problem, problems } from '../carry/problem.ts';
 import { chooseProxy } from '../carry/proxy.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
+import { createStrays } from '../carry/strays.ts';
 import type { Io } from '../io.ts';
+import type { PlanUpstreams } from '../plan.ts';
 import { version } from '../version.ts';
 import { type Finding, ok, problem } from './finding.ts';
 
@@ -16,10 +18,11 @@ export interface TokenTarget {
   readonly token: string;
   /** Undefined where nobody said: then it is told. */
   readonly type: TunnelType | undefined;
+  readonly upstreams: PlanUpstreams | undefined;
   readonly caPem: string | undefined;
 }
 
-export async function checkToken(io: Io, { url, token, type, caPem }: TokenTarget): Promise<Finding> {
+export async function checkToken(io: Io, { url, token, type, upstreams, caPem }: TokenTarget): Promise<readonly Finding[]> {
   const region = parseRegionUrl(url);
   const options = { proxy: chooseProxy(io.env, region.host, region.port), clientId: randomBytes(16).toString('hex'), turn: 0 };
   const { signal } = new AbortController();
@@ -27,15 +30,27 @@ export async function checkToken(io: Io, { url, token, type, caPem }: TokenTarge
     const dialled = await dialEdge({ ...options, region, token, caPem, signal, software });
     const info = await greet(dialled);
     const takes = `${dialled.edge ?? region.host} takes it`;
-    if (info.type === undefined) return ok('token', takes);
+    const strays = upstreams === undefined ? [] : checkDomains(upstreams, info);
+    if (info.type === undefined) return [ok('token', takes), ...strays];
     const tells = `${info.tunnel ?? region.host} is an ${info.type} tunnel`;
     if (type !== undefined && type !== info.type) throw new CarryError('wrong-type', tells);
-    return ok('token', `${takes}, ${tells}`);
+    return [ok('token', `${takes}, ${tells}`), ...strays];
   } catch (error) {
     if (!(error instanceof CarryError)) throw error;
-    const { title, fix } = problems[error.problem.code];
-    return problem('token', `${title}: ${error.problem.detail}`, fix);
+    return [findingOf('token', error.problem)];
   }
+}
+
+function checkDomains(upstreams: PlanUpstreams, { urls }: Info): readonly Finding[] {
+  const strays = createStrays(upstreams, () => {});
+  strays.heard(urls);
+  const found = strays.problem();
+  return found === null ? [] : [findingOf('domains', found)];
+}
+
+function findingOf(check: string, { code, detail }: Problem): Finding {
+  const { title, fix } = problems[code];
+  return problem(check, `${title}: ${detail}`, fix);
 }
 
 const software = `underpass/${version}`;
