@@ -35,8 +35,10 @@ export async function openAccount(io: Io, flags: AccountFlags): Promise<Api> {
   const origin = await serverOf(io, flags);
   const given = io.env.UNDERPASS_API_TOKEN;
   const token = given ? parseToken(given, 'UNDERPASS_API_TOKEN', givenFix) : (await readCredentials(io)).servers[origin]?.token;
-  if (!token) throw new ClientError('not-signed-in', origin);
-  return createApi(io, { origin, token, refusedFix: given ? givenFix : undefined });
+  // Without it the login would be to the server of the last one.
+  const login = flags.server === undefined ? {} : { fix: `Run "underpass login --server ${origin}".` };
+  if (!token) throw new ClientError('not-signed-in', origin, login);
+  return createApi(io, { origin, token, refusedFix: given ? givenFix : login.fix });
 }
 
 const givenFix = 'Give UNDERPASS_API_TOKEN one that is valid at this server: make it in the dashboard.';

@@ -166,6 +166,14 @@ test('a home folder that is no folder holds no sign-in, and why none can be kept
   assert.equal(code, 3);
 });
 
+test('who is not signed in to the server of --server is told to sign in to that one', async (t) => {
+  const api = await startFakeApi(t, accountRoutes);
+  const cli = await createCli(t, { UNDERPASS_SERVER: 'https://other.example.com' });
+  assert.match((await cli.run(['projects'])).stderr, /^ {2}fix: Run "underpass login"\.$/m);
+  const { stderr } = await cli.run(['projects', '--server', api.origin]);
+  assert.match(stderr, new RegExp(`^  fix: Run "underpass login --server ${api.origin}"\\.$`, 'm'));
+});
+
 test('a token of the environment that cannot be one is told as that', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin });
