@@ -41,27 +41,31 @@ async function socketsOf(pid: number): Promise<ReadonlySet<string>> {
   return new Set(links.map((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? '').filter((inode) => inode !== ''));
 }
 
-/** The inode of the server's end of a connection, by the ports of both ends (proc(5), net/tcp). */
-async function inodeOf(serverPort: number, visitorPort: number): Promise<string | undefined> {
-  const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
+/** The inodes of the server's ends of its connections, by the visitor's port (proc(5), net/tcp). */
+async function inodesOf(serverPort: number): Promise<ReadonlyMap<number, string>> {
+  const own = `:${serverPort.toString(16).toUpperCase().padStart(4, '0')}`;
   const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
-  const found = lines.find(
-    ([, local = '', remote = '']) => local.endsWith(`:${hex(serverPort)}`) && remote.endsWith(`:${hex(visitorPort)}`),
-  );
-  return found?.[9];
+  const ends = lines.filter(([, local = '']) => local.endsWith(own));
+  return new Map(ends.map((fields) => [Number.parseInt(fields[2]?.split(':')[1] ?? '', 16), fields[9] ?? '']));
 }
 
-/** The one that holds the server's end of a connection. A list that changes while it is read may leave a line out: read again. */
-async function ownerOf(pids: readonly number[], serverPort: number, visitorPort: number): Promise<number> {
-  for (;;) {
-    const inode = await inodeOf(serverPort, visitorPort);
-    for (const pid of pids) if (inode !== undefined && (await socketsOf(pid)).has(inode)) return pid;
+/** Who of them holds the server's end of each connection. A list that changes while it is read may leave a line out: read again. */
+async function ownersOf(pids: readonly number[], serverPort: number, visitorPorts: readonly number[]): Promise<number[]> {
+  const owners = new Map<number, number>();
+  while (owners.size < visitorPorts.length) {
+    const inodes = await inodesOf(serverPort);
+    for (const pid of pids) {
+      const held = await socketsOf(pid);
+      for (const port of visitorPorts) if (held.has(inodes.get(port) ?? '')) owners.set(port, pid);
+    }
   }
+  return [...owners.values()];
 }
 
-async function openVisitor({ ports, tunnel, caPem }: StartedServer): Promise<TLSSocket> {
+async function openVisitor(t: TestContext, { ports, tunnel, caPem }: StartedServer): Promise<TLSSocket> {
   const host = new URL(tunnel.publicUrl).hostname;
   const socket = connect({ host: '127.0.0.1', port: ports.https, ca: caPem, servername: host, ALPNProtocols: ['http/1.1'] });
+  t.after(() => socket.destroy());
   await once(socket, 'secureConnect');
   return socket;
 }
@@ -73,11 +77,14 @@ function exchange(socket: TLSSocket, host: string, body: string): Promise<string
     const read = (chunk: Buffer): void => {
       text += chunk;
       if (!text.includes(body)) return;
-      socket.off('data', read).off('error', reject);
+      socket.off('data', read).off('error', reject).off('close', closed);
       resolve(text);
     };
-    socket.on('data', read).on('error', reject);
-    socket.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const closed = (): void => reject(new Error(`the edge ended the connection after "${text.slice(0, 200)}"`));
+    socket.on('data', read).on('error', reject).on('close', closed);
+    // One that is over already tells nobody else.
+    const written = (error?: Error | null): void => void (error && reject(error));
+    socket.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, written);
   });
 }
 
@@ -93,20 +100,15 @@ test('two workers share the port, and each leads its visitors to the one client'
   await startClientProcess(t, product, await startUpstream(t));
 
   const host = new URL(product.tunnel.publicUrl).hostname;
-  const visitors: TLSSocket[] = [];
-  t.after(() => {
-    for (const visitor of visitors) visitor.destroy();
-  });
-  const taken = new Map<number, number>(pids.map((pid) => [pid, 0]));
   // The kernel spreads connections by a hash of their ports: of 40, one worker getting none is one in 2^39.
-  for (let number = 0; number < 40; number++) {
-    const visitor = await openVisitor(product);
-    visitors.push(visitor);
-    const body = `visitor ${number} ${'x'.repeat(5_000)}`;
-    assert.match(await exchange(visitor, host, body), /^HTTP\/1\.1 200 /);
-    const pid = await ownerOf(pids, product.ports.https, visitor.localPort ?? 0);
-    taken.set(pid, (taken.get(pid) ?? 0) + 1);
-  }
+  const visitors = await Promise.all(Array.from({ length: 40 }, () => openVisitor(t, product)));
+  const first = await Promise.all(
+    visitors.map((visitor, number) => exchange(visitor, host, `visitor ${number} ${'x'.repeat(5_000)}`)),
+  );
+  for (const answer of first) assert.match(answer, /^HTTP\/1\.1 200 /);
+  const visitorPorts = visitors.map(({ localPort }) => localPort ?? 0);
+  const owners = Map.groupBy(await ownersOf(pids, product.ports.https, visitorPorts), (pid) => pid);
+  const taken = new Map(pids.map((pid) => [pid, owners.get(pid)?.length ?? 0]));
   t.diagnostic(`visitors by worker: ${[...taken.values()].join(', ')}`);
   for (const [pid, count] of taken) assert.ok(count > 0, `worker ${pid} took nobody`);
 
