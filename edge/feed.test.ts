@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { nextBackoffMs } from './feed-link.ts';
 import { createRig, readUntil, tunnelOf } from './fixture/rig.ts';
 
-const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const ok = 'HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 08:49:37 GMT\r\nContent-Length: 2\r\n\r\nok';
 const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
 
 async function withHome(use: (home: string) => Promise<void>): Promise<void> {

@@ -17,7 +17,7 @@ import { EdgeProcess, ticketKeyBytes } from './edge-process.ts';
 import { createRig, FakeControl, readUntil, regionHost, tunnelOf } from './fixture/rig.ts';
 import { workerPids } from './fixture/worker-pids.ts';
 
-const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const ok = 'HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 08:49:37 GMT\r\nContent-Length: 2\r\n\r\nok';
 const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
 const hop = (secret = 's') => ({ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1:1', secret });
 

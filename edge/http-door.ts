@@ -8,6 +8,7 @@ import { encodeAlert } from './core/destination.ts';
 import { RequestHead } from './core/request-head.ts';
 import { errorOfReset, errorOfStatus, renderErrorResponse, type VisitorError } from './core/visitor-error.ts';
 import type { House } from './house.ts';
+import { httpDate } from './http-date.ts';
 import { Passthrough } from './passthrough.ts';
 import type { TunnelState } from './tunnel-state.ts';
 
@@ -79,7 +80,7 @@ export class HttpDoor {
     const headOnly = head.method === 'HEAD';
     const answer = (code: VisitorError): void => {
       house.countError(code);
-      sayAndEnd(socket, renderErrorResponse(code, { close: true, headOnly }), house.sweeper);
+      sayAndEnd(socket, renderErrorResponse(code, { close: true, headOnly, date: httpDate() }), house.sweeper);
     };
     if (refusal !== null) {
       answer(refusal);
@@ -101,13 +102,13 @@ export class HttpDoor {
     const status = head.method === 'GET' || head.method === 'HEAD' ? '301 Moved Permanently' : '308 Permanent Redirect';
     return this.#say(
       arrival,
-      `HTTP/1.1 ${status}\r\nlocation: https://${host}${port}${path}\r\ncontent-length: 0\r\ncache-control: max-age=300\r\nconnection: close\r\n\r\n`,
+      `HTTP/1.1 ${status}\r\nlocation: https://${host}${port}${path}\r\ncontent-length: 0\r\ncache-control: max-age=300\r\ndate: ${httpDate()}\r\nconnection: close\r\n\r\n`,
     );
   }
 
   #refuse(arrival: Arrival, head: RequestHead, code: VisitorError): true {
     this.#options.house.countError(code);
-    return this.#say(arrival, renderErrorResponse(code, { close: true, headOnly: head.method === 'HEAD' }));
+    return this.#say(arrival, renderErrorResponse(code, { close: true, headOnly: head.method === 'HEAD', date: httpDate() }));
   }
 
   #say(arrival: Arrival, words: Uint8Array | string): true {
@@ -121,5 +122,5 @@ export class HttpDoor {
 }
 
 function renderProof(keyAuthorization: string): string {
-  return `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${keyAuthorization.length}\r\nconnection: close\r\n\r\n${keyAuthorization}`;
+  return `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${keyAuthorization.length}\r\ndate: ${httpDate()}\r\nconnection: close\r\n\r\n${keyAuthorization}`;
 }

@@ -13,6 +13,7 @@ import { type Method, RequestHead } from './core/request-head.ts';
 import type { ResponseHead } from './core/response-head.ts';
 import { errorOfReset, errorOfStatus, renderErrorResponse, type VisitorError } from './core/visitor-error.ts';
 import type { House } from './house.ts';
+import { httpDate } from './http-date.ts';
 import type { Deadline } from './sweeper.ts';
 import type { TunnelState, Visitor } from './tunnel-state.ts';
 import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from './upstream-http.ts';
@@ -26,6 +27,9 @@ const aheadBytes = 256 * 1024;
 
 /** What may wait for the visitor when its next request is read: an answer of our own has no window behind it. */
 const untakenBytes = 64 * 1024;
+
+/** Of a body, copied behind a head that is written anew: a short response leaves in one write. */
+const joinedBytes = 4_096;
 
 const phase = { head: 0, untaken: 1, request: 2, answered: 3, opaque: 4, lingering: 5, over: 6 };
 
@@ -255,10 +259,12 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#write(bytes, from, bodyEnd);
       return;
     }
-    const rewritten = buildResponse(head, bytes, from, headEnd, { close: this.#close, upgraded: false });
-    this.#settle(headEnd - from - rewritten.length);
-    this.#outlet.write(rewritten);
-    if (bodyEnd > headEnd) this.#write(bytes, headEnd, bodyEnd);
+    const joined = bodyEnd - headEnd <= joinedBytes ? bodyEnd : headEnd;
+    const edit = { close: this.#close, upgraded: false, date: httpDate() };
+    const rewritten = buildResponse(head, bytes, from, headEnd, joined, edit);
+    this.#settle(joined - from - rewritten.length);
+    this.#write(rewritten, 0, rewritten.length);
+    if (bodyEnd > joined) this.#write(bytes, joined, bodyEnd);
   }
 
   /** A visitor of HTTP/1.0 cannot be given chunks, and the upstream was told so. */
@@ -274,14 +280,14 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#settle(end - from);
       return;
     }
-    const rewritten = buildResponse(head, bytes, from, end, { close: false, upgraded: false });
+    const rewritten = buildResponse(head, bytes, from, end, end, { close: false, upgraded: false });
     this.#settle(end - from - rewritten.length);
     this.#outlet.write(rewritten);
   }
 
   #upgraded(head: ResponseHead, bytes: Buffer, from: number, end: number): void {
     this.#phase = phase.opaque;
-    const rewritten = buildResponse(head, bytes, from, end, { close: false, upgraded: true });
+    const rewritten = buildResponse(head, bytes, from, end, end, { close: false, upgraded: true });
     this.#settle(end - from - rewritten.length);
     this.#outlet.write(rewritten);
     this.#touch();
@@ -380,7 +386,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#upstream?.abandon();
       this.#upstream = null;
     }
-    const page = renderErrorResponse(code, { close: this.#close, headOnly: this.#method === 'HEAD' });
+    const page = renderErrorResponse(code, { close: this.#close, headOnly: this.#method === 'HEAD', date: httpDate() });
     this.#outlet.write(Buffer.from(page));
     if (this.#close) this.#hangUp();
     else this.#awaitNext();

@@ -29,7 +29,8 @@ function scripted(...answers: readonly string[]): Handler & { received: string; 
   return handler;
 }
 
-const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const date = 'Date: Sun, 22 Nov 2026 08:49:37 GMT\r\n';
+const ok = `HTTP/1.1 200 OK\r\n${date}Content-Length: 2\r\n\r\nok`;
 
 describe('requests and responses', () => {
   it('several requests share one upstream connection', async () => {
@@ -129,9 +130,9 @@ describe('requests and responses', () => {
 
   it('HEAD, 204 and 304 have no body, whatever they say about one', async () => {
     await using rig = await createRig([tunnelOf('t')]);
-    const head = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n';
-    const unchanged = 'HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n';
-    const empty = 'HTTP/1.1 204 No Content\r\n\r\n';
+    const head = `HTTP/1.1 200 OK\r\n${date}Content-Length: 100\r\n\r\n`;
+    const unchanged = `HTTP/1.1 304 Not Modified\r\n${date}Content-Length: 100\r\n\r\n`;
+    const empty = `HTTP/1.1 204 No Content\r\n${date}\r\n`;
     await rig.client('t', scripted(head, unchanged, empty, ok));
     const visitor = await rig.visit(host);
     for (const [request, answer] of [
@@ -150,7 +151,7 @@ describe('requests and responses', () => {
     await rig.client(
       't',
       scripted(
-        'HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nKeep-Alive: timeout=5\r\nX-Hop: 1\r\nUpgrade: h2\r\nContent-Length: 2\r\n\r\nok',
+        `HTTP/1.1 200 OK\r\n${date}Connection: keep-alive, X-Hop\r\nKeep-Alive: timeout=5\r\nX-Hop: 1\r\nUpgrade: h2\r\nContent-Length: 2\r\n\r\nok`,
       ),
     );
     const visitor = await rig.visit(host);
@@ -158,14 +159,38 @@ describe('requests and responses', () => {
     assert.equal(await readUntil(visitor, endsWith('ok')), ok);
   });
 
+  it('a response without a Date gets that of its coming, once, and an interim one none', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const short = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+    const long = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2710\r\n${'b'.repeat(10_000)}\r\n0\r\nDate: x\r\n\r\n`;
+    const hinted = `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${short}`;
+    await rig.client('t', scripted(short, long, hinted, ok));
+    const visitor = await rig.visit(host);
+    const dates: number[] = [];
+    for (const answer of [short, long, hinted]) {
+      visitor.write(get());
+      const text = await readUntil(visitor, endsWith(answer.slice(-6)));
+      const [line = '', day = ''] = /\nDate: (.*)\r\n(?=\r\n)/.exec(text) ?? [];
+      assert.equal(text.replace(line, '\n'), answer);
+      assert.equal(new Date(day).toUTCString(), day);
+      dates.push(Date.now() - Date.parse(day));
+    }
+    assert.ok(
+      dates.every((ms) => ms >= 0 && ms < 5_000),
+      `${dates}`,
+    );
+    visitor.write(get());
+    assert.equal(await readUntil(visitor, endsWith('ok')), ok);
+  });
+
   it('a response that ends with its connection ends with its connection', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', (socket) => {
-      socket.once('data', () => socket.end('HTTP/1.0 200 OK\r\n\r\nall there is'));
+      socket.once('data', () => socket.end(`HTTP/1.0 200 OK\r\n${date}\r\nall there is`));
     });
     const visitor = await rig.visit(host);
     visitor.write(get());
-    assert.equal(await readAll(visitor), 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall there is');
+    assert.equal(await readAll(visitor), `HTTP/1.1 200 OK\r\n${date}Connection: close\r\n\r\nall there is`);
   });
 
   it('HTTP/1.0 is answered and closed; without Host it is refused', async () => {

@@ -140,6 +140,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#visitor.house.countResponse(head.status);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method);
+    // With the date where there is none, as any answer of Node's.
     this.#stream.respond(fields, { endStream: bodiless, waitForTrailers: head.chunked && !bodiless });
     if (head.chunked) this.#stream.once('wantTrailers', () => this.#sendTrailers());
   }

@@ -199,6 +199,11 @@ describe('HTTP/2 to visitors', () => {
       assert.equal(disagreeing.headers[':status'], 400);
       const trace = await ask(h2, { ':method': 'TRACE' });
       assert.equal(trace.headers[':status'], 405);
+      // RFC 9113 8.5: it names no path.
+      const tunnel = h2.request({ ':method': 'CONNECT', ':authority': `${host}:22` });
+      const [refused] = await once(tunnel, 'response');
+      assert.deepEqual([refused[':status'], refused['underpass-error']], [405, 'UNDERPASS_METHOD_NOT_ALLOWED']);
+      tunnel.resume().end();
     });
     await withSession(
       rig,

@@ -19,6 +19,7 @@ import { type Destination, type Door, decideDestination, encodeAlert } from './c
 import type { Endpoints } from './core/proxy-protocol.ts';
 import { renderErrorResponse } from './core/visitor-error.ts';
 import type { House } from './house.ts';
+import { httpDate } from './http-date.ts';
 import { Passthrough } from './passthrough.ts';
 import type { TunnelState } from './tunnel-state.ts';
 import { VisitorTurns } from './visitor-turns.ts';
@@ -146,7 +147,10 @@ export class HttpsDoor {
     const http = /^[A-Z]{3,8} /.test(bytes.toString('latin1', 0, 9));
     if (!http) return this.#turnAway(arrival, '');
     this.#options.house.countError('UNDERPASS_PLAIN_HTTP');
-    return this.#turnAway(arrival, renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly: bytes[0] === 72 }));
+    return this.#turnAway(
+      arrival,
+      renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly: bytes[0] === 72, date: httpDate() }),
+    );
   }
 
   #pass(arrival: Arrival, tunnel: TunnelState, host: string): true {

@@ -1,7 +1,7 @@
 // Where a body ends: by length, by chunks with trailers, or by the end of the connection. RFC 9112 sections 6 and 7.
 // Bytes are only measured and checked; they travel on as they came.
 
-import { fieldKind, kindOf, nameHash } from './field-names.ts';
+import { kindOf, maySayInTrailer, nameHash } from './field-names.ts';
 import { COLON, CR, fold, HTAB, LF, SP, valueByte } from './octets.ts';
 
 export const bodyLimits = {
@@ -170,7 +170,7 @@ export class BodyScan {
   /** A trailer that an upstream would merge into the head must not say what a head may not say (RFC 9110 6.5.1). */
   private harmlessTrailer(): boolean {
     this.state = state.trailerValue;
-    return kindOf(this.hash, Uint8Array.from(this.name), 0, this.name.length) === fieldKind.other;
+    return maySayInTrailer(kindOf(this.hash, Uint8Array.from(this.name), 0, this.name.length));
   }
 
   private trailerValueByte(octet: number): boolean {

@@ -17,6 +17,8 @@ export const fieldKind = {
   hop: 9,
   /** Says who the visitor is: only the edge may say that. */
   identity: 10,
+  /** When the message was made. */
+  date: 11,
 } as const;
 
 const hopNames = [
@@ -86,6 +88,7 @@ const kinds = new Map<string, number>([
   ['expect', fieldKind.expect],
   ['te', fieldKind.te],
   ['via', fieldKind.via],
+  ['date', fieldKind.date],
   ...hopNames.map((name) => [name, fieldKind.hop] as const),
   ...identityNames.map((name) => [name, fieldKind.identity] as const),
 ]);
@@ -126,6 +129,9 @@ export function kindOf(hash: number, bytes: Uint8Array, start: number, end: numb
   const forwarded = end - start >= identityPrefix.length && foldedIs(identityPrefix, bytes, start, start + identityPrefix.length);
   return forwarded ? fieldKind.identity : fieldKind.other;
 }
+
+/** What a trailer may say: nothing that the head is read for (RFC 9110 6.5.1). */
+export const maySayInTrailer = (kind: number): boolean => kind === fieldKind.other || kind === fieldKind.date;
 
 /** The kind of a name given as text, for HTTP/2. */
 export function kindOfName(name: string): number {

@@ -61,26 +61,37 @@ export interface ResponseEdit {
   readonly close: boolean;
   /** Status 101: the upgrade goes through. */
   readonly upgraded: boolean;
+  /** For a response without one. */
+  readonly date?: string;
 }
 
 /** True where the head can go on as the very bytes that came. */
 export function isUntouched(head: ResponseHead, close: boolean): boolean {
-  return head.dropCount === 0 && !close && !head.http10;
+  return head.dropCount === 0 && !close && !head.http10 && !head.lacksDate;
 }
 
-export function buildResponse(head: ResponseHead, bytes: Buffer, from: number, end: number, edit: ResponseEdit): Buffer {
+/** The head and the bytes of the body that stand behind it up to `bodyEnd`. */
+export function buildResponse(
+  head: ResponseHead,
+  bytes: Buffer,
+  from: number,
+  end: number,
+  bodyEnd: number,
+  edit: ResponseEdit,
+): Buffer {
   const tail = responseTail(head, bytes, edit);
-  const out = Buffer.allocUnsafe(end - from + tail.length);
+  const out = Buffer.allocUnsafe(bodyEnd - from + tail.length);
   let at = out.write('HTTP/1.1', 0, 'latin1');
   at = copyKept(head, bytes, out, at, head.versionEnd, end - 2);
   at += out.write(tail, at, 'latin1');
-  return out.subarray(0, at);
+  return out.subarray(0, copy(bytes, out, at, end, bodyEnd));
 }
 
 function responseTail(head: ResponseHead, bytes: Buffer, edit: ResponseEdit): string {
   if (edit.upgraded)
     return `Connection: upgrade\r\nUpgrade: ${bytes.toString('latin1', head.upgradeStart, head.upgradeEnd)}\r\n\r\n`;
-  return edit.close ? 'Connection: close\r\n\r\n' : '\r\n';
+  const date = head.lacksDate ? `Date: ${edit.date}\r\n` : '';
+  return edit.close ? `${date}Connection: close\r\n\r\n` : `${date}\r\n`;
 }
 
 function copyKept(head: RequestHead | ResponseHead, bytes: Buffer, out: Buffer, at: number, from: number, to: number): number {

@@ -2,7 +2,7 @@
 // so that one set of rules decides; the response becomes a list of names and values. RFC 9113 sections 8.2 and 8.3.
 
 import { canonicalAuthority } from './authority.ts';
-import { fieldKind, kindOfName } from './field-names.ts';
+import { kindOfName, maySayInTrailer } from './field-names.ts';
 import { nextLine } from './head-scan.ts';
 import { COLON } from './octets.ts';
 import type { ResponseHead } from './response-head.ts';
@@ -47,7 +47,9 @@ export function renderHttp1Head(fields: readonly string[], bodied: boolean): str
 
 /** RFC 9113 8.3.1: ":authority" and Host may both be there and must then agree. */
 function startLine(pseudo: ReadonlyMap<string, string>, host: string | null): string | null {
-  const [method, path, authority] = [pseudo.get(':method'), pseudo.get(':path'), pseudo.get(':authority') ?? host];
+  const [method, authority] = [pseudo.get(':method'), pseudo.get(':authority') ?? host];
+  // CONNECT has no path (RFC 9113 8.5): with any target it is refused for what it is.
+  const path = pseudo.get(':path') ?? (method === 'CONNECT' ? '*' : undefined);
   if (method === undefined || path === undefined || authority === null || pseudo.has(':protocol')) return null;
   if (host !== null && canonicalAuthority(host.toLowerCase()) !== canonicalAuthority(authority.toLowerCase())) return null;
   return `${method} ${path} HTTP/1.1\r\nhost: ${authority}\r\n`;
@@ -79,7 +81,7 @@ function pushField(fields: string[], head: ResponseHead, bytes: Buffer, line: nu
 export function renderTrailers(fields: Iterable<readonly [string, string | readonly string[] | undefined]>): string {
   let text = '';
   for (const [name, value] of fields) {
-    const allowed = plainName.test(name) && kindOfName(name) === fieldKind.other;
+    const allowed = plainName.test(name) && maySayInTrailer(kindOfName(name));
     for (const one of typeof value === 'string' ? [value] : (value ?? [])) {
       if (allowed && plainValue.test(one)) text += `${name}: ${one}\r\n`;
     }

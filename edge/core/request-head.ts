@@ -146,6 +146,7 @@ export class RequestHead extends HeadScan {
   protected override field(kind: number, bytes: Uint8Array, line: number, start: number, end: number): boolean {
     if (kind === fieldKind.host) return this.hostField(start, end);
     if (kind === fieldKind.identity || kind === fieldKind.hop) return this.drop(line, nextLine(bytes, end));
+    if (kind === fieldKind.date) return true;
     if (kind === fieldKind.expect) return this.expectField(bytes, start, end);
     if (kind === fieldKind.te) return this.teField(bytes, line, start, end);
     return this.viaField(bytes, start, end);

@@ -11,14 +11,21 @@ export class ResponseHead extends HeadScan {
   status = 0;
   /** Just behind "HTTP/1.x": from here the status line goes to the visitor as it came. */
   versionEnd = 0;
+  private dated = false;
 
   override reset(): void {
     super.reset();
     this.status = 0;
+    this.dated = false;
   }
 
   get interim(): boolean {
     return this.status < 200 && this.status !== 101;
+  }
+
+  /** RFC 9110 6.6.1: who passes it on says when it came. Interim ones and 101 need none. */
+  get lacksDate(): boolean {
+    return !this.dated && this.status >= 200;
   }
 
   /** Nothing in the head says how long its body is. */
@@ -79,6 +86,7 @@ export class ResponseHead extends HeadScan {
   }
 
   protected override field(kind: number, bytes: Uint8Array, line: number, _start: number, end: number): boolean {
+    this.dated ||= kind === fieldKind.date;
     return kind !== fieldKind.hop || this.drop(line, nextLine(bytes, end));
   }
 

@@ -28,10 +28,13 @@ it('every reset before a response tells the visitor what it means', () => {
 
 it('every error has a status line with words, its code, and a length that is that of its page', () => {
   for (const code of Object.keys(visitorErrors) as VisitorError[]) {
-    const text = Buffer.from(renderErrorResponse(code, { close: true, headOnly: false })).toString();
+    const text = Buffer.from(
+      renderErrorResponse(code, { close: true, headOnly: false, date: 'Sun, 22 Nov 2026 08:49:37 GMT' }),
+    ).toString();
     const [head = '', page = ''] = text.split(/\r\n\r\n/);
     assert.match(head, new RegExp(`^HTTP/1\\.1 ${visitorErrors[code].status} [A-Z][\\w ]+\\r\\n`), code);
     assert.match(head, new RegExp(`\\r\\nunderpass-error: ${code}(\\r\\n|$)`));
+    assert.match(head, /\r\ndate: Sun, 22 Nov 2026 08:49:37 GMT(\r\n|$)/);
     assert.equal(Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(page));
   }
 });

@@ -190,13 +190,14 @@ export function errorFields(code: VisitorError, pageBytes: number): Readonly<Rec
 /** A whole HTTP/1.1 answer; without the page for HEAD. */
 export function renderErrorResponse(
   code: VisitorError,
-  options: { readonly close: boolean; readonly headOnly: boolean },
+  options: { readonly close: boolean; readonly headOnly: boolean; readonly date: string },
 ): string {
   const page = renderErrorPage(code);
   const { status } = visitorErrors[code];
   const fields = {
     ...errorFields(code, new TextEncoder().encode(page).length),
     ...(options.close ? { connection: 'close' } : {}),
+    date: options.date,
   };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${phrases[status] ?? 'Error'}\r\n${lines.join('')}\r\n${options.headOnly ? '' : page}`;
