@@ -4,6 +4,7 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../deps.ts';
+import { NoSuchAddress } from '../mail/no-such-address.ts';
 import { createId } from '../store/id.ts';
 import type { JobsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
@@ -120,7 +121,7 @@ const postpone = async (deps: JobQueueDeps, job: JobsTable, error: unknown): Pro
   const attempts = job.attempts + 1;
   const dueAt = deps.clock() + nextPauseMs(attempts);
   deps.log.warn({ job: job.id, kind: job.kind, attempts, err: error }, 'job failed');
-  if (dueAt >= job.expires_at) return finish(deps, job);
+  if (dueAt >= job.expires_at || error instanceof NoSuchAddress) return finish(deps, job);
   const change = { due_at: dueAt, last_error: errorText(error) };
   await deps.store.db.updateTable('jobs').set(change).where('id', '=', job.id).execute();
 };

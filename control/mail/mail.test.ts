@@ -132,6 +132,33 @@ describe('SMTP', () => {
     const { smtp } = await openSmtp({ onRcptTo: (_, __, done) => done(Object.assign(new Error('busy'), { responseCode: 451 })) });
     await assert.rejects(smtp.send({ to: 'ann@example.com', subject: 's', text: 't' }), /451/);
   });
+
+  const refusals = {
+    'gives up at once an address that nobody has': ['5.1.1 no such user here', 1],
+    'tries on where the server does not know us yet': ['5.7.1 relay access denied', 4],
+    'tries on where the server does not like the sender': ['5.1.8 sender address rejected', 4],
+  } as const;
+  for (const [what, [words, times]] of Object.entries(refusals)) {
+    it(what, async () => {
+      let asked = 0;
+      const { smtp } = await openSmtp({
+        onRcptTo: (_, __, done) => {
+          asked += 1;
+          done(Object.assign(new Error(words), { responseCode: 550 }));
+        },
+      });
+      const test = await createTestControl({ sendMail: smtp.send });
+      const ann = await test.signUp('ann@example.com');
+      const domain = { id: 'd', projectId: ann.projectId, apexName: 'lost.com' };
+      (await test.store.write((trx) => test.control.onDomainLost(trx, domain)))();
+      for (let tries = 0; tries < 4; tries++) {
+        await test.control.settle();
+        test.time.now += 3600_000;
+      }
+      assert.equal(asked, times);
+      await test.close();
+    });
+  }
 });
 
 describe('the development mailbox', () => {

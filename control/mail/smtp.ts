@@ -1,9 +1,21 @@
-// Sends mail over SMTP. Bounded in time; the queue tries again.
+// Sends mail over SMTP. Bounded in time; the queue tries again what can be mended.
 
 import { createTransport } from 'nodemailer';
 import type { SendMail } from '../deps.ts';
+import { NoSuchAddress } from './no-such-address.ts';
 
 const timeoutMs = 15_000;
+
+/** RFC 3463 3.2: the address, and neither that of the sender (X.1.7, X.1.8) nor who knows what (X.1.0). A bare 550 may be our settings. */
+const noSuchAddress = /^5\d\d[ -]5\.1\.(?![078]\b)/;
+
+interface SmtpError extends Error {
+  readonly command?: string;
+  readonly response?: string;
+}
+
+const translate = (error: SmtpError): Error =>
+  error.command === 'RCPT TO' && noSuchAddress.test(error.response ?? '') ? new NoSuchAddress(error.message) : error;
 
 export interface SmtpMail {
   readonly send: SendMail;
@@ -20,7 +32,9 @@ export const createSmtpMail = (url: string, from: string): SmtpMail => {
   return {
     send: async ({ to, subject, text }) => {
       // An address object is never parsed as a list of addresses.
-      await transport.sendMail({ to: { name: '', address: to }, subject, text });
+      await transport.sendMail({ to: { name: '', address: to }, subject, text }).catch((error) => {
+        throw translate(error);
+      });
     },
     close: () => transport.close(),
   };
