@@ -20,7 +20,9 @@ const { HTTPParser } = createRequire(import.meta.url)('_http_common') as {
 };
 
 const rounds = 7;
-const identity = Buffer.from(renderIdentity({ address: '203.0.113.9', proto: 'https', authority: 'app.example.com' }));
+const identity = Buffer.from(
+  renderIdentity({ address: '203.0.113.9', proto: 'https', authority: 'app.example.com', version: '1.1' }),
+);
 const answer = Buffer.from(
   'HTTP/1.1 200 OK\r\nDate: Fri, 20 Nov 2026 00:00:00 GMT\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n',
 );

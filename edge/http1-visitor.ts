@@ -156,7 +156,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     if (authority === this.#authority && table.version === this.#admittedVersion) return this.#admission;
     this.#authority = authority;
     this.#admittedVersion = table.version;
-    const identity = { address: this.address, proto: 'https', authority } as const;
+    const identity = { address: this.address, proto: 'https', authority, version: '1.1' } as const;
     this.#identity = Buffer.from(renderIdentity(identity), 'latin1');
     this.#admission = this.#house.admit(hostOf(authority), this.#tunnel, this.address);
     return this.#admission;

@@ -147,7 +147,8 @@ export class Http2Visitor implements Visitor, Deadline {
   identityFor(authority: string): Buffer {
     if (authority !== this.#authority) {
       this.#authority = authority;
-      this.#identity = Buffer.from(renderIdentity({ address: this.address, proto: 'https', authority }), 'latin1');
+      const identity = { address: this.address, proto: 'https', authority, version: '2.0' } as const;
+      this.#identity = Buffer.from(renderIdentity(identity), 'latin1');
     }
     return this.#identity;
   }

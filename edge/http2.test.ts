@@ -83,6 +83,7 @@ describe('HTTP/2 to visitors', () => {
       assert.equal(fields.cookie, 'x=1');
       assert.equal(fields['x-forwarded-for'], '127.0.0.1');
       assert.equal(fields['x-forwarded-proto'], 'https');
+      assert.equal(fields.via, '2.0 underpass');
       assert.equal(fields.te, 'trailers');
     });
   });

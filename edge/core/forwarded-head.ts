@@ -8,15 +8,17 @@ export interface VisitorIdentity {
   readonly proto: 'http' | 'https';
   /** Canonical authority that the visitor asked for. */
   readonly authority: string;
+  /** How the visitor asked: Via tells that, not what goes on (RFC 9110 7.6.3). */
+  readonly version: '1.1' | '2.0';
 }
 
 /** The lines that say who asks and how; set for every request, after everything alike was removed. RFC 7239. */
-export function renderIdentity({ address, proto, authority }: VisitorIdentity): string {
+export function renderIdentity({ address, proto, authority, version }: VisitorIdentity): string {
   const node = address.includes(':') ? `"[${address}]"` : address;
   const host = /^[\w.-]+$/.test(authority) ? authority : `"${authority}"`;
   return (
     `X-Forwarded-For: ${address}\r\nX-Forwarded-Proto: ${proto}\r\nX-Forwarded-Host: ${authority}\r\n` +
-    `Forwarded: for=${node};host=${host};proto=${proto}\r\nX-Real-IP: ${address}\r\nVia: 1.1 underpass\r\n`
+    `Forwarded: for=${node};host=${host};proto=${proto}\r\nX-Real-IP: ${address}\r\nVia: ${version} underpass\r\n`
   );
 }
 

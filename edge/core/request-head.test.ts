@@ -18,7 +18,7 @@ function forward(text: string, address = '203.0.113.9'): string {
   const { head, end, bytes } = scan(text);
   assert.ok(end > 0, head.refusedWhy);
   const authority = parseAuthority(bytes, head.hostStart, head.hostEnd) ?? '';
-  const identity = bytesOf(renderIdentity({ address, proto: 'https', authority }));
+  const identity = bytesOf(renderIdentity({ address, proto: 'https', authority, version: '1.1' }));
   return buildRequest(head, bytes, end, identity, decideUpgrade(head, bytes)).toString('latin1');
 }
 

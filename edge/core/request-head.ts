@@ -171,7 +171,7 @@ export class RequestHead extends HeadScan {
   }
 
   private viaField(bytes: Uint8Array, start: number, end: number): boolean {
-    this.ownHops += lowerText(bytes, start, end).split('1.1 underpass').length - 1;
+    this.ownHops += lowerText(bytes, start, end).split(/(?:1\.1|2\.0) underpass/).length - 1;
     return this.ownHops < maxOwnHops || this.refuse(508, 'The request goes in a circle.');
   }
 

@@ -111,5 +111,5 @@ export const refusedHeads: readonly RefusedHead[] = [
   withFields(400, 'Connection names Transfer-Encoding', 'Transfer-Encoding: chunked\r\nConnection: transfer-encoding'),
   withFields(417, 'an expectation that is not known', 'Expect: 200-ok'),
   withFields(400, 'two Upgrades', 'Connection: upgrade\r\nUpgrade: websocket\r\nUpgrade: h2c'),
-  withFields(508, 'four visits to our own edges', 'Via: 1.1 underpass, 1.1 underpass\r\nVia: 1.1 underpass, 1.1 underpass'),
+  withFields(508, 'four visits to our own edges', 'Via: 1.1 underpass, 2.0 underpass\r\nVia: 1.1 underpass, 2.0 underpass'),
 ];
