@@ -26,6 +26,11 @@ const without = (list: readonly string[], other: readonly string[]): readonly st
   return list.filter((each) => !others.has(each));
 };
 
+const changeOf = (before: readonly string[], after: readonly string[]): Readonly<Record<string, unknown>> => {
+  const [added, removed] = [without(after, before), without(before, after)];
+  return added.length + removed.length === 0 ? { order: 'changed' } : { added, removed };
+};
+
 const createGroup = async (context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> => {
   const { deps, access, body, nowMs } = context;
   const name = orInvalid(parseSecurityGroupName(body.name));
@@ -55,10 +60,7 @@ const updateGroup = async (context: CallContext<'updateSecurityGroup'>): Promise
     refuseStale(context.request, group.updated_at, `Security group '${group.name}'`);
     await trx.updateTable('security_groups').set(change).where('id', '=', group.id).execute();
     const before = JSON.parse(group.allow_list) as readonly string[];
-    await auditCall(trx, context, 'security-group.update', group.name, {
-      added: without(allowList, before),
-      removed: without(before, allowList),
-    });
+    await auditCall(trx, context, 'security-group.update', group.name, changeOf(before, allowList));
     return assignedTunnels(trx, group.id);
   });
   deps.feed.tunnelsChanged(tunnels.map((tunnel) => tunnel.id));

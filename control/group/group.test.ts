@@ -70,6 +70,8 @@ describe('200', () => {
     const path = pathOf(ann, name);
     await ann.call('PATCH', path, { allow: [...rules.slice(1), '192.0.2.1'] });
     await ann.call('PATCH', path, { allow: ['192.0.2.2'] });
+    await ann.call('PATCH', path, { allow: ['192.0.2.2', '192.0.2.3'] });
+    await ann.call('PATCH', path, { allow: ['192.0.2.3', '192.0.2.2'] });
     const query = test.store.db.selectFrom('audit').select('detail').where('target', '=', name).orderBy('id');
     const rows = (await query.execute()).map(({ detail }) => detail);
     assert.deepEqual(
@@ -78,6 +80,8 @@ describe('200', () => {
         { allow: [...rules.slice(0, 50), 'and 450 more'] },
         { added: ['192.0.2.1'], removed: [rules[0]] },
         { added: ['192.0.2.2'], removed: [...rules.slice(1, 51), 'and 450 more'] },
+        { added: ['192.0.2.3'], removed: [] },
+        { order: 'changed' },
       ],
     );
     assert.ok(rows.every(({ length }) => length < 3_000));
