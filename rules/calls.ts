@@ -606,7 +606,7 @@ export const operatorCalls = {
   listRegistrations: {
     method: 'GET',
     path: '/api/operator/registrations',
-    query: ['state?'],
+    query: ['state?', 'before?'],
     payload: null,
     answer: 'OperatorRegistration[]',
     who: 'operator',
@@ -676,7 +676,7 @@ export const operatorCalls = {
   listUsers: {
     method: 'GET',
     path: '/api/operator/users',
-    query: ['q?'],
+    query: ['q?', 'before?'],
     payload: null,
     answer: 'OperatorUser[]',
     who: 'operator',
@@ -696,7 +696,7 @@ export const operatorCalls = {
   listAllProjects: {
     method: 'GET',
     path: '/api/operator/projects',
-    query: ['q?'],
+    query: ['q?', 'before?'],
     payload: null,
     answer: 'OperatorProject[]',
     who: 'operator',
@@ -716,7 +716,7 @@ export const operatorCalls = {
   listAllTunnels: {
     method: 'GET',
     path: '/api/operator/tunnels',
-    query: ['q?'],
+    query: ['q?', 'before?'],
     payload: null,
     answer: 'OperatorTunnel[]',
     who: 'operator',
@@ -805,7 +805,7 @@ export const operatorCalls = {
   listAbuseReports: {
     method: 'GET',
     path: '/api/operator/abuse-reports',
-    query: ['state?'],
+    query: ['state?', 'before?'],
     payload: null,
     answer: 'AbuseReport[]',
     who: 'operator',

@@ -8,6 +8,7 @@ export const limits = {
   rulesPerGroup: 1000,
   ingressDomainsPerTunnel: 100,
   auditPageRows: 50,
+  operatorPageRows: 200,
   apiTokenDays: 365,
 } as const;
 

@@ -7,7 +7,7 @@ import type { CallContext } from '../api/call.ts';
 import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
 import { passBotCheck } from '../auth/calls.ts';
 import { addJob } from '../job/queue.ts';
-import { auditDesk, type Desk, listedAtMost } from '../operator/actor.ts';
+import { auditDesk, type Desk, pageOf } from '../operator/actor.ts';
 import { createId } from '../store/id.ts';
 import type { AbuseReportsTable } from '../store/schema.ts';
 
@@ -37,8 +37,8 @@ const toReport = (row: AbuseReportsTable): AbuseReport => ({
 const parseState = (text: string): AbuseReport['state'] =>
   text === 'open' || text === 'closed' ? text : refuse('invalid', "State must be 'open' or 'closed'.");
 
-export const listAbuseReports = async ({ parts }: Desk, state?: string): Promise<AbuseReport[]> => {
-  const all = parts.store.db.selectFrom('abuse_reports').selectAll().orderBy('id', 'desc').limit(listedAtMost);
+export const listAbuseReports = async ({ parts }: Desk, state?: string, before?: string): Promise<AbuseReport[]> => {
+  const all = pageOf(parts.store.db.selectFrom('abuse_reports').selectAll(), 'id', before);
   const rows = await (state === undefined ? all : all.where('state', '=', parseState(state))).execute();
   return rows.map(toReport);
 };

@@ -1,5 +1,7 @@
 // Who acts for the operator: a signed-in operator, or somebody at the machine's command line.
 
+import { limits } from '@underpass/rules/limits.ts';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import type { AuditRow } from '../audit/audit.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Parts } from '../parts.ts';
@@ -20,8 +22,15 @@ export const auditDesk = (
   row: Pick<AuditRow, 'action' | 'target'> & Partial<Pick<AuditRow, 'projectId' | 'detail'>>,
 ): Promise<void> => writeAudit(db, { projectId: null, actor: by, address, ...row }, nowMs);
 
-// What one page shows; whoever has more looks by name.
-export const listedAtMost = 200;
+/** The newest first, a page of them; `before` is the id that ends the page above, of which the next begins behind. */
+export const pageOf = <DB, TB extends keyof DB, O>(
+  rows: SelectQueryBuilder<DB, TB, O>,
+  id: string,
+  before: string | undefined,
+) => {
+  const page = rows.orderBy(sql.ref(id), 'desc').limit(limits.operatorPageRows);
+  return before === undefined ? page : page.where(sql<boolean>`${sql.ref(id)} < ${before}`);
+};
 
 /** A pattern for `like … escape '\'` that finds the text anywhere. */
 export const containing = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;

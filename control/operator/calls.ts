@@ -32,18 +32,19 @@ const withClients =
   (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clients(tunnel.id).length });
 
 export const operatorCalls: Handlers<Exclude<keyof typeof table, keyof typeof auditCalls>> = {
-  listRegistrations: (context) => listRegistrations(deskOf(context), context.query.state),
+  listRegistrations: (context) => listRegistrations(deskOf(context), context.query.state, context.query.before),
   approveRegistration: (context) => approve(deskOf(context), context.segments.id),
   rejectRegistration: (context) => reject(deskOf(context), context.segments.id),
   listSubscriptions: (context) => listSubscriptions(deskOf(context)),
   createSubscription: (context) => createSubscription(deskOf(context), context.body.email, context.body.expiresAt),
   deleteSubscription: (context) => deleteSubscription(deskOf(context), context.segments.id),
   importSubscriptions: (context) => importSubscriptions(deskOf(context), context.body),
-  listUsers: (context) => listUsers(deskOf(context), context.query.q),
+  listUsers: (context) => listUsers(deskOf(context), context.query.q, context.query.before),
   changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
-  listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q),
+  listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q, context.query.before),
   changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
-  listAllTunnels: async (context) => (await listAllTunnels(deskOf(context), context.query.q)).map(withClients(context.deps)),
+  listAllTunnels: async (context) =>
+    (await listAllTunnels(deskOf(context), context.query.q, context.query.before)).map(withClients(context.deps)),
   changeTunnel: async (context) =>
     withClients(context.deps)(await changeTunnel(deskOf(context), context.segments.id, context.body)),
   listOperatorRegions: (context) => listOperatorRegions(deskOf(context)),
@@ -52,6 +53,6 @@ export const operatorCalls: Handlers<Exclude<keyof typeof table, keyof typeof au
   deleteRegion: (context) => deleteRegion(deskOf(context), context.segments.name),
   createRegionKey: (context) => createRegionKey(deskOf(context), context.segments.name),
   listEdges: async ({ deps }) => deps.feed.edges(),
-  listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state),
+  listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state, context.query.before),
   changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
 };

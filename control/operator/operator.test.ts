@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import type { Project, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
-import { rateLimits } from '@underpass/rules/limits.ts';
+import { limits, rateLimits } from '@underpass/rules/limits.ts';
 import type {
   AbuseReport,
   AuditPage,
@@ -747,6 +747,56 @@ describe('abuse reports', () => {
       );
     }
   });
+});
+
+describe('a list of more than a page', () => {
+  const made = { created_at: 0, suspended_at: null };
+  const person = { first_name: 'A', last_name: 'B' };
+  const decided = { state: 'waiting' as const, decided_at: null, decided_by: null };
+  const more = Array.from({ length: limits.operatorPageRows + 5 }, (_, i) => ({ i, id: createId(i) }));
+  const add: Readonly<Record<string, () => Promise<unknown>>> = {
+    users: () => {
+      const rows = more.map(({ id, i }) => ({ id, email: `${i}@example.org`, ...person, operator: 0 as const, ...made }));
+      const values = rows.map((row) => ({ ...row, default_project: null }));
+      return test.store.db.insertInto('users').values(values).execute();
+    },
+    projects: () => {
+      const values = more.map(({ id, i }) => ({ id, name: `p${i}`, limits: null, revision: 0, ...made }));
+      return test.store.db.insertInto('projects').values(values).execute();
+    },
+    tunnels: async () => {
+      const group = await test.store.db.selectFrom('security_groups').select(['id', 'project_id']).executeTakeFirstOrThrow();
+      const of = { project_id: group.project_id, security_group_id: group.id, type: 'http', region: 'local' } as const;
+      const values = more.map(({ id, i }) => ({ id, name: `t${i}`, ...of, proxy_protocol: '' as const, ...made, updated_at: 0 }));
+      return test.store.db.insertInto('tunnels').values(values).execute();
+    },
+    registrations: () => {
+      const of = { company: '', github: '', x_account: '', subscribed: 0 as const, created_at: 0 };
+      const values = more.map(({ id, i }) => ({ id, email: `${i}@example.org`, ...person, ...of, ...decided }));
+      return test.store.db.insertInto('registrations').values(values).execute();
+    },
+    'abuse-reports': () => {
+      const of = { host: 'h', email: 'e', text: 't', state: 'open' as const, address: '', created_at: 0 };
+      return test.store.db
+        .insertInto('abuse_reports')
+        .values(more.map(({ id }) => ({ id, ...of })))
+        .execute();
+    },
+  };
+
+  for (const [list, insert] of Object.entries(add)) {
+    it(`of ${list} is told page by page, each row once, the newest first`, async () => {
+      await insert();
+      const ask = (query: string) => operator.call<{ id: string }[]>('GET', `/api/operator/${list}?${query}`);
+      const first = await ask('');
+      assert.equal(first.length, limits.operatorPageRows);
+      const rest = await ask(`before=${first.at(-1)!.id}`);
+      const ids = [...first, ...rest].map(({ id }) => id);
+      assert.deepEqual(ids, [...new Set(ids)].sort().reverse());
+      assert.ok(more.every(({ id }) => ids.includes(id)));
+      assert.deepEqual(await ask(`before=${ids.at(-1)}`), []);
+    });
+  }
 });
 
 describe('the first start', () => {

@@ -9,7 +9,7 @@ import { readQuotas } from '../project/access.ts';
 import { deleteProject } from '../project/deletion.ts';
 import type { ProjectsTable } from '../store/schema.ts';
 import { lockProject, type Queries } from '../store/store.ts';
-import { auditDesk, containing, type Desk, listedAtMost } from './actor.ts';
+import { auditDesk, containing, type Desk, pageOf } from './actor.ts';
 
 const ownersOf = async (db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> => {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select(['m.project_id', 'u.email']);
@@ -41,19 +41,16 @@ const toProjects = async (db: Queries, rows: readonly ProjectsTable[]): Promise<
 };
 
 /** `q` finds a name, an id, or an owner's e-mail. */
-export const listAllProjects = async ({ parts }: Desk, q = ''): Promise<OperatorProject[]> => {
+export const listAllProjects = async ({ parts }: Desk, q = '', before?: string): Promise<OperatorProject[]> => {
   const { db } = parts.store;
   const pattern = containing(q);
-  const rows = await db
+  const found = db
     .selectFrom('projects as p')
     .selectAll('p')
     .where(sql<boolean>`(lower(p.name || ' ' || p.id) like ${pattern} escape '\\' or exists (
       select 1 from members m join users u on u.id = m.user_id
-      where m.project_id = p.id and m.role = 'owner' and lower(u.email) like ${pattern} escape '\\'))`)
-    .orderBy('p.id', 'desc')
-    .limit(listedAtMost)
-    .execute();
-  return toProjects(db, rows);
+      where m.project_id = p.id and m.role = 'owner' and lower(u.email) like ${pattern} escape '\\'))`);
+  return toProjects(db, await pageOf(found, 'p.id', before).execute());
 };
 
 // A quota over the hard bound of one request or feed message would promise what cannot be done.

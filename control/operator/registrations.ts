@@ -6,7 +6,7 @@ import { approveRegistration, rejectRegistration } from '../registration/registr
 import { hasStoredSubscription } from '../registration/subscription.ts';
 import type { RegistrationsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { type Desk, listedAtMost } from './actor.ts';
+import { type Desk, pageOf } from './actor.ts';
 
 const states = ['waiting', 'approved', 'rejected'] as const;
 
@@ -25,16 +25,20 @@ const toRegistration = async (db: Queries, row: RegistrationsTable, nowMs: numbe
   decidedBy: row.decided_by,
 });
 
-export const listRegistrations = async ({ parts, nowMs }: Desk, stateText?: string): Promise<OperatorRegistration[]> => {
+export const listRegistrations = async (
+  { parts, nowMs }: Desk,
+  stateText?: string,
+  before?: string,
+): Promise<OperatorRegistration[]> => {
   const { db } = parts.store;
   const state = states.find((each) => each === stateText);
   if (stateText !== undefined && !state) refuse('invalid', `State must be one of ${states.join(', ')}.`);
-  const all = db.selectFrom('registrations').selectAll().orderBy('id', 'desc').limit(listedAtMost);
+  const all = pageOf(db.selectFrom('registrations').selectAll(), 'id', before);
   const rows = await (state ? all.where('state', '=', state) : all).execute();
   return Promise.all(rows.map((row) => toRegistration(db, row, nowMs)));
 };
 
-/** By id, or by e-mail: the list holds the newest alone. */
+/** By id, or by e-mail: the list holds a page. */
 export const findRegistration = async ({ parts }: Desk, key: string): Promise<string> => {
   const query = parts.store.db.selectFrom('registrations').select('id');
   const row = await query.where((eb) => eb.or([eb('id', '=', key), eb('email', '=', key.toLowerCase())])).executeTakeFirst();

@@ -7,7 +7,7 @@ import { orMissing } from '../api/refusal.ts';
 import type { Parts } from '../parts.ts';
 import { lockProject, type Queries } from '../store/store.ts';
 import { readHosts } from '../tunnel/tunnels.ts';
-import { auditDesk, containing, type Desk, listedAtMost } from './actor.ts';
+import { auditDesk, containing, type Desk, pageOf } from './actor.ts';
 
 const tunnelRows = (db: Queries) =>
   db
@@ -39,15 +39,13 @@ const toTunnels = async (parts: Parts, rows: readonly Row[]): Promise<OperatorTu
 };
 
 /** `q` finds a tunnel's name, an ingress domain or a project's name. */
-export const listAllTunnels = async ({ parts }: Desk, q = ''): Promise<OperatorTunnel[]> => {
+export const listAllTunnels = async ({ parts }: Desk, q = '', before?: string): Promise<OperatorTunnel[]> => {
   const pattern = containing(q);
-  const rows = await tunnelRows(parts.store.db)
-    .where(sql<boolean>`(lower(t.name || ' ' || p.name) like ${pattern} escape '\\' or exists (
-      select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`)
-    .orderBy('t.id', 'desc')
-    .limit(listedAtMost)
-    .execute();
-  return toTunnels(parts, rows);
+  const found = tunnelRows(parts.store.db).where(
+    sql<boolean>`(lower(t.name || ' ' || p.name) like ${pattern} escape '\\' or exists (
+      select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`,
+  );
+  return toTunnels(parts, await pageOf(found, 't.id', before).execute());
 };
 
 export const changeTunnel = async (desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> => {

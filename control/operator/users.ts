@@ -10,7 +10,7 @@ import { tellNarrowed } from '../bus/access.ts';
 import { insertUser } from '../registration/registrations.ts';
 import type { UsersTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { auditDesk, containing, type Desk, listedAtMost } from './actor.ts';
+import { auditDesk, containing, type Desk, pageOf } from './actor.ts';
 
 const toUser = (row: UsersTable): OperatorUser => ({
   id: row.id,
@@ -22,15 +22,12 @@ const toUser = (row: UsersTable): OperatorUser => ({
   createdAt: new Date(row.created_at).toISOString(),
 });
 
-export const listUsers = async ({ parts }: Desk, q = ''): Promise<OperatorUser[]> => {
-  const rows = await parts.store.db
+export const listUsers = async ({ parts }: Desk, q = '', before?: string): Promise<OperatorUser[]> => {
+  const found = parts.store.db
     .selectFrom('users')
     .selectAll()
-    .where(sql<boolean>`lower(email || ' ' || first_name || ' ' || last_name) like ${containing(q)} escape '\\'`)
-    .orderBy('id', 'desc')
-    .limit(listedAtMost)
-    .execute();
-  return rows.map(toUser);
+    .where(sql<boolean>`lower(email || ' ' || first_name || ' ' || last_name) like ${containing(q)} escape '\\'`);
+  return (await pageOf(found, 'id', before).execute()).map(toUser);
 };
 
 export interface UserChange {

@@ -19,8 +19,8 @@ import { request } from './request.ts';
 
 const at = (list: string, id: string, rest = '') => `/api/operator/${list}/${encodeURIComponent(id)}${rest}`;
 
-export const listRegistrations = (state: RegistrationState, signal?: AbortSignal) =>
-  request<OperatorRegistration[]>('GET', '/api/operator/registrations', { query: { state }, signal });
+export const listRegistrations = (state: RegistrationState, before: string | undefined, signal?: AbortSignal) =>
+  request<OperatorRegistration[]>('GET', '/api/operator/registrations', { query: { state, before }, signal });
 
 export const approveRegistration = (id: string) => request<OperatorRegistration>('POST', at('registrations', id, '/approve'));
 
@@ -39,20 +39,20 @@ export const importSubscriptions = (csv: string) =>
     text: { type: 'text/csv', body: csv },
   });
 
-export const listUsers = (q: string | undefined, signal?: AbortSignal) =>
-  request<OperatorUser[]>('GET', '/api/operator/users', { query: { q }, signal });
+export const listUsers = (q: string | undefined, before: string | undefined, signal?: AbortSignal) =>
+  request<OperatorUser[]>('GET', '/api/operator/users', { query: { q, before }, signal });
 
 export const changeUser = (id: string, change: { readonly suspended?: boolean; readonly operator?: boolean }) =>
   request<OperatorUser>('PATCH', at('users', id), { json: change });
 
-export const listAllProjects = (q: string | undefined, signal?: AbortSignal) =>
-  request<OperatorProject[]>('GET', '/api/operator/projects', { query: { q }, signal });
+export const listAllProjects = (q: string | undefined, before: string | undefined, signal?: AbortSignal) =>
+  request<OperatorProject[]>('GET', '/api/operator/projects', { query: { q, before }, signal });
 
 export const changeProject = (id: string, change: { readonly suspended?: boolean; readonly limits?: Partial<ProjectQuotas> }) =>
   request<OperatorProject>('PATCH', at('projects', id), { json: change });
 
-export const listAllTunnels = (q: string | undefined, signal?: AbortSignal) =>
-  request<OperatorTunnel[]>('GET', '/api/operator/tunnels', { query: { q }, signal });
+export const listAllTunnels = (q: string | undefined, before: string | undefined, signal?: AbortSignal) =>
+  request<OperatorTunnel[]>('GET', '/api/operator/tunnels', { query: { q, before }, signal });
 
 export const changeTunnel = (id: string, suspended: boolean) =>
   request<OperatorTunnel>('PATCH', at('tunnels', id), { json: { suspended } });
@@ -85,8 +85,8 @@ export const createRegionKey = (name: string) => request<RegionKey>('POST', at('
 
 export const listEdges = (signal?: AbortSignal) => request<EdgeHealth[]>('GET', '/api/operator/edges', { signal });
 
-export const listAbuseReports = (state: AbuseReport['state'], signal?: AbortSignal) =>
-  request<AbuseReport[]>('GET', '/api/operator/abuse-reports', { query: { state }, signal });
+export const listAbuseReports = (state: AbuseReport['state'], before: string | undefined, signal?: AbortSignal) =>
+  request<AbuseReport[]>('GET', '/api/operator/abuse-reports', { query: { state, before }, signal });
 
 export const changeAbuseReport = (id: string, state: AbuseReport['state']) =>
   request<AbuseReport>('PATCH', at('abuse-reports', id), { json: { state } });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
+import { limits } from '@underpass/rules/limits.ts';
 import type { OperatorProject, OperatorUser, Subscription } from '@underpass/rules/resource.ts';
 import { expect, visit } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, openStage } from '../helpers/dashboard.ts';
@@ -54,6 +55,31 @@ test('running the service', async (t) => {
     await page.getByRole('button', { name: 'Delete the subscription of bob@example.com' }).click();
     await confirm(page, 'Delete Subscription', 'Delete');
     await expect(page.getByRole('heading', { name: 'No Subscriptions' })).toBeVisible();
+  });
+
+  await t.test('a list of more than a page leads to older rows and back to the newest, and its tabs fit a tablet', async (t) => {
+    const page = await visit(t, browser, product, { account, viewport: { width: 768, height: 1024 } });
+    const [user] = await list<readonly OperatorUser[]>('users');
+    const users = Array.from({ length: limits.operatorPageRows + 1 }, (_, i) => ({
+      ...user,
+      id: `${i}`,
+      email: `${i}@example.org`,
+    }));
+    const last = limits.operatorPageRows - 1;
+    await page.route('**/api/operator/users*', (route) => {
+      const isOlder = new URL(route.request().url()).searchParams.get('before') === `${last}`;
+      return route.fulfill({ json: isOlder ? users.slice(last + 1) : users.slice(0, last + 1) });
+    });
+    await page.goto('/operator/users?q=example');
+    await page.getByRole('link', { name: 'Older' }).click();
+    await expect(page).toHaveURL(`/operator/users?q=example&before=${last}`);
+    await expect(page.getByRole('table', { name: 'Users' }).getByRole('row')).toHaveCount(2);
+    await expect(page.getByRole('link', { name: 'Older' })).toBeHidden();
+    const tabs = page.getByRole('navigation', { name: 'Operator', exact: true });
+    await expect(tabs.getByRole('link', { name: 'Audit log' })).toBeInViewport();
+    await page.getByRole('link', { name: 'Newest' }).click();
+    await expect(page).toHaveURL('/operator/users?q=example');
+    await expect(page.getByRole('link', { name: 'Newest' })).toBeHidden();
   });
 
   await t.test('subscriptions are imported from CSV; lines that cannot be read are named and stay in the form', async (t) => {

@@ -10,10 +10,10 @@ import { paths } from '../../paths.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { beforeOf, PagedList } from './paged-list.tsx';
 
 type ReportState = AbuseReport['state'];
 
@@ -24,7 +24,7 @@ const STATES = [
 
 export function loader({ request }: LoaderFunctionArgs) {
   const state: ReportState = new URL(request.url).searchParams.get('state') === 'closed' ? 'closed' : 'open';
-  return { state, reports: later(listAbuseReports(state, request.signal)) };
+  return { state, reports: later(listAbuseReports(state, beforeOf(request), request.signal)) };
 }
 
 export function Component() {
@@ -37,7 +37,7 @@ export function Component() {
         subtitle="Look at what is reported with care: it may be harmful."
         actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
       />
-      <Load promise={reports}>{(loaded) => <ReportList state={state} reports={loaded} />}</Load>
+      <PagedList promise={reports}>{(loaded) => <ReportList state={state} reports={loaded} />}</PagedList>
     </>
   );
 }

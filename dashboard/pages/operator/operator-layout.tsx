@@ -55,7 +55,7 @@ function Tabs() {
           <li key={page}>
             <NavLink
               to={paths.operator(page)}
-              className="-mb-px flex h-10 items-center border-b-2 border-transparent px-3 text-base font-semibold whitespace-nowrap text-ink-soft hover:text-ink focus-visible:-outline-offset-2 aria-[current=page]:border-accent-ink aria-[current=page]:text-ink"
+              className="-mb-px flex h-10 items-center border-b-2 border-transparent px-2 text-sm font-semibold whitespace-nowrap text-ink-soft hover:text-ink focus-visible:-outline-offset-2 lg:px-3 lg:text-base aria-[current=page]:border-accent-ink aria-[current=page]:text-ink"
             >
               {label}
             </NavLink>

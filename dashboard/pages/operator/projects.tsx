@@ -14,14 +14,14 @@ import { IconButton } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { Load } from '../../ui/load.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { LimitsPanel } from './limits-panel.tsx';
+import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
-  projects: later(listAllProjects(searchOf(request), request.signal)),
+  projects: later(listAllProjects(searchOf(request), beforeOf(request), request.signal)),
 });
 
 export function Component() {
@@ -40,7 +40,7 @@ export function Component() {
         subtitle="The tunnels of a suspended project stop within a minute."
         actions={<SearchForm label="Project or owner" />}
       />
-      <Load promise={projects}>{(loaded) => <ProjectList projects={loaded} onLimits={limit} ask={confirm.ask} />}</Load>
+      <PagedList promise={projects}>{(loaded) => <ProjectList projects={loaded} onLimits={limit} ask={confirm.ask} />}</PagedList>
       {limited && <LimitsPanel key={limited.id} project={limited} open={open} onClose={() => setOpen(false)} />}
       {confirm.dialog}
     </>

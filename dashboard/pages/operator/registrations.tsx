@@ -14,10 +14,10 @@ import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { beforeOf, PagedList } from './paged-list.tsx';
 
 const STATES = [
   { value: 'waiting', label: 'Waiting' },
@@ -29,7 +29,7 @@ const parseState = (text: string | null): RegistrationState => STATES.find(({ va
 
 export function loader({ request }: LoaderFunctionArgs) {
   const state = parseState(new URL(request.url).searchParams.get('state'));
-  return { state, registrations: later(listRegistrations(state, request.signal)) };
+  return { state, registrations: later(listRegistrations(state, beforeOf(request), request.signal)) };
 }
 
 export function Component() {
@@ -43,9 +43,9 @@ export function Component() {
         subtitle="Approval makes the account and its first project. Either answer sends a mail."
         actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
       />
-      <Load promise={registrations}>
+      <PagedList promise={registrations}>
         {(loaded) => <RegistrationList state={state} registrations={loaded} ask={confirm.ask} />}
-      </Load>
+      </PagedList>
       {confirm.dialog}
     </>
   );

@@ -13,9 +13,9 @@ import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { StatusBadge } from '../tunnels/status-badge.tsx';
+import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({ tunnels: later(readTunnels(request)) });
@@ -28,7 +28,7 @@ interface ShownTunnel extends OperatorTunnel {
 /** A region whose description cannot be had keeps its name. */
 async function readTunnels(request: Request): Promise<readonly ShownTunnel[]> {
   const [tunnels, regions] = await Promise.all([
-    listAllTunnels(searchOf(request), request.signal),
+    listAllTunnels(searchOf(request), beforeOf(request), request.signal),
     listRegions(request.signal).catch(() => []),
   ]);
   const descriptions = new Map(regions.map(({ name, description }) => [name, description]));
@@ -45,7 +45,7 @@ export function Component() {
         subtitle="A suspended tunnel stops within a minute; its project keeps it."
         actions={<SearchForm label="Tunnel, domain or project" />}
       />
-      <Load promise={tunnels}>{(loaded) => <TunnelList tunnels={loaded} ask={confirm.ask} />}</Load>
+      <PagedList promise={tunnels}>{(loaded) => <TunnelList tunnels={loaded} ask={confirm.ask} />}</PagedList>
       {confirm.dialog}
     </>
   );

@@ -13,12 +13,14 @@ import { IconButton } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { Load } from '../../ui/load.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ users: later(listUsers(searchOf(request), request.signal)) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  users: later(listUsers(searchOf(request), beforeOf(request), request.signal)),
+});
 
 export function Component() {
   const { users } = useLoaderData<typeof loader>();
@@ -30,7 +32,7 @@ export function Component() {
         subtitle="A suspended user is signed out, and cannot sign in."
         actions={<SearchForm label="Name or email" />}
       />
-      <Load promise={users}>{(loaded) => <UserList users={loaded} ask={confirm.ask} />}</Load>
+      <PagedList promise={users}>{(loaded) => <UserList users={loaded} ask={confirm.ask} />}</PagedList>
       {confirm.dialog}
     </>
   );
