@@ -48,7 +48,9 @@ function SelectorButton({ name, ...rest }: { readonly name: string | undefined }
       aria-label={name === undefined ? 'Project' : `Project: ${name}`}
       className="flex h-9 max-w-56 min-w-0 items-center gap-2 rounded-md px-2.5 text-sm font-semibold text-ink hover:bg-hover aria-expanded:bg-hover"
     >
-      <span className="truncate">{name ?? 'Project'}</span>
+      <span dir="auto" className="truncate">
+        {name ?? 'Project'}
+      </span>
       <ChevronsUpDown aria-hidden="true" className="size-3.5 shrink-0 text-ink-faint" />
     </button>
   );

@@ -33,11 +33,13 @@ export function Banner({ tone = 'info', title, children, action, onDismiss, clas
       className={clsx('flex items-start gap-3 rounded-md border px-3.5 py-3', TONES[tone], className)}
     >
       <Icon aria-hidden="true" className="mt-0.5 size-5 shrink-0" />
-      <div className="min-w-0 flex-1 text-base wrap-anywhere text-ink">
-        {title && <p className="font-semibold">{title}</p>}
-        {children && <div>{children}</div>}
+      <div className="flex min-w-0 flex-1 flex-wrap items-start gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-[1_1_14rem] text-base wrap-anywhere text-ink">
+          {title && <p className="font-semibold">{title}</p>}
+          {children && <div>{children}</div>}
+        </div>
+        {action}
       </div>
-      {action}
       {onDismiss && (
         <IconButton label="Dismiss" icon={<X aria-hidden="true" />} onClick={onDismiss} className="-my-1 text-current" />
       )}

@@ -84,7 +84,9 @@ export function MenuChoice<Value extends string>({ label, value, options, onChan
         <Base.RadioItem key={option.value} value={option.value} className={clsx(ITEM, 'data-checked:font-semibold')}>
           {option.icon}
           <span className="min-w-0 flex-1">
-            <span className="block truncate">{option.label}</span>
+            <span dir="auto" className="block truncate text-left">
+              {option.label}
+            </span>
             {option.note && <span className="block text-sm font-normal wrap-anywhere text-ink-soft">{option.note}</span>}
           </span>
           <Base.RadioItemIndicator>

@@ -7,7 +7,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { createSecurityGroup } from '../../api/security-groups.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
-import { useTask } from '../../api/use-task.ts';
+import { usePanelTask } from '../../api/use-task.ts';
 import { paths } from '../../paths.ts';
 import { useProject } from '../../session.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -26,7 +26,7 @@ export interface NewSecurityGroupPanelProps {
 export function NewSecurityGroupPanel({ open, onOpenChange }: NewSecurityGroupPanelProps) {
   const project = useProject();
   const leadOn = useLeadOn();
-  const task = useTask(async (name: string, allow: readonly string[]) => {
+  const task = usePanelTask(open, async (name: string, allow: readonly string[]) => {
     await createSecurityGroup(project.id, name, allow);
     toast.done(`Security group ${name} created.`);
     await leadOn(paths.securityGroup(project.id, name));

@@ -10,7 +10,7 @@ import { isApiError, isStale, messageOf } from '../../api/error.ts';
 import { listSecurityGroups } from '../../api/security-groups.ts';
 import { type TunnelChange, updateTunnel } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { type Task, useTask } from '../../api/use-task.ts';
+import { type Task, usePanelTask } from '../../api/use-task.ts';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { useProject } from '../../session.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -27,7 +27,7 @@ export function UpdateTunnelPanel({ tunnel, open, onOpenChange }: TunnelDialogPr
   const project = useProject();
   const { revalidate } = useRevalidator();
   const [round, setRound] = useState(0);
-  const task = useTask(async (base: Tunnel, change: TunnelChange) => {
+  const task = usePanelTask(open, async (base: Tunnel, change: TunnelChange) => {
     try {
       await updateTunnel(project.id, base, change);
     } catch (error) {

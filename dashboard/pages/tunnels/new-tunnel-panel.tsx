@@ -6,7 +6,7 @@ import { messageOf } from '../../api/error.ts';
 import { createTunnel, listRegions, type NewTunnel } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
-import { useTask } from '../../api/use-task.ts';
+import { usePanelTask } from '../../api/use-task.ts';
 import { paths } from '../../paths.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -25,7 +25,7 @@ export interface NewTunnelPanelProps {
 
 export function NewTunnelPanel({ project, open, onOpenChange }: NewTunnelPanelProps) {
   const leadOn = useLeadOn();
-  const task = useTask(async (tunnel: NewTunnel) => {
+  const task = usePanelTask(open, async (tunnel: NewTunnel) => {
     await createTunnel(project.id, tunnel);
     toast.done(`Tunnel ${tunnel.name} created.`);
     // Back leads to the list, not to the panel that has done its work.
