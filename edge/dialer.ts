@@ -49,8 +49,10 @@ export class Dialer {
 }
 
 /** The best client that is connected to this process. */
-function localClient(tunnel: TunnelState, { kind, host }: OpenRequest, tried: ReadonlySet<Session>): LocalClient | null {
-  const clients = tried.size === 0 ? tunnel.clients : tunnel.clients.filter(({ session }) => !tried.has(session));
+function localClient(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): LocalClient | null {
+  const { kind, host, clientId } = request;
+  const all = tried.size === 0 && clientId === '';
+  const clients = all ? tunnel.clients : tunnel.clients.filter((one) => !tried.has(one.session) && one.clientId !== clientId);
   if (clients.length === 0) return null;
   const nowMs = performance.now();
   const states = clients.map((client) => client.stateFor(kind, host, nowMs));

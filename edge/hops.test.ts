@@ -101,6 +101,27 @@ describe('another edge of the region', () => {
     await askUntil(near, 'ok');
   });
 
+  it('is not asked for the client whose upstream did not answer here: a visitor would wait twice', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    const clientId = 'c'.repeat(32);
+    const there = await far.client('t', answerOk, { clientId });
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    await askUntil(near, 'ok');
+    const here = await near.client('t', answerOk, { clientId });
+    let asked = 0;
+    for (const { session } of [here, there]) {
+      session.onStream = (stream) => {
+        asked++;
+        assert.equal(stream.request.clientId, '');
+        stream.reset('upstream-timeout');
+      };
+    }
+    assert.deepEqual([await ask(near), asked], ['UNDERPASS_UPSTREAM_TIMEOUT', 1]);
+    await far.client('t', answerOk);
+    assert.deepEqual([await ask(near), asked], ['ok', 2]);
+  });
+
   it('that has left the region is let go of', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });

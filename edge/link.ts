@@ -68,6 +68,8 @@ export class Link {
   #firstFailure: ResetCode | null = null;
   /** One client has waited for its upstream in vain. */
   #timedOut = false;
+  /** That client, for another edge that has it too. */
+  #leftClientId = '';
 
   constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, tally: Tally = tunnel) {
     this.#dialer = dialer;
@@ -111,7 +113,7 @@ export class Link {
   }
 
   #open({ session, hop }: Route): void {
-    const stream = session.open(hop ? { ...this.request, tunnelId: this.tunnel.feed.id } : this.request);
+    const stream = session.open(this.#requestTo(hop));
     this.#stream = stream;
     stream.onOpened = () => this.#accepted();
     stream.onData = (chunk) => this.#receive(chunk);
@@ -123,6 +125,12 @@ export class Link {
     for (const part of this.#replay?.parts ?? []) room = stream.write(part);
     if (this.#ended) stream.end();
     if (room && this.#owesDrain) this.#drained();
+  }
+
+  #requestTo(hop: boolean): OpenRequest {
+    const { request } = this;
+    if (hop) return { ...request, tunnelId: this.tunnel.feed.id, clientId: this.#leftClientId || request.clientId };
+    return request.clientId === '' ? request : { ...request, clientId: '' };
   }
 
   #drained(): void {
@@ -172,6 +180,7 @@ export class Link {
     this.#timedOut = true;
     const { clients } = this.tunnel;
     const left = clients.find((client) => client.session === session);
+    this.#leftClientId = left?.clientId ?? '';
     for (const client of clients) if (client.clientId === left?.clientId) this.#tried.add(client.session);
   }
 

@@ -15,7 +15,7 @@ export interface OpenRequest {
   readonly visitorPort: number;
   /** Raw bytes that the client writes to the upstream before anything else (a PROXY header); mostly empty. At most 1,024. */
   readonly preface: Uint8Array;
-  /** Edge-to-edge hops only: the tunnel and, where the first edge has chosen, the client. Empty on a carrier. */
+  /** Edge-to-edge hops only: the tunnel and, where the first edge has one that failed, the client to pass by. Empty on a carrier. */
   readonly tunnelId: string;
   readonly clientId: string;
 }
