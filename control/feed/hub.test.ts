@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
+import { limits } from '@underpass/rules/limits.ts';
 import type { FeedCertificate, FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import { maxFeedMessageBytes } from '@underpass/wire/feed-stream.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createId } from '../store/id.ts';
 import type { Store } from '../store/store.ts';
 import { createFeedHub, type FeedHub, type FeedHubDeps } from './hub.ts';
-import { certificateContext } from './region-content.ts';
+import { certificateContext, idsAtOnce } from './region-content.ts';
 import {
   addProject,
   addRegion,
@@ -147,6 +149,20 @@ describe('from the store to the edges', () => {
     await store.db.deleteFrom('tunnels').execute();
     hub.tunnelsChanged([id]);
     await edge.until((each) => each.state.tunnels.length === 0);
+  });
+
+  test('a change of many tunnels, such as a suspension, comes in messages that are not too long, whatever their lists are', async () => {
+    const edge = connect(hub);
+    edge.hello('eu');
+    await edge.until((each) => each.seq !== undefined);
+    const made: string[] = [];
+    while (made.length <= 2 * idsAtOnce) made.push(await makeTunnel(`web-${made.length}`, []));
+    hub.tunnelsChanged(made);
+    await edge.until((each) => each.state.tunnels.length === made.length);
+    const together = edge.messages('delta').map(({ put }) => put.tunnels?.length ?? 0);
+    const [longestRule, longestHost] = [46, 256];
+    const longest = limits.rulesPerGroup * longestRule + limits.ingressDomainsPerTunnel * longestHost;
+    assert.ok(Math.max(...together) * longest < maxFeedMessageBytes, `${Math.max(...together)} tunnels in one message`);
   });
 
   test('a project without an owner who may sign in is suspended at the edge', async () => {

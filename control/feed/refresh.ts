@@ -7,6 +7,7 @@ import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
 import { servingNames } from './core/liveness.ts';
 import {
+  idsAtOnce,
   type RegionNames,
   readAllCertificates,
   readCertificatesFor,
@@ -83,7 +84,12 @@ export function createRefresh(deps: RefreshDeps): Refresh {
   let needed: Names = new Map();
   let running: Promise<void> | undefined;
 
+  /** As everything is: whoever has thousands of tunnels with long lists would not fit one message, and could not be suspended. */
   const refreshSome = async (ids: readonly string[]): Promise<void> => {
+    for (let from = 0; from < ids.length; from += idsAtOnce) await refreshPage(ids.slice(from, from + idsAtOnce));
+  };
+
+  const refreshPage = async (ids: readonly string[]): Promise<void> => {
     const found = await readTunnels(store.db, ids, clock());
     const certificates = await readCertificatesFor(store.db, keyRing, hostsOf(found.map((each) => each.tunnel)), clock());
     // Certificates first: a route is served from the moment that it is known.
@@ -134,7 +140,7 @@ export function createRefresh(deps: RefreshDeps): Refresh {
       if (end === undefined) break;
       last = end;
     }
-    if (gone.size > 0) await refreshSome([...gone]);
+    await refreshSome([...gone]);
   };
 
   const refreshCertificates = async (regions: readonly RegionNames[]): Promise<void> => {
@@ -161,7 +167,7 @@ export function createRefresh(deps: RefreshDeps): Refresh {
     const { ids, challenges } = asked;
     asked = { ...nothing(), everything: asked.everything };
     if (challenges) await refreshChallenges();
-    if (ids.size > 0) await refreshSome([...ids]);
+    await refreshSome([...ids]);
     await nextTurn();
   };
 

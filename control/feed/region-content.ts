@@ -6,8 +6,8 @@ import type { KeyRing } from '../secret/key-ring.ts';
 import type { Queries } from '../store/store.ts';
 import { servingNames } from './core/liveness.ts';
 
-/** Ids of one query, far under both databases' limits on parameters. */
-const idsAtOnce = 500;
+/** Ids of one query, far under both databases' limits on parameters; and tunnels of one message to the edges. */
+export const idsAtOnce = 500;
 
 export interface StoredTunnel {
   readonly region: string;
