@@ -53,6 +53,8 @@ function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptio
       if (reload === undefined) return stop();
       reloads = reloads.then(() => (draining ? undefined : reloadFleet(fleet, display, reload, () => draining)));
     };
+    // In `| tee log` Ctrl-C ends the reader too: that is no second signal.
+    io.onReaderGone(() => (draining ? undefined : stop()));
     const off = [io.onSignal('SIGINT', stop), io.onSignal('SIGTERM', stop), io.onSignal('SIGHUP', hangUp)];
     const finish = (code: number) => {
       for (const forget of off) forget();

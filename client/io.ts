@@ -51,6 +51,8 @@ export interface Io {
   /** Starts a program that goes on without this one; answers false where there is none such. */
   readonly start: (file: string, args: readonly string[]) => Promise<boolean>;
   readonly onSignal: (signal: Signal, listener: () => void) => () => void;
+  /** Whoever read standard output has closed the pipe. That ends the program where nobody listens. */
+  readonly onReaderGone: (listener: () => void) => void;
   /** Asks at the terminal for one line, which is not shown; empty where there is none. Ctrl-C works. */
   readonly askSecret: (question: string) => Promise<string>;
   /** Takes what is typed at the terminal, unseen; Ctrl-C and its like still work. Answers how to give the keys back. */

@@ -3,6 +3,7 @@
 import * as http from 'node:http';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { ClientError, exitCodes, fileReason } from './error.ts';
+import type { Io } from './io.ts';
 import { reportError } from './output.ts';
 import { createProcessIo } from './process-io.ts';
 import { run } from './run.ts';
@@ -10,7 +11,13 @@ import { run } from './run.ts';
 /** Longer than a carrier lingers for its last bytes. */
 const lingerMs = 3_000;
 
-const io = createProcessIo();
+let readerGone: (() => void) | undefined;
+const io: Io = {
+  ...createProcessIo(),
+  onReaderGone: (listener) => {
+    readerGone = listener;
+  },
+};
 process.stdout.on('error', outputLost);
 process.stderr.on('error', pipeClosed);
 takeProxyFromEnvironment();
@@ -38,15 +45,17 @@ function endBeforeLong(): void {
   setTimeout(end, lingerMs).unref();
 }
 
-/** `underpass tunnels | head -1` closes the pipe early: that is no error. */
+/** `underpass tunnels | head -1` closes the pipe early: that is no error. Who carries lets visitors finish first. */
 function pipeClosed({ code }: NodeJS.ErrnoException): void {
-  if (code === 'EPIPE') process.exit(0);
+  if (code !== 'EPIPE') return;
+  if (readerGone === undefined) process.exit(0);
+  readerGone();
 }
 
 /** A full disk costs the lines that it has no room for, not the tunnel; said once. A terminal that vanishes is told by SIGHUP. */
 function outputLost(cause: NodeJS.ErrnoException): void {
   pipeClosed(cause);
-  if (cause.code === 'EIO' || process.exitCode === exitCodes.local) return;
+  if (['EIO', 'EPIPE'].includes(cause.code ?? '') || process.exitCode === exitCodes.local) return;
   const error = new ClientError('file-not-written', `standard output (${fileReason(cause)})`, { cause });
   process.exitCode = reportError(error, io, process.argv.includes('--json'));
 }

@@ -28,6 +28,7 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
       process.on(signal, listener);
       return () => process.off(signal, listener);
     },
+    onReaderGone: () => {},
     askSecret,
     takeKeys,
   };

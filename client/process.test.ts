@@ -1,6 +1,6 @@
 // What only a process of its own can show: trust and proxies that the runtime takes from the environment, and pipes that close.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { skipWithoutRoot } from '../tests/helpers/tool.ts';
 import { outcome, startUpstream, visit } from './carry/fixture/carrying.ts';
-import { startFakeEdge } from './carry/fixture/edge.ts';
+import { type FakeCarrier, startFakeEdge } from './carry/fixture/edge.ts';
 import { binary } from './test-kit.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -157,6 +157,35 @@ test('a log that finds no room on the disk is told once, and costs no visitor th
   const { code, stderr } = await ended;
   assert.deepEqual({ code, stderr }, { code: 3, stderr: noRoom });
 });
+
+for (const [how, end] of [
+  ['closes the pipe', (carrier, _) => visit(carrier, { host: 'other.example.com' })],
+  ['is ended by the same Ctrl-C', (_, child) => child.kill('SIGINT')],
+] satisfies readonly (readonly [string, (carrier: FakeCarrier, child: ChildProcess) => unknown])[]) {
+  test(`a log whose reader ${how} ends the client when its visitors are served`, async (t) => {
+    await using edge = await startFakeEdge();
+    await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
+    const argv = ['http', '--url', edge.url, '--upstream', `app.example.com=http://127.0.0.1:${upstream.port}`];
+    const { child, ended } = underpass(t, argv, { UNDERPASS_TOKEN: 'secret' });
+    const carrier = await edge.next();
+    const stream = visit(carrier);
+    await new Promise<void>((resolve) => {
+      stream.onOpened = resolve;
+    });
+    const got = outcome(stream);
+    const draining = new Promise<void>((resolve) => {
+      carrier.session.onGoaway = () => resolve();
+    });
+    child.stdout.destroy();
+    end(carrier, child);
+    await Promise.race([draining, ended]);
+    stream.write(Buffer.from('late but whole'));
+    stream.end();
+    assert.equal(await got, 'late but whole');
+    const { code, stderr } = await ended;
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  });
+}
 
 test('a reader that closes the pipe early is no error', async (t) => {
   const { child, ended } = underpass(t, ['completion', 'bash'], {});
