@@ -130,6 +130,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await page.getByRole('button', { name: 'Load newest' }).click();
     await expect(rules(page)).toHaveText([...saved, '192.0.2.99']);
     await expect(page.getByRole('alert')).toBeHidden();
+    await expect(source(page)).toBeFocused();
     await source(page).fill('192.0.2.1');
     await save(page).click();
     await expect(page.getByText('Security group Office saved.').first()).toBeVisible();
