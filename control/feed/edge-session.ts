@@ -100,7 +100,7 @@ export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
   const aboutEdge = ({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout => ({
     edgeId,
     region,
-    software: software.slice(0, 100),
+    software,
     connectedAtMs,
     startedAtMs,
     hopAddress,

@@ -24,7 +24,7 @@ const orNull = (value: unknown, fits: (value: unknown) => boolean): boolean => v
 export function isHello({ software, hopAddress, startedAtMs, epoch, seq }: Unknown<Said<'hello'>>): boolean {
   const position = orMissing(epoch, isText) && orMissing(seq, isCount);
   const address = orMissing(hopAddress, (value) => isText(value, mostChars));
-  return typeof software === 'string' && address && orMissing(startedAtMs, isTime) && position;
+  return isText(software) && address && orMissing(startedAtMs, isTime) && position;
 }
 
 function isClient(value: Unknown<FeedClient> | null): boolean {
