@@ -170,7 +170,7 @@ export class EdgeProcess {
     const { snapshot, https, http, crew, hop } = this.#options;
     const held = await snapshot?.load();
     if (held) this.#table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
-    this.#gate.edgesChanged();
+    this.#gate.changed([]);
     if (crew !== undefined)
       await this.#openHop(
         createServer({ allowHalfOpen: true }, (socket) => this.#siblingGate.receive(socket)),
@@ -271,7 +271,7 @@ export class EdgeProcess {
         if (change.type === 'snapshot') this.#table.applySnapshot(change);
         else this.#table.applyDelta(change);
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
-        this.#gate.edgesChanged();
+        this.#gate.changed((change.type === 'snapshot' ? change.state : change.put).tunnels ?? []);
         this.forgetPlaces();
       },
       report: (all) => reporter.report(all),

@@ -6,6 +6,8 @@ import { describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { GoawayCode } from '@underpass/wire/core/code.ts';
+import type { Info } from '@underpass/wire/core/hello.ts';
+import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { HandshakeError } from '@underpass/wire/handshake.ts';
 import { createRig, hashOf, type Rig, readUntil, regionHost, type TestClient, tunnelOf } from './fixture/rig.ts';
 import { ProjectWindows } from './project-windows.ts';
@@ -162,6 +164,21 @@ describe('what a client hears', () => {
     assert.equal((await rig.client('t', () => {})).session.peerInfo.edges, 2);
     await rig.control.change({}, { peers: ['edge-2'] });
     await informed(1);
+  });
+
+  it("its tunnel's addresses when they change, and nothing where something else does", async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const { session } = await rig.client('t', () => {});
+    const told: Info[] = [];
+    session.onInfo = (info) => void told.push(info);
+    const change = (changed: Partial<FeedTunnel>) => rig.control.change({ tunnels: [tunnelOf('t', changed)] });
+    await change({ allowList: [] });
+    await change({ hosts: ['t.tunnels.test', 'shop.example.com'] });
+    while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(
+      told.map(({ urls }) => urls?.map((url) => new URL(url).hostname)),
+      [['t.tunnels.test', 'shop.example.com']],
+    );
   });
 });
 

@@ -2,9 +2,11 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import type { RefusalCode } from '@underpass/wire/core/code.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
 import { carrierPath, carrierProtocol, edgeHeader, parseClientFacts, type UpgradeRequest } from '@underpass/wire/core/upgrade.ts';
+import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Logger } from 'pino';
@@ -39,27 +41,34 @@ export class Gate {
   readonly #sockets = new Set<Duplex>();
   readonly #windows = new ProjectWindows();
   draining = false;
-  #toldEdges: number;
+  #edges: number;
 
   constructor(options: GateOptions) {
     this.#options = options;
-    this.#toldEdges = options.countEdges();
+    this.#edges = options.countEdges();
   }
 
-  /** Clients look for a second edge where there is one. */
-  edgesChanged(): void {
-    const edges = this.#options.countEdges();
-    if (edges === this.#toldEdges) return;
-    this.#toldEdges = edges;
-    for (const tunnel of this.#options.table.tunnels.values()) {
-      for (const { session } of tunnel.clients) session.inform(this.#infoOf(tunnel));
-    }
+  /** Clients hear of these tunnels' new names and addresses, and all of them how many edges there are: they look for a second. */
+  changed(tunnels: readonly FeedTunnel[]): void {
+    const { table, countEdges } = this.#options;
+    const edges = countEdges();
+    const concerned = edges === this.#edges ? tunnels.flatMap(({ id }) => table.tunnels.get(id) ?? []) : table.tunnels.values();
+    this.#edges = edges;
+    for (const tunnel of concerned) for (const client of tunnel.clients) this.#tell(client, tunnel);
+  }
+
+  #tell(client: TunnelClient, tunnel: TunnelState): void {
+    const info = this.#infoOf(tunnel);
+    // Before its HELLO it takes no news; it is told then.
+    if (client.session.version === 0 || isDeepStrictEqual(info, client.told)) return;
+    client.told = info;
+    client.session.inform(info);
   }
 
   #infoOf(tunnel: TunnelState): Info {
     const { edgeId, region, software, urlOf } = this.#options;
     const urls = tunnel.feed.hosts.slice(0, 16).map(urlOf);
-    return { software, edge: edgeId, region, edges: this.#toldEdges, tunnel: tunnel.feed.name, type: tunnel.feed.type, urls };
+    return { software, edge: edgeId, region, edges: this.#edges, tunnel: tunnel.feed.name, type: tunnel.feed.type, urls };
   }
 
   /**
@@ -114,13 +123,13 @@ export class Gate {
     const info = this.#infoOf(tunnel);
     const { projectId } = tunnel.feed;
     const session = createSession(socket, { side: 'acceptor', peerMayOpen: false, info, budget: this.#windows.take(projectId) });
-    const client = new TunnelClient(session, facts, Date.now());
+    const client = new TunnelClient(session, facts, Date.now(), info);
     this.#retireOldest(tunnel, facts.clientId);
     tunnel.clients.push(client);
     session.onReady = () => {
       settled.resolve();
       onPresence();
-      if (info.edges !== this.#toldEdges) session.inform(this.#infoOf(tunnel));
+      this.#tell(client, tunnel);
     };
     session.onProof = () => {
       session.onProof = () => {};

@@ -1,6 +1,7 @@
 // One carrier of a client, as the roster of its tunnel holds it.
 
 import type { Session } from '@underpass/wire/api.ts';
+import type { Info } from '@underpass/wire/core/hello.ts';
 import { compileOffers } from '@underpass/wire/core/offer.ts';
 import type { StreamKind } from '@underpass/wire/core/open.ts';
 import type { ClientState } from './core/client-choice.ts';
@@ -15,6 +16,8 @@ export class TunnelClient {
   readonly address: string;
   readonly software: string;
   readonly sinceMs: number;
+  /** What it was told last of its tunnel. */
+  told: Info;
   /** Its upstreams, or how they are, changed. */
   onOffers: () => void = () => {};
   #answer = compileOffers(null);
@@ -23,6 +26,7 @@ export class TunnelClient {
     session: Session,
     facts: { readonly clientId: string; readonly tokenHash: string; readonly address: string; readonly software: string },
     sinceMs: number,
+    told: Info,
   ) {
     this.session = session;
     this.clientId = facts.clientId;
@@ -30,6 +34,7 @@ export class TunnelClient {
     this.address = facts.address;
     this.software = facts.software;
     this.sinceMs = sinceMs;
+    this.told = told;
     session.onOffers = (offers) => {
       this.#answer = compileOffers(offers);
       this.onOffers();

@@ -15,6 +15,8 @@ export interface RosterOptions {
   readonly open: (turn: number, hooks: Pick<CarrierOptions, 'isUnwanted' | 'onBorn' | 'onDead'>) => Promise<Carrier>;
   /** A carrier stands: time to tell the edge what is offered. */
   readonly onConnected: (session: Session) => void;
+  /** What an edge says of the tunnel, when a carrier stands and whenever it changes. */
+  readonly onInfo: (info: Info) => void;
   readonly onEvent: (event: CarryEvent) => void;
 }
 
@@ -114,10 +116,14 @@ export class Roster {
 
   #connected(carrier: Carrier): void {
     this.#toldCode = null;
-    carrier.session.onInfo = () => this.#reconsider();
     const { edge, address, session } = carrier;
+    session.onInfo = (info) => {
+      this.#options.onInfo(info);
+      this.#reconsider();
+    };
     this.#options.onEvent({ kind: 'connected', edge, address, urls: session.peerInfo.urls ?? [] });
     this.#options.onConnected(session);
+    this.#options.onInfo(session.peerInfo);
     const followers = this.#followers;
     this.#followers = [];
     for (const slot of followers) slot.start();

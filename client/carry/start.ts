@@ -1,7 +1,7 @@
 // Carries a tunnel: holds carriers to the region, serves visitors' streams from the user's upstreams, until drained or closed.
 
 import { randomBytes } from 'node:crypto';
-import type { Session, Stream } from '@underpass/wire/api.ts';
+import type { Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/session.ts';
 import type { Carrying, CarryOptions, CarryStatus } from './api.ts';
 import { openCarrier } from './carrier.ts';
@@ -27,19 +27,18 @@ export function startCarrying(given: CarryOptions): Carrying {
   let phase: Phase = 'running';
   const open = prepareOpen(options, stopping.signal, (stream) => {
     count.streams++;
-    strays.visited(stream.request.host);
     serve(stream);
   });
-  const roster = new Roster({ ...options, open, onConnected });
+  const roster = new Roster({
+    ...options,
+    open,
+    onConnected: (session) => offers.tell(session),
+    onInfo: ({ urls }) => strays.heard(urls),
+  });
   const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => roster.sessions });
   const strays = createStrays(options.upstreams, options.onEvent);
   const serve = compileServe(serveOptions(options, offers));
   roster.start();
-
-  function onConnected(session: Session): void {
-    offers.tell(session);
-    strays.heard(session.peerInfo.urls);
-  }
 
   function stop(): void {
     stopping.abort();

@@ -46,12 +46,12 @@ test('an ingress tunnel has ports, not domains', () => {
   assert.equal(problem(), null);
 });
 
-test('it is told once, not by each carrier, and no more when somebody came for the domain', () => {
-  const { heard, visited, problem, events } = strays('http', shop);
+test('it is told once, not by each carrier, and no more when the tunnel has the domain', () => {
+  const { heard, problem, events } = strays('http', shop);
   for (const _ of ['one carrier', 'the other']) heard([]);
   assert.deepEqual(events, [{ kind: 'doubt', problem: problem() }]);
-  visited('www.example.com');
+  heard(['https://www.example.com']);
   assert.notEqual(problem(), null);
-  visited('shop.example.com');
+  heard(['https://www.example.com', 'https://shop.example.com']);
   assert.equal(problem(), null);
 });

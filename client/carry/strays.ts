@@ -6,8 +6,6 @@ import type { Problem } from './problem.ts';
 export interface Strays {
   /** The public addresses of the tunnel, where an edge names them. */
   heard(urls: readonly string[] | undefined): void;
-  /** Domains may be added later, of which no edge tells a client that is connected. */
-  visited(host: string): void;
   problem(): Problem | null;
 }
 
@@ -33,9 +31,6 @@ export function createStrays(upstreams: CarriedUpstreams, onEvent: (event: Carry
       const found = problem();
       if (found !== null && found.detail !== told) onEvent({ kind: 'doubt', problem: found });
       told = found?.detail ?? '';
-    },
-    visited(host) {
-      if (strays.includes(host)) strays = strays.filter((stray) => stray !== host);
     },
     problem,
   };
