@@ -40,6 +40,17 @@ for (const kind of carrierKinds) {
 }
 
 describe('a feed', () => {
+  it('ends, and nothing else does, where its receiver trips over a message', async () => {
+    const [one, other] = duplexPair();
+    const edge = createEdgeFeed(other);
+    edge.onMessage = () => {
+      throw new Error('tripped');
+    };
+    const closed = new Promise<Error | null>((resolve) => (edge.onClose = resolve));
+    createControlFeed(one).send(ping(1));
+    assert.equal((await closed)?.message, 'tripped');
+  });
+
   it('reads the vector of the protocol page, split at every byte', async () => {
     const bytes = Buffer.from(vectors.feed.hex.replaceAll(' ', ''), 'hex');
     for (let at = 0; at <= bytes.length; at++) {

@@ -9,7 +9,7 @@ export const maxFeedMessageBytes = 67_108_864;
 const maxBacklogBytes = 2 * maxFeedMessageBytes;
 
 export interface FeedStream<Out, In> {
-  /** Messages in order. Assign before the turn ends. Must not throw. While a promise it gave is open nothing more is read. */
+  /** Messages in order. Assign before the turn ends. One that throws ends the feed. While a promise it gave is open nothing more is read. */
   onMessage: (message: In) => void | Promise<void>;
   /** Once, with the reason; null after a proper end. */
   onClose: (error: Error | null) => void;
@@ -122,8 +122,13 @@ class JsonStream<Out, In> implements FeedStream<Out, In> {
 
   #hand(text: string): void | Promise<void> {
     const message = parseMessage<In>(text);
-    if (message !== null) return this.onMessage(message);
-    this.destroy(new Error('feed message is not a JSON object with a type'));
+    if (message === null) return this.destroy(new Error('feed message is not a JSON object with a type'));
+    try {
+      return this.onMessage(message);
+    } catch (error) {
+      // A message that its receiver trips over costs this feed, not the process.
+      this.destroy(error as Error);
+    }
   }
 
   #take(): string | null {
