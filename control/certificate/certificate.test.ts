@@ -619,6 +619,32 @@ describe('upkeep', () => {
       assert.equal(new Set(looked).size, 127, 'and all the others have their turn');
     });
 
+    test('holds up nobody, old or new, while an order of it hangs and somebody comes', async () => {
+      await crowd(1, 10);
+      const hangs = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
+      const lateIsAsked = Promise.withResolvers<void>();
+      const authority = await testAuthority();
+      const issue: Authority['issue'] = async (request) => {
+        if (request.name === 'zzz.example.org') lateIsAsked.resolve();
+        if (request.name !== 'a0.p0.example.net') return authority.issue(request);
+        begun.resolve();
+        await hangs.promise;
+        return authority.issue(request);
+      };
+      const upkeep = open({ ...authority, issue });
+      const running = upkeep.run();
+      await begun.promise;
+      await tunnel('late', ['zzz.example.org']);
+      void upkeep.run();
+      const ended = running.then(() => assert.fail('the order hangs still'));
+      await Promise.race([lateIsAsked.promise, ended]);
+      hangs.resolve();
+      await Promise.allSettled([running, ended]);
+      assert.equal(new Set(asked).size, asked.length, 'each once');
+      assert.equal(ofCrowd(), 10);
+    });
+
     test('our own names wait for no turn: every one of them comes before all others', async () => {
       await crowd(1, 2);
       await addRegion(store.db, 'us', { host: 'us.example.com', wildcard: null });

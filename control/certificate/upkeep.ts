@@ -92,6 +92,9 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
   const elsewhere = new Map<string, { readonly until: number; readonly delayMs: number }>();
   let running: Promise<void> | undefined;
   let again = false;
+  let asked = Promise.withResolvers<void>();
+  /** By name, `atOnce` at most. */
+  const underWay = new Map<string, Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let soon: NodeJS.Timeout | undefined;
 
@@ -186,35 +189,52 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
     });
   };
 
+  const begin = (wanted: WantedName, onError: (error: unknown) => void): void => {
+    const kept = keep(wanted)
+      .catch(onError)
+      .finally(() => underWay.delete(wanted.name));
+    underWay.set(wanted.name, kept);
+  };
+
+  const logFailed = (error: unknown): void => log.error({ err: error }, 'certificates: a pass failed');
+
   const onePass = async (): Promise<void> => {
     await dropExpired(store, clock());
     const pass: Pass = { known: await readKnown(store.db), attempts: await readAttempts(store.db, authority.id, clock()) };
-    const queue = [...(await wantedNames(pass))];
-    const next = (): WantedName | undefined => {
-      if (stopping.signal.aborted) return undefined;
-      let name = queue.shift();
-      while (name !== undefined && !mayOrder(name, pass.attempts)) name = queue.shift();
-      return name;
+    // One that fails holds up no other; where all do, such as without the database, the rest is left alone.
+    let failed = 0;
+    const onError = (error: unknown): void => {
+      failed += 1;
+      logFailed(error);
     };
-    // Each takes one at least. Then whoever came meanwhile has a turn before the rest of these: where a name server does not
-    // answer, each takes seconds.
-    const worker = async (): Promise<void> => {
-      for (let name = next(); name !== undefined; name = again ? undefined : next()) await keep(name);
-    };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    for (const wanted of await wantedNames(pass)) {
+      if (underWay.has(wanted.name) || !mayOrder(wanted, pass.attempts)) continue;
+      while (underWay.size >= atOnce) await Promise.race(underWay.values());
+      if (stopping.signal.aborted || failed >= atOnce) return;
+      begin(wanted, onError);
+      // Whoever came meanwhile has a turn before the rest of these: where a name server does not answer, each takes seconds.
+      if (again) return;
+    }
   };
 
   const passes = async (): Promise<void> => {
     do {
       again = false;
-      await onePass().catch((error) => log.error({ err: error }, 'certificates: a pass failed'));
+      asked = Promise.withResolvers();
+      await onePass().catch(logFailed);
+      // An order may take minutes: who comes meanwhile does not wait for it.
+      await Promise.race([asked.promise, Promise.all(underWay.values())]);
     } while (again && !stopping.signal.aborted);
+    await Promise.all(underWay.values());
     running = undefined;
   };
 
   const run = (): Promise<void> => {
     if (running === undefined) running = passes();
-    else again = true;
+    else {
+      again = true;
+      asked.resolve();
+    }
     return running;
   };
 
