@@ -122,6 +122,23 @@ describe('another edge of the region', () => {
     assert.deepEqual([await ask(near), asked], ['ok', 2]);
   });
 
+  it('has one try behind a client whose upstream did not answer here, not two of its own', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    const there = await Promise.all([far.client('t', answerOk), far.client('t', answerOk)]);
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    await askUntil(near, 'ok');
+    const here = await near.client('t', answerOk);
+    const asked: string[] = [];
+    for (const { session } of [here, ...there]) {
+      session.onStream = (stream) => {
+        asked.push(session === here.session ? 'here' : 'there');
+        stream.reset('upstream-timeout');
+      };
+    }
+    assert.deepEqual([await ask(near), asked], ['UNDERPASS_UPSTREAM_TIMEOUT', ['here', 'there']]);
+  });
+
   it('that has left the region is let go of', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });

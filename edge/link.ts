@@ -66,16 +66,18 @@ export class Link {
   #owesDrain = false;
   /** The first failure: what the visitor is told when every other client fails too. */
   #firstFailure: ResetCode | null = null;
-  /** One client has waited for its upstream in vain. */
-  #timedOut = false;
+  /** One client has waited for its upstream in vain, here or at the edge that this stream comes from. */
+  #timedOut: boolean;
   /** That client, for another edge that has it too. */
-  #leftClientId = '';
+  #leftClientId: string;
 
   constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, tally: Tally = tunnel) {
     this.#dialer = dialer;
     this.#tally = tally;
     this.tunnel = tunnel;
     this.request = request;
+    this.#timedOut = request.clientId !== '';
+    this.#leftClientId = request.clientId;
     this.#owner = owner;
     this.#try();
   }
@@ -129,7 +131,7 @@ export class Link {
 
   #requestTo(hop: boolean): OpenRequest {
     const { request } = this;
-    if (hop) return { ...request, tunnelId: this.tunnel.feed.id, clientId: this.#leftClientId || request.clientId };
+    if (hop) return { ...request, tunnelId: this.tunnel.feed.id, clientId: this.#leftClientId };
     return request.clientId === '' ? request : { ...request, clientId: '' };
   }
 
