@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseConfig } from './config-file.ts';
+import { upstreamLines } from './plan.ts';
 
 const whole = `
 health: 127.0.0.1:9000
@@ -43,6 +44,14 @@ test('a path that begins with ~/ starts from the home folder, as in a shell; ~ e
   assert.deepEqual(token, { kind: 'file', path: '/home/ada/a.token' });
   assert.deepEqual([caFile, upstreamCaFile], ['/etc/underpass/~ca.pem', '/etc/underpass/certs/~/ca.pem']);
 });
+
+for (const written of ['3000', '[3000]', '\n      - 3000']) {
+  test(`a port is an upstream without quotes: ${JSON.stringify(written)}`, () => {
+    const result = parseConfig(tunnel(`    token-env: A\n    upstream: ${written}`), '/', '/root');
+    assert.ok(result.ok, JSON.stringify(result));
+    assert.deepEqual(upstreamLines(result.config.plans[0]!.upstreams), ['all domains → http://127.0.0.1:3000']);
+  });
+}
 
 const tunnel = (lines: string) => `tunnels:\n  - name: a\n    type: http\n    url: https://e.example.com\n${lines}`;
 const wrong = [

@@ -2,7 +2,7 @@
 // Keys are the long flags of `underpass http` and `underpass ingress`.
 import { isAbsolute, join } from 'node:path';
 import type { Parsed } from '@underpass/rules/parsed.ts';
-import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { parseHealthAddress } from './health.ts';
 import { type Plan, parseTunnelUrl, parseUpstreams, type TokenSource } from './plan.ts';
 
@@ -107,9 +107,15 @@ function readTokenSource(map: YAMLMap, reader: Reader): TokenSource | undefined 
 function readUpstreams(map: YAMLMap, type: 'http' | 'ingress', reader: Reader) {
   const node = map.get('upstream', true) as unknown;
   const items = isSeq(node) ? node.items : node === undefined || node === null ? [] : [node];
-  const texts = items.map((item) => (isScalar(item) && typeof item.value === 'string' ? item.value : undefined));
+  const texts = items.map((item) => (isScalar(item) ? textOf(item) : undefined));
   if (texts.includes(undefined)) return void reader.report(offsetOf(node), "'upstream' must be a text or a list of texts");
   return judged(map, 'upstream', texts as string[], (list) => parseUpstreams(type, list), reader);
+}
+
+/** A port without quotes is a number to YAML. */
+function textOf({ value, source }: Scalar): string | undefined {
+  if (typeof value === 'number') return source;
+  return typeof value === 'string' ? value : undefined;
 }
 
 function judged<A, B>(
