@@ -6,7 +6,8 @@ import { version } from './version.ts';
 export interface Api {
   readonly origin: string;
   readonly get: <T>(path: string) => Promise<T>;
-  readonly send: <T>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<T>;
+  /** `basedOn` is the `updatedAt` of what the body is a change of: refused as `stale` where that is past. */
+  readonly send: <T>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown, basedOn?: string) => Promise<T>;
 }
 
 interface ApiOptions {
@@ -21,14 +22,31 @@ const timeoutMs = 30_000;
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 export function createApi(io: Io, { origin, token, refusedFix }: ApiOptions): Api {
-  async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await request(io, `${origin}${path}`, { method, headers: headersOf(token, body), body: bodyOf(body) });
+  async function call<T>(method: string, path: string, body?: unknown, basedOn?: string): Promise<T> {
+    const headers = { ...headersOf(token, body), ...(basedOn === undefined ? {} : { 'if-match': `"${basedOn}"` }) };
+    const response = await request(io, `${origin}${path}`, { method, headers, body: bodyOf(body) });
     const text = await boundedText(response, origin);
     if (response.status === 401 && token !== undefined) throw refusedSignIn(origin, refusedFix);
     if (!response.ok) throw refusal(response, text, origin);
     return parseAnswer<T>(text, origin);
   }
-  return { origin, get: (path) => call('GET', path), send: (method, path, body) => call(method, path, body) };
+  return { origin, get: (path) => call('GET', path), send: call };
+}
+
+/** Each time somebody was faster, so that somebody gets on: where a crowd of scripts saves at once, the slowest is told. */
+const changeTries = 5;
+
+/** Saves what follows from what is there, and again where somebody else saved in between. */
+export async function saveChange<T>(read: () => Promise<T>, save: (before: T) => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const before = await read();
+    try {
+      await save(before);
+      return;
+    } catch (error) {
+      if (!(error instanceof ClientError) || error.code !== 'stale' || tries === changeTries) throw error;
+    }
+  }
 }
 
 /** One exchange with the two outcomes that need no signed-in API: the status and the parsed body. */
@@ -96,6 +114,7 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   403: 'forbidden',
   404: 'not-found',
   409: 'conflict',
+  412: 'stale',
   429: 'too-many-requests',
 };
 

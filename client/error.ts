@@ -129,6 +129,7 @@ export const errors = {
   },
   'request-refused': { title: 'The server refused this', fix: 'Correct what the message names.', exit: 'refused' },
   conflict: { title: 'That is in use or exists already', fix: 'Change or remove what the message names.', exit: 'refused' },
+  stale: { title: 'Nothing was saved', fix: 'Run the command again.', exit: 'refused' },
   'too-many-requests': { title: 'Too many requests', fix: 'Wait a little and try again.', exit: 'busy' },
   'server-failed': { title: 'The server failed', fix: 'Try again later; its log says why.', exit: 'busy' },
   'server-unreachable': {

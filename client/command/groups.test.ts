@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+import { type ApiCall, accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
 
 const group = {
   name: 'office',
@@ -41,6 +41,29 @@ test('set --allow replaces the list, and --add with --rm change it', async (t) =
   const part = await signedIn(t);
   await part.cli.run(['groups', 'set', 'office', '--add', '10.0.0.1', '--rm', '192.0.2.0/24']);
   assert.deepEqual(part.sent()?.body, { allow: ['2001:db8::/32', '10.0.0.1'] });
+});
+
+test('set --add keeps what somebody else saved meanwhile, and tells where that does not end', async (t) => {
+  let current = group;
+  let changes = 0;
+  const save = ({ headers }: ApiCall) => {
+    if (changes-- > 0) current = { ...group, updatedAt: `${changes}`, allowList: [...current.allowList, `10.1.0.${changes}`] };
+    const isStale = headers['if-match'] !== `"${current.updatedAt}"`;
+    return isStale ? { status: 412, body: "Security group 'office' was changed meanwhile." } : { body: current };
+  };
+  const show = () => ({ body: current });
+  const routes = { 'GET /api/security-groups/office': show, 'PATCH /api/security-groups/office': save };
+  const api = await startFakeApi(t, { ...accountRoutes, ...routes });
+  const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
+  changes = 1;
+  assert.equal((await cli.run(['groups', 'set', 'office', '--add', '10.0.0.1'])).code, 0);
+  assert.deepEqual(api.calls.findLast(({ method }) => method === 'PATCH')?.body, {
+    allow: [...group.allowList, '10.1.0.0', '10.0.0.1'],
+  });
+  changes = 100;
+  const { code, stderr } = await cli.run(['groups', 'set', 'office', '--add', '10.0.0.1']);
+  assert.deepEqual([code, changes > 90], [7, true]);
+  assert.match(stderr, /^error: Nothing was saved: Security group 'office' was changed meanwhile\.\n {2}fix: Run the command again\.\n/);
 });
 
 test('set refuses a rule to remove that is not there, and no change at all', async (t) => {

@@ -2,6 +2,7 @@
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
 import { openProject, type ProjectAccount } from '../account.ts';
+import { saveChange } from '../api.ts';
 import { type CommonFlags, collect, describe, outputOf, requireOption, type Shell, withProject } from '../command-line.ts';
 import { ClientError } from '../error.ts';
 import { renderFields, renderTable } from '../output.ts';
@@ -83,8 +84,14 @@ async function set(shell: Shell, name: string, flags: SetFlags): Promise<void> {
     throw new ClientError('usage', 'give either --allow for the whole list, or --add and --rm for changes');
   }
   const account = await openProject(shell.io, flags);
-  const rules = allow ?? changed(await fetchGroup(account, name), added ?? [], removed ?? []);
-  await account.api.send('PATCH', account.path(pathOf(name)), { allow: rules });
+  const save = (rules: readonly string[], basedOn?: string) =>
+    account.api.send('PATCH', account.path(pathOf(name)), { allow: rules }, basedOn);
+  if (allow) await save(allow);
+  else
+    await saveChange(
+      () => fetchGroup(account, name),
+      (before) => save(changed(before, added ?? [], removed ?? []), before.updatedAt),
+    );
   await printGroup(shell, account, name, flags);
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
+import { type ApiCall, accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
 
 const tunnel = {
   name: 'shop',
@@ -114,6 +114,22 @@ test('update keeps what it was not told to change', async (t) => {
     proxyProtocol: '',
     securityGroup: 'default',
   });
+});
+
+test('update keeps what somebody else saved meanwhile', async (t) => {
+  let current = { ...tunnel, updatedAt: '2026-11-01T10:00:00.000Z' };
+  const saved: unknown[] = [];
+  const { cli } = await signedIn(t, {
+    'GET /api/tunnels/shop': () => ({ body: current }),
+    'PATCH /api/tunnels/shop': ({ headers, body }: ApiCall) => {
+      saved.push(body);
+      if (saved.length === 1) current = { ...current, proxyProtocol: 'v2', updatedAt: '2026-11-01T10:00:01.000Z' };
+      return headers['if-match'] === `"${current.updatedAt}"` ? { body: current } : { status: 412, body: 'Changed.' };
+    },
+  });
+  assert.equal((await cli.run(['tunnels', 'update', 'shop', '--group', 'office'])).code, 0);
+  assert.equal(saved.length, 2);
+  assert.partialDeepStrictEqual(saved[1], { proxyProtocol: 'v2', securityGroup: 'office' });
 });
 
 test('a region or a domain that is not there is named, with the command that lists them', async (t) => {

@@ -5,6 +5,7 @@ import { proxyProtocolWarning } from '@underpass/rules/proxy-protocol.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import { type Command, Option } from 'commander';
 import { openProject, type ProjectAccount } from '../account.ts';
+import { saveChange } from '../api.ts';
 import { type CommonFlags, canonicalOf, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
 import { ClientError } from '../error.ts';
 import { renderTable } from '../output.ts';
@@ -141,15 +142,19 @@ async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<v
   if ([domain, addDomain, rmDomain, proxyProtocol, group].every((flag) => flag === undefined))
     throw new ClientError('usage', 'say what to change: --domain, --add-domain, --rm-domain, --proxy-protocol or --group');
   const account = await openProject(shell.io, flags);
-  const before = await fetchTunnel(account, name);
-  const change = {
-    ingressDomains: nextDomains(before, flags),
-    proxyProtocol: proxyProtocol === undefined ? before.proxyProtocol : proxyOf(proxyProtocol),
-    securityGroup: group ?? before.securityGroup,
-  };
-  const warning = proxyProtocolWarning(before.proxyProtocol, change.proxyProtocol);
-  if (warning !== null) outputOf(shell, flags).warning(warning);
-  await account.api.send('PATCH', account.path(pathOf(name)), change);
+  await saveChange(
+    () => fetchTunnel(account, name),
+    (before) => {
+      const change = {
+        ingressDomains: nextDomains(before, flags),
+        proxyProtocol: proxyProtocol === undefined ? before.proxyProtocol : proxyOf(proxyProtocol),
+        securityGroup: group ?? before.securityGroup,
+      };
+      const warning = proxyProtocolWarning(before.proxyProtocol, change.proxyProtocol);
+      if (warning !== null) outputOf(shell, flags).warning(warning);
+      return account.api.send('PATCH', account.path(pathOf(name)), change, before.updatedAt);
+    },
+  );
   await printTunnel(shell, account, name, flags);
 }
 
