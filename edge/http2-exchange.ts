@@ -96,8 +96,10 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     });
     stream.on('data', (piece: Buffer) => {
       this.#visitor.bodyBytes += piece.length;
-      uploads.taken(upload, piece.length);
-      if (this.#upstream !== null) this.deadlineMs = this.#soon('responseMs');
+      if (this.#upstream !== null) {
+        uploads.taken(upload, piece.length);
+        this.deadlineMs = this.#soon('responseMs');
+      }
       if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
     });
     stream.on('end', () => {

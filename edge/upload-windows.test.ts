@@ -126,7 +126,7 @@ const windowOf = ({ payload, type, flags }: Frame): number | null => {
   return null;
 };
 
-/** Sends a body over a path of 30 ms, as much of it as the windows allow. */
+/** Sends the body of a request that has begun, over a path of 30 ms, as much of it as the windows allow. */
 function pour(visitor: TLSSocket, reader: FrameReader, stream: number): void {
   let [seen, windowBytes, credit] = [0, 65_535, 65_535];
   const hear = (one: Frame): void => {
@@ -144,7 +144,6 @@ function pour(visitor: TLSSocket, reader: FrameReader, stream: number): void {
     for (; seen < reader.frames.length; seen++) setTimeout(hear, 30, reader.frames[seen] as Frame);
   };
   visitor.on('data', listen);
-  visitor.write(postFrame(host, stream));
   listen();
 }
 
@@ -157,6 +156,7 @@ it('over a path of 30 ms an upload has 2 MiB under way, which may stall and brea
   });
   await rig.client('t', upstream);
   const { visitor, reader } = await visitByFrame(rig, host);
+  visitor.write(postFrame(host, 1));
   pour(visitor, reader, 1);
   assert.ok(await reader.until((one) => windowOf(one) === 2 * mebibyte));
   uploads[0]?.pause();
@@ -171,5 +171,22 @@ it('over a path of 30 ms an upload has 2 MiB under way, which may stall and brea
     reader.frames.map(windowOf).findLast((size) => size !== null),
     streamWindowBytes,
   );
+  visitor.destroy();
+});
+
+it('an upload that nobody takes any more gets no larger window', async () => {
+  await using rig = await createRig([tunnelOf('t')]);
+  await rig.client('t', (socket) => socket.destroy());
+  const { visitor, reader } = await visitByFrame(rig, host);
+  visitor.write(postFrame(host, 1));
+  assert.ok(await reader.until(({ type, stream }) => type === frame.headers && stream === 1));
+  pour(visitor, reader, 1);
+  const bytes = (): number =>
+    reader.frames.reduce(
+      (sum, { type, stream, payload }) => sum + (type === frame.windowUpdate && stream === 1 ? payload.readUInt32BE() : 0),
+      0,
+    );
+  assert.ok(await reader.until(() => bytes() > 4 * streamWindowBytes));
+  assert.deepEqual(new Set(reader.frames.map(windowOf).filter((size) => size !== null)), new Set([streamWindowBytes]));
   visitor.destroy();
 });
