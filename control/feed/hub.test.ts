@@ -115,6 +115,19 @@ describe('from the store to the edges', () => {
     assert.deepEqual(edge.state.tunnels[0]?.allowList, ['0.0.0.0/0', '::/0']);
   });
 
+  test('an edge that comes before the store is read is not told that there is nothing', async () => {
+    await makeTunnel('web', ['a.example.com']);
+    const started = openHub(store, createTestBus());
+    const early = connect(opened.hubs.at(-1) as FeedHub);
+    early.hello('eu');
+    await early.until((each) => each.closed || each.seq !== undefined);
+    const edge = connect(await started);
+    assert.deepEqual(early.messages('snapshot'), []);
+    edge.hello('eu');
+    await edge.until((each) => each.seq !== undefined);
+    assert.equal(edge.state.tunnels.length, 1);
+  });
+
   test('a change is at the edge before everything is read anew, as one numbered delta', async () => {
     const edge = connect(hub);
     edge.hello('eu');

@@ -56,9 +56,12 @@ export interface FeedHubDeps {
 export interface FeedHub extends FeedPort {
   /** Reads every region from the store, once: what a command needs to tell which tunnels are served. */
   load(): Promise<void>;
-  /** The same, and then keeps it up to date; edges may connect after it. */
+  /** The same, and then keeps it up to date. */
   start(): Promise<void>;
-  /** Takes over an edge's connection. `keyHash` is absent for an edge in this process. */
+  /**
+   * Takes over an edge's connection, or ends it while the store is not read yet: the edge serves from what it has, and comes
+   * again. `keyHash` is absent for an edge in this process.
+   */
   accept(duplex: Duplex, options: { readonly region: string; readonly keyHash?: string }): void;
   certificatesChanged(): void;
   challengesChanged(): void;
@@ -92,6 +95,8 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
   const stops: (() => void)[] = [];
   let saving: Promise<void> = Promise.resolve();
   let closing = false;
+  /** Everything was read once: before, an edge would be told that what is not read yet is gone. */
+  let isWhole = false;
   let stopReconcile = (): void => {};
 
   const logError = (what: string) => (error: unknown) => log.error({ err: error }, what);
@@ -162,6 +167,9 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
     feedOf,
     feeds: () => [...feeds],
     onLive: board.touch,
+    onWhole: () => {
+      isWhole = true;
+    },
     onError: logError('feed: the store could not be read'),
   });
 
@@ -275,6 +283,10 @@ export function createFeedHub(deps: FeedHubDeps): FeedHub {
   };
 
   const accept: FeedHub['accept'] = (duplex, { region, keyHash }) => {
+    if (!isWhole) {
+      duplex.destroy();
+      return;
+    }
     const feed = feedOf(region);
     const stream = createControlFeed(duplex);
     const session = feed.open({ send: (message) => void stream.send(message), close: () => stream.destroy() }, keyHash);

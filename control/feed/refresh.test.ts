@@ -52,6 +52,7 @@ test('a host that a tunnel gets while everything is read keeps its certificate',
     feedOf: () => feed,
     feeds: () => [['eu', feed]],
     onLive: ignore,
+    onWhole: ignore,
     onError: (error) => assert.fail(String(error)),
   });
   refresh.everything();

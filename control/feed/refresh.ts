@@ -31,6 +31,8 @@ export interface RefreshDeps {
   readonly feeds: () => readonly (readonly [string, RegionFeed])[];
   /** Tunnels that are live by what the store says, and were not known to be. */
   readonly onLive: (tunnelIds: readonly string[]) => void;
+  /** Everything was read. */
+  readonly onWhole: () => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -160,6 +162,7 @@ export function createRefresh(deps: RefreshDeps): Refresh {
     await refreshCertificates(regions);
     await refreshChallenges();
     for (const [region, feed] of deps.feeds()) feed.publish(feed.state.replacePart('peers', deps.peersOf(region)));
+    deps.onWhole();
   };
 
   /** What was asked for by name. */
