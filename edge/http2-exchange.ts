@@ -88,7 +88,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #readBody(chunked: boolean): void {
     const stream = this.#stream;
     const { uploads } = this.#visitor;
-    const upload = uploads.begin();
+    const upload = uploads.begin(chunked ? undefined : this.#head.contentLength);
     this.#upload = upload;
     let trailers = '';
     stream.on('trailers', (fields) => {

@@ -117,7 +117,10 @@ export class Http2Visitor implements Visitor, Deadline {
   #began(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
     // END_STREAM on HEADERS: there is no body (RFC 9113 8.1).
     const bodied = (flags & 1) === 0;
-    if ((bodied && !this.uploads.makeRoom()) || (this.#open.size > 0 && !this.house.doorman.seatBeside(this.address))) {
+    if (
+      (bodied && !this.uploads.makeRoom(bodyBytesOf(rawHeaders))) ||
+      (this.#open.size > 0 && !this.house.doorman.seatBeside(this.address))
+    ) {
       // Nothing of it was done: the visitor may ask again (RFC 9113 8.7).
       stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
       return;
@@ -208,4 +211,10 @@ export class Http2Visitor implements Visitor, Deadline {
     for (const { upstream } of this.#idle) this.house.letGo(upstream);
     this.#idle = [];
   }
+}
+
+/** What a request says of its body. */
+function bodyBytesOf(rawHeaders: readonly string[]): number | undefined {
+  const at = rawHeaders.findIndex((text, index) => index % 2 === 0 && text === 'content-length');
+  return at < 0 ? undefined : Number(rawHeaders[at + 1]);
 }

@@ -7,11 +7,15 @@ import { WindowBudget } from '@underpass/wire/core/credit.ts';
 import { streamWindowBytes } from './core/overhead.ts';
 import {
   encodeH2Frame,
+  endHeaders,
+  endStream,
   type Frame,
   type FrameReader,
   frameTypes as frame,
   getFrame,
+  literal,
   postFrame,
+  requestFields,
   settingIds,
   u32,
   visitByFrame,
@@ -188,5 +192,27 @@ it('an upload that nobody takes any more gets no larger window', async () => {
     );
   assert.ok(await reader.until(() => bytes() > 4 * streamWindowBytes));
   assert.deepEqual(new Set(reader.frames.map(windowOf).filter((size) => size !== null)), new Set([streamWindowBytes]));
+  visitor.destroy();
+});
+
+it('small requests beside an upload with a large window are all served: they hold no more than they say', async () => {
+  await using rig = await createRig([tunnelOf('t')]);
+  const upstream = createServer((request, response) => {
+    request.on('error', () => {}).resume();
+    if (request.headers['content-length'] === '2') response.end('ok');
+  });
+  await rig.client('t', upstream);
+  const { visitor, reader } = await visitByFrame(rig, host);
+  visitor.write(postFrame(host, 1));
+  pour(visitor, reader, 1);
+  assert.ok(await reader.until((one) => windowOf(one) === 2 * mebibyte));
+  const streams = Array.from({ length: 40 }, (_, index) => 3 + 2 * index);
+  const fields = Buffer.concat([requestFields(host, 'POST'), literal('content-length', '2')]);
+  visitor.write(Buffer.concat(streams.map((stream) => encodeH2Frame(frame.headers, endHeaders, stream, fields))));
+  const answered = (...types: number[]): number =>
+    reader.frames.filter(({ type, stream }) => stream > 1 && types.includes(type)).length;
+  visitor.write(Buffer.concat(streams.map((stream) => encodeH2Frame(frame.data, endStream, stream, Buffer.from('ok')))));
+  assert.ok(await reader.until(() => answered(frame.headers, frame.rstStream) === streams.length));
+  assert.equal(answered(frame.headers), streams.length);
   visitor.destroy();
 });

@@ -1,6 +1,7 @@
 // The windows of one HTTP/2 visitor's uploads: they grow while an upload waits for its window and not for its upstream.
 // Node has no window for one stream, so it is the setting for all of the connection that changes (RFC 9113 6.9.2), and each
-// upload is counted with all that it may have been promised, until it ends.
+// upload is counted with all that it may have been promised, until it ends; with no more than it says that it has, which
+// HTTP/2 holds it to (RFC 9113 8.1.1).
 
 import type { ServerHttp2Session } from 'node:http2';
 import { WindowBudget } from '@underpass/wire/core/credit.ts';
@@ -18,6 +19,8 @@ const nearMs = 10;
 export const createUploadBudget = (): WindowBudget => new WindowBudget(processBytes);
 
 export interface Upload {
+  /** Of its body; infinite where it does not say. */
+  readonly bodyBytes: number;
   /** What it may hold beyond the first window. */
   extraBytes: number;
   /** Taken by its upstream since the ping was sent, or since there was one. */
@@ -43,13 +46,9 @@ export class UploadWindows {
     this.#process = budget;
   }
 
-  get #extraBytes(): number {
-    return this.#promisedBytes - streamWindowBytes;
-  }
-
   /** False where one more could hold more than is left: it may come again when the setting is the first one (RFC 9113 8.7). */
-  makeRoom(): boolean {
-    const fits = this.#fits(this.#extraBytes, 1);
+  makeRoom(bodyBytes: number = Number.POSITIVE_INFINITY): boolean {
+    const fits = this.#fits(extraOf(this.#promisedBytes, bodyBytes), 1);
     if (!fits) this.#shrink();
     return fits;
   }
@@ -61,15 +60,15 @@ export class UploadWindows {
     );
   }
 
-  begin(): Upload {
-    const upload = { extraBytes: 0, roundBytes: 0 };
+  begin(bodyBytes: number = Number.POSITIVE_INFINITY): Upload {
+    const upload = { bodyBytes, extraBytes: 0, roundBytes: 0 };
     this.#uploads.add(upload);
     this.#widen(upload);
     return upload;
   }
 
   #widen(upload: Upload): void {
-    const bytes = Math.max(0, this.#extraBytes - upload.extraBytes);
+    const bytes = moreOf(upload, this.#promisedBytes);
     upload.extraBytes += bytes;
     this.#own.take(bytes);
     this.#process.take(bytes);
@@ -102,9 +101,8 @@ export class UploadWindows {
 
   #grow(): void {
     const next = Math.min(2 * this.#windowBytes, mostWindowBytes);
-    const extra = next - streamWindowBytes;
     let bytes = 0;
-    for (const upload of this.#uploads) bytes += Math.max(0, extra - upload.extraBytes);
+    for (const upload of this.#uploads) bytes += moreOf(upload, next);
     if (this.#session.pendingSettingsAck || !this.#fits(bytes, 0.5)) return;
     this.#promisedBytes = next;
     for (const upload of this.#uploads) this.#widen(upload);
@@ -123,3 +121,10 @@ export class UploadWindows {
     });
   }
 }
+
+/** What a window lets an upload hold beyond the first one. */
+const extraOf = (windowBytes: number, bodyBytes: number): number =>
+  Math.max(0, Math.min(windowBytes, bodyBytes) - streamWindowBytes);
+
+const moreOf = ({ bodyBytes, extraBytes }: Upload, windowBytes: number): number =>
+  Math.max(0, extraOf(windowBytes, bodyBytes) - extraBytes);
