@@ -63,7 +63,10 @@ test('set --add keeps what somebody else saved meanwhile, and tells where that d
   changes = 100;
   const { code, stderr } = await cli.run(['groups', 'set', 'office', '--add', '10.0.0.1']);
   assert.deepEqual([code, changes > 90], [7, true]);
-  assert.match(stderr, /^error: Nothing was saved: Security group 'office' was changed meanwhile\.\n {2}fix: Run the command again\.\n/);
+  assert.match(
+    stderr,
+    /^error: Nothing was saved: Security group 'office' was changed meanwhile\.\n {2}fix: Run the command again\.\n/,
+  );
 });
 
 test('set refuses a rule to remove that is not there, and no change at all', async (t) => {
