@@ -67,9 +67,12 @@ test('running the service', async (t) => {
     }));
     const last = limits.operatorPageRows - 1;
     await page.route('**/api/operator/users*', (route) => {
-      const isOlder = new URL(route.request().url()).searchParams.get('before') === `${last}`;
-      return route.fulfill({ json: isOlder ? users.slice(last + 1) : users.slice(0, last + 1) });
+      const before = new URL(route.request().url()).searchParams.get('before');
+      const from = before === null ? 0 : Number(before) + 1;
+      return route.fulfill({ json: users.slice(from, from + last + 1) });
     });
+    await page.goto(`/operator/users?q=example&before=${last + 1}`);
+    await expect(page.getByRole('heading', { name: 'Nothing Older' })).toBeVisible();
     await page.goto('/operator/users?q=example');
     await page.getByRole('link', { name: 'Older' }).click();
     await expect(page).toHaveURL(`/operator/users?q=example&before=${last}`);

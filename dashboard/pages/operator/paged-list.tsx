@@ -3,6 +3,7 @@ import { limits } from '@underpass/rules/limits.ts';
 import type { ReactNode } from 'react';
 import { useSearchParams } from 'react-router';
 import { ButtonLink } from '../../ui/button.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 
 /** What the loader of the same page asks control for. */
@@ -14,11 +15,17 @@ export interface PagedListProps<Row> {
 }
 
 export function PagedList<Row extends { readonly id: string }>({ promise, children }: PagedListProps<Row>) {
+  const [search] = useSearchParams();
   return (
     <Load promise={promise}>
       {(rows) => (
         <>
-          {children(rows)}
+          {/* What a list says that is empty would not be true of its end. */}
+          {rows.length === 0 && search.has('before') ? (
+            <EmptyState title="Nothing Older" text="The list ends here." />
+          ) : (
+            children(rows)
+          )}
           <PageLinks rows={rows} />
         </>
       )}
