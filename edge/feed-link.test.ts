@@ -47,6 +47,32 @@ it('a piece of a snapshot that was cut off is no part of what the next feed says
   link.close();
 });
 
+it('a feed that ends over what control says first is tried ever less often, whatever its welcome', async () => {
+  const waits: number[] = [];
+  const third = Promise.withResolvers<void>();
+  const lost = ({ waitMs }: { waitMs: number }): void => {
+    if (waits.push(waitMs) === 3) third.resolve();
+  };
+  const link = new FeedLink({
+    ...options,
+    dial: async () => {
+      const [ours, theirs] = duplexPair();
+      const feed = createControlFeed(theirs);
+      feed.send({ type: 'welcome', version: 1, epoch: 'e', region: 'test' });
+      feed.send({ type: 'snapshot', seq: 1, state: { tunnels: [], certificates: [], challenges: [], peers: [] } });
+      feed.send({ type: 'ping', id: 1 });
+      return ours;
+    },
+    apply: () => {
+      throw new Error('tripped');
+    },
+    log: { ...options.log, info: () => {}, warn: lost } as never,
+  });
+  await third.promise;
+  link.close();
+  assert.deepEqual(waits, [125, 250, 500]);
+});
+
 it('a carrier to control that stands when nobody waits for it any more is closed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const dialled = Promise.withResolvers<Duplex>();

@@ -136,12 +136,13 @@ export class FeedLink {
 
   #pong(feed: FeedStream<FromEdge, ToEdge>, id: number): void {
     feed.send({ type: 'pong', id });
+    // Not at the welcome: a feed that ends over what follows it would be tried four times a second.
+    this.#failures = 0;
     this.#onSynced();
   }
 
   #welcome({ epoch, version, region }: Extract<ToEdge, { type: 'welcome' }>): void {
     this.#epoch = epoch;
-    this.#failures = 0;
     this.connected = true;
     this.#options.log.info({ region, version }, 'feed connected');
     this.#report(true);
