@@ -42,10 +42,16 @@ export async function carryUntilStopped(io: Io, options: CarryOptions): Promise<
 function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptions['reload']): Promise<number> {
   return new Promise((resolve) => {
     let draining = false;
-    const stop = () => {
-      if (draining) return finish(exitCodes.forced);
+    let stopping = false;
+    const drain = () => {
+      if (draining) return;
       draining = true;
       void fleet.drain().then(() => finish(exitCodes.ok));
+    };
+    const stop = () => {
+      if (stopping) return finish(exitCodes.forced);
+      stopping = true;
+      drain();
     };
     // One after the other: a slow reading must not undo a later one.
     let reloads = Promise.resolve();
@@ -53,8 +59,8 @@ function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptio
       if (reload === undefined) return stop();
       reloads = reloads.then(() => (draining ? undefined : reloadFleet(fleet, display, reload, () => draining)));
     };
-    // In `| tee log` Ctrl-C ends the reader too: that is no second signal.
-    io.onReaderGone(() => (draining ? undefined : stop()));
+    // In `| tee log` Ctrl-C ends the reader too, sooner or later than this: the two are one signal.
+    io.onReaderGone(drain);
     const off = [io.onSignal('SIGINT', stop), io.onSignal('SIGTERM', stop), io.onSignal('SIGHUP', hangUp)];
     const finish = (code: number) => {
       for (const forget of off) forget();

@@ -158,10 +158,16 @@ test('a log that finds no room on the disk is told once, and costs no visitor th
   assert.deepEqual({ code, stderr }, { code: 3, stderr: noRoom });
 });
 
-for (const [how, end] of [
-  ['closes the pipe', (carrier, _) => visit(carrier, { host: 'other.example.com' })],
-  ['is ended by the same Ctrl-C', (_, child) => child.kill('SIGINT')],
-] satisfies readonly (readonly [string, (carrier: FakeCarrier, child: ChildProcess) => unknown])[]) {
+type ReaderEnd = (carrier: FakeCarrier, child: ChildProcess) => void;
+
+const lineFor = (carrier: FakeCarrier) => void visit(carrier, { host: 'other.example.com' });
+const pressCtrlC = (_: unknown, child: ChildProcess) => void child.kill('SIGINT');
+
+for (const [how, end, then] of [
+  ['closes the pipe', lineFor, () => {}],
+  ['is ended by the same Ctrl-C', pressCtrlC, () => {}],
+  ['is ended by the same Ctrl-C, a little sooner,', lineFor, pressCtrlC],
+] satisfies readonly (readonly [string, ReaderEnd, ReaderEnd])[]) {
   test(`a log whose reader ${how} ends the client when its visitors are served`, async (t) => {
     await using edge = await startFakeEdge();
     await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
@@ -179,6 +185,7 @@ for (const [how, end] of [
     child.stdout.destroy();
     end(carrier, child);
     await Promise.race([draining, ended]);
+    then(carrier, child);
     stream.write(Buffer.from('late but whole'));
     stream.end();
     assert.equal(await got, 'late but whole');
