@@ -83,6 +83,7 @@ const latency: Measurement = {
   key: 'latency',
   columns: (carries) => [bounded(carries, 'latency', 'µs p50, one connection', 'less', 1.1)],
   run: async (on) => {
+    await warmUp(on);
     const { result } = await accounted<Counted>(on, 'latency', { connections: 1 });
     return { latency: result.p50 * 1000 };
   },
