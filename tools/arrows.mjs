@@ -1,10 +1,11 @@
-// Holds the direction of imports between the folders, and the purity of rules/ and of every core/.
-// Works on text: imports are few shapes, and a check that reads them all takes a tenth of a second.
+// Checks the direction of imports between and inside the workspaces, and the purity of rules/ and of every core/.
+// It matches imports as text, without a parser, so reading every file takes a tenth of a second.
+// `node tools/arrows.mjs --list` prints the layers of each workspace and the circles in it.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Who may import whom (docs/architecture.md). Tests may also use tests/helpers and what is their own. */
+/** Which workspaces each workspace may import (docs/architecture.md). Tests may also use tests/helpers and their own packages. */
 export const arrows = {
   rules: [],
   wire: ['rules'],
@@ -15,6 +16,14 @@ export const arrows = {
   server: ['rules', 'wire', 'control', 'edge'],
   bench: ['rules', 'wire', 'edge', 'client', 'control', 'server', 'tests'],
   tests: ['rules', 'wire', 'edge', 'client', 'control', 'server'],
+};
+
+/**
+ * Groups of a workspace's folders, lowest first; '.' is the files beside the folders.
+ * A folder may import the folders of its own group and of lower groups. A workspace is checked once it has an entry here.
+ */
+export const layers = {
+  rules: [['.'], ['connect']],
 };
 
 const impureNames =
@@ -50,6 +59,95 @@ function impurities(file, imports, code) {
 
 function isPure(file) {
   return !isTest(file) && (file.startsWith('rules/') || /(^|\/)core\//.test(file));
+}
+
+/**
+ * Circles and wrong layers inside one workspace. `sources` maps files to their text.
+ * Tests, test kits and fixtures do not count: they may reach anywhere in their workspace.
+ */
+export function insideProblems(workspace, groups, sources) {
+  const files = Object.keys(sources).filter((file) => file.startsWith(`${workspace}/`) && isProduct(file));
+  const imports = files.flatMap((from) =>
+    importsOf(blankComments(sources[from]))
+      .map((specifier) => targetOf(from, specifier)?.path)
+      .filter((to) => to?.startsWith(`${workspace}/`) && isProduct(to))
+      .map((to) => ({ from, to })),
+  );
+  return [...(groups ? wrongLayers(workspace, groups, files, imports) : []), ...circlesInside(files, imports)];
+}
+
+function wrongLayers(workspace, groups, files, imports) {
+  const layerOf = (folder) => groups.findIndex((group) => group.includes(folder));
+  const folders = new Set(files.map((file) => nodeIn(workspace, file)));
+  const unlisted = [...folders].filter((folder) => layerOf(folder) === -1);
+  const absent = groups.flat().filter((folder) => !folders.has(folder));
+  const upward = imports
+    .map(({ from, to }) => ({ from, to, importer: nodeIn(workspace, from), imported: nodeIn(workspace, to) }))
+    .filter(({ importer, imported }) => layerOf(importer) !== -1 && layerOf(imported) > layerOf(importer));
+  return [
+    ...unlisted.map((folder) => `${workspace}: '${folder}' is in no layer: add it to layers.${workspace} in tools/arrows.mjs`),
+    ...absent.map((folder) => `${workspace}: layers.${workspace} in tools/arrows.mjs names '${folder}', which does not exist`),
+    ...upward.map(
+      ({ from, to, importer, imported }) => `${from}: '${importer}' may not import '${imported}', a higher layer ('${to}')`,
+    ),
+  ];
+}
+
+/** Circles between the files, and between the subfolders of every folder, whose own files count as one node '.'. */
+function circlesInside(files, imports) {
+  const folders = new Set(files.flatMap((file) => foldersAbove(posix.dirname(file))));
+  const betweenFolders = [...folders].sort().flatMap((folder) => {
+    const inside = imports.filter(({ from, to }) => from.startsWith(`${folder}/`) && to.startsWith(`${folder}/`));
+    return circlesOf(inside, (file) => nodeIn(folder, file)).map((circle) => `${folder}: folders in a circle: ${circle}`);
+  });
+  const betweenFiles = circlesOf(imports, (file) => file).map((circle) => `files in a circle: ${circle}`);
+  return [...betweenFolders, ...betweenFiles];
+}
+
+function foldersAbove(folder) {
+  const parent = posix.dirname(folder);
+  return parent === '.' ? [folder] : [...foldersAbove(parent), folder];
+}
+
+/** The immediate subfolder of `folder` that holds `file`, or '.' if `folder` holds it directly. */
+function nodeIn(folder, file) {
+  const [first, ...rest] = file.slice(folder.length + 1).split('/');
+  return rest.length === 0 ? '.' : first;
+}
+
+/** One shortest circle for each knot, as text: every step with an import that makes it. */
+function circlesOf(imports, nodeOf) {
+  const steps = new Map();
+  for (const { from, to } of imports) {
+    const [node, next] = [nodeOf(from), nodeOf(to)];
+    if (!steps.has(node)) steps.set(node, new Map());
+    if (node !== next || from === to) steps.get(node).set(next, `${from} imports ${to}`);
+  }
+  const reported = new Set();
+  return [...steps.keys()].sort().flatMap((start) => {
+    const circle = reported.has(start) ? undefined : shortestCircle(steps, start);
+    if (circle === undefined) return [];
+    for (const node of circle) reported.add(node);
+    const why = circle.slice(1).map((node, at) => steps.get(circle[at]).get(node));
+    return [`${circle.join(' → ')} (${why.join('; ')})`];
+  });
+}
+
+function shortestCircle(steps, start) {
+  const seen = new Set();
+  const paths = [[start]];
+  for (const path of paths) {
+    for (const next of steps.get(path.at(-1))?.keys() ?? []) {
+      if (next === start) return [...path, next];
+      if (!seen.has(next)) paths.push([...path, next]);
+      seen.add(next);
+    }
+  }
+  return undefined;
+}
+
+function isProduct(file) {
+  return !isTest(file) && !/(^|\/)fixture\//.test(file);
 }
 
 function isTest(file) {
@@ -92,17 +190,36 @@ export function undescribed(exists) {
 }
 
 export function checkArrows(root) {
+  const sources = readSources(root);
+  const problems = Object.entries(sources).flatMap(([file, source]) => arrowProblems(file, source));
+  for (const [workspace, groups] of Object.entries(layers)) problems.push(...insideProblems(workspace, groups, sources));
+  problems.push(...undescribed((path) => existsSync(posix.join(root, path))));
+  return { name: 'arrows', read: Object.keys(sources).length, problems };
+}
+
+function readSources(root) {
   const files = globSync(`{${Object.keys(arrows).join(',')}}/**/*.{ts,tsx}`, {
     cwd: root,
     exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path),
   });
-  const problems = files.flatMap((file) => arrowProblems(file, readFileSync(posix.join(root, file), 'utf8')));
-  problems.push(...undescribed((path) => existsSync(posix.join(root, path))));
-  return { name: 'arrows', read: files.length, problems };
+  return Object.fromEntries(files.map((file) => [file, readFileSync(posix.join(root, file), 'utf8')]));
+}
+
+function listLayers(root) {
+  const sources = readSources(root);
+  for (const workspace of Object.keys(arrows)) {
+    const groups = layers[workspace];
+    console.log(`${workspace}: ${groups?.map((group) => group.join(' ')).join(' ← ') ?? 'no entry in layers'}`);
+    for (const problem of insideProblems(workspace, groups, sources)) console.log(`  ${problem}`);
+  }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { problems } = checkArrows(dirname(dirname(fileURLToPath(import.meta.url))));
-  for (const problem of problems) console.error(problem);
-  process.exit(problems.length === 0 ? 0 : 1);
+  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  if (process.argv.includes('--list')) listLayers(root);
+  else {
+    const { problems } = checkArrows(root);
+    for (const problem of problems) console.error(problem);
+    process.exitCode = problems.length === 0 ? 0 : 1;
+  }
 }

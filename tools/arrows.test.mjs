@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { arrowProblems, checkArrows, undescribed } from './arrows.mjs';
+import { arrowProblems, checkArrows, insideProblems, undescribed } from './arrows.mjs';
 
 const refused = [
   ['rules/email.ts', "import { x } from '@underpass/wire/feed.ts';", 'rules stands alone'],
@@ -45,6 +45,87 @@ for (const [file, source, why] of refused) {
 for (const [file, source, why] of allowed) {
   test(`accepts ${file} because ${why}: ${source}`, () => assert.deepEqual(arrowProblems(file, source), []));
 }
+
+const house = {
+  'control/main.ts': "import { routes } from './api/routes.ts';",
+  'control/api/routes.ts': "import { tunnels } from '../tunnel/tunnels.ts';\nimport { rows } from '../store/rows.ts';",
+  'control/tunnel/tunnels.ts': "import type { Rows } from '../store/rows.ts';",
+  'control/tunnel/core/status.ts': '',
+  'control/store/rows.ts': "import { parse } from '@underpass/rules/email.ts';",
+  'edge/edge.ts': "import { a } from './unchecked/a.ts';",
+};
+const groups = [['store'], ['tunnel'], ['api'], ['.']];
+const inside = (changes) => insideProblems('control', groups, { ...house, ...changes });
+
+const knots = [
+  [
+    'two folders',
+    { 'control/store/rows.ts': "import { a } from '../tunnel/tunnels.ts';" },
+    /control: folders in a circle: store → tunnel → store/,
+  ],
+  [
+    'two folders by their types alone',
+    { 'control/store/rows.ts': "import type { Tunnel } from '@underpass/control/tunnel/tunnels.ts';" },
+    /control: folders in a circle: store → tunnel → store/,
+  ],
+  [
+    'a folder and the files beside it',
+    {
+      'control/tunnel/tunnels.ts': "import { status } from './core/status.ts';",
+      'control/tunnel/core/status.ts': "export type { Other } from '../other.ts';",
+      'control/tunnel/other.ts': '',
+    },
+    /control\/tunnel: folders in a circle: \. → core → \./,
+  ],
+  [
+    'two files of one folder',
+    { 'control/store/rows.ts': "import './tables.ts';", 'control/store/tables.ts': "type Row = import('./rows.ts').Row;" },
+    /^files in a circle: control\/store\/rows\.ts → control\/store\/tables\.ts → control\/store\/rows\.ts/,
+  ],
+];
+
+for (const [knot, changes, problem] of knots) {
+  test(`refuses a circle of ${knot}`, () =>
+    assert.ok(
+      inside(changes).some((line) => problem.test(line)),
+      inside(changes).join('\n'),
+    ));
+}
+
+test('refuses an import of a higher layer', () => {
+  assert.deepEqual(inside({ 'control/store/clock.ts': "import { routes } from '../api/routes.ts';" }).slice(0, 1), [
+    "control/store/clock.ts: 'store' may not import 'api', a higher layer ('control/api/routes.ts')",
+  ]);
+});
+
+test('refuses a folder that the layers do not name, and a name without a folder', () => {
+  const problems = insideProblems('control', [['store'], ['gone'], ['api'], ['.']], house);
+  assert.match(problems.join('\n'), /'tunnel' is in no layer/);
+  assert.match(problems.join('\n'), /names 'gone', which does not exist/);
+});
+
+test('accepts imports of lower layers and of the same group, and ignores tests, test kits and fixtures', () => {
+  const reachUp = "import { main } from '../main.ts';";
+  assert.deepEqual(
+    inside({
+      'control/store/rows.test.ts': reachUp,
+      'control/store/test-kit.ts': reachUp,
+      'control/fixture/store.ts': reachUp,
+    }),
+    [],
+  );
+  assert.deepEqual(
+    insideProblems(
+      'control',
+      [
+        ['store', 'tunnel'],
+        ['api', '.'],
+      ],
+      house,
+    ),
+    [],
+  );
+});
 
 test('a folder without a README is a problem', () => {
   assert.deepEqual(
