@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from 'commander';
 import { renewPage } from './cli-page.ts';
-import { parseConfig } from './config-file.ts';
-import { createProcessIo } from './process-io.ts';
+import { parseConfig } from './config/config-file.ts';
+import { createProcessIo } from './process/process-io.ts';
 import { createProgram } from './run.ts';
 
 test('docs/cli.md shows the help of every command, every exit code and every error as they are', () => {

@@ -2,11 +2,11 @@
 // The `underpass` process: the real world goes in, the exit code comes out.
 import * as http from 'node:http';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
-import { ClientError, exitCodes, fileReason } from './error.ts';
-import type { Io } from './io.ts';
-import { reportError } from './output.ts';
-import { createProcessIo } from './process-io.ts';
+import { ClientError, exitCodes, fileReason } from './process/error.ts';
+import type { Io } from './process/io.ts';
+import { createProcessIo } from './process/process-io.ts';
 import { run } from './run.ts';
+import { reportError } from './terminal/output.ts';
 
 /** Longer than a carrier lingers for its last bytes. */
 const lingerMs = 3_000;

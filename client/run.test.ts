@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import { test } from 'node:test';
-import { createProcessIo } from './process-io.ts';
+import { createProcessIo } from './process/process-io.ts';
 import { binary, createCli } from './test-kit.ts';
 
 const wrong: readonly (readonly [argv: readonly string[], error: string, help: string])[] = [

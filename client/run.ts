@@ -2,6 +2,7 @@
 import { Command, CommanderError, Help } from 'commander';
 import { addAccountCommands } from './command/account.ts';
 import { addCarryCommands } from './command/carry.ts';
+import type { Shell } from './command/command-line.ts';
 import { addCompletionCommands } from './command/completion.ts';
 import { addConnectCommand } from './command/connect.ts';
 import { addDoctorCommand } from './command/doctor.ts';
@@ -11,11 +12,10 @@ import { addConfigCommands } from './command/run-config.ts';
 import { addServiceCommands } from './command/service.ts';
 import { addTunnelCommands } from './command/tunnels.ts';
 import { addUpdateCommand } from './command/update.ts';
-import type { Shell } from './command-line.ts';
-import { ClientError, errors, exitCodes } from './error.ts';
-import type { Io } from './io.ts';
-import { reportError } from './output.ts';
-import { version } from './version.ts';
+import { ClientError, errors, exitCodes } from './process/error.ts';
+import type { Io } from './process/io.ts';
+import { version } from './process/version.ts';
+import { reportError } from './terminal/output.ts';
 
 export async function run(given: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };

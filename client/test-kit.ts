@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { TestContext } from 'node:test';
-import type { Io, Signal, TextOut } from './io.ts';
-import { createProcessIo } from './process-io.ts';
+import type { Io, Signal, TextOut } from './process/io.ts';
+import { createProcessIo } from './process/process-io.ts';
 import { run } from './run.ts';
 
 /** For tests that look inside: they cannot hold for a compiled file. */

@@ -7,7 +7,7 @@ import type { SessionClock } from '@underpass/wire/session.ts';
 import type { CarryEvent, UpstreamStatus } from './api.ts';
 import { attemptUpstream, createProbe } from './probe.ts';
 import type { Problem } from './problem.ts';
-import type { OfferedUpstream } from './route.ts';
+import type { OfferedUpstream } from './upstream-map.ts';
 
 export interface Offers {
   tell(session: Session): void;

@@ -8,7 +8,7 @@ import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { relaySocket } from '@underpass/wire/relay.ts';
 import { lookUpForSocket, serverNameOf } from './lookup.ts';
 import type { Problem, ProblemCode } from './problem.ts';
-import type { FindUpstream } from './route.ts';
+import type { FindUpstream } from './upstream-map.ts';
 
 export interface UpstreamTrust {
   /** PEM; without it the system's CAs. */

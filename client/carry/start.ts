@@ -5,13 +5,13 @@ import type { Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/session.ts';
 import type { Carrying, CarryOptions, CarryStatus } from './api.ts';
 import { openCarrier } from './carrier.ts';
+import { Roster, type RosterOptions } from './carrier-pool.ts';
 import { createOffers, type Offers } from './offers.ts';
 import { chooseProxy } from './proxy.ts';
 import { parseRegionUrl } from './region-url.ts';
-import { Roster, type RosterOptions } from './roster.ts';
-import { compileRoutes, listOffered } from './route.ts';
 import { compileServe, type ServeOptions } from './serve.ts';
-import { createStrays, type Strays } from './strays.ts';
+import { createStrays, type Strays } from './unknown-domains.ts';
+import { compileRoutes, listOffered } from './upstream-map.ts';
 
 const drainTimeoutMs = 30_000;
 /** Failed streams are told at most this often: an upstream that is down fails thousands. */

@@ -1,17 +1,17 @@
 // login, logout, whoami, projects, regions: who speaks, for what, to whom.
 import type { Project, Region, User } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
-import { openAccount, openProject, serverOf } from '../account.ts';
-import { createApi, exchange } from '../api.ts';
+import { openAccount, openProject, serverOf } from '../account/account.ts';
+import { createApi, exchange } from '../account/api.ts';
+import { forgetSignIn, saveSignIn } from '../account/credentials.ts';
 import { isLocal } from '../carry/proxy.ts';
-import { type CommonFlags, describe, outputOf, type Shell, withProject, withServer } from '../command-line.ts';
-import { forgetSignIn, saveSignIn } from '../credentials.ts';
-import { ClientError } from '../error.ts';
-import type { Io } from '../io.ts';
-import { openBrowser } from '../open-browser.ts';
-import { type Output, printable, renderFields, renderTable } from '../output.ts';
-import { readToken } from '../token.ts';
-import { waitMs } from '../wait.ts';
+import { readToken } from '../config/token.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { openBrowser } from '../process/open-browser.ts';
+import { waitMs } from '../process/wait.ts';
+import { type Output, printable, renderFields, renderTable } from '../terminal/output.ts';
+import { type CommonFlags, describe, outputOf, type Shell, withProject, withServer } from './command-line.ts';
 
 interface LoginFlags extends CommonFlags {
   readonly withToken?: boolean;

@@ -1,13 +1,13 @@
 // http and ingress: carry the traffic of one tunnel, given by its URL and token. `connect` fetches both by name.
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { carryUntilStopped } from '../carry-loop.ts';
-import { collect, describe, outputOf, requireOption, type Shell } from '../command-line.ts';
-import { planUpstreams } from '../connect-inputs.ts';
-import { ClientError } from '../error.ts';
-import { type Plan, parseTunnelUrl } from '../plan.ts';
-import { readPlan } from '../planned.ts';
-import { readToken } from '../token.ts';
+import { readPlan } from '../config/loaded-tunnel.ts';
+import { readToken } from '../config/token.ts';
+import { type Plan, parseTunnelUrl } from '../config/tunnel-config.ts';
+import { planUpstreams } from '../config/upstream-flags.ts';
+import { ClientError } from '../process/error.ts';
+import { carryUntilStopped } from '../tunnels/carry-loop.ts';
+import { collect, describe, outputOf, requireOption, type Shell } from './command-line.ts';
 
 export interface UpstreamFlags {
   readonly json?: boolean;

@@ -1,7 +1,7 @@
 // completion bash|zsh|fish, and the hidden `complete` that the scripts ask: the candidates come from the commands themselves.
 import { Argument, type Command, type Option } from 'commander';
-import { describe, outputOf, type Shell } from '../command-line.ts';
-import { completionScripts } from '../completion-script.ts';
+import { describe, outputOf, type Shell } from './command-line.ts';
+import { completionScripts } from './completion-script.ts';
 
 type ShellName = keyof typeof completionScripts;
 

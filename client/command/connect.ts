@@ -7,12 +7,12 @@ import { maskToken } from '@underpass/rules/token-mask.ts';
 import { isWaitingForVerification } from '@underpass/rules/tunnel-status.ts';
 import { defaultHttpUpstream, defaultIngressUpstream } from '@underpass/rules/upstream.ts';
 import { type Command, Option } from 'commander';
-import { openProject } from '../account.ts';
-import { isLive } from '../carry-loop.ts';
-import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
-import { domainUpstreams, planUpstreams } from '../connect-inputs.ts';
-import { ClientError } from '../error.ts';
+import { openProject } from '../account/account.ts';
+import { domainUpstreams, planUpstreams } from '../config/upstream-flags.ts';
+import { ClientError } from '../process/error.ts';
+import { isLive } from '../tunnels/carry-loop.ts';
 import { carryPlan, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
+import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import { fetchTunnel } from './tunnels.ts';
 
 interface ConnectFlags extends CommonFlags, UpstreamFlags {

@@ -1,23 +1,23 @@
 // doctor: what stands between this machine and a working tunnel, line by line, each ok or with what to do.
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
 import { type Command, Option } from 'commander';
-import { openProject, serverOf } from '../account.ts';
-import { request } from '../api.ts';
+import { openProject, serverOf } from '../account/account.ts';
+import { request } from '../account/api.ts';
+import { readCredentials } from '../account/credentials.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
-import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
-import { planUpstreams } from '../connect-inputs.ts';
-import { readCredentials } from '../credentials.ts';
+import { readPlan } from '../config/loaded-tunnel.ts';
+import { readToken } from '../config/token.ts';
+import { type PlanUpstreams, parseTunnelUrl } from '../config/tunnel-config.ts';
+import { planUpstreams } from '../config/upstream-flags.ts';
 import { type Finding, ok, problem, renderFinding, skipped, warning } from '../doctor/finding.ts';
-import { checkPath } from '../doctor/path.ts';
+import { checkPath } from '../doctor/network-path.ts';
 import { checkToken } from '../doctor/token.ts';
 import { checkUpstream, type UpstreamTarget } from '../doctor/upstream.ts';
-import { ClientError } from '../error.ts';
-import type { Io } from '../io.ts';
-import { type PlanUpstreams, parseTunnelUrl } from '../plan.ts';
-import { readPlan } from '../planned.ts';
-import { newestRelease } from '../release.ts';
-import { readToken } from '../token.ts';
-import { version } from '../version.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { version } from '../process/version.ts';
+import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { newestRelease } from './release.ts';
 import { fetchTunnel } from './tunnels.ts';
 
 interface DoctorFlags extends CommonFlags {

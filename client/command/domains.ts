@@ -3,11 +3,11 @@ import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import { propagationNote, verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
-import { openProject } from '../account.ts';
-import { type CommonFlags, canonicalOf, describe, outputOf, type Shell, withProject } from '../command-line.ts';
-import { ClientError } from '../error.ts';
-import { renderFields, renderTable } from '../output.ts';
-import { confirm } from '../prompt.ts';
+import { openProject } from '../account/account.ts';
+import { ClientError } from '../process/error.ts';
+import { renderFields, renderTable } from '../terminal/output.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { type CommonFlags, canonicalOf, describe, outputOf, type Shell, withProject } from './command-line.ts';
 
 interface RemoveFlags extends CommonFlags {
   readonly yes?: boolean;

@@ -1,12 +1,12 @@
 // groups list|show|add|set|rm: security groups, the allow-lists of source addresses.
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
-import { openProject, type ProjectAccount } from '../account.ts';
-import { saveChange } from '../api.ts';
-import { type CommonFlags, collect, describe, outputOf, requireOption, type Shell, withProject } from '../command-line.ts';
-import { ClientError } from '../error.ts';
-import { renderFields, renderTable } from '../output.ts';
-import { confirm } from '../prompt.ts';
+import { openProject, type ProjectAccount } from '../account/account.ts';
+import { saveChange } from '../account/api.ts';
+import { ClientError } from '../process/error.ts';
+import { renderFields, renderTable } from '../terminal/output.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { type CommonFlags, collect, describe, outputOf, requireOption, type Shell, withProject } from './command-line.ts';
 
 interface AddFlags extends CommonFlags {
   readonly allow?: readonly string[];

@@ -2,16 +2,16 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { readBounded } from '../bounded-file.ts';
-import { carryUntilStopped } from '../carry-loop.ts';
-import { describe, outputOf, type Shell } from '../command-line.ts';
-import { type Config, type ConfigResult, maxConfigBytes, parseConfig } from '../config-file.ts';
-import { configFolder } from '../credentials.ts';
-import { ClientError, fileReason } from '../error.ts';
-import type { Io } from '../io.ts';
-import type { Output } from '../output.ts';
-import { upstreamLines } from '../plan.ts';
-import { type PlannedTunnel, readPlan } from '../planned.ts';
+import { configFolder } from '../account/credentials.ts';
+import { type Config, type ConfigResult, maxConfigBytes, parseConfig } from '../config/config-file.ts';
+import { type PlannedTunnel, readPlan } from '../config/loaded-tunnel.ts';
+import { upstreamLines } from '../config/tunnel-config.ts';
+import { readBounded } from '../process/bounded-file.ts';
+import { ClientError, fileReason } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import type { Output } from '../terminal/output.ts';
+import { carryUntilStopped } from '../tunnels/carry-loop.ts';
+import { describe, outputOf, type Shell } from './command-line.ts';
 
 interface RunFlags {
   readonly json?: boolean;

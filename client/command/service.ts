@@ -4,18 +4,18 @@ import type { ConnectUpstreams } from '@underpass/rules/connect/command.ts';
 import { resourceName } from '@underpass/rules/connect/resource-name.ts';
 import { formatUpstream } from '@underpass/rules/upstream.ts';
 import { type Command, Option } from 'commander';
-import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
-import { domainUpstreams, planUpstreams } from '../connect-inputs.ts';
-import { configHome } from '../credentials.ts';
-import { ClientError } from '../error.ts';
-import type { Io } from '../io.ts';
-import { type PlanUpstreams, parseTunnelUrl } from '../plan.ts';
+import { configHome } from '../account/credentials.ts';
+import { readToken } from '../config/token.ts';
+import { type PlanUpstreams, parseTunnelUrl } from '../config/tunnel-config.ts';
+import { domainUpstreams, planUpstreams } from '../config/upstream-flags.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
 import { installService, serviceRuns, uninstallService } from '../service/install.ts';
 import { planLaunchd } from '../service/launchd.ts';
 import type { Scope, ServicePlan, ServiceSpec } from '../service/plan.ts';
 import { isPrivatePlace, planSystemd } from '../service/systemd.ts';
 import { planWindowsTask } from '../service/windows-task.ts';
-import { readToken } from '../token.ts';
+import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import { fetchConnectable, upstreamTexts } from './connect.ts';
 
 interface ScopeFlags extends CommonFlags {

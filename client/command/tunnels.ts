@@ -4,13 +4,13 @@ import { parseIngressDomain } from '@underpass/rules/ingress-domain.ts';
 import { proxyProtocolWarning } from '@underpass/rules/proxy-protocol.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import { type Command, Option } from 'commander';
-import { openProject, type ProjectAccount } from '../account.ts';
-import { saveChange } from '../api.ts';
-import { type CommonFlags, canonicalOf, collect, describe, outputOf, type Shell, withProject } from '../command-line.ts';
-import { ClientError } from '../error.ts';
-import { renderTable } from '../output.ts';
-import { confirm } from '../prompt.ts';
-import { renderTunnel, tunnelRow } from '../tunnel-text.ts';
+import { openProject, type ProjectAccount } from '../account/account.ts';
+import { saveChange } from '../account/api.ts';
+import { ClientError } from '../process/error.ts';
+import { renderTable } from '../terminal/output.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { type CommonFlags, canonicalOf, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { renderTunnel, tunnelRow } from './tunnel-text.ts';
 
 interface AddFlags extends CommonFlags {
   readonly region?: string;

@@ -2,12 +2,12 @@
 import { chmod, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import type { Release } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
-import { serverOf } from '../account.ts';
-import { type CommonFlags, describe, outputOf, type Shell, withServer } from '../command-line.ts';
-import { ClientError, fileReason } from '../error.ts';
-import type { Io } from '../io.ts';
-import { compareVersions, downloadProgram, listReleases, newestRelease } from '../release.ts';
-import { builtFor, releaseKey, version } from '../version.ts';
+import { serverOf } from '../account/account.ts';
+import { ClientError, fileReason } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { builtFor, releaseKey, version } from '../process/version.ts';
+import { type CommonFlags, describe, outputOf, type Shell, withServer } from './command-line.ts';
+import { compareVersions, downloadProgram, listReleases, newestRelease } from './release.ts';
 
 interface UpdateFlags extends CommonFlags {
   readonly check?: boolean;

@@ -1,5 +1,5 @@
 // What the doctor says: one line a check, ok or with what to do.
-import { printable } from '../output.ts';
+import { printable } from '../terminal/output.ts';
 
 export interface Finding {
   readonly check: string;

@@ -7,10 +7,10 @@ import { type DialledCarrier, dialEdge } from '../carry/dial.ts';
 import { CarryError, type Problem, problems } from '../carry/problem.ts';
 import { chooseProxy } from '../carry/proxy.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
-import { createStrays } from '../carry/strays.ts';
-import type { Io } from '../io.ts';
-import type { PlanUpstreams } from '../plan.ts';
-import { version } from '../version.ts';
+import { createStrays } from '../carry/unknown-domains.ts';
+import type { PlanUpstreams } from '../config/tunnel-config.ts';
+import type { Io } from '../process/io.ts';
+import { version } from '../process/version.ts';
 import { type Finding, ok, problem } from './finding.ts';
 
 export interface TokenTarget {

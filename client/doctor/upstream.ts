@@ -4,8 +4,8 @@ import { connect as connectTls } from 'node:tls';
 import type { ProxyProtocol } from '@underpass/rules/entity.ts';
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
 import { lookUpForSocket } from '../carry/lookup.ts';
+import { settled } from './await-socket.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
-import { settled } from './settled.ts';
 
 export interface UpstreamTarget {
   readonly upstream: Upstream;

@@ -1,9 +1,9 @@
 // Carries a service plan out: files first, then commands; the same again changes nothing, and uninstall leaves nothing.
 import { chmod, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { writePrivateFile } from '../credentials.ts';
-import { ClientError, fileReason } from '../error.ts';
-import type { Io } from '../io.ts';
+import { writePrivateFile } from '../account/credentials.ts';
+import { ClientError, fileReason } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
 import type { ServiceCommand, ServiceFile, ServicePlan } from './plan.ts';
 
 /** Answers false where everything stood as it should; the service is (re)started in any case. */

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { problems } from '@underpass/client/carry/problem.ts';
-import { errors, exitCodeMeanings, exitCodes } from '@underpass/client/error.ts';
+import { errors, exitCodeMeanings, exitCodes } from '@underpass/client/process/error.ts';
 import { visitorErrors } from '@underpass/edge/core/visitor-error.ts';
 import * as server from '@underpass/server/error.ts';
 

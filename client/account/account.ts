@@ -1,0 +1,73 @@
+// Which server, which sign-in and which project a management command speaks for.
+import type { Project } from '@underpass/rules/entity.ts';
+import { parseToken } from '../config/token.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { type Api, createApi } from './api.ts';
+import { readCredentials } from './credentials.ts';
+
+export interface AccountFlags {
+  readonly server?: string;
+  readonly project?: string;
+}
+
+const developmentOrigin = 'http://localhost:8400';
+
+/** The flag, then UNDERPASS_SERVER, then the last login, then the development server. */
+export async function serverOf(io: Io, flags: AccountFlags): Promise<string> {
+  const given = flags.server ?? io.env.UNDERPASS_SERVER;
+  if (given) return parseOrigin(given);
+  const { current } = await readCredentials(io);
+  return current === '' ? developmentOrigin : current;
+}
+
+function parseOrigin(text: string): string {
+  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
+  const bare = url !== null && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
+  if (!bare || !['http:', 'https:'].includes(url.protocol)) {
+    throw new ClientError('usage', `'${text}' is not the address of a server, e.g. https://underpass.example.com`);
+  }
+  return url.origin;
+}
+
+/** A signed-in API. UNDERPASS_API_TOKEN is for automation and comes before the saved sign-in. */
+export async function openAccount(io: Io, flags: AccountFlags): Promise<Api> {
+  const origin = await serverOf(io, flags);
+  const given = io.env.UNDERPASS_API_TOKEN;
+  const token = given ? parseToken(given, 'UNDERPASS_API_TOKEN', givenFix) : (await readCredentials(io)).servers[origin]?.token;
+  // Without it the login would be to the server of the last one.
+  const login = flags.server === undefined ? {} : { fix: `Run "underpass login --server ${origin}".` };
+  if (!token) throw new ClientError('not-signed-in', origin, login);
+  return createApi(io, { origin, token, refusedFix: given ? givenFix : login.fix });
+}
+
+const givenFix = 'Give UNDERPASS_API_TOKEN one that is valid at this server: make it in the dashboard.';
+
+/** The account with one project chosen: `path` adds it to a call. */
+export interface ProjectAccount {
+  readonly api: Api;
+  readonly project: Project;
+  readonly path: (call: string) => string;
+}
+
+export async function openProject(io: Io, flags: AccountFlags): Promise<ProjectAccount> {
+  const api = await openAccount(io, flags);
+  const savedProject = (await readCredentials(io)).servers[api.origin]?.project;
+  const projects = await api.get<readonly Project[]>('/api/projects');
+  const saved = projects.find(({ id }) => id === savedProject);
+  const wanted = flags.project ?? io.env.UNDERPASS_PROJECT;
+  const project = wanted ? chooseProject(projects, wanted) : (saved ?? projects[0] ?? missingProject('you belong to no project'));
+  const path = (call: string) => `${call}${call.includes('?') ? '&' : '?'}project=${encodeURIComponent(project.id)}`;
+  return { api, project, path };
+}
+
+/** By id first, because a name may look like another project's id. */
+function chooseProject(projects: readonly Project[], wanted: string): Project {
+  const named = projects.filter(({ name }) => name === wanted);
+  if (named.length > 1) missingProject(`'${wanted}' names ${named.length} projects: give the id`);
+  return projects.find(({ id }) => id === wanted) ?? named[0] ?? missingProject(`'${wanted}'`);
+}
+
+function missingProject(detail: string): never {
+  throw new ClientError('no-project', detail);
+}

@@ -1,0 +1,177 @@
+// The calls to control that the command line makes: a bearer token, JSON in and out, coded errors.
+import { ClientError, type ErrorCode } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { version } from '../process/version.ts';
+
+export interface Api {
+  readonly origin: string;
+  readonly get: <T>(path: string) => Promise<T>;
+  /** `basedOn` is the `updatedAt` of what the body is a change of: refused as `stale` where that is past. */
+  readonly send: <T>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown, basedOn?: string) => Promise<T>;
+}
+
+interface ApiOptions {
+  readonly origin: string;
+  readonly token?: string | undefined;
+  /** Where the token came from says what to do when it is refused. */
+  readonly refusedFix?: string | undefined;
+}
+
+const timeoutMs = 30_000;
+/** The longest honest answer is a list of some thousand tunnels. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+export function createApi(io: Io, { origin, token, refusedFix }: ApiOptions): Api {
+  async function call<T>(method: string, path: string, body?: unknown, basedOn?: string): Promise<T> {
+    const headers = { ...headersOf(token, body), ...(basedOn === undefined ? {} : { 'if-match': `"${basedOn}"` }) };
+    const response = await request(io, `${origin}${path}`, { method, headers, body: bodyOf(body) });
+    const text = await boundedText(response, origin);
+    if (response.status === 401 && token !== undefined) throw refusedSignIn(origin, refusedFix);
+    if (!response.ok) throw refusal(response, text, origin);
+    return parseAnswer<T>(text, origin);
+  }
+  return { origin, get: (path) => call('GET', path), send: call };
+}
+
+/** Each time somebody was faster, so that somebody gets on: where a crowd of scripts saves at once, the slowest is told. */
+const changeTries = 5;
+
+/** Saves what follows from what is there, and again where somebody else saved in between. */
+export async function saveChange<T>(read: () => Promise<T>, save: (before: T) => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const before = await read();
+    try {
+      await save(before);
+      return;
+    } catch (error) {
+      if (!(error instanceof ClientError) || error.code !== 'stale' || tries === changeTries) throw error;
+    }
+  }
+}
+
+/** One exchange with the two outcomes that need no signed-in API: the status and the parsed body. */
+export async function exchange(io: Io, url: string, body: unknown): Promise<{ status: number; value: unknown }> {
+  const response = await request(io, url, { method: 'POST', headers: headersOf(undefined, body), body: bodyOf(body) });
+  const text = await boundedText(response, url);
+  if (response.status === 428 || response.status === 410) return { status: response.status, value: undefined };
+  if (!response.ok) throw refusal(response, text, new URL(url).origin);
+  return { status: response.status, value: parseAnswer(text, url) };
+}
+
+export async function request(
+  io: Io,
+  url: string,
+  init: { method: string; headers?: Record<string, string>; body?: string | null },
+) {
+  try {
+    return await io.fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) });
+  } catch (cause) {
+    throw new ClientError('server-unreachable', `${new URL(url).origin} (${reasonOf(cause)})`, { cause });
+  }
+}
+
+function headersOf(token: string | undefined, body: unknown): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'user-agent': `underpass/${version}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  };
+}
+
+function bodyOf(body: unknown): string | null {
+  return body === undefined ? null : JSON.stringify(body);
+}
+
+async function boundedText(response: Response, origin: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      size += chunk.byteLength;
+      if (size > maxAnswerBytes)
+        throw new ClientError('server-unknown', `${origin} answers with more than ${maxAnswerBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    if (cause instanceof ClientError) throw cause;
+    throw new ClientError('server-unreachable', `${origin} broke off (${reasonOf(cause)})`, { cause });
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseAnswer<T>(text: string, origin: string): T {
+  if (text === '') return undefined as T;
+  try {
+    return JSON.parse(text) as T;
+  } catch (cause) {
+    throw new ClientError('server-unknown', `${origin} does not answer in JSON`, { cause });
+  }
+}
+
+const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
+  401: 'not-signed-in',
+  403: 'forbidden',
+  404: 'not-found',
+  409: 'conflict',
+  412: 'stale',
+  429: 'too-many-requests',
+};
+
+function refusedSignIn(origin: string, fix: string | undefined): ClientError {
+  return new ClientError('not-signed-in', `${origin} refuses the token`, fix === undefined ? {} : { fix });
+}
+
+function refusal(response: Response, text: string, origin: string): ClientError {
+  const words = publicText(response, text);
+  const code = refusalCode(response.status, words !== undefined);
+  const detail = words ?? `${origin} answers ${response.status}`;
+  const wait = response.headers.get('retry-after');
+  return new ClientError(code, detail, code === 'too-many-requests' && wait ? { fix: `Try again in ${wait} s.` } : {});
+}
+
+/** What refuses without a word of the API is something else; overload may be told by a balancer in front of it. */
+function refusalCode(status: number, hasWords: boolean): ErrorCode {
+  if (status >= 500) return 'server-failed';
+  if (!hasWords && status !== 429) return 'server-unknown';
+  return codeOfStatus[status] ?? 'request-refused';
+}
+
+/** Errors of the API are short plain text; a page of some proxy is not shown. */
+function publicText(response: Response, text: string): string | undefined {
+  const type = response.headers.get('content-type') ?? 'text/plain';
+  const line = text.trim();
+  return type.startsWith('text/plain') && line !== '' && line.length <= 1000 ? line : undefined;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ConnectionRefused: 'connection refused',
+  ENOTFOUND: 'name does not resolve',
+  EAI_AGAIN: 'name does not resolve now',
+  FailedToOpenSocket: 'name does not resolve or connection refused',
+  ECONNRESET: 'connection reset',
+  ConnectionClosed: 'connection closed',
+  TimeoutError: `no answer within ${timeoutMs / 1000} s`,
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate of an unknown authority: set NODE_EXTRA_CA_CERTS',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate of an unknown authority: set NODE_EXTRA_CA_CERTS',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate of an unknown authority: set NODE_EXTRA_CA_CERTS',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate: set NODE_EXTRA_CA_CERTS',
+  CERT_HAS_EXPIRED: 'certificate expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate of another name',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'TLS fails: is it http://?',
+  EPROTO: 'TLS fails: is it http://?',
+};
+
+/** The two runtimes wrap network failures differently; the code is in the error or in its cause. */
+export function reasonOf(error: unknown): string {
+  const chain = [error, error instanceof Error ? error.cause : undefined].filter((item) => item instanceof Error);
+  for (const item of chain.reverse()) {
+    const { code: given } = item as NodeJS.ErrnoException;
+    // That of a DOMException is a number.
+    const code = typeof given === 'string' ? given : item.name;
+    const reason = reasons[code] ?? (code.startsWith('ERR_SSL_') ? `TLS fails: ${code}` : undefined);
+    if (reason !== undefined) return reason;
+  }
+  return chain[0]?.message ?? String(error);
+}

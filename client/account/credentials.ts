@@ -1,0 +1,109 @@
+// The file that keeps sign-ins: one token a server, mode 0600, in the user's configuration folder.
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ClientError, fileReason } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+
+interface SignIn {
+  readonly token: string;
+  readonly email: string;
+  readonly project: string;
+}
+
+export interface Credentials {
+  readonly version: 1;
+  /** The server that the last login was to. */
+  readonly current: string;
+  readonly servers: Readonly<Record<string, SignIn>>;
+}
+
+const none: Credentials = { version: 1, current: '', servers: {} };
+
+/** XDG on Linux and macOS, the roaming folder on Windows. */
+export function configHome(io: Io): string {
+  if (io.env.XDG_CONFIG_HOME) return io.env.XDG_CONFIG_HOME;
+  if (io.platform === 'win32' && io.env.APPDATA) return io.env.APPDATA;
+  return join(io.home, '.config');
+}
+
+export function configFolder(io: Io): string {
+  return join(configHome(io), 'underpass');
+}
+
+export function credentialsPath(io: Io): string {
+  return join(configFolder(io), 'credentials.json');
+}
+
+export async function readCredentials(io: Io): Promise<Credentials> {
+  const path = credentialsPath(io);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return none;
+    throw new ClientError('credentials-invalid', `${path} (${fileReason(cause)})`, {
+      cause,
+      fix: 'Check that this user may read the file.',
+    });
+  }
+  return parseCredentials(text, path);
+}
+
+function parseCredentials(text: string, path: string): Credentials {
+  try {
+    const value = JSON.parse(text) as Partial<Credentials> | null;
+    if (value?.version === 1 && typeof value.current === 'string' && isSignIns(value.servers)) return value as Credentials;
+  } catch {
+    // Falls through to the one error for a damaged file.
+  }
+  throw new ClientError('credentials-invalid', path, { fix: `Delete ${path}, then run "underpass login".` });
+}
+
+function isSignIns(servers: unknown): boolean {
+  if (typeof servers !== 'object' || servers === null) return false;
+  return Object.values(servers).every(
+    (item: unknown) =>
+      typeof item === 'object' &&
+      item !== null &&
+      ['token', 'email', 'project'].every((key) => typeof (item as Record<string, unknown>)[key] === 'string'),
+  );
+}
+
+export async function saveSignIn(io: Io, origin: string, signIn: SignIn): Promise<void> {
+  const before = await readCredentials(io).catch(() => none);
+  await writeCredentials(io, { version: 1, current: origin, servers: { ...before.servers, [origin]: signIn } });
+}
+
+/** Answers false where there was nothing to forget. The file goes with its last sign-in. */
+export async function forgetSignIn(io: Io, origin: string): Promise<boolean> {
+  const before = await readCredentials(io);
+  if (before.servers[origin] === undefined) return false;
+  const servers = Object.fromEntries(Object.entries(before.servers).filter(([key]) => key !== origin));
+  const [next] = Object.keys(servers);
+  if (next === undefined) await rm(credentialsPath(io), { force: true });
+  else await writeCredentials(io, { version: 1, current: before.current === origin ? next : before.current, servers });
+  return true;
+}
+
+async function writeCredentials(io: Io, credentials: Credentials): Promise<void> {
+  await writePrivateFile(credentialsPath(io), `${JSON.stringify(credentials, null, 2)}\n`);
+}
+
+/** Whole or not at all, and never readable by others, not for a moment either. */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    await makeFolder(dirname(path));
+    await writeFile(draft, text, { mode: 0o600 });
+    await chmod(draft, 0o600);
+    await rename(draft, path);
+  } catch (cause) {
+    await rm(draft, { force: true }).catch(() => {});
+    throw new ClientError('file-not-written', `${path} (${fileReason(cause)})`, { cause });
+  }
+}
+
+/** Node's recursive mkdir says ENOENT of a file system that is read-only; the plain one says what it is. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => mkdir(cause.path ?? path, 0o700));
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseUpstreams } from '../config/tunnel-config.ts';
+import type { CarryEvent } from './api.ts';
+import { createStrays } from './unknown-domains.ts';
+
+function strays(type: 'http' | 'ingress', ...texts: string[]) {
+  const parsed = parseUpstreams(type, texts);
+  assert.ok(parsed.ok);
+  const events: CarryEvent[] = [];
+  return { ...createStrays(parsed.value, (event) => events.push(event)), events };
+}
+
+const url = 'http://127.0.0.1:1';
+const shop = `shop.example.com=${url}`;
+const sixteen = Array.from({ length: 16 }, (_, index) => `https://n${index}.example.com`);
+
+for (const { name, of, urls, detail } of [
+  { name: 'a domain of the tunnel', of: [shop], urls: ['https://shop.example.com:8443'], detail: undefined },
+  { name: 'an upstream for all domains', of: [url], urls: [], detail: undefined },
+  { name: 'an edge that names no addresses', of: [shop], urls: undefined, detail: undefined },
+  { name: 'an edge that may have more than it names', of: [shop], urls: sixteen, detail: undefined },
+  {
+    name: 'a slip',
+    of: [`shpo.example.com=${url}`, `www.example.com=${url}`, url],
+    urls: ['https://shop.example.com', 'https://www.example.com'],
+    detail: 'shpo.example.com; the tunnel has shop.example.com, www.example.com',
+  },
+  {
+    name: 'a tunnel whose domains are not verified',
+    of: [shop, `b.example.com=${url}`],
+    urls: [],
+    detail: 'shop.example.com, b.example.com; the tunnel has none',
+  },
+]) {
+  test(`${name} is ${detail === undefined ? 'no reason for a word' : 'told with what the tunnel has'}`, () => {
+    const { heard, problem } = strays('http', ...of);
+    heard(urls);
+    assert.equal(problem()?.detail, detail);
+  });
+}
+
+test('an ingress tunnel has ports, not domains', () => {
+  const { heard, problem } = strays('ingress', '127.0.0.1');
+  heard([]);
+  assert.equal(problem(), null);
+});
+
+test('it is told once, not by each carrier, and no more when the tunnel has the domain', () => {
+  const { heard, problem, events } = strays('http', shop);
+  for (const _ of ['one carrier', 'the other']) heard([]);
+  assert.deepEqual(events, [{ kind: 'doubt', problem: problem() }]);
+  heard(['https://www.example.com']);
+  assert.notEqual(problem(), null);
+  heard(['https://www.example.com', 'https://shop.example.com']);
+  assert.equal(problem(), null);
+});

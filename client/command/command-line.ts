@@ -1,0 +1,57 @@
+// What every command shares: options for the account, examples in the help, how an action ends.
+import type { Parsed } from '@underpass/rules/parsed.ts';
+import { type Command, Option } from 'commander';
+import type { AccountFlags } from '../account/account.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { createOutput, type Output } from '../terminal/output.ts';
+
+/** Passed to every group of commands. */
+export interface Shell {
+  readonly io: Io;
+  /** What the process will answer; an action that ends well leaves it alone. */
+  exitCode: number;
+}
+
+export interface CommonFlags extends AccountFlags {
+  readonly json?: boolean;
+}
+
+export function outputOf(shell: Shell, flags: CommonFlags): Output {
+  return createOutput(shell.io, flags.json === true);
+}
+
+/** A command of its own: `example` lines are shown by --help and checked by a test to parse. */
+export function describe(command: Command, about: string, examples: readonly string[]): Command {
+  const block = examples.map((line) => `  $ ${line}`).join('\n');
+  command.description(about).addOption(new Option('--json', 'write JSON for programs'));
+  if (examples.length > 0) command.addHelpText('after', `\n${examples.length === 1 ? 'Example' : 'Examples'}:\n${block}`);
+  return command;
+}
+
+export function withServer(command: Command): Command {
+  return command.addOption(new Option('--server <url>', 'the server (default: UNDERPASS_SERVER, else the last login)'));
+}
+
+export function withProject(command: Command): Command {
+  return withServer(command).addOption(
+    new Option('--project <name>', 'project by name or id (default: UNDERPASS_PROJECT, else that of the login)'),
+  );
+}
+
+/** A name as the server keeps it. What is no name goes as it was typed: the server has the words for it. */
+export function canonicalOf(parse: (text: string) => Parsed<string>, text: string): string {
+  const parsed = parse(text);
+  return parsed.ok ? parsed.value : text;
+}
+
+/** Asked by the action: commander would miss it before it has told an unknown option. */
+export function requireOption<T>(value: T | undefined, flags: string): T {
+  if (value === undefined) throw new ClientError('usage', `required option '${flags}' not specified`);
+  return value;
+}
+
+/** For options that may be given several times. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}

@@ -1,0 +1,93 @@
+// Releases as a server offers them, and the trust in them: the signature covers SHA256SUMS, whose file names hold the version.
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import type { Release } from '@underpass/rules/resource.ts';
+import { request } from '../account/api.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+
+/** Some 30 files of 100 bytes each. */
+const maxSumsBytes = 64 * 1024;
+/** The largest program is 120 MB. */
+const maxProgramBytes = 512 * 1024 * 1024;
+const downloadTimeoutMs = 600_000;
+
+export async function newestRelease(io: Io, origin: string): Promise<Release | undefined> {
+  const releases = await listReleases(io, origin);
+  return releases.toSorted((a, b) => compareVersions(b.version, a.version))[0];
+}
+
+export async function listReleases(io: Io, origin: string): Promise<readonly Release[]> {
+  const response = await request(io, `${origin}/api/releases`, { method: 'GET', headers: { accept: 'application/json' } });
+  if (!response.ok) throw new ClientError('release-missing', `${origin} offers no releases`);
+  const value = (await response.json().catch(() => undefined)) as readonly Release[] | undefined;
+  const isList = Array.isArray(value) && value.every(({ version, files }) => typeof version === 'string' && Array.isArray(files));
+  if (!isList) throw new ClientError('server-unknown', `${origin}/api/releases`);
+  return value;
+}
+
+/** 1.10.0 is after 1.9.0; what is not three numbers comes first; a pre-release comes before its release. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [parseVersion(a), parseVersion(b)];
+  for (let index = 0; index < 4; index++) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function parseVersion(text: string): readonly number[] {
+  const match = /^(\d+)\.(\d+)\.(\d+)(-.+)?$/.exec(text);
+  return match === null ? [-1] : [Number(match[1]), Number(match[2]), Number(match[3]), match[4] === undefined ? 1 : 0];
+}
+
+/** The program's bytes; throws where anything does not match what the key signed. */
+export async function downloadProgram(io: Io, origin: string, name: string, version: string, publicKey: string): Promise<Buffer> {
+  const folder = `${origin}/releases/${encodeURIComponent(version)}`;
+  const sums = await download(io, `${folder}/SHA256SUMS`, maxSumsBytes);
+  const signature = await download(io, `${folder}/SHA256SUMS.sig`, maxSumsBytes);
+  if (!isSigned(sums, signature.toString('utf8').trim(), publicKey)) {
+    throw new ClientError(
+      'release-untrusted',
+      `the signature of ${folder}/SHA256SUMS is not of the key that this program trusts`,
+    );
+  }
+  const wanted = sumOf(sums.toString('utf8'), name);
+  if (wanted === undefined) throw new ClientError('release-missing', `${name} is not among the signed files`);
+  const program = await download(io, `${folder}/${encodeURIComponent(name)}`, maxProgramBytes);
+  const actual = createHash('sha256').update(program).digest('hex');
+  if (actual !== wanted) throw new ClientError('release-untrusted', `${name} has SHA-256 ${actual}, signed was ${wanted}`);
+  return program;
+}
+
+function isSigned(message: Buffer, signature: string, publicKey: string): boolean {
+  try {
+    const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
+    return verify(null, message, key, Buffer.from(signature, 'base64'));
+  } catch {
+    return false;
+  }
+}
+
+/** `<64 hex>  <name>` lines, as sha256sum writes them. */
+function sumOf(sums: string, name: string): string | undefined {
+  const lines = sums.split('\n').map((line) => /^([0-9a-f]{64}) [ *](.+)$/.exec(line));
+  return lines.find((match) => match?.[2] === name)?.[1];
+}
+
+async function download(io: Io, url: string, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    const response = await io.fetch(url, { redirect: 'error', signal: AbortSignal.timeout(downloadTimeoutMs) });
+    if (!response.ok) throw new ClientError('release-missing', `${url} answers ${response.status}`);
+    for await (const chunk of response.body ?? []) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw new ClientError('release-untrusted', `${url} is longer than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    if (cause instanceof ClientError) throw cause;
+    throw new ClientError('server-unreachable', `${url} (${(cause as Error).message})`, { cause });
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,49 @@
+// How a tunnel reads in a terminal: a row of the list, and the page of one.
+import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
+import { renderTunnelMetrics } from '@underpass/rules/metrics.ts';
+import {
+  decideDisplayStatus,
+  isWaitingForVerification,
+  waitingText,
+  withPendingDefaults,
+} from '@underpass/rules/tunnel-status.ts';
+import { renderFields } from '../terminal/output.ts';
+
+export function tunnelRow(tunnel: Tunnel): readonly string[] {
+  const domains = tunnel.ingressDomains.map(({ name }) => name);
+  return [tunnel.name, tunnel.type, tunnel.region, decideDisplayStatus(tunnel), shortList(domains)];
+}
+
+/** A wide list would break the table: the rest is counted. */
+function shortList(names: readonly string[]): string {
+  return names.length <= 2 ? names.join(', ') : `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`;
+}
+
+export function renderTunnel(fetched: Tunnel): string {
+  const tunnel = withPendingDefaults(fetched);
+  const fields = renderFields([
+    ['Name', tunnel.name],
+    ['Type', tunnel.type],
+    ['Region', `${tunnel.region} (${tunnel.regionDescription})`],
+    ['Status', decideDisplayStatus(tunnel)],
+    ['Domains', tunnel.ingressDomains.map(domainLine).join('\n') || 'No ingress domains'],
+    ['Security group', tunnel.securityGroup],
+    ['PROXY protocol', tunnel.proxyProtocol || 'off'],
+    ['Data plane', tunnel.dataPlaneHost],
+    ...renderTunnelMetrics(tunnel).map(({ label, value }) => [label, value] as const),
+  ]);
+  return `${fields}\n\n${nextStep(tunnel)}`;
+}
+
+function domainLine(domain: IngressDomain): string {
+  return `${domain.url}${domain.verified ? '' : '  (unverified)'}`;
+}
+
+function nextStep(tunnel: Tunnel): string {
+  const apex = tunnel.ingressDomains.find(({ verified }) => !verified)?.apexName;
+  if (isWaitingForVerification(tunnel.status)) {
+    return apex ? `${waitingText}\nNext: underpass domains verify ${apex}` : waitingText;
+  }
+  const upstream = tunnel.type === 'http' ? 'http://127.0.0.1:8080' : '127.0.0.1';
+  return `Next: underpass connect ${tunnel.name} --upstream ${upstream}`;
+}

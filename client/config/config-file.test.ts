@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseConfig } from './config-file.ts';
+import { upstreamLines } from './tunnel-config.ts';
+
+const whole = `
+health: 127.0.0.1:9000
+tunnels:
+  - name: shop
+    type: http
+    url: https://eu1.example.com
+    token-file: shop.token
+    upstream:
+      - shop.example.com=http://127.0.0.1:8080
+      - https://10.0.0.7
+    upstream-ca: /etc/ca.pem
+  - name: cluster
+    type: ingress
+    url: https://eu1.example.com:8443#ca=${'ab'.repeat(32)}
+    token-env: CLUSTER_TOKEN
+    upstream: 10.0.0.5
+    upstream-insecure: true
+`;
+
+test('a whole file becomes plans, with paths relative to its folder', () => {
+  const result = parseConfig(whole, '/etc/underpass', '/home/ada');
+  assert.ok(result.ok);
+  const [shop, cluster] = result.config.plans;
+  assert.equal(result.config.health, '127.0.0.1:9000');
+  assert.deepEqual(shop?.token, { kind: 'file', path: '/etc/underpass/shop.token' });
+  assert.equal(shop?.upstreamCaFile, '/etc/ca.pem');
+  assert.equal(shop?.upstreams.list.length, 2);
+  assert.deepEqual(cluster?.token, { kind: 'env', name: 'CLUSTER_TOKEN' });
+  assert.equal(cluster?.upstreams.list.length, 2);
+  assert.equal(cluster?.upstreamInsecure, true);
+});
+
+test('a path that begins with ~/ starts from the home folder, as in a shell; ~ elsewhere is a letter', () => {
+  const text = tunnel('    token-file: ~/a.token\n    ca: "~ca.pem"\n    upstream-ca: certs/~/ca.pem\n    upstream: http://a');
+  const result = parseConfig(text, '/etc/underpass', '/home/ada');
+  assert.ok(result.ok);
+  const [{ token, caFile, upstreamCaFile } = {}] = result.config.plans;
+  assert.deepEqual(token, { kind: 'file', path: '/home/ada/a.token' });
+  assert.deepEqual([caFile, upstreamCaFile], ['/etc/underpass/~ca.pem', '/etc/underpass/certs/~/ca.pem']);
+});
+
+for (const written of ['3000', '[3000]', '\n      - 3000']) {
+  test(`a port is an upstream without quotes: ${JSON.stringify(written)}`, () => {
+    const result = parseConfig(tunnel(`    token-env: A\n    upstream: ${written}`), '/', '/root');
+    assert.ok(result.ok, JSON.stringify(result));
+    assert.deepEqual(upstreamLines(result.config.plans[0]!.upstreams), ['all domains → http://127.0.0.1:3000']);
+  });
+}
+
+const tunnel = (lines: string) => `tunnels:\n  - name: a\n    type: http\n    url: https://e.example.com\n${lines}`;
+const wrong = [
+  { name: 'an empty file', text: '', line: 1, message: /must hold keys/ },
+  { name: 'a list instead of keys', text: '- a', line: 1, message: /must hold keys/ },
+  { name: 'no tunnels', text: 'health: 127.0.0.1:1', line: 1, message: /at least one tunnel/ },
+  { name: 'an empty list', text: 'tunnels: []', line: 1, message: /at least one tunnel/ },
+  {
+    name: 'an unknown key at the top',
+    text: `tunnel: 1\n${tunnel('    token-env: T\n    upstream: http://a')}`,
+    line: 1,
+    message: /unknown key 'tunnel'/,
+  },
+  {
+    name: 'an unknown key in a tunnel',
+    text: tunnel('    token-env: T\n    upstreams: http://a\n    upstream: http://a'),
+    line: 6,
+    message: /unknown key 'upstreams'/,
+  },
+  {
+    name: 'a key given twice',
+    text: tunnel('    token-env: T\n    token-env: U\n    upstream: http://a'),
+    line: 6,
+    message: /unique/,
+  },
+  { name: 'no token', text: tunnel('    upstream: http://a'), line: 2, message: /either 'token-file' or 'token-env'/ },
+  { name: 'two tokens', text: tunnel('    token-env: T\n    token-file: t\n    upstream: http://a'), line: 2, message: /either/ },
+  {
+    name: 'a token in the file itself',
+    text: tunnel('    token: abc\n    token-env: T\n    upstream: http://a'),
+    line: 5,
+    message: /unknown key 'token'/,
+  },
+  {
+    name: 'a wrong upstream',
+    text: tunnel('    token-env: T\n    upstream: ftp://a'),
+    line: 6,
+    message: /Upstream must be like/,
+  },
+  {
+    name: 'two upstreams for one domain',
+    text: tunnel('    token-env: T\n    upstream: [http://a, http://b]'),
+    line: 6,
+    message: /Two upstreams for all domains/,
+  },
+  { name: 'a number for a text', text: tunnel('    token-env: 5\n    upstream: http://a'), line: 5, message: /must be a text/ },
+  { name: 'an alias for a text', text: `tunnels:\n  - &x {name: a}\n  - *x\n`, line: 2, message: /'type' is missing/ },
+  {
+    name: 'a plain http url',
+    text: 'tunnels:\n  - name: a\n    type: http\n    url: http://e.example.com\n    token-env: T\n    upstream: http://a',
+    line: 4,
+    message: /not the URL of a tunnel/,
+  },
+  {
+    name: 'an unknown type',
+    text: 'tunnels:\n  - name: a\n    type: tcp\n    url: https://e.example.com\n    token-env: T\n    upstream: http://a',
+    line: 3,
+    message: /http or ingress, not 'tcp'/,
+  },
+  {
+    name: 'a switch that is a text',
+    text: tunnel('    token-env: T\n    upstream: http://a\n    upstream-insecure: "yes"'),
+    line: 7,
+    message: /true or false/,
+  },
+  {
+    name: 'a health address that is none',
+    text: `health: "8471"\n${tunnel('    token-env: T\n    upstream: http://a')}`,
+    line: 1,
+    message: /'8471' is not a health address, e\.g\. 127\.0\.0\.1:8471/,
+  },
+  { name: 'not YAML', text: 'tunnels: [', line: 1, message: /./ },
+  { name: 'two documents', text: 'tunnels: []\n---\ntunnels: []', line: 2, message: /multiple documents/i },
+];
+for (const { name, text, line, message } of wrong) {
+  test(`${name} is refused with its line`, () => {
+    const result = parseConfig(text, '/', '/root');
+    assert.ok(!result.ok);
+    assert.equal(result.problems[0]?.line, line, JSON.stringify(result.problems));
+    assert.match(result.problems[0]?.message ?? '', message);
+  });
+}
+
+test('every wrong line is named at once', () => {
+  const result = parseConfig('helth: 1\ntunnels:\n  - name: a\n  - name: a\n', '/', '/root');
+  assert.ok(!result.ok);
+  assert.deepEqual([...new Set(result.problems.map(({ line }) => line))], [1, 3, 4]);
+});
+
+test('no text makes the parser throw, and what it accepts has plans', () => {
+  const pieces = fc.constantFrom(
+    'tunnels:',
+    '\n',
+    '  - ',
+    'name: a',
+    'type: http',
+    '    ',
+    '&a',
+    '*a',
+    '<<: *a',
+    '[',
+    '}',
+    '? ',
+    '!!binary x',
+    'url: https://e.example.com',
+    '"',
+    ': ',
+    '---',
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.array(pieces).map((parts) => parts.join('')),
+      ),
+      (text) => {
+        const result = parseConfig(text, '/', '/root');
+        assert.ok(result.ok ? result.config.plans.length > 0 : result.problems.length > 0);
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});

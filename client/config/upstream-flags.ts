@@ -1,0 +1,35 @@
+// From a tunnel and `--upstream` flags to what the snippets and units are rendered from.
+import type { ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { formatUpstream } from '@underpass/rules/upstream.ts';
+import { ClientError } from '../process/error.ts';
+import { type PlanUpstreams, parseUpstreams } from './tunnel-config.ts';
+
+type DomainUpstreams = Extract<ConnectInputs, { type: 'http' }>['upstreams'];
+
+/** Every domain of the tunnel with its upstream: its own, else the one for all, else `fallback`. */
+export function domainUpstreams(
+  tunnel: Pick<Tunnel, 'name' | 'ingressDomains'>,
+  texts: readonly string[],
+  fallback?: string,
+): DomainUpstreams {
+  const parsed = texts.length === 0 ? undefined : planUpstreams('http', texts);
+  const list = parsed?.type === 'http' ? parsed.list : [];
+  const names = tunnel.ingressDomains.map(({ name }) => name);
+  const foreign = list.find(({ domain }) => domain !== null && !names.includes(domain));
+  if (foreign) throw new ClientError('usage', `'${foreign.domain}' is no ingress domain of ${tunnel.name}: ${names.join(', ')}`);
+  return names.map((domain) => {
+    const own = list.find((item) => item.domain === domain) ?? list.find((item) => item.domain === null);
+    const upstream = own ? formatUpstream(own.upstream) : fallback;
+    if (upstream === undefined)
+      throw new ClientError('usage', `no upstream for ${domain}: add --upstream ${domain}=http://HOST:PORT`);
+    return { domain, upstream };
+  });
+}
+
+export function planUpstreams(type: 'http' | 'ingress', texts: readonly string[]): PlanUpstreams {
+  const parsed = parseUpstreams(type, texts);
+  if (parsed.ok) return parsed.value;
+  const example = type === 'http' ? '--upstream http://127.0.0.1:8080' : '--upstream 127.0.0.1';
+  throw new ClientError('usage', parsed.message, { fix: `Give it as ${example}.` });
+}

@@ -1,0 +1,151 @@
+// The way to a host, step by step: name, proxy, TCP, TLS. The first step that fails names what to do; the rest is skipped.
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
+import { CarryError, problems } from '../carry/problem.ts';
+import { chooseProxy, type HttpProxy } from '../carry/proxy.ts';
+import type { Io } from '../process/io.ts';
+import { settled } from './await-socket.ts';
+import { type Finding, ok, problem, skipped } from './finding.ts';
+import { askProxy } from './proxy-connect.ts';
+
+export interface Place {
+  /** What it is to the user: 'server' or 'region'. */
+  readonly what: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  /** SHA-256 of the only CA that may vouch for it; null: the system's CAs. */
+  readonly pin: string | null;
+  readonly caPem: string | undefined;
+}
+
+export async function checkPath(io: Io, place: Place): Promise<readonly Finding[]> {
+  const proxy = checkProxy(io, place);
+  if (proxy.finding?.state === 'problem') return [proxy.finding];
+  const first = proxy.finding ? [proxy.finding] : [];
+  const target = proxy.chosen ?? place;
+  const name = await checkName(place.what, target.host, proxy.chosen !== null);
+  if (name.state === 'problem') return [...first, name, skipped(`${place.what} TCP`, 'no address')];
+  const tcp = await checkTcp(place.what, target.host, target.port);
+  if (tcp.state === 'problem' || !place.tls) return [...first, name, tcp];
+  return [...first, name, tcp, ...(await checkTls(place, proxy.chosen))];
+}
+
+function checkProxy(io: Io, { what, host, port, tls }: Place): { chosen: HttpProxy | null; finding: Finding | null } {
+  if (!tls) return { chosen: null, finding: null };
+  try {
+    const chosen = chooseProxy(io.env, host, port);
+    if (chosen === null) return { chosen, finding: null };
+    return { chosen, finding: ok(`${what} proxy`, `through ${chosen.host}:${chosen.port} (HTTPS_PROXY)`) };
+  } catch (error) {
+    const { title, fix } = problems[error instanceof CarryError ? error.problem.code : 'proxy-invalid'];
+    return { chosen: null, finding: problem(`${what} proxy`, title, fix) };
+  }
+}
+
+async function checkName(what: string, host: string, isProxy: boolean): Promise<Finding> {
+  const check = `${what} DNS`;
+  try {
+    const found = await lookUp(host);
+    return ok(check, `${host} is ${found.map(({ address }) => address).join(', ')}`);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'no answer';
+    const spelling = isProxy ? 'Check HTTPS_PROXY.' : 'Check the spelling of the address.';
+    return problem(
+      check,
+      `${host} does not resolve (${code})`,
+      `${spelling} Check the DNS of this machine and its connection to the internet.`,
+    );
+  }
+}
+
+async function checkTcp(what: string, host: string, port: number): Promise<Finding> {
+  const check = `${what} TCP`;
+  const socket = connectTcp({ host, port, lookup: lookUpForSocket });
+  const failure = await settled(socket, 'connect');
+  const address = socket.remoteAddress;
+  socket.destroy();
+  if (failure === null) return ok(check, `port ${port} of ${address ?? host} takes connections`);
+  return problem(
+    check,
+    `port ${port} of ${host}: ${failure}`,
+    `Allow outgoing connections to ${host}:${port} in the firewall, or set HTTPS_PROXY.`,
+  );
+}
+
+async function checkTls(place: Place, proxy: HttpProxy | null): Promise<readonly Finding[]> {
+  if (proxy === null)
+    return [await checkCertificate(place, connectTcp({ host: place.host, port: place.port, lookup: lookUpForSocket }))];
+  const asked = await askProxy(proxy, place.host, place.port);
+  if (typeof asked !== 'string') return [await checkCertificate(place, asked)];
+  return [problem(`${place.what} proxy`, `${proxy.host}:${proxy.port} ${asked}`, problems['proxy-refused'].fix)];
+}
+
+async function checkCertificate({ what, host, pin, caPem }: Place, under: Socket): Promise<Finding> {
+  const check = `${what} TLS`;
+  const name = isIP(host) ? {} : { servername: host };
+  const socket = connectTls({ socket: under, host, rejectUnauthorized: false, ...name, ...(caPem ? { ca: caPem } : {}) });
+  const failure = await settled(socket, 'secureConnect');
+  const finding = failure === null ? judgeCertificate(check, host, socket, pin) : notTls(check, host, failure);
+  (socket as Socket).destroy();
+  return finding;
+}
+
+function notTls(check: string, host: string, failure: string): Finding {
+  return problem(
+    check,
+    `${host}: ${failure}`,
+    'Something between here and there breaks TLS: a captive portal, a proxy or a firewall.',
+  );
+}
+
+/** A proxy that looks inside TLS answers with a certificate of its own: its issuer gives it away. */
+function judgeCertificate(check: string, host: string, socket: TLSSocket, pin: string | null): Finding {
+  const chain = chainOf(socket.getPeerCertificate(true));
+  const issuer = issuerOf(chain);
+  if (pin !== null) {
+    const pinned = chain.some(({ fingerprint256 }) => fingerprint256?.replaceAll(':', '').toLowerCase() === pin);
+    if (pinned) return ok(check, `the certificate of ${host} is from the CA that the URL names`);
+    return intercepted(check, host, issuer, 'which is not the CA that the URL names');
+  }
+  const error = socket.authorizationError as Error | string | null;
+  if (!error) return ok(check, `the certificate of ${host} is from ${issuer}`);
+  const code = typeof error === 'string' ? error : ((error as NodeJS.ErrnoException).code ?? error.message);
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    return problem(
+      check,
+      `the certificate of ${host} is expired or not yet valid`,
+      'Check the clock of this machine; else tell the operator.',
+    );
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return problem(check, `the certificate is for another name than ${host}`, 'Check the address.');
+  return intercepted(check, host, issuer, `whom this machine does not trust (${code})`);
+}
+
+function intercepted(check: string, host: string, issuer: string, why: string): Finding {
+  const detail = `the certificate of ${host} was issued by ${issuer}, ${why}: TLS is intercepted, or the server uses a private CA`;
+  return problem(check, detail, 'Ask your network to exempt this host; or give the CA with --ca FILE and NODE_EXTRA_CA_CERTS.');
+}
+
+const maxChain = 8;
+
+function chainOf(leaf: PeerCertificate): readonly PeerCertificate[] {
+  const chain: PeerCertificate[] = [];
+  let next: PeerCertificate | undefined = leaf;
+  while (
+    next?.fingerprint256 !== undefined &&
+    chain.length < maxChain &&
+    !chain.some((item) => item.fingerprint256 === next?.fingerprint256)
+  ) {
+    chain.push(next);
+    next = (next as { issuerCertificate?: PeerCertificate }).issuerCertificate;
+  }
+  return chain;
+}
+
+function issuerOf([leaf]: readonly PeerCertificate[]): string {
+  const { O: organization, CN: name } = leaf?.issuer ?? {};
+  return [name, organization].filter((part) => part !== undefined && part !== '').join(', ') || 'an unnamed authority';
+}

@@ -1,0 +1,135 @@
+// The live status as lines of text: pure, from the state of every tunnel, the width and the colours allowed.
+import { formatByteRate } from '@underpass/rules/metrics.ts';
+import { printable } from './output.ts';
+
+export interface TunnelView {
+  /** Of the plan: what the lines of the log are told apart by. */
+  readonly name: string;
+  /** What the edges call it, once one is connected. */
+  readonly tunnel: string | null;
+  readonly state: 'connecting' | 'connected' | 'draining' | 'stopped';
+  readonly edges: readonly { readonly name: string; readonly rttMs: number | null }[];
+  /** Public addresses, where the edges say them. */
+  readonly urls: readonly string[];
+  readonly upstreams: readonly string[];
+  readonly streams: number;
+  /** Since the start. */
+  readonly totalStreams: number;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+  /** Over the last seconds. */
+  readonly rxRate: number;
+  readonly txRate: number;
+  /** What is wrong and what to do, one line. */
+  readonly problem: string | null;
+}
+
+export interface FrameOptions {
+  readonly columns: number;
+  readonly rows: number;
+  readonly color: boolean;
+  /** About all of them, such as why a file was not read again; stands below, whatever else finds no room. */
+  readonly note?: string | undefined;
+}
+
+type Style = 'plain' | 'bold' | 'dim' | 'good' | 'warn' | 'bad';
+type Span = readonly [Style, string];
+
+const escapes: Readonly<Record<Style, string>> = {
+  plain: '',
+  bold: '\x1b[1m',
+  dim: '\x1b[2m',
+  good: '\x1b[32m',
+  warn: '\x1b[33m',
+  bad: '\x1b[31m',
+};
+
+const stateStyles: Readonly<Record<TunnelView['state'], Style>> = {
+  connecting: 'warn',
+  connected: 'good',
+  draining: 'warn',
+  stopped: 'dim',
+};
+
+/** Never more lines than rows less one, never wider than columns: the terminal neither scrolls nor wraps. */
+export function renderFrame(tunnels: readonly TunnelView[], options: FrameOptions): readonly string[] {
+  const hint = block('dim', '', hintText(tunnels), options.columns);
+  const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hint];
+  const note = wrap(options.note ?? '', options.columns - 1).slice(0, Math.max(0, options.rows - 2));
+  const room = Math.max(1, options.rows - 1 - note.length);
+  const shown =
+    lines.length <= room ? lines : [...lines.slice(0, room - 1), [['dim', `and ${lines.length - room + 1} more lines`] as Span]];
+  return [...shown, ...note.map((line): Span[] => [['plain', line]])].map((spans) => paint(spans, options));
+}
+
+/** What Ctrl-C would do now; what has stopped needs none. */
+function hintText(tunnels: readonly TunnelView[]): string {
+  const states = new Set(tunnels.map(({ state }) => state));
+  const running = states.size === 0 || states.has('connecting') || states.has('connected');
+  if (running) return 'Ctrl-C drains and stops; twice stops at once.';
+  return states.has('draining') ? 'Ctrl-C stops at once.' : '';
+}
+
+function tunnelSpans(tunnel: TunnelView, columns: number): readonly (readonly Span[])[] {
+  const name = tunnel.tunnel ?? tunnel.name;
+  const head: Span[] = [
+    ['bold', name],
+    ['plain', '  '],
+    [stateStyles[tunnel.state], stateText(tunnel, columns - 1 - [...name].length - 2)],
+  ];
+  const plain = [...tunnel.urls, ...tunnel.upstreams].flatMap((line) => block('plain', '  ', line, columns));
+  const traffic = block('dim', '  ', trafficText(tunnel), columns);
+  const problem = block('bad', '  ', tunnel.problem ?? '', columns);
+  return [head, ...plain, ...traffic, ...problem, []];
+}
+
+function block(style: Style, indent: string, text: string, columns: number): readonly (readonly Span[])[] {
+  return wrap(text, columns - 1 - indent.length).map((line): Span[] => [[style, `${indent}${line}`]]);
+}
+
+/** Without the names of the edges, then their number, where they find no room. */
+function stateText({ state, edges }: TunnelView, room: number): string {
+  if (state !== 'connected') return state;
+  const names = edges.map(({ name, rttMs }) => (rttMs === null ? name : `${name} ${Math.round(rttMs)} ms`));
+  const count = `connected to ${edges.length} ${edges.length === 1 ? 'edge' : 'edges'}`;
+  return [`${count} (${names.join(', ')})`, count].find((text) => [...text].length <= room) ?? state;
+}
+
+function trafficText(tunnel: TunnelView): string {
+  const rates = `rx ${formatByteRate(tunnel.rxRate)}  tx ${formatByteRate(tunnel.txRate)}`;
+  const totals = `${formatBytes(tunnel.rxBytes)} in, ${formatBytes(tunnel.txBytes)} out`;
+  return `requests ${tunnel.totalStreams}  open ${tunnel.streams}  ${rates}  (${totals})`;
+}
+
+export function formatBytes(bytes: number): string {
+  return formatByteRate(bytes).replace('/s', '');
+}
+
+/** The longest problem with its fix takes six lines of 40 columns; what others put into a text may not push the rest away. */
+const mostWrappedLines = 8;
+
+/** At spaces where there are some, since the fix stands at the end of a problem; no line for no text. */
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let left = [...printable(text).replaceAll('\n', ' ').trim()];
+  const room = Math.max(1, width);
+  while (left.length > 0 && lines.length < mostWrappedLines) {
+    const space = left.length <= room ? -1 : left.lastIndexOf(' ', room);
+    const end = space > 0 ? space : room;
+    lines.push(left.slice(0, end).join('').trimEnd());
+    left = [...left.slice(end).join('').trimStart()];
+  }
+  return lines;
+}
+
+/** Cuts by characters on screen; the escape sequences come after the cut. */
+function paint(spans: readonly Span[], { columns, color }: FrameOptions): string {
+  let left = Math.max(0, columns - 1);
+  let line = '';
+  for (const [style, text] of spans) {
+    const cut = [...printable(text).replaceAll('\n', ' ')].slice(0, left).join('');
+    left -= [...cut].length;
+    line += color && style !== 'plain' && cut !== '' ? `${escapes[style]}${cut}\x1b[0m` : cut;
+  }
+  return line;
+}

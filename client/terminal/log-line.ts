@@ -1,0 +1,40 @@
+// What happened to a tunnel, as a line of a log: plain for people, JSON for programs.
+import { printable } from './output.ts';
+
+export interface CarryEvent {
+  readonly tunnel: string;
+  readonly event:
+    | 'connected'
+    | 'disconnected'
+    | 'problem'
+    | 'upstream-up'
+    | 'upstream-down'
+    | 'request-failed'
+    | 'draining'
+    | 'stopped'
+    | 'reloaded'
+    | 'traffic';
+  readonly edge?: string;
+  readonly address?: string;
+  /** Public ones of the tunnel. */
+  readonly urls?: readonly string[];
+  readonly upstream?: string;
+  readonly host?: string;
+  /** Of a problem: stable, to match on. */
+  readonly code?: string;
+  /** What is wrong and what to do, or other details. */
+  readonly text?: string;
+  readonly retryMs?: number;
+  readonly requests?: number;
+  readonly rxBytes?: number;
+  readonly txBytes?: number;
+}
+
+export function renderEvent(event: CarryEvent, atMs: number, json: boolean): string {
+  const at = new Date(atMs).toISOString();
+  if (json) return `${JSON.stringify({ at, ...event })}\n`;
+  const { tunnel, event: what, text, ...details } = event;
+  const pairs = Object.entries(details).map(([key, value]) => `${key}=${value}`);
+  const line = [at, tunnel, what, ...pairs].join(' ') + (text === undefined ? '' : `: ${text}`);
+  return `${printable(line.replaceAll('\n', ' '))}\n`;
+}

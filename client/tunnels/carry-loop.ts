@@ -1,0 +1,159 @@
+// The life of `underpass http`, `ingress`, `connect` and `run`: start, show, reload, drain, end.
+
+import type { PlannedTunnel } from '../config/loaded-tunnel.ts';
+import { ClientError, exitCodes } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { renderFrame } from '../terminal/live-status.ts';
+import { type CarryEvent, renderEvent } from '../terminal/log-line.ts';
+import type { Output } from '../terminal/output.ts';
+import { createScreen } from '../terminal/screen.ts';
+import { startHealth } from './health.ts';
+import { startCarried } from './running-tunnel.ts';
+import { createFleet, type Fleet } from './tunnel-set.ts';
+
+export interface CarryOptions {
+  readonly output: Output;
+  readonly planned: readonly PlannedTunnel[];
+  /** Reads the configuration again, on SIGHUP. Without it a lost terminal ends the program as Ctrl-C does. */
+  readonly reload?: () => Promise<readonly PlannedTunnel[]>;
+  readonly health?: string | undefined;
+}
+
+const refreshMs = 1_000;
+const trafficLineMs = 60_000;
+
+/** Carries until a signal; answers the exit code. */
+export async function carryUntilStopped(io: Io, options: CarryOptions): Promise<number> {
+  const display = createDisplay(io, options.output.json, () => fleet.views());
+  const fleet = createFleet((planned) => startCarried(io, planned, display.report));
+  const health = options.health === undefined ? undefined : await startHealth(options.health, fleet.views);
+  if (health) options.output.notice(`health: http://${health.address}/readyz`);
+  try {
+    fleet.apply(options.planned);
+    display.start();
+    return await untilStopped(io, fleet, display, options.reload);
+  } finally {
+    health?.close();
+    fleet.close();
+    display.stop();
+  }
+}
+
+function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptions['reload']): Promise<number> {
+  return new Promise((resolve) => {
+    let draining = false;
+    let stopping = false;
+    const drain = () => {
+      if (draining) return;
+      draining = true;
+      void fleet.drain().then(() => finish(exitCodes.ok));
+    };
+    const stop = () => {
+      if (stopping) return finish(exitCodes.forced);
+      stopping = true;
+      drain();
+    };
+    // One after the other: a slow reading must not undo a later one.
+    let reloads = Promise.resolve();
+    const hangUp = () => {
+      if (reload === undefined) return stop();
+      reloads = reloads.then(() => (draining ? undefined : reloadFleet(fleet, display, reload, () => draining)));
+    };
+    // In `| tee log` Ctrl-C ends the reader too, sooner or later than this: the two are one signal.
+    io.onReaderGone(drain);
+    const off = [io.onSignal('SIGINT', stop), io.onSignal('SIGTERM', stop), io.onSignal('SIGHUP', hangUp)];
+    const finish = (code: number) => {
+      for (const forget of off) forget();
+      resolve(code);
+    };
+  });
+}
+
+/** A wrong file changes nothing: what runs goes on. */
+async function reloadFleet(
+  fleet: Fleet,
+  display: Display,
+  reload: NonNullable<CarryOptions['reload']>,
+  isEnding: () => boolean,
+): Promise<void> {
+  try {
+    const planned = await reload();
+    if (isEnding()) return;
+    const { started, stopped, kept } = fleet.apply(planned);
+    const names = (list: readonly string[]) => list.join(', ') || 'none';
+    display.report({
+      tunnel: '*',
+      event: 'reloaded',
+      text: `started ${names(started)}; stopped ${names(stopped)}; kept ${names(kept)}`,
+    });
+  } catch (error) {
+    const { code, message } = error instanceof ClientError ? error : { code: 'unexpected', message: String(error) };
+    display.report({ tunnel: '*', event: 'problem', code, text: `not reloaded, the tunnels go on as they were: ${message}` });
+  }
+}
+
+interface Display {
+  readonly report: (event: CarryEvent) => void;
+  readonly start: () => void;
+  readonly stop: () => void;
+}
+
+export function isLive({ stdout, env }: Io, json: boolean): boolean {
+  return stdout.isTTY && !json && env.TERM !== 'dumb';
+}
+
+function createDisplay(io: Io, json: boolean, views: Fleet['views']): Display {
+  return isLive(io, json) ? liveDisplay(io, views) : lineDisplay(io, json, views);
+}
+
+function liveDisplay(io: Io, views: Fleet['views']): Display {
+  const screen = createScreen(io.stdout);
+  const color = !io.env.NO_COLOR;
+  let note: string | undefined;
+  const draw = () => {
+    screen.show(renderFrame(views(), { columns: io.stdout.columns(), rows: io.stdout.rows(), color, note }));
+  };
+  const offResize = io.stdout.onResize(draw);
+  let timer: NodeJS.Timeout | undefined;
+  let giveKeys = () => {};
+  return {
+    report: (event) => {
+      if (event.tunnel === '*') note = event.text;
+      if (timer) draw();
+    },
+    start: () => {
+      giveKeys = io.takeKeys({ onLeave: screen.close, onReturn: draw });
+      timer = setInterval(draw, refreshMs);
+      draw();
+    },
+    stop: () => {
+      clearInterval(timer);
+      offResize();
+      if (timer) draw();
+      timer = undefined;
+      screen.close();
+      giveKeys();
+    },
+  };
+}
+
+function lineDisplay(io: Io, json: boolean, views: Fleet['views']): Display {
+  const report = (event: CarryEvent) => io.stdout.write(renderEvent(event, io.now(), json));
+  let timer: NodeJS.Timeout | undefined;
+  const seen = new Map<string, number>();
+  const traffic = () => {
+    for (const { name, totalStreams, rxBytes, txBytes } of views()) {
+      if (seen.get(name) === rxBytes + txBytes) continue;
+      seen.set(name, rxBytes + txBytes);
+      report({ tunnel: name, event: 'traffic', requests: totalStreams, rxBytes, txBytes });
+    }
+  };
+  return {
+    report,
+    start: () => {
+      for (const { name } of views()) seen.set(name, 0);
+      timer = setInterval(traffic, trafficLineMs);
+    },
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,54 @@
+// The health address of a running client: /healthz says that the process lives, /readyz that every tunnel is connected.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
+import { ClientError } from '../process/error.ts';
+import type { TunnelView } from '../terminal/live-status.ts';
+
+export interface Health {
+  /** host:port as bound. */
+  readonly address: string;
+  readonly close: () => void;
+}
+
+/** Answers are small and nobody needs many at once. */
+const maxConnections = 32;
+const requestTimeoutMs = 5_000;
+
+export async function startHealth(place: string, views: () => readonly TunnelView[]): Promise<Health> {
+  const parsed = parseHealthAddress(place);
+  if (!parsed.ok) throw new ClientError('usage', parsed.message);
+  const { host, port } = parsed.value;
+  const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
+    const { status, body } = answer(request.method ?? '', request.url ?? '', views());
+    response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
+    response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(body)}\n`);
+  });
+  server.maxConnections = maxConnections;
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new ClientError('port-in-use', `${place} (${(cause as Error).message})`, { cause });
+  }
+  const bound = server.address() as AddressInfo;
+  return { address: `${host.includes(':') ? `[${host}]` : host}:${bound.port}`, close: () => server.close() };
+}
+
+function answer(method: string, path: string, views: readonly TunnelView[]): { status: number; body: unknown } {
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'GET only' } };
+  if (path === '/healthz') return { status: 200, body: { alive: true } };
+  if (path !== '/readyz') return { status: 404, body: { error: 'there are /healthz and /readyz' } };
+  const ready = views.length > 0 && views.every(({ state }) => state === 'connected');
+  const tunnels = views.map(({ name, state, edges, streams }) => ({ name, state, edges: edges.length, streams }));
+  return { status: ready ? 200 : 503, body: { ready, tunnels } };
+}
+
+/** `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, which is loopback. */
+export function parseHealthAddress(text: string): Parsed<{ host: string; port: number }> {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3] ?? Number.NaN);
+  if (match === null || port > 65_535) return refuse(`'${text}' is not a health address, e.g. 127.0.0.1:8471`);
+  return accept({ host: match[1] || match[2] || '127.0.0.1', port });
+}

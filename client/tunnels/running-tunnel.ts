@@ -1,0 +1,110 @@
+// One tunnel of this process on the data plane: starts it, tells its events as log lines, and gives what the screen shows.
+import type { CarryEvent as CarrierEvent, CarrierStatus, Carrying, CarryOptions } from '../carry/api.ts';
+import { CarryError, type Problem, problems, renderProblem } from '../carry/problem.ts';
+import { startCarrying } from '../carry/start.ts';
+import type { PlannedTunnel } from '../config/loaded-tunnel.ts';
+import { upstreamLines } from '../config/tunnel-config.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { version } from '../process/version.ts';
+import type { TunnelView } from '../terminal/live-status.ts';
+import type { CarryEvent } from '../terminal/log-line.ts';
+import { createRate } from './rate.ts';
+import type { Carried } from './tunnel-set.ts';
+
+export function startCarried(io: Io, planned: PlannedTunnel, report: (event: CarryEvent) => void): Carried {
+  const { name } = planned.plan;
+  const carrying = startOrExplain({
+    ...optionsOf(planned),
+    software: `underpass/${version}`,
+    env: io.env,
+    onEvent: (event) => report({ tunnel: name, ...lineOf(event) }),
+  });
+  const [rx, tx] = [createRate(), createRate()];
+  return {
+    view() {
+      const status = carrying.status();
+      const now = io.now();
+      return {
+        name,
+        tunnel: status.tunnel,
+        state: status.state,
+        edges: edgesOf(status.carriers),
+        urls: status.urls,
+        upstreams: upstreamLines(planned.plan.upstreams),
+        streams: status.openStreams,
+        totalStreams: status.totalStreams,
+        rxBytes: status.rxBytes,
+        txBytes: status.txBytes,
+        rxRate: rx.read(now, status.rxBytes),
+        txRate: tx.read(now, status.txBytes),
+        problem: status.problem === null ? null : renderProblem(status.problem),
+      };
+    },
+    async drain() {
+      report({ tunnel: name, event: 'draining' });
+      await carrying.drain();
+      report({ tunnel: name, event: 'stopped' });
+    },
+    close: () => carrying.close(),
+  };
+}
+
+/** Two carriers may lead to one edge: it is named once, with the better of their times. */
+export function edgesOf(carriers: readonly Pick<CarrierStatus, 'edge' | 'address' | 'rttMs'>[]): TunnelView['edges'] {
+  const times = new Map<string, number | null>();
+  for (const { edge, address, rttMs } of carriers) {
+    const name = edge || address;
+    const before = times.get(name) ?? null;
+    times.set(name, before === null || rttMs === null ? (before ?? rttMs) : Math.min(before, rttMs));
+  }
+  return [...times].map(([name, rttMs]) => ({ name, rttMs }));
+}
+
+/** What is malformed from the start, such as the proxy setting, is an error of the command. */
+function startOrExplain(options: CarryOptions): Carrying {
+  try {
+    return startCarrying(options);
+  } catch (error) {
+    if (!(error instanceof CarryError)) throw error;
+    const { title, fix } = problems[error.problem.code];
+    throw new ClientError('carry-impossible', `${title}: ${error.problem.detail}`, { fix, cause: error });
+  }
+}
+
+function optionsOf({ plan, token, caPem, upstreamCaPem }: PlannedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {
+  return {
+    url: plan.url,
+    token,
+    upstreams: plan.upstreams,
+    upstreamInsecure: plan.upstreamInsecure,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(upstreamCaPem === undefined ? {} : { upstreamCaPem }),
+  };
+}
+
+function lineOf(event: CarrierEvent): Omit<CarryEvent, 'tunnel'> {
+  switch (event.kind) {
+    case 'connected':
+      return {
+        event: 'connected',
+        edge: event.edge,
+        address: event.address,
+        ...(event.urls.length > 0 ? { urls: event.urls } : {}),
+      };
+    case 'disconnected':
+      return { event: 'disconnected', edge: event.edge, ...problemOf(event.problem) };
+    case 'failed':
+      return { event: 'problem', ...problemOf(event.problem), retryMs: Math.round(event.retryMs) };
+    case 'doubt':
+      return { event: 'problem', ...problemOf(event.problem) };
+    case 'upstream':
+      return { event: event.healthy ? 'upstream-up' : 'upstream-down', upstream: event.upstream, ...problemOf(event.problem) };
+    case 'stream-failed':
+      return { event: 'request-failed', host: event.host, ...problemOf(event.problem) };
+  }
+}
+
+function problemOf(problem: Problem | null): { code?: string; text?: string } {
+  return problem === null ? {} : { code: problem.code, text: renderProblem(problem) };
+}
