@@ -8,14 +8,14 @@ import type { Duplex } from 'node:stream';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { ConsoleOptions } from './console.ts';
-import type { CrowdLimits } from './core/crowd.ts';
-import { Crew } from './crew.ts';
-import { type EdgePorts, EdgeProcess, type HopOptions, type Listen, ticketKeyBytes } from './edge-process.ts';
-import type { Timeouts } from './house.ts';
-import { createEdgeRegistry, createMetricsServer } from './metrics-server.ts';
-import { SnapshotFile } from './snapshot-file.ts';
-import type { EdgeStats } from './stats.ts';
+import type { CrowdLimits } from './core/connection-limits.ts';
+import { SnapshotFile } from './feed/snapshot-file.ts';
+import { createEdgeRegistry, createMetricsServer } from './metrics/metrics-server.ts';
+import type { EdgeStats } from './metrics/stats.ts';
+import { type EdgePorts, EdgeProcess, type HopOptions, type Listen, ticketKeyBytes } from './process/edge-process.ts';
+import type { ConsoleOptions } from './visitor/console.ts';
+import type { Timeouts } from './visitor/visitor-context.ts';
+import { Crew } from './workers/worker-pool.ts';
 
 export interface EdgeOptions {
   readonly region: string;

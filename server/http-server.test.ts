@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Doorman } from '@underpass/edge/doorman.ts';
+import { Doorman } from '@underpass/edge/limits/connection-limiter.ts';
 import { openFeedDoor } from './feed-door.ts';
 import { createHttpServer, seatCallers } from './http-server.ts';
 import { createLog } from './log.ts';

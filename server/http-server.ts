@@ -4,7 +4,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { compileProxies } from '@underpass/control/api/address.ts';
-import type { Doorman } from '@underpass/edge/doorman.ts';
+import type { Doorman } from '@underpass/edge/limits/connection-limiter.ts';
 import { canonicalAddress } from '@underpass/rules/address.ts';
 
 /** Nothing moves: live views beat every 20 s, so whoever is silent for longer has gone or reads nothing. */

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import type { Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import type { Stream } from '@underpass/wire/api.ts';
+import type { GoawayCode } from '@underpass/wire/core/code.ts';
+import type { Info } from '@underpass/wire/core/hello.ts';
+import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import { HandshakeError } from '@underpass/wire/handshake.ts';
+import { createRig, hashOf, type Rig, readUntil, regionHost, type TestClient, tunnelOf } from '../fixture/rig.ts';
+import { ProjectWindows } from './project-windows.ts';
+
+const refusal = async (attempt: Promise<unknown>): Promise<string> => {
+  const error = await attempt.then(
+    () => null,
+    (reason) => reason,
+  );
+  assert.ok(error instanceof HandshakeError, String(error));
+  return error.code;
+};
+
+const goaway = (client: TestClient): Promise<GoawayCode> =>
+  new Promise((resolve) => {
+    client.session.onGoaway = resolve;
+  });
+
+const clientsOf = (rig: Rig, count: number) => rig.control.next('report', ({ tunnels }) => tunnels[0]?.clients.length === count);
+
+describe('who is let in', () => {
+  it('no token of any tunnel, one of a suspended tunnel, one that has run out: each is told why', async () => {
+    const expired = [{ hash: hashOf('token-old'), expiresAtMs: 1 }];
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('s', { suspended: true }), tunnelOf('old', { tokens: expired })]);
+    assert.equal(await refusal(rig.client('t', 1, { token: 'wrong' })), 'token-refused');
+    assert.equal(await refusal(rig.client('old', 1)), 'token-refused');
+    assert.equal(await refusal(rig.client('s', 1)), 'tunnel-suspended');
+  });
+
+  it('a token anywhere but in its header is no token', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const socket = await rig.visit(regionHost);
+    socket.write(
+      `GET /underpass?token=token-t HTTP/1.1\r\nHost: ${regionHost}\r\nConnection: Upgrade\r\nUpgrade: underpass\r\n\r\n`,
+    );
+    assert.match(await readUntil(socket, (text) => text.endsWith('request.\n')), /^HTTP\/1\.1 400 /);
+  });
+
+  it('a browser on the region’s host gets an answer, over HTTP/1.1 and HTTP/2', async () => {
+    await using rig = await createRig([]);
+    const plain = await rig.visit(regionHost);
+    plain.write(`GET / HTTP/1.1\r\nHost: ${regionHost}\r\n\r\n`);
+    assert.match(await readUntil(plain, (text) => text.endsWith('request.\n')), /^HTTP\/1\.1 400 /);
+    const { connect } = await import('node:http2');
+    const h2 = connect(`https://${regionHost}`, {
+      createConnection: () => rig.connectTls(regionHost, { ALPNProtocols: ['h2'] }),
+    });
+    const [headers] = await once(h2.request({ ':path': '/' }), 'response');
+    assert.equal(headers[':status'], 404);
+    h2.destroy();
+  });
+
+  it('a tunnel takes 64 clients, and its old ones may still come back', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const ids = Array.from({ length: 64 }, (_, i) => i.toString(16).padStart(32, '0'));
+    for (const clientId of ids) await rig.client('t', 1, { clientId });
+    assert.equal(await refusal(rig.client('t', 1)), 'too-many-clients');
+    await rig.client('t', 1, { clientId: ids[0] as string });
+  });
+});
+
+describe('who is sent away', () => {
+  it('a client whose token was rotated out, at once or when its time is over', async (t) => {
+    const hourMs = 3_600_000;
+    const now = Date.now;
+    let laterMs = 0;
+    t.mock.method(Date, 'now', () => now() + laterMs);
+    await using rig = await createRig([tunnelOf('t')]);
+    const client = await rig.client('t', 1);
+    const old = { hash: hashOf('token-t'), expiresAtMs: Date.now() + hourMs };
+    const fresh = { hash: hashOf('new'), expiresAtMs: null };
+    const told = goaway(client);
+    await rig.control.change({ tunnels: [tunnelOf('t', { tokens: [fresh, old] })] });
+    assert.equal(client.session.closed, false, 'the overlap');
+    laterMs = hourMs;
+    assert.equal(await told, 'token-refused');
+    assert.equal(await refusal(rig.client('t', 1)), 'token-refused');
+    const next = await rig.client('t', 1, { token: 'new' });
+    const revoked = goaway(next);
+    await rig.control.change({ tunnels: [tunnelOf('t', { tokens: [] })] });
+    assert.equal(await revoked, 'token-refused');
+  });
+
+  it('clients of a suspended and of a deleted tunnel', async () => {
+    await using rig = await createRig([tunnelOf('s'), tunnelOf('d')]);
+    const [suspended, deleted] = [goaway(await rig.client('s', 1)), goaway(await rig.client('d', 1))];
+    await rig.control.change({ tunnels: [tunnelOf('s', { suspended: true })] }, { tunnels: ['d'] });
+    assert.deepEqual(await Promise.all([suspended, deleted]), ['tunnel-suspended', 'token-refused']);
+  });
+
+  it('the oldest carrier of a client that has more than four', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const clientId = 'a'.repeat(32);
+    const first = goaway(await rig.client('t', 1, { clientId }));
+    for (let i = 0; i < 4; i++) await rig.client('t', 1, { clientId });
+    assert.equal(await first, 'duplicate');
+  });
+
+  it('not one whose client has others that it only lets finish, and of these the oldest past four', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstreams: Socket[] = [];
+    const join = () => rig.client('t', (socket) => void upstreams.push(socket), { clientId: 'a'.repeat(32) });
+    /** Until one comes by this carrier: it may be new to the edge, too. */
+    const askBy = async (client: TestClient): Promise<TLSSocket> => {
+      const { length } = upstreams;
+      const visitor = await rig.visit('t.tunnels.test');
+      visitor.write('GET / HTTP/1.1\r\nHost: t.tunnels.test\r\n\r\n');
+      while (upstreams.length === length) await new Promise((resolve) => setImmediate(resolve));
+      return client.opened > 0 ? visitor : askBy(client);
+    };
+    const answer = readUntil(await askBy(await join()), (text) => text.endsWith('ok'));
+    const ends: Promise<unknown>[] = [];
+    for (let left = 0; left < 5; left++) {
+      const client = await join();
+      ends.push(new Promise((resolve) => (client.session.onClose = resolve)));
+      await askBy(client);
+      client.session.drain();
+    }
+    await join();
+    await ends[0];
+    upstreams[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    assert.match(await answer, /ok$/);
+  });
+
+  it('a client that opens streams', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const client = await rig.client('t', 1);
+    const told = goaway(client);
+    client.session.open({
+      kind: 'http',
+      host: 'x',
+      visitorAddress: '',
+      visitorPort: 0,
+      preface: new Uint8Array(0),
+      tunnelId: '',
+      clientId: '',
+    });
+    assert.equal(await told, 'protocol');
+  });
+});
+
+describe('what a client hears', () => {
+  it('how many edges the region has, and every change of it', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const { session } = await rig.client('t', () => {});
+    assert.deepEqual([session.peerInfo.edges, session.peerInfo.tunnel], [1, 't']);
+    const informed = async (edges: number): Promise<void> => {
+      while (session.peerInfo.edges !== edges) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.equal(session.peerInfo.tunnel, 't', 'the rest is said again');
+    };
+    const self = { edgeId: 'edge-1', address: '127.0.0.1:1' };
+    await rig.control.change({ peers: [self, { edgeId: 'edge-2', address: '127.0.0.1:2' }] });
+    await informed(2);
+    assert.equal((await rig.client('t', () => {})).session.peerInfo.edges, 2);
+    await rig.control.change({}, { peers: ['edge-2'] });
+    await informed(1);
+  });
+
+  it("its tunnel's addresses when they change, and nothing where something else does", async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const { session } = await rig.client('t', () => {});
+    const told: Info[] = [];
+    session.onInfo = (info) => void told.push(info);
+    const change = (changed: Partial<FeedTunnel>) => rig.control.change({ tunnels: [tunnelOf('t', changed)] });
+    await change({ allowList: [] });
+    await change({ hosts: ['t.tunnels.test', 'shop.example.com'] });
+    while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(
+      told.map(({ urls }) => urls?.map((url) => new URL(url).hostname)),
+      [['t.tunnels.test', 'shop.example.com']],
+    );
+  });
+});
+
+describe('what control hears', () => {
+  it('a client within a moment of its coming and going, carriers of one client as one', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const clientId = 'b'.repeat(32);
+    const came = clientsOf(rig, 1);
+    const first = await rig.client('t', 1, { clientId });
+    const second = await rig.client('t', 1, { clientId });
+    const report = (await came).tunnels[0];
+    assert.deepEqual(
+      report?.clients.map(({ id, address, version }) => [id, address, version]),
+      [[clientId, '127.0.0.1', 'underpass/0.0.0']],
+    );
+    const proven = rig.control.next('report', ({ tunnels }) => tunnels[0]?.clients[0]?.provenAtMs !== null);
+    await proven;
+    const gone = clientsOf(rig, 0);
+    first.socket.destroy();
+    second.socket.destroy();
+    await gone;
+  });
+
+  it('counters that agree with what was sent, to the byte', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('i', { type: 'ingress', proxyProtocol: 'v1' })]);
+    const upstream = (answer: string) => {
+      const counted = { received: 0, sent: 0 };
+      const handler = (socket: import('node:net').Socket) =>
+        void socket.on('data', (chunk: Buffer) => {
+          // The header is the edge's own word.
+          counted.received += chunk.length - (/^PROXY [^\n]*\n/.exec(chunk.toString('latin1'))?.[0].length ?? 0);
+          counted.sent += answer.length;
+          socket.write(answer);
+        });
+      return Object.assign(handler, { counted });
+    };
+    const http = upstream('HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello');
+    const ingress = upstream('raw hello');
+    // What is sent again, because one client refuses it, counts once.
+    await rig.client('t', 1);
+    await rig.client('t', http);
+    await rig.client('i', ingress);
+    const request = 'GET / HTTP/1.1\r\nHost: i.tunnels.test\r\nConnection: keep-alive\r\n\r\n';
+    const passed = await rig.visitRaw('http');
+    passed.write(request);
+    await readUntil(passed, (text) => text.endsWith('hello'));
+    passed.write('more');
+    await readUntil(passed, (text) => text.endsWith('hello'));
+    const visitor = await rig.visit('t.tunnels.test');
+    for (let i = 0; i < 3; i++) {
+      visitor.write(request.replace('i.', 't.'));
+      await readUntil(visitor, (text) => text.endsWith('hello'));
+    }
+    const { tunnels } = await rig.control.next('report', (report) => report.tunnels.some(({ requests }) => requests === 3));
+    const reportOf = (id: string) => {
+      const { rxBytes, txBytes, connections, requests } = tunnels.find(({ tunnelId }) => tunnelId === id)!;
+      return { rxBytes, txBytes, connections, requests };
+    };
+    const figures = ({ counted: { received, sent } }: typeof http) => ({ rxBytes: received, txBytes: sent });
+    assert.deepEqual(reportOf('t'), { ...figures(http), connections: 1, requests: 3 });
+    assert.deepEqual(reportOf('i'), { ...figures(ingress), connections: 1, requests: 0 });
+    assert.equal(ingress.counted.sent, 2 * 'raw hello'.length);
+  });
+});
+
+/** Bytes that a client may send on a stream at first: 16 KiB at a time, until it is told to wait. */
+function firstWindow(stream: Stream): number {
+  let sent = 0;
+  stream.accept();
+  while (stream.write(Buffer.alloc(16_384))) sent += 16_384;
+  return sent;
+}
+
+describe('what visitors who take nothing can make the edge hold', () => {
+  it('is bounded for a project, however many tunnels and clients it has', async () => {
+    const other = tunnelOf('c', { projectId: 'q' });
+    await using rig = await createRig([tunnelOf('a'), tunnelOf('b'), other], { crowd: { total: 10_000 } });
+    const clients = await Promise.all(['a', 'a', 'a', 'b', 'c'].map((id) => rig.client(id, 1)));
+    let opened = 0;
+    for (const { session } of clients) session.onStream = () => void opened++;
+    const sessions = Array.from({ length: 6 }, () => {
+      const createConnection = () => rig.connectTls('a.tunnels.test', { ALPNProtocols: ['h2'] });
+      return connectHttp2('https://a.tunnels.test', { createConnection }).on('error', () => {});
+    });
+    // 512 windows of 256 KiB are half of what the project has.
+    const reached = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        const looking = setInterval(() => {
+          if (opened < count) return;
+          clearInterval(looking);
+          resolve();
+        }, 5);
+      });
+    for (let asked = 0; asked < 512; asked++) sessions[asked % 6]?.request({ ':path': '/' }).on('error', () => {});
+    await reached(512);
+    const windowOf = async (client: TestClient, host: string): Promise<number> => {
+      const window = new Promise<number>((resolve) => (client.session.onStream = (stream) => resolve(firstWindow(stream))));
+      (await rig.visit(host)).write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      return await window;
+    };
+    assert.equal(await windowOf(clients[3] as TestClient, 'b.tunnels.test'), 65_536);
+    assert.equal(await windowOf(clients[4] as TestClient, 'c.tunnels.test'), 262_144, 'another project');
+    for (const session of sessions) session.destroy();
+  });
+
+  it('is forgotten with the last carrier of the project', () => {
+    const windows = new ProjectWindows();
+    const budget = windows.take('p');
+    assert.equal(windows.take('p'), budget);
+    assert.notEqual(windows.take('q'), budget);
+    windows.give('p');
+    assert.equal(windows.projects, 2);
+    windows.give('p');
+    assert.equal(windows.projects, 1);
+  });
+});

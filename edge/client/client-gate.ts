@@ -1,0 +1,187 @@
+// Where clients come in: the upgrade, the token, the carrier and its place in the roster of its tunnel.
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
+import type { RefusalCode } from '@underpass/wire/core/code.ts';
+import type { Info } from '@underpass/wire/core/hello.ts';
+import { carrierPath, carrierProtocol, edgeHeader, parseClientFacts, type UpgradeRequest } from '@underpass/wire/core/upgrade.ts';
+import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import { acceptUpgrade, HandshakeError, readUpgrade, refuseUpgrade } from '@underpass/wire/handshake.ts';
+import { createSession } from '@underpass/wire/session.ts';
+import type { Logger } from 'pino';
+import type { RouteTable } from '../routes/route-table.ts';
+import { TunnelClient } from '../routes/tunnel-client.ts';
+import type { TunnelState } from '../routes/tunnel-state.ts';
+import { ProjectWindows } from './project-windows.ts';
+
+/** Clients of one tunnel on one process of an edge, and carriers that one client may hold there; as many may be leaving. */
+const maxClients = 64;
+const maxCarriersPerClient = 4;
+const upgradeMs = 10_000;
+/** What a refused client waits at least, so that a wrong token in a loop costs little here. */
+const retryAfterSeconds = 5;
+
+export interface GateOptions {
+  readonly table: RouteTable;
+  readonly edgeId: string;
+  readonly region: string;
+  readonly software: string;
+  /** Public address of a host, for the client's status. */
+  readonly urlOf: (host: string) => string;
+  /** Edges that the region has now, this one included. */
+  readonly countEdges: () => number;
+  readonly log: Logger;
+  /** Somebody takes streams now, went, or was proven for the first time. */
+  readonly onPresence: () => void;
+}
+
+export class Gate {
+  readonly #options: GateOptions;
+  readonly #sockets = new Set<Duplex>();
+  readonly #windows = new ProjectWindows();
+  draining = false;
+  #edges: number;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+    this.#edges = options.countEdges();
+  }
+
+  /** Clients hear of these tunnels' new names and addresses, and all of them how many edges there are: they look for a second. */
+  changed(tunnels: readonly FeedTunnel[]): void {
+    const { table, countEdges } = this.#options;
+    const edges = countEdges();
+    const concerned = edges === this.#edges ? tunnels.flatMap(({ id }) => table.tunnels.get(id) ?? []) : table.tunnels.values();
+    this.#edges = edges;
+    for (const tunnel of concerned) for (const client of tunnel.clients) this.#tell(client, tunnel);
+  }
+
+  #tell(client: TunnelClient, tunnel: TunnelState): void {
+    const info = this.#infoOf(tunnel);
+    // Before its HELLO it takes no news; it is told then.
+    if (client.session.version === 0 || isDeepStrictEqual(info, client.told)) return;
+    client.told = info;
+    client.session.inform(info);
+  }
+
+  #infoOf(tunnel: TunnelState): Info {
+    const { edgeId, region, software, urlOf } = this.#options;
+    const urls = tunnel.feed.hosts.slice(0, 16).map(urlOf);
+    return { software, edge: edgeId, region, edges: this.#edges, tunnel: tunnel.feed.name, type: tunnel.feed.type, urls };
+  }
+
+  /**
+   * Takes a connection on the region's host: a client, or somebody who is told that he is none. Resolves when that is done:
+   * its carrier takes streams, or there will be none.
+   */
+  async receive(socket: Duplex, address: string): Promise<void> {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    try {
+      await this.#admit(socket, await readUpgrade(socket, { timeoutMs: upgradeMs }), address);
+    } catch (error) {
+      if (error instanceof HandshakeError && error.code === 'bad-request') refuseUpgrade(socket, 'bad-request');
+      else socket.destroy();
+    }
+  }
+
+  async #admit(socket: Duplex, request: UpgradeRequest, address: string): Promise<void> {
+    const facts = parseClientFacts(request);
+    if (facts === null || request.path !== carrierPath || request.protocol !== carrierProtocol) {
+      refuseUpgrade(socket, 'bad-request');
+      return;
+    }
+    const tokenHash = createHash('sha256').update(request.token).digest('hex');
+    const tunnel = this.#options.table.tunnelByToken(tokenHash);
+    const refusal = this.#refusal(tunnel, tokenHash, facts.clientId);
+    if (refusal !== null || tunnel === null) {
+      this.#options.log.info({ address, tunnel: tunnel?.feed.name, refusal }, 'client refused');
+      refuseUpgrade(socket, refusal ?? 'token-refused', retryAfterSeconds);
+      return;
+    }
+    acceptUpgrade(socket, request, { [edgeHeader]: this.#options.edgeId });
+    await this.#join(socket, tunnel, { ...facts, tokenHash, address });
+  }
+
+  #refusal(tunnel: TunnelState | null, tokenHash: string, clientId: string): RefusalCode | null {
+    if (!this.#options.table.loaded) return 'unready';
+    if (this.draining) return 'draining';
+    if (tunnel === null || !holdsHash(tunnel, tokenHash)) return 'token-refused';
+    if (tunnel.feed.suspended) return 'tunnel-suspended';
+    const ids = new Set(tunnel.clients.map((client) => client.clientId));
+    return ids.size >= maxClients && !ids.has(clientId) ? 'too-many-clients' : null;
+  }
+
+  #join(
+    socket: Duplex,
+    tunnel: TunnelState,
+    facts: { readonly clientId: string; readonly software: string; readonly tokenHash: string; readonly address: string },
+  ): Promise<void> {
+    const { onPresence } = this.#options;
+    const settled = Promise.withResolvers<void>();
+    const info = this.#infoOf(tunnel);
+    const { projectId } = tunnel.feed;
+    const session = createSession(socket, { side: 'acceptor', peerMayOpen: false, info, budget: this.#windows.take(projectId) });
+    const client = new TunnelClient(session, facts, Date.now(), info);
+    this.#retireOldest(tunnel, facts.clientId);
+    tunnel.clients.push(client);
+    session.onReady = () => {
+      settled.resolve();
+      onPresence();
+      this.#tell(client, tunnel);
+    };
+    session.onProof = () => {
+      session.onProof = () => {};
+      onPresence();
+    };
+    client.onOffers = onPresence;
+    session.onClose = ({ code, by, detail }) => {
+      settled.resolve();
+      this.#windows.give(projectId);
+      tunnel.clients.splice(tunnel.clients.indexOf(client), 1);
+      this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, code, by, detail }, 'carrier closed');
+      onPresence();
+    };
+    this.#options.log.info({ tunnel: tunnel.feed.name, client: facts.clientId, address: facts.address }, 'carrier open');
+    return settled.promise;
+  }
+
+  /**
+   * A client that came back before its old carriers were found dead must not fill the roster with them. Those that it only
+   * lets finish are counted apart: they must not cost it the one that serves.
+   */
+  #retireOldest(tunnel: TunnelState, clientId: string): void {
+    const own = Object.groupBy(
+      tunnel.clients.filter((client) => client.clientId === clientId),
+      ({ session }) => (session.takesStreams ? 'serving' : 'leaving'),
+    );
+    for (const alike of Object.values(own))
+      if (alike.length >= maxCarriersPerClient) alike[0]?.session.close('duplicate', 'the client has newer carriers here');
+  }
+
+  /** Lets carriers finish; clients go elsewhere meanwhile. */
+  drain(): void {
+    this.draining = true;
+    for (const tunnel of this.#options.table.tunnels.values()) {
+      for (const { session } of [...tunnel.clients]) session.drain('the edge is draining');
+    }
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** The table found the tunnel by the hash; this compares every live hash in constant time all the same. */
+function holdsHash(tunnel: TunnelState, tokenHash: string): boolean {
+  const given = Buffer.from(tokenHash, 'hex');
+  const nowMs = Date.now();
+  let holds = false;
+  for (const { hash, expiresAtMs } of tunnel.feed.tokens) {
+    const known = Buffer.from(hash, 'hex');
+    const equal = known.length === given.length && timingSafeEqual(known, given);
+    if (equal && (expiresAtMs === null || expiresAtMs > nowMs)) holds = true;
+  }
+  return holds;
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { readBorrowed } from '@underpass/wire/borrowed.ts';
+import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
+import { createSocketPair } from '@underpass/wire/fixture/sockets.ts';
+import { trimMemory } from '../limits/libc.ts';
+import { canGlance, glance, takeSeen } from './kernel-peek.ts';
+
+const seen = (socket: Socket) => new Promise<string>((resolve) => glance(socket, (bytes) => resolve(bytes.toString('latin1'))));
+
+/** How often this process has read from a descriptor. */
+const reads = () => Number(/^syscr: (\d+)$/m.exec(readFileSync('/proc/self/io', 'latin1'))?.[1]);
+
+describe('a glance at a connection', () => {
+  it('this runtime has what it needs; where it has not, the door reads, and all else is the same', () => {
+    assert.equal(canGlance, true);
+    assert.notEqual(trimMemory, null);
+  });
+
+  it('what it saw can be taken, and nothing behind it', async () => {
+    const [near, far] = await createSocketPair();
+    near.write('first second');
+    assert.equal(await seen(far), 'first second');
+    assert.equal(takeSeen(far, 6).toString('latin1'), 'first ');
+    const rest = new Promise<string>((resolve) => readBorrowed(far, (bytes) => resolve(bytes.toString('latin1'))));
+    assert.equal(await rest, 'second');
+    for (const socket of [near, far]) socket.destroy();
+  });
+
+  it('leaves what it saw to whoever reads next', async () => {
+    const [near, far] = await createSocketPair();
+    near.write('first');
+    assert.equal(await seen(far), 'first');
+    assert.equal(far.bytesRead, 0);
+    const whole = new Promise<string>((resolve) => {
+      let text = '';
+      readBorrowed(far, (bytes) => {
+        text += bytes.toString('latin1');
+        if (text.length === 12) resolve(text);
+      });
+    });
+    near.write(' second');
+    assert.equal(await whole, 'first second');
+    for (const socket of [near, far]) socket.destroy();
+  });
+
+  it('is over once: what comes later does not call again', async () => {
+    const [near, far] = await createSocketPair();
+    let looks = 0;
+    const first = new Promise<void>((resolve) =>
+      glance(far, () => {
+        looks++;
+        resolve();
+      }),
+    );
+    near.write('a');
+    await first;
+    const more = new Promise((resolve) => readBorrowed(far, (bytes) => bytes.includes('b') && resolve(null)));
+    near.write('b');
+    await more;
+    assert.equal(looks, 1);
+    for (const socket of [near, far]) socket.destroy();
+  });
+
+  it('sees nothing where the other end said nothing and ended, and the end comes to who reads next', async () => {
+    const [near, far] = await createSocketPair();
+    near.end();
+    assert.equal(await seen(far), '');
+    readBorrowed(far, () => assert.fail('there was nothing'));
+    await once(far, 'end');
+    for (const socket of [near, far]) socket.destroy();
+  });
+
+  it('sees nothing of a connection that was reset; who reads next finds it ended', async () => {
+    const [near, far] = await createSocketPair();
+    near.resetAndDestroy();
+    assert.equal(await seen(far), '');
+    readBorrowed(far, () => assert.fail('there was nothing'));
+    // Linux tells of a reset once, and the glance was told.
+    await once(far, 'end');
+    far.destroy();
+  });
+
+  it('does not look at a socket that was given up meanwhile', async () => {
+    const [near, far] = await createSocketPair();
+    glance(far, () => assert.fail('nobody waits for it'));
+    far.destroy();
+    await once(far, 'close');
+    near.destroy();
+  });
+
+  it('says nothing in the log of its process', () => {
+    const page = `import ${JSON.stringify(new URL('./kernel-peek.ts', import.meta.url))}; process.emitWarning('still heard');`;
+    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', page], { encoding: 'utf8' });
+    assert.equal(status, 0);
+    assert.match(stderr, /still heard/);
+    assert.doesNotMatch(stderr, /FFI/);
+  });
+
+  it('TLS that reads its first flight itself reads bulk in large pieces', async (test) => {
+    const bytes = 1024 * 1024;
+    const authority = await createTestAuthority();
+    const { keyPem, chainPem } = await authority.issue(['a.test']);
+    const server = createTlsServer({ key: keyPem, cert: chainPem });
+    const [near, far] = await createSocketPair();
+    const secured = once(server, 'secureConnection') as Promise<[TLSSocket]>;
+    const visitor = connectTls({ socket: near, servername: 'a.test', ca: authority.certificatePem });
+    await seen(far);
+    server.emit('connection', far);
+    const [[socket]] = await Promise.all([secured, once(visitor, 'secureConnect')]);
+    test.after(() => {
+      for (const end of [socket, visitor, near, far]) end.destroy();
+    });
+    // All of it waits in the kernel, or in this process's own memory, before any of it is read.
+    socket.pause();
+    for (let sent = 0; sent < bytes; sent += 65_536) visitor.write(Buffer.alloc(65_536));
+    while (near.writableLength > 0 && near.bytesWritten < bytes / 2) await new Promise((resolve) => setImmediate(resolve));
+    const before = reads();
+    let read = 0;
+    await new Promise<void>((resolve) => {
+      readBorrowed(socket, (chunk) => {
+        read += chunk.length;
+        if (read === bytes) resolve();
+      });
+      socket.resume();
+    });
+    // 64 and 16 KiB by turns; 16 KiB and the length of the hello where TLS was handed the hello.
+    const pieces = reads() - before;
+    assert.ok(pieces < bytes / 16_384, `${bytes} bytes in ${pieces} reads`);
+  });
+});

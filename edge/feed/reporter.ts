@@ -1,0 +1,71 @@
+// What control is told about tunnels: counters since the start, and who is connected. Only what is news, unless all is asked.
+
+import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
+import type { TunnelClient } from '../routes/tunnel-client.ts';
+import type { TunnelState } from '../routes/tunnel-state.ts';
+
+/** The sum of the counters moves with any of them, because none ever falls. */
+interface LastReport {
+  readonly moved: number;
+  readonly hadClients: boolean;
+}
+
+export class Reporter {
+  readonly #current: () => Iterable<FeedTunnelReport>;
+  #last = new Map<string, LastReport>();
+
+  constructor(current: () => Iterable<FeedTunnelReport>) {
+    this.#current = current;
+  }
+
+  /** `all` gives every tunnel with anything to say; else those with clients, or whose counters or clients changed. */
+  report(all: boolean): FeedTunnelReport[] {
+    const last = all ? new Map<string, LastReport>() : this.#last;
+    const next = new Map<string, LastReport>();
+    const news: FeedTunnelReport[] = [];
+    for (const report of this.#current()) {
+      const moved = report.rxBytes + report.txBytes + report.connections + report.requests;
+      const hadClients = report.clients.length > 0;
+      const before = last.get(report.tunnelId);
+      next.set(report.tunnelId, { moved, hadClients });
+      if (hadClients || before?.hadClients === true || moved !== (before?.moved ?? 0)) news.push(report);
+    }
+    this.#last = next;
+    return news;
+  }
+}
+
+export function renderReport(tunnel: TunnelState): FeedTunnelReport {
+  return {
+    tunnelId: tunnel.feed.id,
+    rxBytes: tunnel.rxBytes,
+    txBytes: tunnel.txBytes,
+    connections: tunnel.connections,
+    requests: tunnel.requests,
+    clients: bestOfEach(tunnel.clients.map(renderClient)),
+  };
+}
+
+/** Carriers of one client are one client: the one proven last speaks for it. */
+export function bestOfEach(carriers: readonly FeedClient[]): FeedClient[] {
+  const best = new Map<string, FeedClient>();
+  for (const carrier of carriers) {
+    const other = best.get(carrier.id);
+    if (other === undefined || (carrier.provenAtMs ?? 0) >= (other.provenAtMs ?? 0)) best.set(carrier.id, carrier);
+  }
+  return [...best.values()];
+}
+
+/** The proof's age is what counts, and the report is dated by the clock of now: performance.timeOrigin knows none of its jumps. */
+function renderClient(carrier: TunnelClient): FeedClient {
+  const { rttMs, provenAtMs } = carrier.session;
+  return {
+    id: carrier.clientId,
+    address: carrier.address,
+    version: carrier.software,
+    sinceMs: carrier.sinceMs,
+    rttMs,
+    provenAtMs: provenAtMs === null ? null : Math.round(Date.now() - (performance.now() - provenAtMs)),
+    healthy: carrier.healthy,
+  };
+}

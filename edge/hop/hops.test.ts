@@ -1,0 +1,403 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { createServer } from 'node:net';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { encodeFrame, frameType } from '@underpass/wire/core/frame.ts';
+import { currentVersion, encodeHello, oldestVersion } from '@underpass/wire/core/hello.ts';
+import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
+import { requestUpgrade } from '@underpass/wire/handshake.ts';
+import { createSession } from '@underpass/wire/session.ts';
+import { pino } from 'pino';
+import { createRig, FakeControl, readUntil, regionHost, tunnelOf } from '../fixture/rig.ts';
+import { workerPids } from '../fixture/worker-pids.ts';
+import { EdgeProcess, ticketKeyBytes } from '../process/edge-process.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 08:49:37 GMT\r\nContent-Length: 2\r\n\r\nok';
+const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
+const hop = (secret = 's') => ({ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1:1', secret });
+
+async function ask(rig: Awaited<ReturnType<typeof createRig>>, host = 't.tunnels.test'): Promise<string> {
+  const visitor = await rig.visit(host);
+  visitor.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  const text = await readUntil(visitor, (all) => /\r\n\r\n..$/.test(all) || all.endsWith('</html>\n'));
+  visitor.destroy();
+  return /underpass-error: (\w+)/.exec(text)?.[1] ?? text.slice(-2);
+}
+
+/** Who has which clients, and how they are, is told within a moment; answers how often it was asked. */
+async function askUntil(rig: Awaited<ReturnType<typeof createRig>>, wanted: string): Promise<number> {
+  const end = performance.now() + 60_000;
+  for (let asked = 1; ; asked++) {
+    const answer = await ask(rig);
+    if (answer === wanted) return asked;
+    assert.ok(performance.now() < end, `still ${answer}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** An upstream that says where it is, in two characters. */
+const answerWith = (name: string) => (socket: import('node:net').Socket) =>
+  void socket.on('data', () => socket.write(ok.replace(/ok$/, name)));
+
+/** A carrier that says HELLO and nothing more: no PING comes back over it. */
+async function connectSilent(rig: Awaited<ReturnType<typeof createRig>>): Promise<void> {
+  const socket = rig.connectTls(regionHost);
+  await once(socket, 'secureConnect');
+  const headers = { [clientIdHeader]: randomBytes(16).toString('hex'), [softwareHeader]: 'underpass/0.0.0' };
+  const request = { host: regionHost, path: carrierPath, protocol: carrierProtocol, token: 'token-t', headers };
+  await requestUpgrade(socket, { ...request, timeoutMs: 60_000 });
+  const hello = { oldest: oldestVersion, newest: currentVersion, maxStreams: 100, windowBytes: 65_536, info: {} };
+  socket.write(encodeFrame(frameType.hello, 0, encodeHello(hello)));
+}
+
+function get(port: number, path: string): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    request({ port, path, host: '127.0.0.1' }, (response) => {
+      let body = '';
+      response.on('data', (piece) => {
+        body += piece;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('another edge of the region', () => {
+  it('serves the visitor when this one has no client, and each side counts its own', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
+    await far.client('t', answerOk);
+    const asked = await askUntil(near, 'ok');
+    assert.equal(near.edge.stats().requests, 1 + asked);
+    assert.equal(far.edge.stats().rxBytes, 0);
+    assert.ok(near.edge.stats().rxBytes > 0);
+  });
+
+  it('whose client has as much as it takes is busy here too, and serves as soon as it takes more', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    const held = Promise.withResolvers<import('node:net').Socket>();
+    const upstream = (socket: import('node:net').Socket): void => {
+      socket.on('data', (chunk: Buffer) => (/^GET \/held/.test(chunk.toString()) ? held.resolve(socket) : socket.write(ok)));
+      socket.on('end', () => socket.end());
+    };
+    await far.client('t', upstream, { maxStreams: 1 });
+    const first = await far.visit('t.tunnels.test');
+    first.write('GET /held HTTP/1.1\r\nHost: t.tunnels.test\r\n\r\n');
+    const kept = await held.promise;
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    assert.equal(await ask(near), 'UNDERPASS_BUSY');
+    kept.end(ok.replace('\r\n', '\r\nConnection: close\r\n'));
+    await readUntil(first, (text) => text.endsWith('ok'));
+    await askUntil(near, 'ok');
+  });
+
+  it('is not asked for the client whose upstream did not answer here: a visitor would wait twice', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    const clientId = 'c'.repeat(32);
+    const there = await far.client('t', answerOk, { clientId });
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    await askUntil(near, 'ok');
+    const here = await near.client('t', answerOk, { clientId });
+    let asked = 0;
+    for (const { session } of [here, there]) {
+      session.onStream = (stream) => {
+        asked++;
+        assert.equal(stream.request.clientId, '');
+        stream.reset('upstream-timeout');
+      };
+    }
+    assert.deepEqual([await ask(near), asked], ['UNDERPASS_UPSTREAM_TIMEOUT', 1]);
+    await far.client('t', answerOk);
+    assert.deepEqual([await ask(near), asked], ['ok', 2]);
+  });
+
+  it('has one try behind a client whose upstream did not answer here, not two of its own', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    const there = await Promise.all([far.client('t', answerOk), far.client('t', answerOk)]);
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    await askUntil(near, 'ok');
+    const here = await near.client('t', answerOk);
+    const asked: string[] = [];
+    for (const { session } of [here, ...there]) {
+      session.onStream = (stream) => {
+        asked.push(session === here.session ? 'here' : 'there');
+        stream.reset('upstream-timeout');
+      };
+    }
+    assert.deepEqual([await ask(near), asked], ['UNDERPASS_UPSTREAM_TIMEOUT', ['here', 'there']]);
+  });
+
+  it('that has left the region is let go of', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    const client = await far.client('t', answerOk);
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    await askUntil(near, 'ok');
+    client.socket.destroy();
+    assert.ok(far.edge.stats().sockets > 0);
+    await near.control.change({}, { peers: ['far'] });
+    while (far.edge.stats().sockets > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+
+  it('that takes no hops is told to clients, and not dialled', async () => {
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await near.control.change({ peers: [{ edgeId: 'far', address: '' }] });
+    assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
+    const { session } = await near.client('t', answerOk);
+    assert.equal(session.peerInfo.edges, 2);
+  });
+
+  it('is not gone through again: two edges that know each other end a request of nobody', async () => {
+    await using a = await createRig([tunnelOf('t')], { edgeId: 'a', hop: hop() });
+    await using b = await createRig([tunnelOf('t')], { edgeId: 'b', hop: hop() });
+    await a.control.change({ peers: [{ edgeId: 'b', address: `127.0.0.1:${b.edge.ports.hop}` }] });
+    await b.control.change({ peers: [{ edgeId: 'a', address: `127.0.0.1:${a.edge.ports.hop}` }] });
+    assert.equal(await ask(a), 'UNDERPASS_NO_CLIENT');
+  });
+
+  it('that drains lets a visitor of this one finish, and does not wait for the way between the two', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    const answer = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    await far.client('t', (socket) => {
+      socket.on('data', () => {
+        asked.resolve();
+        void answer.promise.then(() => socket.write(ok));
+      });
+      socket.on('end', () => socket.end());
+    });
+    const visit = askUntil(near, 'ok');
+    await asked.promise;
+    const started = performance.now();
+    const drained = far.edge.drain(30_000);
+    answer.resolve();
+    await visit;
+    await drained;
+    assert.ok(performance.now() - started < 20_000);
+    assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
+  });
+
+  it('with another secret, or that is away, is passed over', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop('other') });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await far.client('t', answerOk);
+    const peers = [
+      { edgeId: 'away', address: '127.0.0.1:1' },
+      { edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` },
+    ];
+    await near.control.change({ peers });
+    assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
+  });
+
+  it('reaches a client of any of its workers, whichever took the hop', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop(), workers: 2 });
+    await far.client('t', answerOk);
+    const peers = [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }];
+    // Each comes with a hop session of its own, to a worker of the kernel's choice.
+    for (let i = 0; i < 8; i++) {
+      await using near = await createRig([tunnelOf('t')], { edgeId: `near-${i}`, hop: hop() });
+      await near.control.change({ peers });
+      await askUntil(near, 'ok');
+    }
+  });
+
+  it('judges the visitor by its own list as well', async () => {
+    await using far = await createRig([tunnelOf('t', { allowList: ['10.0.0.0/8'] })], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await far.client('t', answerOk);
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    assert.equal(await ask(near), 'UNDERPASS_SOURCE_DENIED');
+  });
+});
+
+describe('a client that is known to work', () => {
+  const near = () => createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+  const far = () => createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+  const introduce = (rig: Awaited<ReturnType<typeof createRig>>, port: number | null) =>
+    rig.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${port}` }] });
+  const healthy = [{ key: '*', healthy: true }];
+  const unhealthy = [{ key: '*', healthy: false }];
+
+  it('at another edge is preferred to one here whose upstream fails its probe, until it fails too', async () => {
+    await using here = await near();
+    await using there = await far();
+    await here.client('t', answerWith('hh'), { offers: unhealthy });
+    const { session } = await there.client('t', answerWith('tt'), { offers: healthy });
+    assert.equal(await ask(here), 'hh', 'the only one that is known');
+    await introduce(here, there.edge.ports.hop);
+    await askUntil(here, 'tt');
+    for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'tt');
+    session.offer(unhealthy);
+    await askUntil(here, 'hh');
+    for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'hh');
+  });
+
+  it('at another edge is preferred to one here that was never heard of since it came', async () => {
+    await using here = await near();
+    await using there = await far();
+    await connectSilent(here);
+    await there.client('t', answerWith('tt'));
+    await introduce(here, there.edge.ports.hop);
+    // The first visitors make the edge ask the other one, and hang on the silent client meanwhile.
+    const late = (ms: number) => new Promise<string>((resolve) => setTimeout(resolve, ms, 'late'));
+    const end = performance.now() + 60_000;
+    // On a busy machine an answer takes longer than at first is waited for one.
+    for (let ms = 250; (await Promise.race([ask(here), late(ms)])) !== 'tt'; ms *= 2)
+      assert.ok(performance.now() < end, 'the silent one is preferred');
+    for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'tt');
+  });
+
+  it('here is preferred to any elsewhere', async () => {
+    await using here = await near();
+    await using there = await far();
+    await introduce(here, there.edge.ports.hop);
+    await there.client('t', answerWith('tt'));
+    await askUntil(here, 'tt');
+    await here.client('t', answerWith('hh'));
+    await askUntil(here, 'hh');
+    for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'hh');
+  });
+
+  it('at a sibling worker is preferred to an unhealthy one here', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    // Enough that both workers have one, whatever the kernel chooses.
+    for (let i = 0; i < 12; i++) await rig.client('t', answerWith('uu'), { offers: unhealthy });
+    await rig.client('t', answerWith('hh'), { offers: healthy });
+    let inRow = 0;
+    for (let asked = 0; inRow < 24; asked++) {
+      assert.ok(asked < 500, 'the healthy one is not found');
+      inRow = (await ask(rig)) === 'hh' ? inRow + 1 : 0;
+    }
+  });
+});
+
+describe('several workers', () => {
+  it('one that has died is forgotten by the others, with the way to it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'underpass-test-'));
+    const control = new FakeControl({ tunnels: [tunnelOf('t')], certificates: [], challenges: [], peers: [] });
+    const met = Promise.withResolvers<import('node:net').Socket>();
+    const sibling = createServer((socket) => {
+      createSession(socket, { side: 'acceptor', peerMayOpen: true, info: {} });
+      met.resolve(socket);
+    }).listen(join(folder, 'sibling'));
+    await once(sibling, 'listening');
+    let siblings = [join(folder, 'sibling')];
+    const routed = control.next('ack');
+    const starting = EdgeProcess.start({
+      region: 'test',
+      edgeId: 'edge-1',
+      software: 'underpass/0.0.0',
+      regionHosts: [regionHost],
+      https: { host: '127.0.0.1', port: 0 },
+      http: { host: '127.0.0.1', port: 0 },
+      publicHttpsPort: 443,
+      balancers: [],
+      workers: 2,
+      hop: hop(),
+      crew: { socketPath: join(folder, 'own'), siblingPaths: () => siblings },
+      ticketKeys: randomBytes(ticketKeyBytes),
+      feed: control.dial,
+      snapshot: null,
+      log: pino({ level: 'silent' }),
+    });
+    await routed;
+    control.feed?.send({ type: 'ping', id: 1 });
+    const edge = await starting;
+    try {
+      const closed = once(await met.promise, 'close');
+      siblings = [];
+      edge.forgetPlaces();
+      await closed;
+    } finally {
+      await edge.close();
+      sibling.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  const workers = Math.max(2, Math.min(3, availableParallelism()));
+  /** Word of a client takes as long as a busy machine lets it: that it is waited for is what counts here. */
+  const timeouts = { newsMs: 3_000 };
+  const askAll = (rig: Awaited<ReturnType<typeof createRig>>, count: number, host?: string): Promise<string[]> =>
+    Promise.all(Array.from({ length: count }, () => ask(rig, host)));
+
+  it('share the ports, and a visitor of any reaches a client of any other', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers, timeouts });
+    const reported = rig.control.next('report', ({ tunnels }) => tunnels[0]?.requests === 24);
+    const client = await rig.client('t', answerOk);
+    for (let i = 0; i < 24; i++) assert.equal(await ask(rig), 'ok');
+    assert.equal(client.opened, 24);
+    const report = await reported;
+    assert.equal(report.tunnels[0]?.clients.length, 1);
+    assert.equal(report.tunnels[0]?.connections, 24);
+  });
+
+  it('a client that has just come is found by the next visitor of any worker', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { workers, timeouts });
+    // Each worker asks the others, and knows from now on what they tell.
+    assert.deepEqual(new Set(await askAll(rig, 12)), new Set(['UNDERPASS_NO_CLIENT']));
+    for (const name of ['t', 'u']) {
+      const { session } = await rig.client(name, answerOk);
+      assert.deepEqual(new Set(await askAll(rig, 12, `${name}.tunnels.test`)), new Set(['ok']));
+      session.close();
+    }
+  });
+
+  it('a visitor whose client is on its way is served when it comes within a moment', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers, timeouts });
+    assert.deepEqual(new Set(await askAll(rig, 12)), new Set(['UNDERPASS_NO_CLIENT']));
+    const visitors = askAll(rig, 6);
+    await rig.client('t', answerOk);
+    assert.deepEqual(new Set(await visitors), new Set(['ok']));
+  });
+
+  it('a change is acknowledged when all of them have it', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers });
+    await rig.client('t', answerOk);
+    await rig.control.change({ tunnels: [tunnelOf('t', { allowList: [] })] });
+    for (let i = 0; i < 12; i++) assert.equal(await ask(rig), 'UNDERPASS_SOURCE_DENIED');
+  });
+
+  it('one that dies takes its own visitors with it; the others serve on and it comes back', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers, timeouts });
+    await rig.client('t', answerOk);
+    const pids = await workerPids();
+    process.kill(pids[0] as number, 'SIGKILL');
+    const renewed = async (): Promise<boolean> => {
+      const now = await workerPids();
+      return now.length === workers && !now.includes(pids[0] as number);
+    };
+    while (!(await renewed())) await new Promise((resolve) => setTimeout(resolve, 50));
+    await rig.client('t', answerOk);
+    for (let i = 0; i < 8; i++) assert.equal(await ask(rig), 'ok');
+  });
+});
+
+describe('the private port', () => {
+  it('has the counters for Prometheus, and says whether there are routes', async () => {
+    await using rig = await createRig([tunnelOf('t')], { metrics: { host: '127.0.0.1', port: 0 } });
+    await rig.client('t', answerOk);
+    await ask(rig);
+    const port = rig.edge.ports.metrics as number;
+    const { body } = await get(port, '/metrics');
+    assert.match(body, /^underpass_edge_requests_total 1$/m);
+    assert.match(body, /^underpass_edge_clients 1$/m);
+    assert.match(body, /^underpass_edge_responses_total\{class="2xx"\} 1$/m);
+    assert.deepEqual(await get(port, '/healthz'), { status: 200, body: 'ok\n' });
+    assert.equal((await get(port, '/else')).status, 404);
+  });
+});

@@ -1,0 +1,126 @@
+// Prometheus and health on a port that is not for visitors.
+
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Listen } from '../process/edge-process.ts';
+import type { EdgeStats } from './stats.ts';
+
+export interface MetricsOptions {
+  readonly listen: Listen;
+  readonly stats: () => EdgeStats;
+  readonly feedConnected: () => boolean;
+  /** True once there are routes to serve. */
+  readonly ready: () => boolean;
+}
+
+export async function createMetricsServer(options: MetricsOptions): Promise<Server> {
+  const registry = createEdgeRegistry(options);
+  collectDefaultMetrics({ register: registry });
+  const server = createServer(async (request, response) => {
+    if (request.url === '/metrics') {
+      response.setHeader('content-type', registry.contentType);
+      response.end(await registry.metrics());
+    } else if (request.url === '/healthz') {
+      response.end('ok\n');
+    } else if (request.url === '/readyz') {
+      response.statusCode = options.ready() ? 200 : 503;
+      response.end(options.ready() ? 'ready\n' : 'no routes yet\n');
+    } else {
+      response.statusCode = 404;
+      response.end('Not found\n');
+    }
+  });
+  const { host, port } = options.listen;
+  server.listen({ port, ...(host === undefined ? {} : { host }) });
+  await once(server, 'listening');
+  return server;
+}
+
+const counters = {
+  underpass_edge_rx_bytes_total: ['Bytes from visitors towards upstreams', 'rxBytes'],
+  underpass_edge_tx_bytes_total: ['Bytes from upstreams towards visitors', 'txBytes'],
+  underpass_edge_connections_total: ['Visitor connections that were routed to a tunnel', 'connections'],
+  underpass_edge_unrouted_total: ['Visitor connections that were not', 'unrouted'],
+  underpass_edge_requests_total: ['HTTP requests forwarded', 'requests'],
+} as const;
+
+const gauges = {
+  underpass_edge_sockets: ['Open sockets of visitors and clients', 'sockets'],
+  underpass_edge_open_connections: ['Connections on the public ports', 'open'],
+  underpass_edge_open_connections_limit: ['How many of them there may be', 'openLimit'],
+  underpass_edge_clients: ['Carriers of clients', 'clients'],
+  underpass_edge_streams: ['Open streams on carriers', 'streams'],
+} as const;
+
+/** The edge's own figures; those of the process are added where this port is the process's only one. */
+export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<MetricsOptions, 'listen'>): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+  for (const [name, [help, key]] of Object.entries(counters)) {
+    new Counter({ name, help, registers, collect: setCounter(() => stats()[key]) });
+  }
+  for (const [name, [help, key]] of Object.entries(gauges))
+    new Gauge({ name, help, registers, collect: setGauge(() => stats()[key]) });
+  new Gauge({
+    name: 'underpass_edge_feed_connected',
+    help: '1 while control is connected',
+    registers,
+    collect: setGauge(() => Number(feedConnected())),
+  });
+  new Gauge({
+    name: 'underpass_edge_ready',
+    help: '1 once there are routes',
+    registers,
+    collect: setGauge(() => Number(ready())),
+  });
+  addLabelled(registers, stats);
+  return registry;
+}
+
+/** prom-client counts by itself; these values are counted elsewhere and only shown. */
+function setCounter(value: () => number): (this: Counter) => void {
+  return function collect() {
+    this.reset();
+    this.inc(value());
+  };
+}
+
+function setGauge(value: () => number): (this: Gauge) => void {
+  return function collect() {
+    this.set(value());
+  };
+}
+
+function addLabelled(registers: Registry[], stats: () => EdgeStats): void {
+  new Counter({
+    name: 'underpass_edge_refused_connections_total',
+    help: 'Connections closed on arrival, because their address or the whole edge had too many',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [reason, count] of Object.entries(stats().refused)) this.inc({ reason }, count);
+    },
+  });
+  new Counter({
+    name: 'underpass_edge_responses_total',
+    help: 'Responses of upstreams by class of status',
+    labelNames: ['class'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [hundreds, count] of stats().responses.entries()) if (hundreds > 0) this.inc({ class: `${hundreds}xx` }, count);
+    },
+  });
+  new Counter({
+    name: 'underpass_edge_visitor_errors_total',
+    help: 'Answers of the edge itself by code',
+    labelNames: ['code'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [code, count] of Object.entries(stats().errors)) this.inc({ code }, count);
+    },
+  });
+}

@@ -1,0 +1,71 @@
+// What one edge process counts beside its tunnels, as plain data that workers send to their primary.
+
+import type { VisitorError } from '../core/visitor-error.ts';
+import type { CrowdReason } from '../limits/connection-limiter.ts';
+
+export interface EdgeStats {
+  readonly sockets: number;
+  readonly deadlines: number;
+  /** Connections on the public ports, and how many there may be. */
+  readonly open: number;
+  readonly openLimit: number;
+  /** Where they come from; an address with connections at two workers counts twice. */
+  readonly addresses: number;
+  /** Connections turned away, because of their address or because of all of them. */
+  readonly refused: Readonly<Record<CrowdReason, number>>;
+  readonly clients: number;
+  readonly streams: number;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+  readonly connections: number;
+  readonly requests: number;
+  readonly unrouted: number;
+  /** Responses by hundreds of their status. */
+  readonly responses: readonly number[];
+  readonly errors: Readonly<Partial<Record<VisitorError, number>>>;
+}
+
+/** What a process holds, and holds no more when it ends. */
+const nothingHeld = { sockets: 0, deadlines: 0, open: 0, openLimit: 0, addresses: 0, clients: 0, streams: 0 };
+
+const none: EdgeStats = {
+  ...nothingHeld,
+  refused: { address: 0, total: 0 },
+  rxBytes: 0,
+  txBytes: 0,
+  connections: 0,
+  requests: 0,
+  unrouted: 0,
+  responses: [0, 0, 0, 0, 0, 0],
+  errors: {},
+};
+
+export function sumStats(all: readonly EdgeStats[]): EdgeStats {
+  return all.reduce(addStats, none);
+}
+
+/** Of a process that has ended: what it counted stays counted, so that totals never fall. */
+export const pastOf = (stats: EdgeStats): EdgeStats => ({ ...stats, ...nothingHeld });
+
+function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {
+  const errors: Partial<Record<VisitorError, number>> = { ...a.errors };
+  for (const [code, count] of Object.entries(b.errors))
+    errors[code as VisitorError] = (errors[code as VisitorError] ?? 0) + count;
+  return {
+    sockets: a.sockets + b.sockets,
+    deadlines: a.deadlines + b.deadlines,
+    open: a.open + b.open,
+    openLimit: a.openLimit + b.openLimit,
+    addresses: a.addresses + b.addresses,
+    refused: { address: a.refused.address + b.refused.address, total: a.refused.total + b.refused.total },
+    clients: a.clients + b.clients,
+    streams: a.streams + b.streams,
+    rxBytes: a.rxBytes + b.rxBytes,
+    txBytes: a.txBytes + b.txBytes,
+    connections: a.connections + b.connections,
+    requests: a.requests + b.requests,
+    unrouted: a.unrouted + b.unrouted,
+    responses: a.responses.map((count, i) => count + (b.responses[i] ?? 0)),
+    errors,
+  };
+}

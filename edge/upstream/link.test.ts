@@ -1,0 +1,271 @@
+// A visitor's stream among clients that refuse, fail and vanish, all of them made up.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Session, Stream } from '@underpass/wire/api.ts';
+import type { ResetCode } from '@underpass/wire/core/code.ts';
+import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import { TunnelState } from '../routes/tunnel-state.ts';
+import type { Dialer, Route } from './dialer.ts';
+import { Link, type LinkOwner } from './link.ts';
+
+const nothing = (): void => {};
+const request = {
+  kind: 'http',
+  host: 't.example',
+  visitorAddress: '192.0.2.7',
+  visitorPort: 1,
+  preface: new Uint8Array(0),
+  tunnelId: '',
+  clientId: '',
+} as const;
+
+/** A stream that remembers what it was told; `room` is what write() answers. */
+class FakeStream {
+  readonly written: string[] = [];
+  ended = false;
+  resetWith: ResetCode | null = null;
+  consumed = 0;
+  room = true;
+  request: OpenRequest | undefined;
+  /** Which client it was opened on. */
+  from = -1;
+  onOpened = nothing;
+  onData: (chunk: Buffer) => void = nothing;
+  onEnd = nothing;
+  onReset: (code: ResetCode) => void = nothing;
+  onDrain = nothing;
+
+  write(chunk: Uint8Array): boolean {
+    this.written.push(Buffer.from(chunk).toString());
+    return this.room;
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+
+  consume(bytes: number): void {
+    this.consumed += bytes;
+  }
+
+  reset(code: ResetCode): void {
+    this.resetWith = code;
+  }
+}
+
+/** `count` clients in their order, behind one another's failures; every stream opened is kept. */
+function createScene({ count = 3, hop = false, later = false } = {}) {
+  const streams: FakeStream[] = [];
+  const sessions = Array.from({ length: count }, (_, index) => ({
+    canOpen: true,
+    open(asked: OpenRequest): Stream {
+      const stream = new FakeStream();
+      stream.request = asked;
+      stream.from = index;
+      streams.push(stream);
+      return stream as unknown as Stream;
+    },
+  }));
+  const routes: Route[] = sessions.map((session) => ({ session: session as unknown as Session, hop }));
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const dialer = {
+    next(_tunnel: unknown, _request: unknown, tried: ReadonlySet<Session>) {
+      const route = routes.find(({ session }) => !tried.has(session)) ?? null;
+      return later ? gate.then(() => route) : route;
+    },
+  } as unknown as Dialer;
+  const tunnel = new TunnelState({ id: 'tunnel-1', allowList: [], hosts: [], tokens: [] } as never);
+  const heard: string[] = [];
+  const owner: LinkOwner = {
+    onLinkOpened: () => void heard.push('opened'),
+    onLinkData: (chunk) => void heard.push(`data ${chunk.toString()}`),
+    onLinkEnd: () => void heard.push('end'),
+    onLinkDrain: () => void heard.push('drain'),
+    onLinkFail: (code) => void heard.push(`fail ${code}`),
+  };
+  const link = new Link(dialer, tunnel, request, owner);
+  return { link, streams, sessions, tunnel, heard, open };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const repeatable: readonly ResetCode[] = [
+  'refused',
+  'busy',
+  'no-client',
+  'no-upstream',
+  'upstream-refused',
+  'upstream-timeout',
+  'upstream-unresolved',
+  'upstream-tls',
+  'upstream-unreachable',
+];
+const final: readonly ResetCode[] = ['cancelled', 'upstream-reset', 'denied', 'idle', 'internal', 'protocol'];
+
+describe('a stream that a client does not take', () => {
+  for (const code of repeatable) {
+    it(`because of ${code} goes to the next client, with all that was written and its end`, () => {
+      const { link, streams, heard } = createScene();
+      const bytes = Buffer.from('one');
+      link.write(bytes);
+      bytes.fill('x');
+      link.write(Buffer.from('two'));
+      link.end();
+      streams[0]?.onReset(code);
+      assert.deepEqual(streams[1]?.written, ['one', 'two']);
+      assert.equal(streams[1]?.ended, true);
+      assert.deepEqual(heard, []);
+    });
+  }
+
+  for (const code of final) {
+    it(`because of ${code} is tried nowhere else: something may have reached an upstream`, () => {
+      const { link, streams, heard } = createScene();
+      link.write(Buffer.from('one'));
+      streams[0]?.onReset(code);
+      assert.deepEqual([streams.length, heard], [1, [`fail ${code}`]]);
+      assert.equal(link.over, true);
+    });
+  }
+
+  it('because its carrier was lost goes to the next one only while nothing was sent', () => {
+    const unsent = createScene();
+    unsent.streams[0]?.onReset('carrier-lost');
+    assert.equal(unsent.streams.length, 2);
+    const sent = createScene();
+    sent.link.write(Buffer.from('one'));
+    sent.streams[0]?.onReset('carrier-lost');
+    assert.deepEqual([sent.streams.length, sent.heard], [1, ['fail carrier-lost']]);
+  });
+
+  for (const [how, reach] of [
+    ['was accepted', (stream: FakeStream) => stream.onOpened()],
+    ['answers', (stream: FakeStream) => stream.onData(Buffer.from('x'))],
+  ] as const) {
+    it(`is tried nowhere else once it ${how}`, () => {
+      const { streams, heard } = createScene();
+      reach(streams[0] as FakeStream);
+      streams[0]?.onReset('refused');
+      assert.deepEqual([streams.length, heard.at(-1)], [1, 'fail refused']);
+    });
+  }
+
+  it('is tried nowhere else once more was written than is kept', () => {
+    const { link, streams, heard } = createScene();
+    for (let i = 0; i < 97; i++) link.write(Buffer.alloc(1024));
+    streams[0]?.onReset('refused');
+    assert.deepEqual([streams.length, heard], [1, ['fail refused']]);
+  });
+
+  it('keeps what was written byte by byte in few pieces', () => {
+    const { link, streams } = createScene();
+    for (let i = 0; i < 40_000; i++) link.write(Buffer.of(97 + (i % 26)));
+    streams[0]?.onReset('refused');
+    const { written } = streams[1] as FakeStream;
+    assert.equal(written.join('').length, 40_000);
+    assert.equal(written.join('').slice(26, 52), 'abcdefghijklmnopqrstuvwxyz');
+    assert.ok(written.length < 40, `${written.length} pieces`);
+  });
+
+  it('meets four clients at most, and the visitor hears what the first one said', async () => {
+    const { streams, heard } = createScene({ count: 9 });
+    for (let i = 0; i < 4; i++) streams[i]?.onReset(i === 0 ? 'upstream-refused' : 'busy');
+    await settled();
+    assert.deepEqual([streams.length, heard], [4, ['fail upstream-refused']]);
+  });
+
+  it('meets as many other places as there are, whose "no client" says less than what a client said', async () => {
+    const { streams, heard } = createScene({ count: 6, hop: true });
+    for (let i = 0; i < 6; i++) streams[i]?.onReset(i === 3 ? 'upstream-refused' : 'no-client');
+    await settled();
+    assert.deepEqual([streams.length, heard], [6, ['fail upstream-refused']]);
+  });
+
+  it('because of a timeout meets one other client, and no other carrier of the same one: each takes ten seconds', async () => {
+    const { streams, sessions, tunnel, heard } = createScene({ count: 4 });
+    for (const [index, session] of sessions.entries()) tunnel.clients.push({ session, clientId: `${index >> 1}` } as never);
+    streams[0]?.onReset('upstream-timeout');
+    streams[1]?.onReset('upstream-timeout');
+    await settled();
+    assert.deepEqual([streams.map(({ from }) => from), heard], [[0, 2], ['fail upstream-timeout']]);
+  });
+
+  it('passes a client by that takes none by now', async () => {
+    const { streams, sessions, open } = createScene({ later: true });
+    for (const session of sessions.slice(0, 2)) session.canOpen = false;
+    open();
+    await settled();
+    assert.deepEqual([streams.length, streams[0]?.from], [1, 2]);
+  });
+});
+
+describe('while no client is found', () => {
+  it('what is written waits up to its bound, and goes out in order when one is', async () => {
+    const { link, streams, heard, open } = createScene({ later: true });
+    const piece = Buffer.alloc(32 * 1024, 'a');
+    assert.deepEqual([link.write(piece), link.write(piece), link.write(piece)], [true, true, false]);
+    open();
+    await settled();
+    assert.equal(streams[0]?.written.join('').length, 96 * 1024);
+    assert.deepEqual(heard, ['drain']);
+  });
+
+  it('a visitor that leaves is forgotten: no stream is opened for it', async () => {
+    const { link, streams, heard, open } = createScene({ later: true });
+    link.reset();
+    open();
+    await settled();
+    assert.deepEqual([streams.length, heard], [0, []]);
+  });
+
+  it('and none will be, it fails in a later turn', async () => {
+    const { heard } = createScene({ count: 0 });
+    assert.deepEqual(heard, []);
+    await settled();
+    assert.deepEqual(heard, ['fail no-client']);
+  });
+
+  it('but one is here that takes none for now, it is busy, whatever other places have not', async () => {
+    const { streams, tunnel, heard } = createScene({ count: 1, hop: true });
+    tunnel.clients.push({ session: { takesStreams: true, canOpen: false } } as never);
+    streams[0]?.onReset('no-client');
+    await settled();
+    assert.deepEqual(heard, ['fail busy']);
+  });
+});
+
+describe('a stream that is taken', () => {
+  it('counts what the tunnel carries, gives credit on, and says each thing once', () => {
+    const { link, streams, tunnel, heard } = createScene();
+    const [stream] = streams as [FakeStream];
+    link.write(Buffer.from('ask'));
+    stream.onOpened();
+    stream.onData(Buffer.from('answer'));
+    link.consume(6);
+    stream.onEnd();
+    assert.deepEqual(heard, ['opened', 'data answer', 'end']);
+    assert.deepEqual([tunnel.rxBytes, tunnel.txBytes, stream.consumed], [3, 6, 6]);
+    assert.deepEqual([link.opened, link.remoteEnded], [true, true]);
+  });
+
+  it('asks to wait and says when to go on', () => {
+    const { link, streams, heard } = createScene();
+    (streams[0] as FakeStream).room = false;
+    assert.equal(link.write(Buffer.from('a')), false);
+    streams[0]?.onDrain();
+    assert.deepEqual(heard, ['drain']);
+  });
+
+  it('passes a reset on, once, and is silent from then on', () => {
+    const { link, streams, heard } = createScene();
+    link.reset('idle');
+    link.reset('denied');
+    assert.equal(streams[0]?.resetWith, 'idle');
+    streams[0]?.onReset('refused');
+    assert.deepEqual([streams.length, heard], [1, []]);
+  });
+
+  it('over a hop names the tunnel; a client is told none', () => {
+    const named = [true, false].map((hop) => createScene({ hop }).streams[0]?.request?.tunnelId);
+    assert.deepEqual(named, ['tunnel-1', '']);
+  });
+});

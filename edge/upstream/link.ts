@@ -1,0 +1,237 @@
+// A visitor's way to an upstream: one stream, opened on the best client and on the next one where nothing was reached yet.
+// Counts what the tunnel carries.
+
+import type { Session, Stream } from '@underpass/wire/api.ts';
+import { ByteQueue } from '@underpass/wire/core/byte-queue.ts';
+import type { ResetCode } from '@underpass/wire/core/code.ts';
+import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import type { TunnelState } from '../routes/tunnel-state.ts';
+import type { Dialer, Route } from './dialer.ts';
+
+export interface LinkOwner {
+  onLinkOpened(): void;
+  /** Lent: valid until it returns. Every byte must come back through consume(). */
+  onLinkData(chunk: Buffer): void;
+  onLinkEnd(): void;
+  onLinkDrain(): void;
+  /** The end of it, once; nothing follows. */
+  onLinkFail(code: ResetCode): void;
+}
+
+/** What is kept for another try while no client has the upstream yet; one read of a socket and a head. */
+const replayBytes = 96 * 1024;
+/** Clients of this process tried for one stream; of other places there are as many as there are places. */
+const maxTries = 4;
+
+/** Endings that say that no byte of the visitor's reached an upstream. */
+const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
+  'refused',
+  'busy',
+  'no-client',
+  'no-upstream',
+  'upstream-refused',
+  'upstream-timeout',
+  'upstream-unresolved',
+  'upstream-tls',
+  'upstream-unreachable',
+]);
+
+/** Where bytes are counted: the tunnel at the visitor's edge, nowhere on a hop. */
+export interface Tally {
+  rxBytes: number;
+  txBytes: number;
+}
+
+export class Link {
+  readonly tunnel: TunnelState;
+  readonly request: OpenRequest;
+  /** The upstream is connected. */
+  opened = false;
+  /** Nothing more comes or goes. */
+  over = false;
+  /** The upstream has ended its direction. */
+  remoteEnded = false;
+  /** Its stream is over, both ways. */
+  onClosed: () => void = () => {};
+  #owner: LinkOwner;
+  readonly #dialer: Dialer;
+  readonly #tally: Tally;
+  #tries = 0;
+  readonly #tried = new Set<Session>();
+  #stream: Stream | null = null;
+  /** Written and not known to have arrived; null once it is too much or no longer needed. */
+  #replay: ByteQueue | null = new ByteQueue();
+  #ended = false;
+  /** write() gave false. */
+  #owesDrain = false;
+  /** The first failure: what the visitor is told when every other client fails too. */
+  #firstFailure: ResetCode | null = null;
+  /** One client has waited for its upstream in vain, here or at the edge that this stream comes from. */
+  #timedOut: boolean;
+  /** That client, for another edge that has it too. */
+  #leftClientId: string;
+
+  constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, tally: Tally = tunnel) {
+    this.#dialer = dialer;
+    this.#tally = tally;
+    this.tunnel = tunnel;
+    this.request = request;
+    this.#timedOut = request.clientId !== '';
+    this.#leftClientId = request.clientId;
+    this.#owner = owner;
+    this.#try();
+  }
+
+  set owner(owner: LinkOwner) {
+    this.#owner = owner;
+  }
+
+  #try(): void {
+    const route = this.#tries < maxTries ? this.#dialer.next(this.tunnel, this.request, this.#tried) : null;
+    if (!(route instanceof Promise)) {
+      this.#take(route);
+      return;
+    }
+    route.then(
+      (found) => this.#take(found),
+      () => this.#fail('no-client'),
+    );
+  }
+
+  #take(route: Route | null): void {
+    if (this.over) return;
+    // Answered in a later turn, so that a constructor never calls its owner back.
+    if (route === null) return void queueMicrotask(() => this.#fail(this.#unserved));
+    this.#tried.add(route.session);
+    if (!route.hop) this.#tries++;
+    if (route.session.canOpen) this.#open(route);
+    else this.#try();
+  }
+
+  /** A client that is here and was not tried has as much as it takes, or its carrier is stuck. */
+  get #unserved(): ResetCode {
+    if (this.#firstFailure !== null && this.#firstFailure !== 'no-client') return this.#firstFailure;
+    return this.tunnel.takesStreams ? 'busy' : 'no-client';
+  }
+
+  #open({ session, hop }: Route): void {
+    const stream = session.open(this.#requestTo(hop));
+    this.#stream = stream;
+    stream.onOpened = () => this.#accepted();
+    stream.onData = (chunk) => this.#receive(chunk);
+    stream.onEnd = () => this.#remoteEnd();
+    stream.onDrain = () => this.#drained();
+    stream.onReset = (code) => this.#reset(code, session);
+    stream.onClose = () => this.onClosed();
+    let room = true;
+    for (const part of this.#replay?.parts ?? []) room = stream.write(part);
+    if (this.#ended) stream.end();
+    if (room && this.#owesDrain) this.#drained();
+  }
+
+  #requestTo(hop: boolean): OpenRequest {
+    const { request } = this;
+    if (hop) return { ...request, tunnelId: this.tunnel.feed.id, clientId: this.#leftClientId };
+    return request.clientId === '' ? request : { ...request, clientId: '' };
+  }
+
+  #drained(): void {
+    this.#owesDrain = false;
+    this.#owner.onLinkDrain();
+  }
+
+  #accepted(): void {
+    this.opened = true;
+    this.#replay = null;
+    this.#owner.onLinkOpened();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#replay = null;
+    this.#tally.txBytes += chunk.length;
+    this.#owner.onLinkData(chunk);
+  }
+
+  #remoteEnd(): void {
+    this.remoteEnded = true;
+    this.#owner.onLinkEnd();
+  }
+
+  #reset(code: ResetCode, session: Session): void {
+    if (this.over) return;
+    this.#stream = null;
+    if (!this.#mayTryOn(code)) {
+      this.#fail(code);
+      return;
+    }
+    if (code === 'upstream-timeout') this.#leaveClientOf(session);
+    // "No client" of a hop says less than what a client said before it.
+    if (this.#firstFailure === null || this.#firstFailure === 'no-client') this.#firstFailure = code;
+    this.#try();
+  }
+
+  #mayTryOn(code: ResetCode): boolean {
+    if (this.#replay === null) return false;
+    // Each takes ten seconds: behind two of them a visitor's gateway is about to give up.
+    if (code === 'upstream-timeout') return !this.#timedOut;
+    return unreached.has(code) || (code === 'carrier-lost' && this.#replay.bytes === 0);
+  }
+
+  /** The other carriers of the same client lead to the same upstream. */
+  #leaveClientOf(session: Session): void {
+    this.#timedOut = true;
+    const { clients } = this.tunnel;
+    const left = clients.find((client) => client.session === session);
+    this.#leftClientId = left?.clientId ?? '';
+    for (const client of clients) if (client.clientId === left?.clientId) this.#tried.add(client.session);
+  }
+
+  #fail(code: ResetCode): void {
+    if (this.over) return;
+    this.over = true;
+    this.#replay = null;
+    this.#owner.onLinkFail(code);
+  }
+
+  /** False asks to wait for onLinkDrain. */
+  write(chunk: Uint8Array): boolean {
+    if (this.over) return true;
+    this.#tally.rxBytes += chunk.length;
+    this.#keep(chunk);
+    const room = this.#stream === null ? (this.#replay?.bytes ?? 0) < replayBytes : this.#stream.write(chunk);
+    if (!room) this.#owesDrain = true;
+    return room;
+  }
+
+  #keep(chunk: Uint8Array): void {
+    const replay = this.#replay;
+    if (replay === null) return;
+    if (replay.bytes + chunk.length <= replayBytes || this.#stream === null) replay.push(chunk);
+    else this.#replay = null;
+  }
+
+  get closed(): boolean {
+    return this.over || this.#stream?.closed === true;
+  }
+
+  /** What has left for the upstream. */
+  get sentBytes(): number {
+    return this.#stream?.sentBytes ?? 0;
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#stream?.end();
+  }
+
+  consume(bytes: number): void {
+    this.#stream?.consume(bytes);
+  }
+
+  reset(code: ResetCode = 'cancelled'): void {
+    if (this.over) return;
+    this.over = true;
+    this.#replay = null;
+    this.#stream?.reset(code);
+  }
+}

@@ -1,0 +1,259 @@
+// One HTTP/1.1 connection to an upstream: request bytes go in, responses come out with their framing known.
+// Serves one request at a time and is kept for the visitor's next one.
+
+import type { ResetCode } from '@underpass/wire/core/code.ts';
+import { type BodyKind, BodyScan, type BodySink } from '../core/body-scan.ts';
+import { HeldBytes } from '../core/held-bytes.ts';
+import type { Method } from '../core/request-head.ts';
+import { ResponseHead } from '../core/response-head.ts';
+import type { Link, LinkOwner } from './link.ts';
+
+export type UpstreamFailure = ResetCode | 'bad-response' | 'broke';
+
+export interface ResponseOwner {
+  /** A whole head (interim ones too): bytes from `from` to `headEnd`, and what of its body came with it, to `bodyEnd`. */
+  onResponse(head: ResponseHead, bytes: Buffer, from: number, headEnd: number, bodyEnd: number): void;
+  onResponseBody(bytes: Buffer, from: number, to: number): void;
+  /** The response is complete. */
+  onResponseDone(): void;
+  /** Bytes of the protocol that the connection was upgraded to. */
+  onOpaque(chunk: Buffer): void;
+  onOpaqueEnd(): void;
+  /** The response will not be complete. */
+  onUpstreamFail(failure: UpstreamFailure): void;
+  onUpstreamDrain(): void;
+}
+
+/** Interim responses that one request may bring; 100, 103 and some progress reports. */
+const maxInterim = 32;
+
+const phase = { idle: 0, head: 1, body: 2, opaque: 3, over: 4 };
+
+export class UpstreamHttp implements LinkOwner {
+  readonly link: Link;
+  owner: ResponseOwner;
+  readonly #head = new ResponseHead();
+  readonly #body = new BodyScan();
+  #phase = phase.idle;
+  #method: Method = 'other';
+  #mayUpgrade = false;
+  #interim = 0;
+  #served = 0;
+  /** A head that is not complete yet; bounded by the head limit. */
+  #held: HeldBytes | null = null;
+  #reusable = false;
+  readonly #usableUntilMs: number;
+  #retry: Buffer | null = null;
+
+  constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner, usableUntilMs: number) {
+    this.owner = owner;
+    this.#usableUntilMs = usableUntilMs;
+    this.link = openLink(this);
+  }
+
+  /** Whoever wants bodies out of their framing sets this before it sends; it is told after onResponse. */
+  set sink(sink: BodySink | null) {
+    this.#body.sink = sink;
+  }
+
+  /** True where another request may be sent on it. */
+  reusable(nowMs: number): boolean {
+    return this.#phase === phase.idle && !this.link.over && !this.link.remoteEnded && nowMs < this.#usableUntilMs;
+  }
+
+  get idle(): boolean {
+    return this.#phase === phase.idle;
+  }
+
+  /** True once any byte of the response has come: from then on nothing may be tried again. */
+  get answering(): boolean {
+    return this.#phase !== phase.head || this.#interim > 0 || this.#held !== null;
+  }
+
+  /** The bytes of a request that may be sent once more elsewhere: the upstream had closed a kept connection meanwhile. */
+  get retryable(): Buffer | null {
+    return this.#served > 0 && !this.answering ? this.#retry : null;
+  }
+
+  /** `again` says that the request has no body and repeating it does no harm. */
+  send(head: Buffer, method: Method, mayUpgrade: boolean, again: boolean): boolean {
+    this.#phase = phase.head;
+    this.#method = method;
+    this.#mayUpgrade = mayUpgrade;
+    this.#interim = 0;
+    this.#retry = again ? head : null;
+    this.#head.reset();
+    return this.link.write(head);
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.link.write(chunk);
+  }
+
+  /** Gives it up; whoever waits for it is told nothing. */
+  abandon(code: ResetCode = 'cancelled'): void {
+    this.#phase = phase.over;
+    this.link.reset(code);
+  }
+
+  /** No further request will come: a proper end where nothing is left unsaid, else a reset. */
+  release(): void {
+    const said = this.#phase === phase.idle || (this.#phase === phase.opaque && this.link.remoteEnded);
+    if (said) this.link.end();
+    else this.abandon();
+    this.#phase = phase.over;
+  }
+
+  onLinkOpened(): void {}
+
+  onLinkDrain(): void {
+    this.owner.onUpstreamDrain();
+  }
+
+  onLinkData(chunk: Buffer): void {
+    if (this.#phase === phase.body) this.#receiveBody(chunk, 0);
+    else if (this.#phase === phase.head) this.#receiveHead(chunk);
+    else if (this.#phase === phase.opaque) this.owner.onOpaque(chunk);
+    else this.#unasked(chunk);
+  }
+
+  /** Bytes that belong to no request: a response that lied about its length, or one that nobody asked for. */
+  #unasked(chunk: Buffer): void {
+    this.link.consume(chunk.length);
+    if (this.#phase === phase.idle) this.abandon('protocol');
+  }
+
+  #receiveHead(chunk: Buffer): void {
+    const held = this.#held;
+    const bytes = held?.add(chunk) ?? chunk;
+    this.#held = null;
+    let from = 0;
+    while (this.#phase === phase.head) {
+      const end = this.#head.scan(bytes, from, bytes.length);
+      if (end < 0) {
+        this.#fail('bad-response');
+        return;
+      }
+      if (end === 0) {
+        this.#hold(from === 0 ? held : null, bytes, from);
+        return;
+      }
+      if (!this.#takeHead(bytes, from, end)) return;
+      from = end;
+    }
+  }
+
+  /** Behind an interim head the next one is scanned from its own start. */
+  #hold(held: HeldBytes | null, bytes: Buffer, from: number): void {
+    if (from > 0) this.#head.reset();
+    this.#held = held ?? new HeldBytes(bytes.subarray(from));
+  }
+
+  /** True where an interim head was taken and the next one may follow in the same bytes. */
+  #takeHead(bytes: Buffer, from: number, end: number): boolean {
+    const head = this.#head;
+    if (head.interim) return this.#takeInterim(bytes, from, end);
+    if (head.status === 101) return this.#takeUpgrade(bytes, from, end);
+    const kind = bodyKind(head, this.#method);
+    this.#body.start(kind, head.contentLength);
+    this.#reusable = !head.close && !head.http10 && kind !== 'until-close';
+    this.#phase = phase.body;
+    this.#retry = null;
+    if (this.#body.sink === null) this.#respondWhole(bytes, from, end);
+    else this.#respondUnframed(bytes, from, end);
+    return false;
+  }
+
+  /** Head and the first of the body in one call, so that a short response can be one write. */
+  #respondWhole(bytes: Buffer, from: number, end: number): void {
+    const bodyEnd = this.#body.take(bytes, end, bytes.length);
+    if (bodyEnd < 0) {
+      this.#fail('bad-response');
+      return;
+    }
+    this.owner.onResponse(this.#head, bytes, from, end, bodyEnd);
+    this.#afterBody(bytes, bodyEnd);
+  }
+
+  #respondUnframed(bytes: Buffer, from: number, end: number): void {
+    this.owner.onResponse(this.#head, bytes, from, end, end);
+    if (this.#body.done) this.#afterBody(bytes, end);
+    else if (end < bytes.length) this.#receiveBody(bytes, end);
+  }
+
+  #takeInterim(bytes: Buffer, from: number, end: number): boolean {
+    if (++this.#interim > maxInterim) {
+      this.#fail('bad-response');
+      return false;
+    }
+    this.owner.onResponse(this.#head, bytes, from, end, end);
+    this.#head.reset();
+    return end < bytes.length;
+  }
+
+  #takeUpgrade(bytes: Buffer, from: number, end: number): false {
+    const agreed = this.#mayUpgrade && this.#head.upgrade && this.#head.upgradeStart >= 0;
+    if (!agreed) {
+      this.#fail('bad-response');
+      return false;
+    }
+    this.#phase = phase.opaque;
+    this.#retry = null;
+    this.owner.onResponse(this.#head, bytes, from, end, end);
+    if (end < bytes.length) this.owner.onOpaque(bytes.subarray(end));
+    return false;
+  }
+
+  #receiveBody(bytes: Buffer, from: number): void {
+    const end = this.#body.take(bytes, from, bytes.length);
+    if (end < 0) {
+      this.#fail('bad-response');
+      return;
+    }
+    this.owner.onResponseBody(bytes, from, end);
+    this.#afterBody(bytes, end);
+  }
+
+  #afterBody(bytes: Buffer, end: number): void {
+    if (!this.#body.done || this.#phase !== phase.body) return;
+    this.#served++;
+    this.#phase = phase.idle;
+    if (end < bytes.length) this.#unasked(bytes.subarray(end));
+    else if (!this.#reusable) this.link.end();
+    if (!this.#reusable) this.#phase = phase.over;
+    this.owner.onResponseDone();
+  }
+
+  onLinkEnd(): void {
+    if (this.#phase === phase.opaque) this.owner.onOpaqueEnd();
+    else if (this.#phase === phase.body && this.#body.kind === 'until-close') this.#endsByClose();
+    else if (this.#phase === phase.idle) this.release();
+    else if (this.#phase !== phase.over) this.#fail('broke');
+  }
+
+  #endsByClose(): void {
+    this.#phase = phase.over;
+    this.link.end();
+    this.owner.onResponseDone();
+  }
+
+  onLinkFail(code: ResetCode): void {
+    if (this.#phase === phase.over || this.#phase === phase.idle) this.#phase = phase.over;
+    else this.#fail(code);
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    // The owner looks at what was received before it decides, so the phase changes behind it.
+    const { owner } = this;
+    this.link.reset(failure === 'bad-response' ? 'protocol' : 'cancelled');
+    owner.onUpstreamFail(failure);
+    this.#phase = phase.over;
+  }
+}
+
+/** RFC 9112 6.3, for responses. */
+function bodyKind(head: ResponseHead, method: Method): BodyKind {
+  if (head.bodiless(method)) return 'none';
+  if (head.chunked) return 'chunked';
+  return head.contentLength >= 0 ? 'length' : 'until-close';
+}

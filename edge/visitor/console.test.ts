@@ -1,0 +1,102 @@
+// The dashboard's visitors on their way to control: the header in front, bytes both ways, and control that is away.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { duplexPair } from 'node:stream';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TLSSocket } from 'node:tls';
+import { peekProxyHeader } from '../core/proxy-protocol.ts';
+import { Console } from './console.ts';
+
+/** A pipe on this machine that takes nothing for so long takes nothing more. */
+const stillMs = 300;
+
+const ends = { sourceAddress: '203.0.113.9', sourcePort: 40_000, destinationAddress: '192.0.2.1', destinationPort: 443 };
+
+describe('a visitor of the dashboard', () => {
+  let folder: string;
+  let path: string;
+  let control: Server;
+  let arrived: Promise<Socket>;
+  const open: Socket[] = [];
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'underpass-console-test-'));
+    path = join(folder, 'socket');
+    control = createServer({ allowHalfOpen: true });
+    control.on('connection', (socket) => open.push(socket));
+    control.listen(path);
+    await once(control, 'listening');
+  });
+  after(async () => {
+    for (const socket of open) socket.destroy();
+    control.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** The visitor's own end; what the edge holds is at the other. */
+  const visit = (to = path) => {
+    const [visitor, held] = duplexPair();
+    // What Console uses of a TLS socket, over a pipe.
+    const socket = Object.assign(held, { setTimeout: () => held }) as unknown as TLSSocket;
+    arrived = once(control, 'connection').then(([each]) => each as Socket);
+    new Console({ host: 'console.example.com', path: to }).receive(socket, ends);
+    return visitor;
+  };
+
+  test('comes with its address, and its bytes after it, untouched', async () => {
+    const visitor = visit();
+    visitor.write('GET / HTTP/1.1\r\n\r\n');
+    let bytes = Buffer.alloc(0);
+    for await (const chunk of (await arrived).iterator({ destroyOnReturn: false })) {
+      bytes = Buffer.concat([bytes, chunk]);
+      if (bytes.includes('\r\n\r\nGET') || bytes.includes('GET / HTTP/1.1\r\n\r\n')) break;
+    }
+    const peek = peekProxyHeader(bytes);
+    assert.ok(peek.kind === 'header');
+    assert.deepEqual(peek.ends, ends);
+    assert.equal(bytes.subarray(peek.bytes).toString(), 'GET / HTTP/1.1\r\n\r\n');
+  });
+
+  test('gets what control says, and its end', async () => {
+    const visitor = visit();
+    const socket = await arrived;
+    socket.end('HTTP/1.1 204 No Content\r\n\r\n');
+    let text = '';
+    for await (const chunk of visitor) text += chunk;
+    assert.equal(text, 'HTTP/1.1 204 No Content\r\n\r\n');
+  });
+
+  test('who goes takes the connection to control along', async () => {
+    const visitor = visit();
+    const socket = await arrived;
+    const closed = once(socket.resume(), 'close');
+    visitor.end();
+    socket.end();
+    await closed;
+  });
+
+  test('is told where control does not answer', async () => {
+    const visitor = visit(join(folder, 'nobody'));
+    let text = '';
+    for await (const chunk of visitor) text += chunk;
+    assert.match(text, /^HTTP\/1\.1 503 Service Unavailable\r\n/);
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    assert.equal(Number(/content-length: (\d+)/.exec(head)?.[1]), body.length);
+  });
+
+  test('who reads nothing holds back control, not the memory of the edge', async () => {
+    visit();
+    const socket = await arrived;
+    const block = Buffer.alloc(64 * 1024);
+    let sent = 0;
+    const moves = () => Promise.race([once(socket, 'drain').then(() => true), delay(stillMs, false)]);
+    while (sent < 64 * 1024 * 1024 && (socket.write(block) || (await moves()))) sent += block.length;
+    assert.ok(sent < 8 * 1024 * 1024, `${sent} bytes were taken`);
+  });
+});

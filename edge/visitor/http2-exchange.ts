@@ -1,0 +1,276 @@
+// One request of an HTTP/2 visitor and its response.
+
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { Outlet } from '@underpass/wire/outlet.ts';
+import { hostOf } from '../core/authority.ts';
+import type { BodySink } from '../core/body-scan.ts';
+import { buildRequest } from '../core/forwarded-head.ts';
+import { renderHttp1Head, renderTrailers, responseFields } from '../core/http2-fields.ts';
+import { RequestHead } from '../core/request-head.ts';
+import type { ResponseHead } from '../core/response-head.ts';
+import {
+  errorFields,
+  errorOfReset,
+  errorOfStatus,
+  renderErrorPage,
+  type VisitorError,
+  visitorErrors,
+} from '../core/visitor-error.ts';
+import type { Deadline } from '../limits/deadlines.ts';
+import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from '../upstream/upstream-http.ts';
+import type { Http2Visitor } from './http2-visitor.ts';
+import type { Upload } from './upload-windows.ts';
+
+export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
+  deadlineMs: number;
+  readonly #visitor: Http2Visitor;
+  readonly #stream: ServerHttp2Stream;
+  readonly #outlet: Outlet;
+  #head = new RequestHead();
+  #host = '';
+  #upstream: UpstreamHttp | null = null;
+  #upload: Upload | null = null;
+  #requestDone = false;
+  #responded = false;
+  #over = false;
+  /** The deadline is that of a visitor who takes nothing, not of an upstream that says nothing. */
+  #watchesStall = false;
+  /** Of the last piece of the response: payload, for giving back the credit of its framing. */
+  #payloadBytes = 0;
+  #trailers: string[] = [];
+
+  constructor(visitor: Http2Visitor, stream: ServerHttp2Stream) {
+    this.#visitor = visitor;
+    this.#stream = stream;
+    this.#outlet = new Outlet(stream, (bytes) => this.#taken(bytes), { recycles: true });
+    this.deadlineMs = this.#soon('responseMs');
+    visitor.house.sweeper.watch(this);
+    stream.on('error', () => {});
+    stream.once('close', () => this.#closed());
+  }
+
+  #soon(which: 'responseMs' | 'stallMs' | 'idleStreamMs'): number {
+    const { sweeper, timeouts } = this.#visitor.house;
+    return sweeper.nowMs + timeouts[which];
+  }
+
+  // The request.
+
+  begin(rawHeaders: readonly string[], bodied: boolean): void {
+    const text = renderHttp1Head(rawHeaders, bodied);
+    if (text === null) {
+      this.#answer('UNDERPASS_BAD_REQUEST');
+      return;
+    }
+    const bytes = Buffer.from(text, 'latin1');
+    const end = this.#head.scan(bytes, 0, bytes.length);
+    const refusal = end === bytes.length ? this.#visitor.admit(this.#head.authority) : errorOfStatus(this.#head.refusedStatus);
+    if (refusal === null) this.#forward(bytes, end, bodied);
+    else this.#answer(refusal);
+  }
+
+  #forward(bytes: Buffer, end: number, bodied: boolean): void {
+    const head = this.#head;
+    this.#visitor.tunnel!.requests++;
+    this.#host = hostOf(head.authority);
+    const request = buildRequest(head, bytes, end, this.#visitor.identityFor(head.authority), false);
+    this.#send(request, !bodied && head.method !== 'other');
+    if (bodied) this.#readBody(head.chunked);
+    else this.#requestDone = true;
+  }
+
+  #send(request: Buffer, again: boolean): void {
+    this.#upstream = this.#visitor.takeUpstream(this.#host, this);
+    this.#upstream.sink = this;
+    if (!this.#upstream.send(request, this.#head.method, false, again)) this.#stream.pause();
+  }
+
+  #readBody(chunked: boolean): void {
+    const stream = this.#stream;
+    const { uploads } = this.#visitor;
+    const upload = uploads.begin(chunked ? undefined : this.#head.contentLength);
+    this.#upload = upload;
+    let trailers = '';
+    stream.on('trailers', (fields) => {
+      trailers = renderTrailers(Object.entries(fields));
+    });
+    stream.on('data', (piece: Buffer) => {
+      this.#visitor.bodyBytes += piece.length;
+      if (this.#upstream !== null) {
+        uploads.taken(upload, piece.length);
+        this.deadlineMs = this.#soon('responseMs');
+      }
+      if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
+    });
+    stream.on('end', () => {
+      uploads.end(upload);
+      // Node ends what can be read of a stream that was reset or lost, too: half a request would look whole.
+      if (this.#gone || stream.aborted) return;
+      this.#requestDone = true;
+      if (chunked) this.#write(Buffer.from(`0\r\n${trailers}\r\n`, 'latin1'));
+    });
+  }
+
+  #write(piece: Buffer): boolean {
+    return this.#upstream === null || this.#upstream.write(piece);
+  }
+
+  onUpstreamDrain(): void {
+    this.#stream.resume();
+  }
+
+  // The response.
+
+  /** Nothing can be said any more. A visitor that resets with NO_ERROR closes the stream before what it sent is read. */
+  get #gone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
+  onResponse(head: ResponseHead, bytes: Buffer, from: number, headEnd: number): void {
+    this.#upstream?.link.consume(headEnd - from);
+    if (this.#gone) {
+      this.#stream.destroy();
+      return;
+    }
+    const fields = responseFields(head, bytes, headEnd);
+    if (head.interim) {
+      // RFC 9113 8.1: interim responses come before the final one; 101 does not exist here.
+      this.#stream.additionalHeaders(grouped(fields));
+      return;
+    }
+    this.#responded = true;
+    this.#visitor.house.countResponse(head.status);
+    this.#touch();
+    const bodiless = head.bodiless(this.#head.method);
+    // With the date where there is none, as any answer of Node's.
+    this.#stream.respond(fields, { endStream: bodiless, waitForTrailers: head.chunked && !bodiless });
+    if (head.chunked) this.#stream.once('wantTrailers', () => this.#sendTrailers());
+  }
+
+  #sendTrailers(): void {
+    if (!this.#gone) this.#stream.sendTrailers(grouped(this.#trailers));
+  }
+
+  data(bytes: Buffer, from: number, to: number): void {
+    this.#payloadBytes += to - from;
+    this.#visitor.sentBytes += to - from;
+    this.#outlet.write(bytes.subarray(from, to));
+    this.#touch();
+  }
+
+  trailer(name: string, value: string): void {
+    this.#trailers.push(name, value);
+  }
+
+  onResponseBody(_bytes: Buffer, from: number, to: number): void {
+    this.#upstream?.link.consume(to - from - this.#payloadBytes);
+    this.#payloadBytes = 0;
+  }
+
+  onResponseDone(): void {
+    const upstream = this.#upstream;
+    this.#upstream = null;
+    this.#outlet.end();
+    this.#touch();
+    if (upstream === null) return;
+    // Credit for what the visitor has not taken yet is given at once: the stream may carry another response meanwhile.
+    upstream.link.consume(this.#outlet.waitingBytes);
+    if (this.#requestDone) this.#visitor.giveBack(this.#host, upstream);
+    else upstream.abandon();
+    if (!this.#requestDone) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+
+  onOpaque(): void {}
+  onOpaqueEnd(): void {}
+
+  onUpstreamFail(failure: UpstreamFailure): void {
+    const retry = failure === 'broke' || failure === 'upstream-reset' ? this.#upstream?.retryable : null;
+    this.#upstream = null;
+    if (retry) this.#send(retry, false);
+    else if (this.#responded) this.#breakOff();
+    else if (failure === 'bad-response') this.#answer('UNDERPASS_BAD_RESPONSE');
+    else this.#answer(failure === 'broke' ? 'UNDERPASS_UPSTREAM_BROKE' : errorOfReset(failure));
+  }
+
+  #taken(bytes: number): void {
+    this.#upstream?.link.consume(bytes);
+    this.#touch();
+  }
+
+  /** The visitor has not opened its window for all of what is here. */
+  get #waits(): boolean {
+    return this.#outlet.waitingBytes > 0 || this.#stream.writableLength > 0;
+  }
+
+  #touch(): void {
+    this.#watchesStall = this.#waits;
+    this.deadlineMs = this.#soon(this.#watchesStall ? 'stallMs' : 'idleStreamMs');
+  }
+
+  #answer(code: VisitorError): void {
+    const stream = this.#stream;
+    if (this.#gone) stream.destroy();
+    if (this.#gone || this.#responded) return;
+    this.#responded = true;
+    this.#visitor.house.countError(code);
+    const page = Buffer.from(renderErrorPage(code));
+    const headOnly = this.#head.method === 'HEAD';
+    stream.respond({ ':status': visitorErrors[code].status, ...errorFields(code, page.length) }, { endStream: headOnly });
+    if (!headOnly) stream.end(page);
+    // RFC 9113 8.1: after a whole response the rest of the request is not needed, and nothing of it gives more time.
+    stream.resume();
+    this.deadlineMs = this.#soon('stallMs');
+  }
+
+  onDeadline(): void {
+    // What waited was taken meanwhile: Node does not say when.
+    if (this.#watchesStall && !this.#waits) {
+      this.#touch();
+      return;
+    }
+    const upstream = this.#upstream;
+    this.#upstream = null;
+    upstream?.abandon('idle');
+    if (this.#responded) this.#breakOff();
+    else this.#answer(this.#requestDone || this.#stream.isPaused() ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
+  }
+
+  /** A request that was refused has none. */
+  keepTo(hosts: readonly string[]): void {
+    if (this.#host !== '' && !hosts.includes(this.#host)) this.#breakOff();
+  }
+
+  /**
+   * RST_STREAM, INTERNAL_ERROR. close() would end the stream first where nothing waits: half a response would look whole.
+   * One that has ended is closed: Node forgets one that is destroyed before it is reset (http2-visitor.ts).
+   */
+  #breakOff(): void {
+    if (this.#stream.writableEnded) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    else this.#stream.destroy(new Error('the response broke off'));
+  }
+
+  #closed(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#visitor.house.sweeper.forget(this);
+    if (this.#upload !== null) this.#visitor.uploads.end(this.#upload);
+    this.#upstream?.abandon();
+    this.#upstream = null;
+  }
+}
+
+function frameChunk(piece: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`, 'latin1'), piece, Buffer.from('\r\n', 'latin1')]);
+}
+
+/** Names and values as Node's http2 takes them where it takes no list; a repeated name becomes an array. */
+function grouped(fields: readonly string[]): Record<string, string | string[]> {
+  // No prototype: a trailer may be called "constructor".
+  const values: Record<string, string | string[]> = Object.create(null);
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [name, value] = [fields[i] as string, fields[i + 1] as string];
+    const known = values[name];
+    values[name] = known === undefined ? value : [known, value].flat();
+  }
+  return values;
+}

@@ -1,0 +1,152 @@
+// An ingress visitor: bytes untouched both ways, half-close and reset kept.
+
+import type { Socket } from 'node:net';
+import { readBorrowed } from '@underpass/wire/borrowed.ts';
+import type { ResetCode } from '@underpass/wire/core/code.ts';
+import type { StreamKind } from '@underpass/wire/core/open.ts';
+import { breakOff, Outlet } from '@underpass/wire/outlet.ts';
+import type { Endpoints } from '../core/proxy-protocol.ts';
+import type { Deadline } from '../limits/deadlines.ts';
+import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
+import type { Link, LinkOwner } from '../upstream/link.ts';
+import type { House } from './visitor-context.ts';
+
+export class Passthrough implements LinkOwner, Visitor, Deadline {
+  readonly address: string;
+  readonly host: string;
+  deadlineMs: number;
+  readonly #house: House;
+  readonly #socket: Socket;
+  readonly #tunnel: TunnelState;
+  readonly #outlet: Outlet;
+  readonly #link: Link;
+  readonly #onRefused: (code: ResetCode) => void;
+  #answered = false;
+  #visitorEnded = false;
+  #upstreamEnded = false;
+  #over = false;
+
+  /** `first` is what was read to route the visitor. onRefused tells the visitor, where nothing of the upstream was heard. */
+  constructor(
+    house: House,
+    socket: Socket,
+    route: { readonly tunnel: TunnelState; readonly host: string; readonly kind: StreamKind; readonly ends: Endpoints },
+    first: Buffer,
+    onRefused: (code: ResetCode) => void,
+  ) {
+    this.#house = house;
+    this.#socket = socket;
+    this.#tunnel = route.tunnel;
+    this.#onRefused = onRefused;
+    this.address = route.ends.sourceAddress;
+    this.host = route.host;
+    this.#outlet = new Outlet(socket, (bytes) => this.#taken(bytes));
+    this.deadlineMs = house.sweeper.nowMs + house.timeouts.responseMs;
+    house.sweeper.watch(this);
+    route.tunnel.visitors.add(this);
+    this.#link = house.openLink(route.tunnel, route.kind, route.host, route.ends, this);
+    this.#listen();
+    if (!this.#link.write(first)) socket.pause();
+  }
+
+  #listen(): void {
+    const socket = this.#socket;
+    readBorrowed(socket, (chunk) => {
+      this.#touch();
+      if (!this.#link.write(chunk)) socket.pause();
+    });
+    socket.on('end', () => {
+      this.#visitorEnded = true;
+      this.#link.end();
+      this.#touch();
+    });
+    socket.on('error', () => this.#finish());
+    socket.on('close', () => this.#closed());
+    socket.resume();
+  }
+
+  onLinkOpened(): void {
+    this.#touch();
+  }
+
+  onLinkData(chunk: Buffer): void {
+    this.#answered = true;
+    this.#outlet.write(chunk);
+    this.#touch();
+  }
+
+  onLinkEnd(): void {
+    this.#upstreamEnded = true;
+    this.#outlet.end();
+    this.#touch();
+  }
+
+  /** After two proper ends what is on its way to the upstream still arrives there; else it is a reset. */
+  #closed(): void {
+    if (this.#visitorEnded && this.#upstreamEnded && !this.#over) {
+      this.#forget();
+      this.#house.seeOff(this.#link);
+    } else this.#finish();
+  }
+
+  onLinkDrain(): void {
+    this.#socket.resume();
+  }
+
+  onLinkFail(code: ResetCode): void {
+    if (this.#over) return;
+    this.#finish();
+    if (this.#reached) breakOff(this.#socket);
+    else this.#onRefused(code);
+  }
+
+  get #reached(): boolean {
+    return this.#answered || this.#link.opened;
+  }
+
+  #taken(bytes: number): void {
+    this.#link.consume(bytes);
+    this.#touch();
+  }
+
+  /** Something moved. What the visitor says before an upstream was reached gives that no more time. */
+  #touch(): void {
+    if (!this.#reached) return;
+    const { stallMs, idleStreamMs, halfClosedMs } = this.#house.timeouts;
+    const quietMs = this.#visitorEnded || this.#upstreamEnded ? halfClosedMs : idleStreamMs;
+    this.deadlineMs = this.#house.sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : quietMs);
+  }
+
+  onDeadline(): void {
+    if (this.#reached) {
+      this.#finish('idle');
+      breakOff(this.#socket);
+    } else {
+      this.#finish();
+      this.#onRefused('upstream-timeout');
+    }
+  }
+
+  /** Its end is not ours to choose; it has the time that the drain gives. */
+  drain(): void {}
+
+  /** All of it is under the host that it was routed by. */
+  keepTo(): void {}
+
+  cut(): void {
+    this.#finish();
+    breakOff(this.#socket);
+  }
+
+  #finish(code?: ResetCode): void {
+    if (this.#over) return;
+    this.#forget();
+    this.#link.reset(code);
+  }
+
+  #forget(): void {
+    this.#over = true;
+    this.#house.sweeper.forget(this);
+    this.#tunnel.visitors.delete(this);
+  }
+}

@@ -1,0 +1,189 @@
+// The primary's part towards its workers: hands on what the feed says, waits until all have it, adds up what they report.
+
+import type { Duplex } from 'node:stream';
+import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
+import { createControlFeed, type FeedStream } from '@underpass/wire/feed-stream.ts';
+import { bestOfEach } from '../feed/reporter.ts';
+import type { RouteTable } from '../routes/route-table.ts';
+
+type Change = Extract<ToEdge, { type: 'snapshot' | 'delta' }>;
+
+interface Member {
+  readonly feed: FeedStream<ToEdge, FromEdge>;
+  readonly name: string;
+  ackedSeq: number;
+  /** Its worker has ended; its last words may still be on their way. */
+  hasEnded: boolean;
+}
+
+/** Tunnels, certificates and so on of one message: far from its limit (wire/feed-stream.ts) with 16 KiB each. */
+const pieceEntries = 1_000;
+/** A worker that has not applied a change by then does not hold up the others' acknowledgement. */
+const ackMs = 3_000;
+/** A worker that hears nothing for 45 s takes its feed for dead (feed-link.ts). */
+const pingEveryMs = 15_000;
+
+export class CrewFeed {
+  readonly #table: RouteTable;
+  readonly #onReport: () => void;
+  readonly #members = new Set<Member>();
+  /** The latest report of each worker, by tunnel. */
+  readonly #reports = new Map<string, Map<string, FeedTunnelReport>>();
+  /** Counters of workers that have ended. As #reports, of tunnels that there are. */
+  readonly #past = new Map<string, FeedTunnelReport>();
+  readonly #pings: NodeJS.Timeout;
+  #seq = 0;
+  #waiters: (() => void)[] = [];
+
+  /** The table mirrors what control said; it has no visitors of its own. */
+  constructor(table: RouteTable, onReport: () => void) {
+    this.#table = table;
+    this.#onReport = onReport;
+    this.#pings = setInterval(() => this.#ping(), pingEveryMs).unref();
+  }
+
+  #ping(): void {
+    for (const { feed } of this.#members) feed.send({ type: 'ping', id: 0 });
+  }
+
+  accept(carrier: Duplex): void {
+    const feed = createControlFeed(carrier);
+    let member: Member | null = null;
+    feed.onMessage = (message) => {
+      if (message.type === 'hello') member = this.#join(feed, message.edgeId, message.region);
+      else if (member !== null) this.#receive(member, message);
+    };
+    feed.onClose = () => {
+      if (member !== null) this.#leave(member);
+    };
+  }
+
+  #join(feed: Member['feed'], name: string, region: string): Member {
+    const member = { feed, name, ackedSeq: -1, hasEnded: false };
+    this.#members.add(member);
+    feed.send({ type: 'welcome', version: feedVersion, epoch: 'crew', region });
+    if (this.#table.loaded) for (const piece of cutSnapshot(this.#seq, this.#table.state())) feed.send(piece);
+    // Says that this was all: a worker takes no visitors before.
+    feed.send({ type: 'ping', id: 0 });
+    return member;
+  }
+
+  #leave(member: Member): void {
+    this.#members.delete(member);
+    if (member.hasEnded) this.#count(member.name);
+    const reports = this.#reports.get(member.name);
+    for (const [id, report] of reports ?? []) reports?.set(id, { ...report, clients: [] });
+    this.#wake();
+    this.#onReport();
+  }
+
+  #receive(member: Member, message: FromEdge): void {
+    if (message.type === 'ack') {
+      member.ackedSeq = message.seq;
+      this.#wake();
+    } else if (message.type === 'report') this.#keep(member.name, message.tunnels);
+  }
+
+  #keep(name: string, tunnels: readonly FeedTunnelReport[]): void {
+    const reports = this.#reports.get(name) ?? new Map<string, FeedTunnelReport>();
+    this.#reports.set(name, reports);
+    // A worker may not know yet that one is gone.
+    const known = tunnels.filter(({ tunnelId }) => this.#table.tunnels.has(tunnelId));
+    const before = clientIds(known.flatMap(({ tunnelId }) => reports.get(tunnelId) ?? []));
+    for (const report of known) reports.set(report.tunnelId, report);
+    if (clientIds(known) !== before) this.#onReport();
+  }
+
+  /** A worker has ended: its counters stay counted, its clients are gone. What it said last may be heard behind its end. */
+  retire(name: string): void {
+    const member = [...this.#members].find((one) => one.name === name);
+    if (member === undefined) this.#count(name);
+    else member.hasEnded = true;
+    this.#onReport();
+  }
+
+  #count(name: string): void {
+    for (const report of this.#reports.get(name)?.values() ?? []) {
+      const past = this.#past.get(report.tunnelId);
+      this.#past.set(report.tunnelId, addReports(past, { ...report, clients: [] }));
+    }
+    this.#reports.delete(name);
+  }
+
+  /** Hands a change on; resolves when every worker has it. The mirror has it already. */
+  async broadcast(change: Change): Promise<void> {
+    const seq = ++this.#seq;
+    this.#forgetGone(change);
+    const messages = change.type === 'snapshot' ? cutSnapshot(seq, change.state) : [{ ...change, seq }];
+    for (const { feed } of this.#members) for (const message of messages) feed.send(message);
+    const late = performance.now() + ackMs;
+    while ([...this.#members].some(({ ackedSeq }) => ackedSeq < seq) && performance.now() < late) await this.#nextAck(late);
+  }
+
+  #forgetGone(change: Change): void {
+    for (const counts of [this.#past, ...this.#reports.values()]) {
+      const gone = change.type === 'delta' ? (change.drop.tunnels ?? []) : [...counts.keys()];
+      for (const id of gone) if (!this.#table.tunnels.has(id)) counts.delete(id);
+    }
+  }
+
+  #nextAck(lateMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, lateMs - performance.now());
+      this.#waiters.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #wake(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /** Each tunnel once, all workers together. */
+  *reports(): Iterable<FeedTunnelReport> {
+    const sums = new Map<string, FeedTunnelReport>(this.#past);
+    for (const reports of this.#reports.values()) {
+      for (const [id, report] of reports) sums.set(id, addReports(sums.get(id), report));
+    }
+    yield* sums.values();
+  }
+
+  close(): void {
+    clearInterval(this.#pings);
+    for (const { feed } of this.#members) feed.destroy();
+  }
+}
+
+const parts = ['tunnels', 'certificates', 'challenges', 'peers'] as const;
+
+function cutSnapshot(seq: number, state: FeedState): readonly Change[] {
+  const entries = parts.flatMap((part) => state[part].map((value) => ({ part, value })));
+  const count = Math.max(1, Math.ceil(entries.length / pieceEntries));
+  return Array.from({ length: count }, (_, at) => {
+    const own = Object.groupBy(entries.slice(at * pieceEntries, (at + 1) * pieceEntries), ({ part }) => part);
+    const piece = Object.fromEntries(parts.map((part) => [part, own[part]?.map(({ value }) => value) ?? []]));
+    const numbered = at === count - 1 ? { seq } : { seq, more: true };
+    const put = piece as unknown as FeedState;
+    return at === 0 ? { type: 'snapshot', ...numbered, state: put } : { type: 'delta', ...numbered, put, drop: {} };
+  });
+}
+
+function clientIds(reports: readonly FeedTunnelReport[]): string {
+  return reports.flatMap(({ tunnelId, clients }) => clients.map(({ id, healthy }) => `${tunnelId} ${id} ${healthy}`)).join();
+}
+
+function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedTunnelReport {
+  if (a === undefined) return b;
+  return {
+    tunnelId: b.tunnelId,
+    rxBytes: a.rxBytes + b.rxBytes,
+    txBytes: a.txBytes + b.txBytes,
+    connections: a.connections + b.connections,
+    requests: a.requests + b.requests,
+    clients: bestOfEach([...a.clients, ...b.clients]),
+  };
+}

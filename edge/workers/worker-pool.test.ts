@@ -1,0 +1,103 @@
+// What becomes of an edge whose workers hang, or cannot be started.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
+import { createRig, tunnelOf } from '../fixture/rig.ts';
+import { workerPids } from '../fixture/worker-pids.ts';
+
+const skip = process.platform === 'linux' ? false : 'workers need Linux';
+
+describe('a worker', { skip }, () => {
+  it('that hangs holds up neither the drain of its edge nor its end', async () => {
+    const rig = await createRig([tunnelOf('t')], { workers: 2 });
+    process.kill((await workerPids())[0] as number, 'SIGSTOP');
+    await rig.edge.drain(100);
+    await rig[Symbol.asyncDispose]();
+    assert.deepEqual(await workerPids(), []);
+  });
+
+  it('that hangs is ended and replaced, and the others serve on', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    const [hung, well] = (await workerPids()) as [number, number];
+    process.kill(hung, 'SIGSTOP');
+    /** The other one tells its primary of a visitor. */
+    const hear = async (): Promise<void> => {
+      for (const { open } = rig.edge.stats(); rig.edge.stats().open === open; await pause(20)) await rig.visitRaw('http');
+    };
+    await hear();
+    t.mock.timers.tick(14_000);
+    await hear();
+    assert.ok((await workerPids()).includes(hung));
+    t.mock.timers.tick(1_000);
+    while ((await workerPids()).includes(hung)) await pause(20);
+    while ((await workerPids()).length < 2) await pause(20);
+    assert.ok((await workerPids()).includes(well));
+  });
+
+  it('that ends leaves what it has counted, and nothing of what it held', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    for (let visitor = 0; visitor < 12; visitor++) {
+      (await rig.visitRaw('http')).write('GET / HTTP/1.1\r\nHost: nobody.test\r\n\r\n');
+      await rig.visitRaw('http');
+    }
+    const refused = (): number => rig.edge.stats().errors.UNDERPASS_NO_SUCH_HOST ?? 0;
+    while (refused() < 12 || rig.edge.stats().open < 12) await pause(20);
+    const before = await workerPids();
+    for (const pid of before) process.kill(pid, 'SIGKILL');
+    while (rig.edge.stats().open > 0) await pause(20);
+    assert.equal(refused(), 12);
+  });
+
+  it('that ends while its edge drains is not started again', async () => {
+    await using rig = await createRig([tunnelOf('t')], { workers: 2 });
+    for (let visitor = 0; visitor < 12; visitor++) await rig.visitRaw('http');
+    while (rig.edge.stats().open < 12) await pause(20);
+    const [pid, other] = (await workerPids()) as [number, number];
+    const drained = rig.edge.drain(2_000);
+    process.kill(pid, 'SIGKILL');
+    await drained;
+    assert.deepEqual(await workerPids(), [other]);
+  });
+
+  it('that does not start with its edge leaves none of the others behind, and no folder', async (t) => {
+    const { execPath: node, env } = process;
+    const { TMPDIR: place } = env;
+    const folder = await mkdtemp(join(tmpdir(), 'underpass-crew-'));
+    t.after(async () => {
+      Object.defineProperty(process, 'execPath', { value: node, writable: true });
+      if (place === undefined) delete env.TMPDIR;
+      else env.TMPDIR = place;
+      await rm(folder, { recursive: true });
+    });
+    env.TMPDIR = folder;
+    for (const startable of [0, 1]) {
+      let started = 0;
+      const get = (): string => (started++ < startable ? node : '/nowhere/node');
+      Object.defineProperty(process, 'execPath', { configurable: true, get });
+      await assert.rejects(createRig([tunnelOf('t')], { workers: 2 }), { code: 'ENOENT' });
+      assert.deepEqual([await workerPids(), await readdir(folder)], [[], []]);
+    }
+  });
+
+  it('that cannot be started is tried again, and its edge serves on', async (t) => {
+    const lines: string[] = [];
+    const log = pino({ level: 'error' }, { write: (line) => void lines.push(line) });
+    await using _rig = await createRig([tunnelOf('t')], { workers: 2, log });
+    const [pid] = await workerPids();
+    const node = process.execPath;
+    t.after(() => {
+      process.execPath = node;
+    });
+    process.execPath = '/nowhere/node';
+    process.kill(pid as number, 'SIGKILL');
+    while (!lines.some((line) => line.includes('worker does not start'))) await pause(20);
+    process.execPath = node;
+    while ((await workerPids()).length < 2) await pause(20);
+  });
+});

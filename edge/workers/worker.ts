@@ -1,0 +1,52 @@
+// A worker of an edge: an own process with one EdgeProcess, started and fed by the primary.
+
+import { connect } from 'node:net';
+import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
+import { pino } from 'pino';
+import { EdgeProcess } from '../process/edge-process.ts';
+import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
+
+const statsEveryMs = 1_000;
+let edge: EdgeProcess | null = null;
+let siblingPaths: readonly string[] = [];
+
+/** A primary that is gone is found out by 'disconnect'; what could not be said to it is no news. */
+const say = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {});
+
+async function start({ edge: options, name, edgeId, feedPath, socketPath, ticketKeys, logLevel }: WorkerStart): Promise<void> {
+  edge = await EdgeProcess.start({
+    ...options,
+    edgeId,
+    reportAs: name,
+    crew: { socketPath, siblingPaths: () => siblingPaths },
+    ticketKeys: Buffer.from(ticketKeys, 'base64'),
+    feed: async () => connect({ path: feedPath }),
+    snapshot: null,
+    // Standard output is for what a start prints.
+    log: pino({ level: logLevel }, pino.destination({ fd: 2, sync: true })).child({ worker: name }),
+  });
+  say({ type: 'listening', ...edge.ports });
+  const running = edge;
+  setInterval(() => say({ type: 'stats', stats: running.stats() }), statsEveryMs);
+}
+
+async function receive(message: ToWorker): Promise<void> {
+  if (message.type === 'siblings') {
+    siblingPaths = message.paths;
+    edge?.forgetPlaces();
+  } else if (message.type === 'ticket-keys') edge?.setTicketKeys(Buffer.from(message.keys, 'base64'));
+  else if (message.type === 'drain') {
+    await edge?.drain(message.graceMs);
+    say({ type: 'drained' });
+  } else {
+    await start(message).catch((error: NodeJS.ErrnoException) => {
+      say({ type: 'failed', code: error.code ?? 'internal', message: error.message });
+    });
+  }
+}
+
+countBuffersWithHeap();
+process.on('message', (message) => void receive(message as ToWorker));
+// The primary decides about ends; without it there is nothing to serve.
+process.on('disconnect', () => process.exit(0));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
