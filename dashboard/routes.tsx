@@ -2,8 +2,8 @@
 // A page module exports Component, and where it needs them loader and action.
 import { type RouteObject, redirect } from 'react-router';
 import { askAgain } from './api/ask-again.ts';
-import { paths } from './paths.ts';
-import { loadSession, projectOfScreen, SHELL_ROUTE } from './session.ts';
+import { paths } from './routing/paths.ts';
+import { loadSession, projectOfScreen, SHELL_ROUTE } from './session/session.ts';
 import { ApplicationError } from './shell/application-error.tsx';
 import { PageError } from './shell/page-error.tsx';
 import { FirstLoad, Root } from './shell/root.tsx';

@@ -1,5 +1,5 @@
 // The card by which a project or an account goes for good: whoever may do it types first what it is.
-import { forgetSession } from '../session.ts';
+import { forgetSession } from '../session/session.ts';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import type { Confirm, Question } from './use-confirm.tsx';

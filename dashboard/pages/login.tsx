@@ -7,14 +7,14 @@ import { Link, redirect, useLocation } from 'react-router';
 import { isApiError } from '../api/error.ts';
 import { requestMagicLink } from '../api/session.ts';
 import { BotCheck } from '../bot-check/bot-check.tsx';
-import { MailSentIllustration } from '../brand/illustrations/mail-sent.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
-import { paths } from '../paths.ts';
-import { sessionEnded } from '../return-path.ts';
-import { loadSession } from '../session.ts';
+import { paths } from '../routing/paths.ts';
+import { sessionEnded } from '../routing/return-path.ts';
+import { loadSession } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
+import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
 import { AuthCard, AuthOutcome } from './auth-card.tsx';
 
 /** spec 2: a signed-in user is redirected to /. */

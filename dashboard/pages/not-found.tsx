@@ -1,8 +1,8 @@
 // Any path that no route knows (spec 2, 404 page).
 import { text } from '@underpass/rules/text.ts';
-import { NotFoundIllustration } from '../brand/illustrations/not-found.tsx';
-import { paths } from '../paths.ts';
+import { paths } from '../routing/paths.ts';
 import { ButtonLink } from '../ui/button.tsx';
+import { NotFoundIllustration } from '../ui/illustrations/not-found.tsx';
 import { AuthOutcome } from './auth-card.tsx';
 
 export function Component() {

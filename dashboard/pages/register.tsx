@@ -9,13 +9,13 @@ import { isApiError, messageOf } from '../api/error.ts';
 import { getMeta } from '../api/public.ts';
 import { register } from '../api/session.ts';
 import { BotCheck } from '../bot-check/bot-check.tsx';
-import { RegisteredIllustration } from '../brand/illustrations/registered.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { type Form, useForm } from '../form/use-form.ts';
-import { paths } from '../paths.ts';
+import { paths } from '../routing/paths.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/field.tsx';
+import { RegisteredIllustration } from '../ui/illustrations/registered.tsx';
 import { Checkbox } from '../ui/input.tsx';
 import { AuthCard, AuthOutcome } from './auth-card.tsx';
 

@@ -5,12 +5,12 @@ import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { reportAbuse } from '../api/public.ts';
 import { BotCheck } from '../bot-check/bot-check.tsx';
-import { MailSentIllustration } from '../brand/illustrations/mail-sent.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
+import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
 import { Textarea } from '../ui/input.tsx';
 import { AuthCard, AuthOutcome } from './auth-card.tsx';
 

@@ -5,11 +5,11 @@ import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, redirect, useLoaderData, useNavigate } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { checkLoginLink, login } from '../api/session.ts';
-import { WentWrongIllustration } from '../brand/illustrations/went-wrong.tsx';
-import { paths } from '../paths.ts';
-import { takeReturnPath } from '../return-path.ts';
-import { forgetSession, loadSession } from '../session.ts';
+import { paths } from '../routing/paths.ts';
+import { takeReturnPath } from '../routing/return-path.ts';
+import { forgetSession, loadSession } from '../session/session.ts';
 import { Button, ButtonLink } from '../ui/button.tsx';
+import { WentWrongIllustration } from '../ui/illustrations/went-wrong.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { AuthCard, AuthOutcome } from './auth-card.tsx';
 

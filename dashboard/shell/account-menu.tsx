@@ -6,12 +6,12 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { messageOf } from '../api/error.ts';
 import { logout } from '../api/session.ts';
-import { paths } from '../paths.ts';
-import { forgetSession } from '../session.ts';
-import { keepTheme, readTheme, type Theme } from '../theme.ts';
+import { paths } from '../routing/paths.ts';
+import { forgetSession } from '../session/session.ts';
 import { Breakable } from '../ui/breakable.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Menu, MenuChoice, MenuItem, MenuNote, MenuSeparator } from '../ui/menu.tsx';
+import { keepTheme, readTheme, type Theme } from '../ui/theme.ts';
 import { toast } from '../ui/toast.tsx';
 
 const THEMES = [

@@ -7,10 +7,10 @@ import { listDomains } from '../api/domains.ts';
 import { listSecurityGroups } from '../api/security-groups.ts';
 import { listTunnels } from '../api/tunnels.ts';
 import { useFetched } from '../api/use-fetched.ts';
-import type { ShellData } from '../session.ts';
-import { keepTheme } from '../theme.ts';
+import type { ShellData } from '../session/session.ts';
 import { backdropClass } from '../ui/dialog.tsx';
 import { Ring } from '../ui/spinner.tsx';
+import { keepTheme } from '../ui/theme.ts';
 import { type Command, type CommandGroup, commandGroups, type ProjectContents } from './commands.ts';
 
 /** So many matches of 2,000 tunnels are shown; typing on narrows them. */

@@ -2,10 +2,10 @@
 import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
-import { newTunnelParam, paths } from '../paths.ts';
-import { namesakeNotes } from '../project/namesakes.ts';
-import type { ShellData } from '../session.ts';
-import type { Theme } from '../theme.ts';
+import { newTunnelParam, paths } from '../routing/paths.ts';
+import { namesakeNotes } from '../session/namesakes.ts';
+import type { ShellData } from '../session/session.ts';
+import type { Theme } from '../ui/theme.ts';
 import { navigationSections } from './navigation-entries.ts';
 
 export interface Command {

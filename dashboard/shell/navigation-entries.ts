@@ -14,7 +14,7 @@ import {
   Users,
   Wrench,
 } from 'lucide-react';
-import { paths } from '../paths.ts';
+import { paths } from '../routing/paths.ts';
 
 export interface NavigationEntry {
   readonly label: string;

@@ -2,7 +2,7 @@
 import { Search } from 'lucide-react';
 import { type ComponentType, useLayoutEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
-import type { ShellData } from '../session.ts';
+import type { ShellData } from '../session/session.ts';
 import { Ring } from '../ui/spinner.tsx';
 import { toast } from '../ui/toast.tsx';
 import type { CommandPaletteProps } from './command-palette.tsx';

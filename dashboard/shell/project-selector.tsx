@@ -3,9 +3,9 @@ import type { Project } from '@underpass/rules/entity.ts';
 import { rewriteProjectPath } from '@underpass/rules/project-path.ts';
 import { ChevronsUpDown, Plus } from 'lucide-react';
 import { useLocation, useNavigate, useRevalidator } from 'react-router';
-import { paths } from '../paths.ts';
-import { namesakeNotes } from '../project/namesakes.ts';
-import { rememberProject } from '../project/selected-project.ts';
+import { paths } from '../routing/paths.ts';
+import { namesakeNotes } from '../session/namesakes.ts';
+import { rememberProject } from '../session/selected-project.ts';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../ui/menu.tsx';
 
 export interface ProjectSelectorProps {

@@ -1,11 +1,11 @@
 // The frame of every page behind the sign-in (spec 2, Project shell).
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { type LoaderFunctionArgs, Outlet, type ShouldRevalidateFunctionArgs, useLoaderData } from 'react-router';
-import { NoEntryIllustration } from '../brand/illustrations/no-entry.tsx';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
-import { rememberProject } from '../project/selected-project.ts';
-import { projectOfScreen, requireSession, type ShellData } from '../session.ts';
+import { rememberProject } from '../session/selected-project.ts';
+import { projectOfScreen, requireSession, type ShellData } from '../session/session.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
+import { NoEntryIllustration } from '../ui/illustrations/no-entry.tsx';
 import { OverlayContainer } from '../ui/overlay-container.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { ToastArea } from '../ui/toast.tsx';

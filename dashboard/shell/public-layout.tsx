@@ -3,8 +3,8 @@ import { productName } from '@underpass/rules/text.ts';
 import { Link, Outlet } from 'react-router';
 import { getMeta } from '../api/public.ts';
 import { useFetched } from '../api/use-fetched.ts';
-import { Logo } from '../brand/logo.tsx';
-import { paths } from '../paths.ts';
+import { paths } from '../routing/paths.ts';
+import { Logo } from '../ui/logo.tsx';
 import { NavigationProgress } from './navigation-progress.tsx';
 
 export function Component() {

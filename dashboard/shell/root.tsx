@@ -2,9 +2,9 @@
 import { useEffect, useRef } from 'react';
 import { Outlet, ScrollRestoration, useLocation, useNavigate } from 'react-router';
 import { onSignedOut } from '../api/request.ts';
-import { paths } from '../paths.ts';
-import { keepReturnPath, sessionEnded } from '../return-path.ts';
-import { forgetSession, lastUser } from '../session.ts';
+import { paths } from '../routing/paths.ts';
+import { keepReturnPath, sessionEnded } from '../routing/return-path.ts';
+import { forgetSession, lastUser } from '../session/session.ts';
 import { LoadingArea } from '../ui/spinner.tsx';
 
 export function Root() {

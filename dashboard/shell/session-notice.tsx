@@ -3,8 +3,8 @@
 import { useCallback, useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { getUser } from '../api/session.ts';
-import { paths } from '../paths.ts';
-import { useShell } from '../session.ts';
+import { paths } from '../routing/paths.ts';
+import { useShell } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 
 export interface CatchUp {

@@ -2,10 +2,10 @@
 import { Menu as MenuIcon, X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'react-router';
-import { Logo } from '../brand/logo.tsx';
-import { paths } from '../paths.ts';
-import type { ShellData } from '../session.ts';
+import { paths } from '../routing/paths.ts';
+import type { ShellData } from '../session/session.ts';
 import { IconButton } from '../ui/button.tsx';
+import { Logo } from '../ui/logo.tsx';
 import { OverlayContainer } from '../ui/overlay-container.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Navigation } from './navigation.tsx';

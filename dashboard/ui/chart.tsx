@@ -1,20 +1,9 @@
 // A line chart with its legend and the same in words. uPlot comes when the place is in sight; the place is as tall before as after.
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import type { ChartData, SeriesTone } from './draw-chart.ts';
 import { Skeleton } from './spinner.tsx';
 import { useInView } from './use-in-view.ts';
-
-type SeriesTone = 'accent' | 'info' | 'ok';
-
-export interface ChartData {
-  readonly title: string;
-  /** Seconds since 1970, ascending. */
-  readonly times: readonly number[];
-  readonly format: (value: number) => string;
-  /** The axis goes up to this at least, so that an idle chart has no labels twice. */
-  readonly leastTop: number;
-  readonly series: readonly { readonly label: string; readonly values: readonly number[]; readonly tone: SeriesTone }[];
-}
 
 export interface ChartProps {
   readonly chart: ChartData;

@@ -1,7 +1,18 @@
 // Draws a chart with uPlot in the colours of the theme, and draws it anew when its width or the theme changes.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { ChartData } from './chart.tsx';
+
+export type SeriesTone = 'accent' | 'info' | 'ok';
+
+export interface ChartData {
+  readonly title: string;
+  /** Seconds since 1970, ascending. */
+  readonly times: readonly number[];
+  readonly format: (value: number) => string;
+  /** The least upper end of the axis: without it an idle chart repeats its labels. */
+  readonly leastTop: number;
+  readonly series: readonly { readonly label: string; readonly values: readonly number[]; readonly tone: SeriesTone }[];
+}
 
 /** Room for labels like '1.25 MB/s'. */
 const AXIS_WIDTH = 72;

@@ -1,7 +1,7 @@
 // What is shown where something could not be loaded (spec 2, Generic error panel).
 import { text } from '@underpass/rules/text.ts';
-import { WentWrongIllustration } from '../brand/illustrations/went-wrong.tsx';
 import { Button } from './button.tsx';
+import { WentWrongIllustration } from './illustrations/went-wrong.tsx';
 
 export interface ErrorPanelProps {
   readonly message?: string | undefined;

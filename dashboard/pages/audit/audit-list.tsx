@@ -9,11 +9,12 @@ import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { describeDetail } from './audit-detail.ts';
-import type { AuditLogProps } from './audit-log.tsx';
 import { withNewest } from './audit-page.ts';
 
-export interface AuditListProps extends Pick<AuditLogProps, 'ask'> {
+export interface AuditListProps {
   readonly first: AuditPage;
+  /** Asks for the page after one, by its `next`. */
+  readonly ask: (before: string) => Promise<AuditPage>;
 }
 
 export function AuditList({ first, ask }: AuditListProps) {

@@ -2,16 +2,14 @@
 // and its entries.
 import type { AuditPage } from '@underpass/rules/resource.ts';
 import { useSearchParams } from 'react-router';
-import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
+import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Load } from '../../ui/load.tsx';
 import { AuditFilterForm, type AuditFilterFormProps } from './audit-filter-form.tsx';
-import { AuditList } from './audit-list.tsx';
+import { AuditList, type AuditListProps } from './audit-list.tsx';
 
-export interface AuditLogProps extends Pick<AuditFilterFormProps, 'example'> {
+export interface AuditLogProps extends Pick<AuditFilterFormProps, 'example'>, Pick<AuditListProps, 'ask'> {
   readonly first: Promise<AuditPage>;
-  /** Asks for the page after one, by its `next`. */
-  readonly ask: (before: string) => Promise<AuditPage>;
   /** What will stand here, for a log without entries. */
   readonly about: string;
 }

@@ -7,7 +7,7 @@ import { useRevalidator } from 'react-router';
 import { verifyDomain } from '../../api/domains.ts';
 import { messageOf } from '../../api/error.ts';
 import { useTask } from '../../api/use-task.ts';
-import { useProject } from '../../session.ts';
+import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';

@@ -1,11 +1,11 @@
 // The files of one release: platform, size, checksum.
 import type { Release, ReleaseFile } from '@underpass/rules/resource.ts';
 import { Download } from 'lucide-react';
-import { NothingHereIllustration } from '../../brand/illustrations/nothing-here.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
+import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { formatSize, inOrder, platformLabel } from './platform.ts';
 
 export function FileTable({ release }: { readonly release: Release }) {

@@ -1,10 +1,10 @@
 // The frame of the operator pages: their tabs, and the door. Control refuses others as well.
 import { useEffect, useRef } from 'react';
 import { NavLink, Outlet, useLocation } from 'react-router';
-import { NoEntryIllustration } from '../../brand/illustrations/no-entry.tsx';
-import { type OperatorPage, paths } from '../../paths.ts';
-import { useShell } from '../../session.ts';
+import { type OperatorPage, paths } from '../../routing/paths.ts';
+import { useShell } from '../../session/session.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
+import { NoEntryIllustration } from '../../ui/illustrations/no-entry.tsx';
 
 const PAGES: readonly { readonly page: OperatorPage; readonly label: string }[] = [
   { page: 'registrations', label: 'Registrations' },

@@ -3,7 +3,7 @@ import { Download } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { auditExportUrl, listAudit } from '../../api/audit.ts';
 import { later } from '../../api/later.ts';
-import { useProject } from '../../session.ts';
+import { useProject } from '../../session/session.ts';
 import { buttonClass } from '../../ui/button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { AuditLog } from '../audit/audit-log.tsx';

@@ -7,7 +7,7 @@ import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { listInvitations, listMembers } from '../../api/projects.ts';
 import { useConfirm } from '../../form/use-confirm.tsx';
-import { projectOfScreen, requireSession, useProject } from '../../session.ts';
+import { projectOfScreen, requireSession, useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';

@@ -2,9 +2,9 @@
 
 import { createProject } from '../../api/projects.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
-import { paths } from '../../paths.ts';
-import { rememberProject } from '../../project/selected-project.ts';
-import { forgetSession } from '../../session.ts';
+import { paths } from '../../routing/paths.ts';
+import { rememberProject } from '../../session/selected-project.ts';
+import { forgetSession } from '../../session/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { toast } from '../../ui/toast.tsx';

@@ -9,7 +9,10 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { AllowListEditor } from './allow-list-editor.tsx';
-import type { ActionResult } from './security-group.tsx';
+
+export type ActionResult =
+  | { readonly ok: true; readonly group: SecurityGroup }
+  | { readonly ok: false; readonly message: string };
 
 export function AllowListForm({ group, readOnly }: { readonly group: SecurityGroup; readonly readOnly: boolean }) {
   const fetcher = useFetcher<ActionResult>();

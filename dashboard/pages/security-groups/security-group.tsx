@@ -9,8 +9,8 @@ import { type ActionFunctionArgs, type LoaderFunctionArgs, redirect, useFetcher,
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
 import { deleteSecurityGroup, getSecurityGroup, updateSecurityGroup } from '../../api/security-groups.ts';
-import { paths } from '../../paths.ts';
-import { useProject } from '../../session.ts';
+import { paths } from '../../routing/paths.ts';
+import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -18,15 +18,11 @@ import { Load } from '../../ui/load.tsx';
 import { NamedThing } from '../../ui/named-thing.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { AllowListForm } from './allow-list-form.tsx';
+import { type ActionResult, AllowListForm } from './allow-list-form.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   return { group: later(getSecurityGroup(params.projectID!, params.securityGroup!, request.signal)) };
 }
-
-export type ActionResult =
-  | { readonly ok: true; readonly group: SecurityGroup }
-  | { readonly ok: false; readonly message: string };
 
 /** PATCH saves the list, DELETE ends the group and goes to ../security-groups. A failure is an answer: what was typed stays. */
 export async function action({ params, request }: ActionFunctionArgs) {

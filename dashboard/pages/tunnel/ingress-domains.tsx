@@ -4,8 +4,8 @@ import type { DnsCheck, IngressDomain, Tunnel } from '@underpass/rules/entity.ts
 import { text } from '@underpass/rules/text.ts';
 import { ArrowUpRight } from 'lucide-react';
 import { useLocation } from 'react-router';
-import { paths } from '../../paths.ts';
-import { useProject } from '../../session.ts';
+import { paths } from '../../routing/paths.ts';
+import { useProject } from '../../session/session.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';

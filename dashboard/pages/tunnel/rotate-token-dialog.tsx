@@ -5,7 +5,7 @@ import { useRevalidator } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { rotateTunnelToken } from '../../api/tunnels.ts';
 import { useTask } from '../../api/use-task.ts';
-import { useProject } from '../../session.ts';
+import { useProject } from '../../session/session.ts';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { NamedThing } from '../../ui/named-thing.tsx';
 import { Switch } from '../../ui/switch.tsx';

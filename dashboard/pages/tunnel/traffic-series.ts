@@ -1,7 +1,7 @@
 // A tunnel's history as the charts want it, and in words for those who do not see them. Pure.
 import { formatByteRate, formatRate } from '@underpass/rules/metrics.ts';
 import type { HistoryPoint, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
-import type { ChartData } from '../../ui/chart.tsx';
+import type { ChartData } from '../../ui/draw-chart.ts';
 
 /**
  * Without the step that still runs, and the minute before it, which is written up to a minute after its end: counted in part

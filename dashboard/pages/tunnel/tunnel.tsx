@@ -5,8 +5,8 @@ import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } fro
 import { later } from '../../api/later.ts';
 import { getTunnel } from '../../api/tunnels.ts';
 import { useLiveTunnel } from '../../live/live-tunnels.tsx';
-import { paths } from '../../paths.ts';
-import { useProject } from '../../session.ts';
+import { paths } from '../../routing/paths.ts';
+import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';

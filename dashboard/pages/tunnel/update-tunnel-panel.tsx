@@ -12,7 +12,7 @@ import { type TunnelChange, updateTunnel } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { type Task, usePanelTask } from '../../api/use-task.ts';
 import { LoadNewest } from '../../form/load-newest.tsx';
-import { useProject } from '../../session.ts';
+import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';

@@ -7,7 +7,7 @@ import { createTunnel, listRegions, type NewTunnel } from '../../api/tunnels.ts'
 import { useFetched } from '../../api/use-fetched.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
 import { usePanelTask } from '../../api/use-task.ts';
-import { paths } from '../../paths.ts';
+import { paths } from '../../routing/paths.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';

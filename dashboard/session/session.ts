@@ -2,9 +2,9 @@
 import type { Project, User } from '@underpass/rules/entity.ts';
 import { selectProject } from '@underpass/rules/project-path.ts';
 import { redirect, useRouteLoaderData } from 'react-router';
-import { getUser, listProjects } from './api/session.ts';
-import { paths } from './paths.ts';
-import { rememberedProject } from './project/selected-project.ts';
+import { getUser, listProjects } from '../api/session.ts';
+import { paths } from '../routing/paths.ts';
+import { rememberedProject } from './selected-project.ts';
 
 export interface Session {
   readonly user: User;

@@ -6,7 +6,7 @@ import { matchRoutes } from 'react-router';
 import { paths } from './paths.ts';
 
 /** routes.tsx draws in the whole application, so its table is read as text. */
-const source = readFileSync(new URL('./routes.tsx', import.meta.url), 'utf8');
+const source = readFileSync(new URL('../routes.tsx', import.meta.url), 'utf8');
 const operator = source.indexOf("path: 'operator'");
 const routePaths = [...source.matchAll(/path: '([^']+)'/g)].map(({ 1: path, index }) =>
   index > operator &&
