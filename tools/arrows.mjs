@@ -24,6 +24,7 @@ export const arrows = {
  */
 export const layers = {
   rules: [['.'], ['connect']],
+  dashboard: [['api', 'routing'], ['ui', 'session', 'live'], ['form'], ['bot-check'], ['shell', 'pages'], ['.']],
 };
 
 const impureNames =
