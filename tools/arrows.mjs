@@ -25,6 +25,7 @@ export const arrows = {
 export const layers = {
   rules: [['.'], ['connect']],
   dashboard: [['api', 'routing'], ['ui', 'session', 'live'], ['form'], ['bot-check'], ['shell', 'pages'], ['.']],
+  client: [['process'], ['terminal', 'carry'], ['config'], ['account', 'tunnels'], ['doctor', 'service'], ['command'], ['.']],
 };
 
 const impureNames =
@@ -147,8 +148,9 @@ function shortestCircle(steps, start) {
   return undefined;
 }
 
+/** Data such as package.json imports nothing, so it is in no circle. */
 function isProduct(file) {
-  return !isTest(file) && !/(^|\/)fixture\//.test(file);
+  return /\.tsx?$/.test(file) && !isTest(file) && !/(^|\/)fixture\//.test(file);
 }
 
 function isTest(file) {

@@ -4,7 +4,7 @@ import type { HttpUpstream, IngressUpstream } from '@underpass/rules/upstream.ts
 import type { SessionClock } from '@underpass/wire/session.ts';
 import type { Problem } from './problem.ts';
 
-export type CarriedUpstreams =
+export type TunnelUpstreams =
   | { readonly type: 'http'; readonly list: readonly HttpUpstream[] }
   | { readonly type: 'ingress'; readonly list: readonly IngressUpstream[] };
 
@@ -12,7 +12,7 @@ export interface CarryOptions {
   /** Tunnel.url: `https://host[:port][#ca=<sha256 hex>]`. */
   readonly url: string;
   readonly token: string;
-  readonly upstreams: CarriedUpstreams;
+  readonly upstreams: TunnelUpstreams;
   /** PEM of the CA of https upstreams; without it the system's. */
   readonly upstreamCaPem?: string;
   /** https upstreams are not checked at all. */
@@ -43,7 +43,7 @@ export type CarryEvent =
       readonly healthy: boolean;
       readonly problem: Problem | null;
     }
-  /** Carried as it is, but hardly as it is meant. */
+  /** The tunnel runs, but probably not as its user means it to. */
   | { readonly kind: 'doubt'; readonly problem: Problem }
   /** One visitor's stream could not be served. At most one a second is reported. */
   | { readonly kind: 'stream-failed'; readonly host: string; readonly problem: Problem };

@@ -7,9 +7,9 @@ import { after } from './after.ts';
 import type { CarryEvent } from './api.ts';
 import type { Carrier, CarrierOptions } from './carrier.ts';
 import type { Problem } from './problem.ts';
-import { Slot } from './reconnecting-carrier.ts';
+import { ReconnectingCarrier } from './reconnecting-carrier.ts';
 
-export interface RosterOptions {
+export interface CarrierPoolOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
   readonly open: (turn: number, hooks: Pick<CarrierOptions, 'isUnwanted' | 'onBorn' | 'onDead'>) => Promise<Carrier>;
@@ -23,13 +23,13 @@ export interface RosterOptions {
 /** Two edges where there are two, so that one may fail; two carriers to the only one, which measured a tenth to a fifth faster. */
 const wantedCarriers = 2;
 
-export class Roster {
+export class CarrierPool {
   /** Draining ones included. */
   readonly sessions = new Set<Session>();
-  readonly #options: RosterOptions;
-  readonly #slots: readonly Slot[];
+  readonly #options: CarrierPoolOptions;
+  readonly #slots: readonly ReconnectingCarrier[];
   /** They follow when the first stands: what is wrong with the token or the name is then said once. */
-  #followers: readonly Slot[];
+  #followers: readonly ReconnectingCarrier[];
   /** Payload of the sessions that are over. */
   #finished = { rxBytes: 0, txBytes: 0 };
   #toldCode: string | null = null;
@@ -37,19 +37,19 @@ export class Roster {
   #lastInfo: Info = {};
   readonly #empty = Promise.withResolvers<void>();
 
-  constructor(options: RosterOptions) {
+  constructor(options: CarrierPoolOptions) {
     this.#options = options;
     this.#slots = Array.from({ length: wantedCarriers }, (_, index) => this.#createSlot(index));
     this.#followers = this.#slots.slice(1);
   }
 
-  #createSlot(index: number): Slot {
+  #createSlot(index: number): ReconnectingCarrier {
     const { clock, random, open } = this.#options;
     const hooks = {
       onBorn: (session: Session) => void this.sessions.add(session),
       onDead: (session: Session) => this.#bury(session),
     };
-    return new Slot({
+    return new ReconnectingCarrier({
       clock,
       random,
       dial: (turn, isUnwanted) => open(turn + index, { isUnwanted, ...hooks }),

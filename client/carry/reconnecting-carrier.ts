@@ -8,7 +8,7 @@ import { nextDelayMs } from './backoff.ts';
 import type { Carrier } from './carrier.ts';
 import { CarryError, type Problem, type ProblemCode } from './problem.ts';
 
-export interface SlotOptions {
+export interface ReconnectingOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
   /** Rejects with a CarryError. turn counts the tries of this slot. */
@@ -26,11 +26,11 @@ const mostSeekMs = 300_000;
 /** What stood so long may be dialled at once when it is lost: a dial in ten seconds burdens nobody. */
 const steadyMs = 10_000;
 
-export class Slot {
+export class ReconnectingCarrier {
   held: Carrier | null = null;
   /** Null from a successful dial on. */
   problem: Problem | null = null;
-  readonly #options: SlotOptions;
+  readonly #options: ReconnectingOptions;
   #failures = 0;
   /** Losses in a row of what had stood for a moment only: an edge that flaps is dialled less and less often. */
   #flaps = 0;
@@ -40,7 +40,7 @@ export class Slot {
   #cancelWait = (): void => {};
   #cancelSeek: (() => void) | null = null;
 
-  constructor(options: SlotOptions) {
+  constructor(options: ReconnectingOptions) {
     this.#options = options;
   }
 

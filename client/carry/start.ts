@@ -5,13 +5,13 @@ import type { Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/session.ts';
 import type { Carrying, CarryOptions, CarryStatus } from './api.ts';
 import { openCarrier } from './carrier.ts';
-import { Roster, type RosterOptions } from './carrier-pool.ts';
+import { CarrierPool, type CarrierPoolOptions } from './carrier-pool.ts';
+import { createDomainCheck, type DomainCheck } from './domain-check.ts';
 import { createOffers, type Offers } from './offers.ts';
 import { chooseProxy } from './proxy.ts';
 import { parseRegionUrl } from './region-url.ts';
 import { compileServe, type ServeOptions } from './serve.ts';
-import { createStrays, type Strays } from './unknown-domains.ts';
-import { compileRoutes, listOffered } from './upstream-map.ts';
+import { compileUpstreamMap, listOffered } from './upstream-map.ts';
 
 const drainTimeoutMs = 30_000;
 /** Failed streams are told at most this often: an upstream that is down fails thousands. */
@@ -29,16 +29,16 @@ export function startCarrying(given: CarryOptions): Carrying {
     count.streams++;
     serve(stream);
   });
-  const roster = new Roster({
+  const pool = new CarrierPool({
     ...options,
     open,
     onConnected: (session) => offers.tell(session),
-    onInfo: ({ urls }) => strays.heard(urls),
+    onInfo: ({ urls }) => domainCheck.update(urls),
   });
-  const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => roster.sessions });
-  const strays = createStrays(options.upstreams, options.onEvent);
+  const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => pool.sessions });
+  const domainCheck = createDomainCheck(options.upstreams, options.onEvent);
   const serve = compileServe(serveOptions(options, offers));
-  roster.start();
+  pool.start();
 
   function stop(): void {
     stopping.abort();
@@ -47,22 +47,22 @@ export function startCarrying(given: CarryOptions): Carrying {
   }
 
   return {
-    status: () => statusOf(phase, roster, offers, strays, count.streams),
+    status: () => statusOf(phase, pool, offers, domainCheck, count.streams),
     async drain() {
       if (phase === 'running') phase = 'draining';
       stopping.abort();
-      await roster.drain(options.drainTimeoutMs ?? drainTimeoutMs);
+      await pool.drain(options.drainTimeoutMs ?? drainTimeoutMs);
       stop();
     },
     close() {
       stop();
-      roster.close();
+      pool.close();
     },
   };
 }
 
 type FullOptions = CarryOptions & Required<Pick<CarryOptions, 'clock' | 'random'>>;
-type OpenCarrier = RosterOptions['open'];
+type OpenCarrier = CarrierPoolOptions['open'];
 
 function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (stream: Stream) => void): OpenCarrier {
   const region = parseRegionUrl(options.url);
@@ -77,7 +77,7 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
 function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent }: FullOptions, offers: Offers): ServeOptions {
   let toldAtMs = Number.NEGATIVE_INFINITY;
   return {
-    find: compileRoutes(upstreams),
+    find: compileUpstreamMap(upstreams),
     trust: { caPem: upstreamCaPem, insecure: upstreamInsecure },
     onServed: offers.served,
     onFailed(host, upstream, problem) {
@@ -89,8 +89,8 @@ function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEve
   };
 }
 
-function statusOf(phase: Phase, roster: Roster, offers: Offers, strays: Strays, totalStreams: number): CarryStatus {
-  const { carriers, sessions, info } = roster;
+function statusOf(phase: Phase, pool: CarrierPool, offers: Offers, domainCheck: DomainCheck, totalStreams: number): CarryStatus {
+  const { carriers, sessions, info } = pool;
   return {
     state: phase === 'running' ? (carriers.length > 0 ? 'connected' : 'connecting') : phase,
     carriers: carriers.map(({ session, edge, address, sinceMs }) => {
@@ -106,9 +106,9 @@ function statusOf(phase: Phase, roster: Roster, offers: Offers, strays: Strays, 
     upstreams: offers.status(),
     openStreams: [...sessions].reduce((sum, session) => sum + session.openStreams, 0),
     totalStreams,
-    ...roster.totals(),
+    ...pool.totals(),
     tunnel: info.tunnel ?? null,
     urls: info.urls ?? [],
-    problem: phase === 'running' ? (roster.problem ?? offers.problem() ?? strays.problem()) : null,
+    problem: phase === 'running' ? (pool.problem ?? offers.problem() ?? domainCheck.problem()) : null,
   };
 }

@@ -2,7 +2,7 @@
 
 import type { Upstream } from '@underpass/rules/upstream.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
-import type { CarriedUpstreams } from './api.ts';
+import type { TunnelUpstreams } from './api.ts';
 
 export interface OfferedUpstream {
   /** As in the protocol's OFFER: a host name, `*`, `:80`, `:443`. */
@@ -10,7 +10,7 @@ export interface OfferedUpstream {
   readonly upstream: Upstream;
 }
 
-export function listOffered(upstreams: CarriedUpstreams): OfferedUpstream[] {
+export function listOffered(upstreams: TunnelUpstreams): OfferedUpstream[] {
   if (upstreams.type === 'http') return upstreams.list.map(({ domain, upstream }) => ({ key: domain ?? '*', upstream }));
   return upstreams.list.map(({ port, upstream }) => ({ key: `:${port}`, upstream }));
 }
@@ -18,7 +18,7 @@ export function listOffered(upstreams: CarriedUpstreams): OfferedUpstream[] {
 export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => Upstream | null;
 
 /** An http client takes no passthrough stream and the other way round: the bytes would mean something else. */
-export function compileRoutes(upstreams: CarriedUpstreams): FindUpstream {
+export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
   const byKey = new Map(listOffered(upstreams).map(({ key, upstream }) => [key, upstream]));
   if (upstreams.type === 'ingress') return ({ kind }) => byKey.get(kind === 'http' ? '' : kind.replace('ingress-', ':')) ?? null;
   return ({ kind, host }) => (kind === 'http' ? (byKey.get(host) ?? byKey.get('*') ?? null) : null);

@@ -1,10 +1,10 @@
 // http and ingress: carry the traffic of one tunnel, given by its URL and token. `connect` fetches both by name.
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { readPlan } from '../config/loaded-tunnel.ts';
+import { loadTunnel } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
-import { type Plan, parseTunnelUrl } from '../config/tunnel-config.ts';
-import { planUpstreams } from '../config/upstream-flags.ts';
+import { parseTunnelUrl, type TunnelConfig } from '../config/tunnel-config.ts';
+import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
 import { collect, describe, outputOf, requireOption, type Shell } from './command-line.ts';
@@ -73,20 +73,20 @@ async function carry(shell: Shell, type: 'http' | 'ingress', flags: CarryFlags):
   const output = outputOf(shell, flags);
   const url = parseTunnelUrl(requireOption(flags.url, '--url <url>'));
   if (!url.ok) throw new ClientError('usage', url.message);
-  const upstreams = planUpstreams(type, requireOption(flags.upstream, '--upstream <upstream>'));
+  const upstreams = upstreamsOfFlags(type, requireOption(flags.upstream, '--upstream <upstream>'));
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, output) } as const;
   const name = new URL(url.value).hostname;
   await carryPlan(shell, { name, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);
 }
 
 /** One tunnel until a signal. */
-export async function carryPlan(shell: Shell, plan: Plan, flags: UpstreamFlags): Promise<void> {
+export async function carryPlan(shell: Shell, plan: TunnelConfig, flags: UpstreamFlags): Promise<void> {
   const output = outputOf(shell, flags);
-  const planned = [await readPlan(shell.io, plan, output)];
+  const planned = [await loadTunnel(shell.io, plan, output)];
   shell.exitCode = await carryUntilStopped(shell.io, { output, planned, health: flags.health });
 }
 
-export function tlsOf({ io }: Shell, flags: UpstreamFlags): Pick<Plan, 'caFile' | 'upstreamCaFile' | 'upstreamInsecure'> {
+export function tlsOf({ io }: Shell, flags: UpstreamFlags): Pick<TunnelConfig, 'caFile' | 'upstreamCaFile' | 'upstreamInsecure'> {
   return {
     upstreamInsecure: flags.upstreamInsecure === true,
     ...(flags.ca === undefined ? {} : { caFile: resolve(io.cwd, flags.ca) }),

@@ -8,7 +8,7 @@ import { isWaitingForVerification } from '@underpass/rules/tunnel-status.ts';
 import { defaultHttpUpstream, defaultIngressUpstream } from '@underpass/rules/upstream.ts';
 import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
-import { domainUpstreams, planUpstreams } from '../config/upstream-flags.ts';
+import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { isLive } from '../tunnels/carry-loop.ts';
 import { carryPlan, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
@@ -55,7 +55,7 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
   const tunnel = await fetchConnectable(shell, name, flags);
   if (flags.print !== undefined) return print(shell, tunnel, flags.print, flags);
   const { token, url } = tunnel;
-  const upstreams = planUpstreams(tunnel.type, upstreamTexts(tunnel, flags));
+  const upstreams = upstreamsOfFlags(tunnel.type, upstreamTexts(tunnel, flags));
   const output = outputOf(shell, flags);
   // The live status shows those that lead here.
   const domains = isLive(shell.io, output.json)

@@ -4,11 +4,12 @@ import { type Command, Option } from 'commander';
 import { openProject, serverOf } from '../account/account.ts';
 import { request } from '../account/api.ts';
 import { readCredentials } from '../account/credentials.ts';
+import type { TunnelUpstreams } from '../carry/api.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
-import { readPlan } from '../config/loaded-tunnel.ts';
+import { loadTunnel } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
-import { type PlanUpstreams, parseTunnelUrl } from '../config/tunnel-config.ts';
-import { planUpstreams } from '../config/upstream-flags.ts';
+import { parseTunnelUrl } from '../config/tunnel-config.ts';
+import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { type Finding, ok, problem, renderFinding, skipped, warning } from '../doctor/finding.ts';
 import { checkPath } from '../doctor/network-path.ts';
 import { checkToken } from '../doctor/token.ts';
@@ -37,7 +38,7 @@ interface Patient {
   readonly url?: string;
   readonly token?: string;
   readonly host: string;
-  readonly upstreams?: PlanUpstreams;
+  readonly upstreams?: TunnelUpstreams;
   readonly proxyProtocol: ProxyProtocol;
 }
 
@@ -151,14 +152,14 @@ function fromTunnel(tunnel: Tunnel, texts: readonly string[] | undefined): Patie
   const { name, url, proxyProtocol, token, type, ingressDomains } = tunnel;
   const host = ingressDomains[0]?.name ?? 'localhost';
   const known = { name, url, proxyProtocol, host, ...(token === undefined ? {} : { token }) };
-  return texts === undefined ? known : { ...known, upstreams: planUpstreams(type, texts) };
+  return texts === undefined ? known : { ...known, upstreams: upstreamsOfFlags(type, texts) };
 }
 
 async function fromFlags(shell: Shell, flags: DoctorFlags): Promise<Patient> {
   const url = parseTunnelUrl(flags.url ?? '');
   if (!url.ok) throw new ClientError('usage', url.message);
   const proxyProtocol = flags.proxyProtocol === undefined || flags.proxyProtocol === 'off' ? '' : flags.proxyProtocol;
-  const upstreams = flags.upstream === undefined ? {} : { upstreams: planUpstreams(flags.type ?? 'http', flags.upstream) };
+  const upstreams = flags.upstream === undefined ? {} : { upstreams: upstreamsOfFlags(flags.type ?? 'http', flags.upstream) };
   const hasToken = flags.tokenFile !== undefined || Boolean(shell.io.env.UNDERPASS_TOKEN);
   const token = hasToken ? { token: await readToken(shell.io, flags.tokenFile, outputOf(shell, flags)) } : {};
   return { url: url.value, host: 'localhost', proxyProtocol, ...upstreams, ...token };
@@ -204,7 +205,7 @@ async function readPems(shell: Shell, flags: DoctorFlags) {
     upstreamInsecure: false,
     ...files,
   };
-  return readPlan(shell.io, plan, outputOf(shell, flags));
+  return loadTunnel(shell.io, plan, outputOf(shell, flags));
 }
 
 function tokenFindings(io: Io, { url = '', token, upstreams }: Patient, { type }: DoctorFlags, caPem: string | undefined) {

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { configFolder } from '../account/credentials.ts';
 import { type Config, type ConfigResult, maxConfigBytes, parseConfig } from '../config/config-file.ts';
-import { type PlannedTunnel, readPlan } from '../config/loaded-tunnel.ts';
+import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
 import { upstreamLines } from '../config/tunnel-config.ts';
 import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
@@ -109,6 +109,6 @@ function problemText(path: string, { problems }: Extract<ConfigResult, { ok: fal
   return `${lines.join('')}${more === 0 ? '' : `\n  and ${more} more`}`;
 }
 
-function readPlans(io: Io, config: Config, output: Output): Promise<readonly PlannedTunnel[]> {
-  return Promise.all(config.plans.map((plan) => readPlan(io, plan, output)));
+function readPlans(io: Io, config: Config, output: Output): Promise<readonly LoadedTunnel[]> {
+  return Promise.all(config.plans.map((plan) => loadTunnel(io, plan, output)));
 }

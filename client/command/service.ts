@@ -5,9 +5,10 @@ import { resourceName } from '@underpass/rules/connect/resource-name.ts';
 import { formatUpstream } from '@underpass/rules/upstream.ts';
 import { type Command, Option } from 'commander';
 import { configHome } from '../account/credentials.ts';
+import type { TunnelUpstreams } from '../carry/api.ts';
 import { readToken } from '../config/token.ts';
-import { type PlanUpstreams, parseTunnelUrl } from '../config/tunnel-config.ts';
-import { domainUpstreams, planUpstreams } from '../config/upstream-flags.ts';
+import { parseTunnelUrl } from '../config/tunnel-config.ts';
+import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { installService, serviceRuns, uninstallService } from '../service/install.ts';
@@ -82,7 +83,7 @@ interface Installable {
 async function fromServer(shell: Shell, name: string, flags: InstallFlags): Promise<Installable> {
   const tunnel = await fetchConnectable(shell, name, flags);
   const texts = upstreamTexts(tunnel, flags);
-  const parsed = planUpstreams(tunnel.type, texts);
+  const parsed = upstreamsOfFlags(tunnel.type, texts);
   const upstreams: ConnectUpstreams =
     parsed.type === 'http' ? { type: 'http', upstreams: domainUpstreams(tunnel, texts) } : ingressUpstreams(parsed);
   return { tunnel: { name: tunnel.name, url: tunnel.url }, upstreams, token: tunnel.token };
@@ -92,13 +93,13 @@ async function fromFlags(shell: Shell, name: string, flags: InstallFlags): Promi
   const url = parseTunnelUrl(flags.url ?? '');
   if (!url.ok) throw new ClientError('usage', url.message);
   if (flags.type === undefined) throw new ClientError('usage', '--url needs --type http or --type ingress');
-  const parsed = planUpstreams(flags.type, flags.upstream ?? []);
+  const parsed = upstreamsOfFlags(flags.type, flags.upstream ?? []);
   const upstreams = parsed.type === 'http' ? httpUpstreams(parsed) : ingressUpstreams(parsed);
   const token = await readToken(shell.io, flags.tokenFile, outputOf(shell, flags));
   return { tunnel: { name, url: url.value }, upstreams, token };
 }
 
-function httpUpstreams({ list }: Extract<PlanUpstreams, { type: 'http' }>): ConnectUpstreams {
+function httpUpstreams({ list }: Extract<TunnelUpstreams, { type: 'http' }>): ConnectUpstreams {
   const upstreams = list.map(({ domain, upstream }) => {
     if (domain === null) throw new ClientError('usage', '--url needs DOMAIN=URL in every --upstream');
     return { domain, upstream: formatUpstream(upstream) };
@@ -107,7 +108,7 @@ function httpUpstreams({ list }: Extract<PlanUpstreams, { type: 'http' }>): Conn
 }
 
 /** As people would write it: one host where it is one for both ports. */
-function ingressUpstreams({ list }: Extract<PlanUpstreams, { type: 'ingress' }>): ConnectUpstreams {
+function ingressUpstreams({ list }: Extract<TunnelUpstreams, { type: 'ingress' }>): ConnectUpstreams {
   const [first] = list;
   const plain =
     list.length > 1 && list.every(({ port, upstream }) => upstream.port === port && upstream.host === first?.upstream.host);

@@ -3,12 +3,12 @@
 import { isAbsolute, join } from 'node:path';
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
-import { parseHealthAddress } from '../tunnels/health.ts';
-import { type Plan, parseTunnelUrl, parseUpstreams, type TokenSource } from './tunnel-config.ts';
+import { parseHealthAddress } from './health-address.ts';
+import { parseTunnelUrl, parseUpstreams, type TokenSource, type TunnelConfig } from './tunnel-config.ts';
 
 export interface Config {
   readonly health: string | undefined;
-  readonly plans: readonly Plan[];
+  readonly plans: readonly TunnelConfig[];
 }
 
 export interface ConfigProblem {
@@ -69,7 +69,7 @@ function refuseRepeatedNames(items: readonly unknown[], reader: Reader): void {
   }
 }
 
-function readTunnel(node: unknown, reader: Reader): Plan | undefined {
+function readTunnel(node: unknown, reader: Reader): TunnelConfig | undefined {
   const map = asMap(node, tunnelKeys, 'a tunnel', reader);
   if (map === undefined) return undefined;
   const name = required(map, 'name', reader);

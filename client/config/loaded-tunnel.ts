@@ -5,23 +5,23 @@ import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import type { Output } from '../terminal/output.ts';
 import { readToken } from './token.ts';
-import type { Plan } from './tunnel-config.ts';
+import type { TunnelConfig } from './tunnel-config.ts';
 
-export interface PlannedTunnel {
-  readonly plan: Plan;
+export interface LoadedTunnel {
+  readonly plan: TunnelConfig;
   readonly token: string;
   readonly caPem?: string;
   readonly upstreamCaPem?: string;
 }
 
-export async function readPlan(io: Io, plan: Plan, output: Output): Promise<PlannedTunnel> {
+export async function loadTunnel(io: Io, plan: TunnelConfig, output: Output): Promise<LoadedTunnel> {
   const token = await tokenOf(io, plan, output);
   const caPem = plan.caFile === undefined ? {} : { caPem: await readPem(plan.caFile) };
   const upstreamCaPem = plan.upstreamCaFile === undefined ? {} : { upstreamCaPem: await readPem(plan.upstreamCaFile) };
   return { plan, token, ...caPem, ...upstreamCaPem };
 }
 
-async function tokenOf(io: Io, { name, token }: Plan, output: Output): Promise<string> {
+async function tokenOf(io: Io, { name, token }: TunnelConfig, output: Output): Promise<string> {
   if (token.kind === 'value') return token.token;
   try {
     const env = token.kind === 'env' ? { UNDERPASS_TOKEN: io.env[token.name] } : io.env;

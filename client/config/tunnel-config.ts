@@ -1,17 +1,8 @@
 // What one tunnel of this process carries: where to, with which token, to which upstreams. Made from flags or from the file.
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { accept, refuse } from '@underpass/rules/parsed.ts';
-import {
-  formatUpstream,
-  type HttpUpstream,
-  type IngressUpstream,
-  parseHttpUpstream,
-  parseIngressUpstream,
-} from '@underpass/rules/upstream.ts';
-
-export type PlanUpstreams =
-  | { readonly type: 'http'; readonly list: readonly HttpUpstream[] }
-  | { readonly type: 'ingress'; readonly list: readonly IngressUpstream[] };
+import { formatUpstream, parseHttpUpstream, parseIngressUpstream } from '@underpass/rules/upstream.ts';
+import type { TunnelUpstreams } from '../carry/api.ts';
 
 export type TokenSource =
   | { readonly kind: 'file'; readonly path: string }
@@ -19,12 +10,12 @@ export type TokenSource =
   /** Already read: from standard input or the API. */
   | { readonly kind: 'value'; readonly token: string };
 
-export interface Plan {
+export interface TunnelConfig {
   /** Names it in the log and on screen, and tells plans of one file apart. */
   readonly name: string;
   readonly url: string;
   readonly token: TokenSource;
-  readonly upstreams: PlanUpstreams;
+  readonly upstreams: TunnelUpstreams;
   /** CAs that may vouch for the region besides the system's. */
   readonly caFile?: string;
   /** For https upstreams: a CA of their own, or no check at all. */
@@ -33,12 +24,12 @@ export interface Plan {
 }
 
 /** One for all domains or one a domain; no two for the same visitors. */
-export function parseUpstreams(type: 'http' | 'ingress', texts: readonly string[]): Parsed<PlanUpstreams> {
+export function parseUpstreams(type: 'http' | 'ingress', texts: readonly string[]): Parsed<TunnelUpstreams> {
   if (texts.length === 0) return refuse('Please provide an upstream');
   return type === 'http' ? parseHttpList(texts) : parseIngressList(texts);
 }
 
-function parseHttpList(texts: readonly string[]): Parsed<PlanUpstreams> {
+function parseHttpList(texts: readonly string[]): Parsed<TunnelUpstreams> {
   const parsed = parseEach(texts, (text) => parseHttpUpstream(inFull(text)));
   if (!parsed.ok) return parsed;
   const twice = firstRepeated(parsed.value.map(({ domain }) => domain ?? 'all domains'));
@@ -52,7 +43,7 @@ function inFull(text: string): string {
   return place === undefined ? text : `${domain}http://${place}`;
 }
 
-function parseIngressList(texts: readonly string[]): Parsed<PlanUpstreams> {
+function parseIngressList(texts: readonly string[]): Parsed<TunnelUpstreams> {
   const parsed = parseEach(texts, parseIngressUpstream);
   if (!parsed.ok) return parsed;
   const list = parsed.value.flat();
@@ -84,7 +75,7 @@ export function parseTunnelUrl(text: string): Parsed<string> {
 }
 
 /** `shop.example.com → http://127.0.0.1:8080`, a line each. */
-export function upstreamLines({ type, list }: PlanUpstreams): readonly string[] {
+export function upstreamLines({ type, list }: TunnelUpstreams): readonly string[] {
   if (type === 'http') return list.map(({ domain, upstream }) => `${domain ?? 'all domains'} → ${formatUpstream(upstream)}`);
   return list.map(({ port, upstream }) => `port ${port} → ${formatUpstream(upstream)}`);
 }

@@ -2,8 +2,9 @@
 import type { ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { formatUpstream } from '@underpass/rules/upstream.ts';
+import type { TunnelUpstreams } from '../carry/api.ts';
 import { ClientError } from '../process/error.ts';
-import { type PlanUpstreams, parseUpstreams } from './tunnel-config.ts';
+import { parseUpstreams } from './tunnel-config.ts';
 
 type DomainUpstreams = Extract<ConnectInputs, { type: 'http' }>['upstreams'];
 
@@ -13,7 +14,7 @@ export function domainUpstreams(
   texts: readonly string[],
   fallback?: string,
 ): DomainUpstreams {
-  const parsed = texts.length === 0 ? undefined : planUpstreams('http', texts);
+  const parsed = texts.length === 0 ? undefined : upstreamsOfFlags('http', texts);
   const list = parsed?.type === 'http' ? parsed.list : [];
   const names = tunnel.ingressDomains.map(({ name }) => name);
   const foreign = list.find(({ domain }) => domain !== null && !names.includes(domain));
@@ -27,7 +28,7 @@ export function domainUpstreams(
   });
 }
 
-export function planUpstreams(type: 'http' | 'ingress', texts: readonly string[]): PlanUpstreams {
+export function upstreamsOfFlags(type: 'http' | 'ingress', texts: readonly string[]): TunnelUpstreams {
   const parsed = parseUpstreams(type, texts);
   if (parsed.ok) return parsed.value;
   const example = type === 'http' ? '--upstream http://127.0.0.1:8080' : '--upstream 127.0.0.1';

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 const timeoutMs = 5_000;
 
-export function settled(socket: Socket, event: 'connect' | 'secureConnect'): Promise<string | null> {
+export function awaitSocket(socket: Socket, event: 'connect' | 'secureConnect'): Promise<string | null> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
     const settle = (reason: string | null) => {

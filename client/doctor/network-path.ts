@@ -5,9 +5,9 @@ import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
 import { CarryError, problems } from '../carry/problem.ts';
 import { chooseProxy, type HttpProxy } from '../carry/proxy.ts';
 import type { Io } from '../process/io.ts';
-import { settled } from './await-socket.ts';
+import { awaitSocket } from './await-socket.ts';
 import { type Finding, ok, problem, skipped } from './finding.ts';
-import { askProxy } from './proxy-connect.ts';
+import { connectThroughProxy } from './proxy-connect.ts';
 
 export interface Place {
   /** What it is to the user: 'server' or 'region'. */
@@ -63,7 +63,7 @@ async function checkName(what: string, host: string, isProxy: boolean): Promise<
 async function checkTcp(what: string, host: string, port: number): Promise<Finding> {
   const check = `${what} TCP`;
   const socket = connectTcp({ host, port, lookup: lookUpForSocket });
-  const failure = await settled(socket, 'connect');
+  const failure = await awaitSocket(socket, 'connect');
   const address = socket.remoteAddress;
   socket.destroy();
   if (failure === null) return ok(check, `port ${port} of ${address ?? host} takes connections`);
@@ -77,7 +77,7 @@ async function checkTcp(what: string, host: string, port: number): Promise<Findi
 async function checkTls(place: Place, proxy: HttpProxy | null): Promise<readonly Finding[]> {
   if (proxy === null)
     return [await checkCertificate(place, connectTcp({ host: place.host, port: place.port, lookup: lookUpForSocket }))];
-  const asked = await askProxy(proxy, place.host, place.port);
+  const asked = await connectThroughProxy(proxy, place.host, place.port);
   if (typeof asked !== 'string') return [await checkCertificate(place, asked)];
   return [problem(`${place.what} proxy`, `${proxy.host}:${proxy.port} ${asked}`, problems['proxy-refused'].fix)];
 }
@@ -86,7 +86,7 @@ async function checkCertificate({ what, host, pin, caPem }: Place, under: Socket
   const check = `${what} TLS`;
   const name = isIP(host) ? {} : { servername: host };
   const socket = connectTls({ socket: under, host, rejectUnauthorized: false, ...name, ...(caPem ? { ca: caPem } : {}) });
-  const failure = await settled(socket, 'secureConnect');
+  const failure = await awaitSocket(socket, 'secureConnect');
   const finding = failure === null ? judgeCertificate(check, host, socket, pin) : notTls(check, host, failure);
   (socket as Socket).destroy();
   return finding;

@@ -8,7 +8,7 @@ import type { HttpProxy } from '../carry/proxy.ts';
 const timeoutMs = 5_000;
 
 /** The connection, or why there is none. */
-export function askProxy(proxy: HttpProxy, host: string, port: number): Promise<Socket | string> {
+export function connectThroughProxy(proxy: HttpProxy, host: string, port: number): Promise<Socket | string> {
   const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const headers = { host: target, ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }) };
   const options = {

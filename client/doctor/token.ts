@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
 import { createSession } from '@underpass/wire/session.ts';
+import type { TunnelUpstreams } from '../carry/api.ts';
 import { type DialledCarrier, dialEdge } from '../carry/dial.ts';
+import { createDomainCheck } from '../carry/domain-check.ts';
 import { CarryError, type Problem, problems } from '../carry/problem.ts';
 import { chooseProxy } from '../carry/proxy.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
-import { createStrays } from '../carry/unknown-domains.ts';
-import type { PlanUpstreams } from '../config/tunnel-config.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 import { type Finding, ok, problem } from './finding.ts';
@@ -18,7 +18,7 @@ export interface TokenTarget {
   readonly token: string;
   /** Undefined where nobody said: then it is told. */
   readonly type: TunnelType | undefined;
-  readonly upstreams: PlanUpstreams | undefined;
+  readonly upstreams: TunnelUpstreams | undefined;
   readonly caPem: string | undefined;
 }
 
@@ -30,21 +30,21 @@ export async function checkToken(io: Io, { url, token, type, upstreams, caPem }:
     const dialled = await dialEdge({ ...options, region, token, caPem, signal, software });
     const info = await greet(dialled);
     const takes = `${dialled.edge ?? region.host} takes it`;
-    const strays = upstreams === undefined ? [] : checkDomains(upstreams, info);
-    if (info.type === undefined) return [ok('token', takes), ...strays];
+    const domains = upstreams === undefined ? [] : checkDomains(upstreams, info);
+    if (info.type === undefined) return [ok('token', takes), ...domains];
     const tells = `${info.tunnel ?? region.host} is an ${info.type} tunnel`;
     if (type !== undefined && type !== info.type) throw new CarryError('wrong-type', tells);
-    return [ok('token', `${takes}, ${tells}`), ...strays];
+    return [ok('token', `${takes}, ${tells}`), ...domains];
   } catch (error) {
     if (!(error instanceof CarryError)) throw error;
     return [findingOf('token', error.problem)];
   }
 }
 
-function checkDomains(upstreams: PlanUpstreams, { urls }: Info): readonly Finding[] {
-  const strays = createStrays(upstreams, () => {});
-  strays.heard(urls);
-  const found = strays.problem();
+function checkDomains(upstreams: TunnelUpstreams, { urls }: Info): readonly Finding[] {
+  const domainCheck = createDomainCheck(upstreams, () => {});
+  domainCheck.update(urls);
+  const found = domainCheck.problem();
   return found === null ? [] : [findingOf('domains', found)];
 }
 

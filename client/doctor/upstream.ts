@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ProxyProtocol } from '@underpass/rules/entity.ts';
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
 import { lookUpForSocket } from '../carry/lookup.ts';
-import { settled } from './await-socket.ts';
+import { awaitSocket } from './await-socket.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
 export interface UpstreamTarget {
@@ -43,7 +43,7 @@ export async function checkUpstream(target: UpstreamTarget, expected: UpstreamEx
 
 async function reach({ host, port }: Upstream): Promise<string | null> {
   const socket = connectTcp({ host, port, lookup: lookUpForSocket });
-  const failure = await settled(socket, 'connect');
+  const failure = await awaitSocket(socket, 'connect');
   socket.destroy();
   return failure;
 }
@@ -73,7 +73,7 @@ const answerTimeoutMs = 5_000;
 /** HTTP: any status but 400, which is what a server says to bytes it cannot read. TLS: a finished handshake. */
 async function answers(target: UpstreamTarget, preface: Buffer, expected: UpstreamExpectation): Promise<boolean> {
   const socket = connectTcp({ host: target.upstream.host, port: target.upstream.port, lookup: lookUpForSocket });
-  if ((await settled(socket, 'connect')) !== null) return false;
+  if ((await awaitSocket(socket, 'connect')) !== null) return false;
   try {
     if (preface.length > 0) socket.write(preface);
     if (target.upstream.scheme === 'https') return await httpAnswers(await securely(socket, target, expected), target.host);
@@ -92,7 +92,7 @@ async function securely(
   const servername = target.upstream.scheme === 'https' ? target.upstream.host : target.host;
   const name = /^[\d.]+$|:/.test(servername) ? {} : { servername };
   const tls = connectTls({ socket, host: servername, ...name, rejectUnauthorized: !insecure, ...(caPem ? { ca: caPem } : {}) });
-  return (await settled(tls, 'secureConnect')) === null ? tls : null;
+  return (await awaitSocket(tls, 'secureConnect')) === null ? tls : null;
 }
 
 function httpAnswers(socket: Socket | null, host: string): Promise<boolean> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
-import { renderFrame, type TunnelView } from './live-status.ts';
+import { renderLiveStatus, type TunnelView } from './live-status.ts';
 
 const view: TunnelView = {
   name: 'eu1.example.com',
@@ -24,7 +24,7 @@ const view: TunnelView = {
 };
 
 test('a connected tunnel shows edges, upstreams, requests and both directions', () => {
-  assert.deepEqual(renderFrame([view], { columns: 120, rows: 24, color: false }), [
+  assert.deepEqual(renderLiveStatus([view], { columns: 120, rows: 24, color: false }), [
     'shop  connected to 2 edges (eu1-a 12 ms, eu1-b)',
     '  https://shop.example.com',
     '  shop.example.com → http://127.0.0.1:8080',
@@ -36,7 +36,7 @@ test('a connected tunnel shows edges, upstreams, requests and both directions', 
 
 test('a narrow terminal cuts nothing off that people need: addresses are wrapped, names of edges are left out', () => {
   const url = 'https://deft-butter.tunnels.example.com:8443';
-  const lines = renderFrame([{ ...view, urls: [url] }], { columns: 40, rows: 24, color: false });
+  const lines = renderLiveStatus([{ ...view, urls: [url] }], { columns: 40, rows: 24, color: false });
   assert.deepEqual(lines, [
     'shop  connected to 2 edges',
     '  https://deft-butter.tunnels.example.c',
@@ -52,25 +52,25 @@ test('a narrow terminal cuts nothing off that people need: addresses are wrapped
 });
 
 test('the narrowest terminal that names the tunnel says whole words about its state', () => {
-  const [head] = renderFrame([view], { columns: 20, rows: 24, color: false });
+  const [head] = renderLiveStatus([view], { columns: 20, rows: 24, color: false });
   assert.equal(head, 'shop  connected');
 });
 
 test('a problem has its line, and colours are only where they are allowed', () => {
-  const lines = renderFrame([{ ...view, state: 'connecting', problem: 'token refused: rotate it' }], {
+  const lines = renderLiveStatus([{ ...view, state: 'connecting', problem: 'token refused: rotate it' }], {
     columns: 80,
     rows: 24,
     color: true,
   });
   assert.match(lines.join('\n'), /\x1b\[31m {2}token refused: rotate it\x1b\[0m/);
-  assert.doesNotMatch(renderFrame([view], { columns: 80, rows: 24, color: false }).join(''), /\x1b/);
+  assert.doesNotMatch(renderLiveStatus([view], { columns: 80, rows: 24, color: false }).join(''), /\x1b/);
 });
 
 test('a problem is wrapped, so that the fix at its end is read too', () => {
   const fix = 'Give its CA with --upstream-ca FILE, or accept any certificate with --upstream-insecure.';
   const problem = `TLS to the upstream fails: https://10.0.0.7:8443 (DEPTH_ZERO_SELF_SIGNED_CERT). ${fix}`;
   for (const columns of [40, 60, 80]) {
-    const lines = renderFrame([{ ...view, state: 'connecting', problem }], { columns, rows: 24, color: false });
+    const lines = renderLiveStatus([{ ...view, state: 'connecting', problem }], { columns, rows: 24, color: false });
     const from = lines.findIndex((line) => line.startsWith('  TLS to'));
     const told = lines.slice(from, lines.indexOf('', from));
     assert.ok(told.length > 1);
@@ -80,14 +80,14 @@ test('a problem is wrapped, so that the fix at its end is read too', () => {
 });
 
 test('a problem without a space or an end takes eight lines at most', () => {
-  const lines = renderFrame([{ ...view, problem: 'x'.repeat(5_000) }], { columns: 40, rows: 50, color: false });
+  const lines = renderLiveStatus([{ ...view, problem: 'x'.repeat(5_000) }], { columns: 40, rows: 50, color: false });
   assert.equal(lines.filter((line) => /^ {2}x{37}$/.test(line)).length, 8);
 });
 
 test('a note is wrapped below, and stays when there is no room for all the rest', () => {
   const note = 'not reloaded, the tunnels go on as they were: underpass.yaml:3: unknown key';
   for (const rows of [24, 5]) {
-    const lines = renderFrame([view], { columns: 40, rows, color: false, note });
+    const lines = renderLiveStatus([view], { columns: 40, rows, color: false, note });
     assert.equal(lines.slice(-2).join(' '), note);
     assert.ok(lines.length < rows);
   }
@@ -95,7 +95,7 @@ test('a note is wrapped below, and stays when there is no room for all the rest'
 
 test('what Ctrl-C does is said as long as it does that', () => {
   const last = (...states: readonly TunnelView['state'][]) =>
-    renderFrame(
+    renderLiveStatus(
       states.map((state) => ({ ...view, state })),
       { columns: 80, rows: 24, color: false },
     ).at(-1);
@@ -116,7 +116,7 @@ test('no frame is wider or higher than the terminal, whatever is in it', () => {
       fc.boolean(),
       fc.option(text, { nil: undefined }),
       (parts, columns, rows, color, note) => {
-        const lines = renderFrame(
+        const lines = renderLiveStatus(
           parts.map((part) => ({ ...view, ...part })),
           { columns, rows, color, note },
         );

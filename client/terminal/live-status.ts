@@ -24,7 +24,7 @@ export interface TunnelView {
   readonly problem: string | null;
 }
 
-export interface FrameOptions {
+export interface LiveStatusOptions {
   readonly columns: number;
   readonly rows: number;
   readonly color: boolean;
@@ -52,7 +52,7 @@ const stateStyles: Readonly<Record<TunnelView['state'], Style>> = {
 };
 
 /** Never more lines than rows less one, never wider than columns: the terminal neither scrolls nor wraps. */
-export function renderFrame(tunnels: readonly TunnelView[], options: FrameOptions): readonly string[] {
+export function renderLiveStatus(tunnels: readonly TunnelView[], options: LiveStatusOptions): readonly string[] {
   const hint = block('dim', '', hintText(tunnels), options.columns);
   const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hint];
   const note = wrap(options.note ?? '', options.columns - 1).slice(0, Math.max(0, options.rows - 2));
@@ -123,7 +123,7 @@ function wrap(text: string, width: number): readonly string[] {
 }
 
 /** Cuts by characters on screen; the escape sequences come after the cut. */
-function paint(spans: readonly Span[], { columns, color }: FrameOptions): string {
+function paint(spans: readonly Span[], { columns, color }: LiveStatusOptions): string {
   let left = Math.max(0, columns - 1);
   let line = '';
   for (const [style, text] of spans) {

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderEvent } from './log-line.ts';
+import { renderLogLine } from './log-line.ts';
 
 const at = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 
 test('an event is one line with time, tunnel and what happened', () => {
   const problem = { tunnel: 'shop', event: 'problem', code: 'token-refused', text: 'the token is refused: rotate it' } as const;
   assert.equal(
-    renderEvent(problem, at, false),
+    renderLogLine(problem, at, false),
     '2026-01-02T03:04:05.006Z shop problem code=token-refused: the token is refused: rotate it\n',
   );
-  assert.deepEqual(JSON.parse(renderEvent(problem, at, true)), { at: '2026-01-02T03:04:05.006Z', ...problem });
+  assert.deepEqual(JSON.parse(renderLogLine(problem, at, true)), { at: '2026-01-02T03:04:05.006Z', ...problem });
 });
 
 test('nothing in an event breaks the line or reaches the terminal as a control', () => {
   const event = { tunnel: 'a\nb', event: 'problem', text: 'x\r\n\u001b[2Jy' } as const;
-  assert.equal(renderEvent(event, at, false).split('\n').length, 2);
-  assert.doesNotMatch(renderEvent(event, at, false), /\u001b|\r/);
-  assert.equal(renderEvent(event, at, true).split('\n').length, 2);
+  assert.equal(renderLogLine(event, at, false).split('\n').length, 2);
+  assert.doesNotMatch(renderLogLine(event, at, false), /\u001b|\r/);
+  assert.equal(renderLogLine(event, at, true).split('\n').length, 2);
 });

@@ -1,7 +1,7 @@
 // What happened to a tunnel, as a line of a log: plain for people, JSON for programs.
 import { printable } from './output.ts';
 
-export interface CarryEvent {
+export interface LogEvent {
   readonly tunnel: string;
   readonly event:
     | 'connected'
@@ -30,7 +30,7 @@ export interface CarryEvent {
   readonly txBytes?: number;
 }
 
-export function renderEvent(event: CarryEvent, atMs: number, json: boolean): string {
+export function renderLogLine(event: LogEvent, atMs: number, json: boolean): string {
   const at = new Date(atMs).toISOString();
   if (json) return `${JSON.stringify({ at, ...event })}\n`;
   const { tunnel, event: what, text, ...details } = event;

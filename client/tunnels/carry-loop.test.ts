@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PlannedTunnel } from '../config/loaded-tunnel.ts';
+import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import { createProcessIo } from '../process/process-io.ts';
 import { createOutput } from '../terminal/output.ts';
 import { carryUntilStopped } from './carry-loop.ts';
 
-const planned = (name: string): PlannedTunnel => ({
+const planned = (name: string): LoadedTunnel => ({
   plan: {
     name,
     url: 'https://edge.invalid',
@@ -28,7 +28,7 @@ test('the last reading of a file stays, however long one before it took', async 
       return () => {};
     },
   };
-  const slow = Promise.withResolvers<readonly PlannedTunnel[]>();
+  const slow = Promise.withResolvers<readonly LoadedTunnel[]>();
   const readings = [slow.promise, Promise.resolve([planned('newest')])];
   const reload = () => readings.shift() ?? Promise.reject(new Error('read once too often'));
   const ended = carryUntilStopped(io, { output: createOutput(io, false), planned: [planned('first')], reload });

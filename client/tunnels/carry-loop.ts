@@ -1,21 +1,21 @@
 // The life of `underpass http`, `ingress`, `connect` and `run`: start, show, reload, drain, end.
 
-import type { PlannedTunnel } from '../config/loaded-tunnel.ts';
+import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
-import { renderFrame } from '../terminal/live-status.ts';
-import { type CarryEvent, renderEvent } from '../terminal/log-line.ts';
+import { renderLiveStatus } from '../terminal/live-status.ts';
+import { type LogEvent, renderLogLine } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
 import { createScreen } from '../terminal/screen.ts';
 import { startHealth } from './health.ts';
-import { startCarried } from './running-tunnel.ts';
-import { createFleet, type Fleet } from './tunnel-set.ts';
+import { startTunnel } from './running-tunnel.ts';
+import { createTunnelSet, type TunnelSet } from './tunnel-set.ts';
 
 export interface CarryOptions {
   readonly output: Output;
-  readonly planned: readonly PlannedTunnel[];
+  readonly planned: readonly LoadedTunnel[];
   /** Reads the configuration again, on SIGHUP. Without it a lost terminal ends the program as Ctrl-C does. */
-  readonly reload?: () => Promise<readonly PlannedTunnel[]>;
+  readonly reload?: () => Promise<readonly LoadedTunnel[]>;
   readonly health?: string | undefined;
 }
 
@@ -24,29 +24,29 @@ const trafficLineMs = 60_000;
 
 /** Carries until a signal; answers the exit code. */
 export async function carryUntilStopped(io: Io, options: CarryOptions): Promise<number> {
-  const display = createDisplay(io, options.output.json, () => fleet.views());
-  const fleet = createFleet((planned) => startCarried(io, planned, display.report));
-  const health = options.health === undefined ? undefined : await startHealth(options.health, fleet.views);
+  const display = createDisplay(io, options.output.json, () => tunnels.views());
+  const tunnels = createTunnelSet((planned) => startTunnel(io, planned, display.report));
+  const health = options.health === undefined ? undefined : await startHealth(options.health, tunnels.views);
   if (health) options.output.notice(`health: http://${health.address}/readyz`);
   try {
-    fleet.apply(options.planned);
+    tunnels.apply(options.planned);
     display.start();
-    return await untilStopped(io, fleet, display, options.reload);
+    return await untilStopped(io, tunnels, display, options.reload);
   } finally {
     health?.close();
-    fleet.close();
+    tunnels.close();
     display.stop();
   }
 }
 
-function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptions['reload']): Promise<number> {
+function untilStopped(io: Io, tunnels: TunnelSet, display: Display, reload: CarryOptions['reload']): Promise<number> {
   return new Promise((resolve) => {
     let draining = false;
     let stopping = false;
     const drain = () => {
       if (draining) return;
       draining = true;
-      void fleet.drain().then(() => finish(exitCodes.ok));
+      void tunnels.drain().then(() => finish(exitCodes.ok));
     };
     const stop = () => {
       if (stopping) return finish(exitCodes.forced);
@@ -57,7 +57,7 @@ function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptio
     let reloads = Promise.resolve();
     const hangUp = () => {
       if (reload === undefined) return stop();
-      reloads = reloads.then(() => (draining ? undefined : reloadFleet(fleet, display, reload, () => draining)));
+      reloads = reloads.then(() => (draining ? undefined : reloadFleet(tunnels, display, reload, () => draining)));
     };
     // In `| tee log` Ctrl-C ends the reader too, sooner or later than this: the two are one signal.
     io.onReaderGone(drain);
@@ -71,7 +71,7 @@ function untilStopped(io: Io, fleet: Fleet, display: Display, reload: CarryOptio
 
 /** A wrong file changes nothing: what runs goes on. */
 async function reloadFleet(
-  fleet: Fleet,
+  tunnels: TunnelSet,
   display: Display,
   reload: NonNullable<CarryOptions['reload']>,
   isEnding: () => boolean,
@@ -79,7 +79,7 @@ async function reloadFleet(
   try {
     const planned = await reload();
     if (isEnding()) return;
-    const { started, stopped, kept } = fleet.apply(planned);
+    const { started, stopped, kept } = tunnels.apply(planned);
     const names = (list: readonly string[]) => list.join(', ') || 'none';
     display.report({
       tunnel: '*',
@@ -93,7 +93,7 @@ async function reloadFleet(
 }
 
 interface Display {
-  readonly report: (event: CarryEvent) => void;
+  readonly report: (event: LogEvent) => void;
   readonly start: () => void;
   readonly stop: () => void;
 }
@@ -102,16 +102,16 @@ export function isLive({ stdout, env }: Io, json: boolean): boolean {
   return stdout.isTTY && !json && env.TERM !== 'dumb';
 }
 
-function createDisplay(io: Io, json: boolean, views: Fleet['views']): Display {
+function createDisplay(io: Io, json: boolean, views: TunnelSet['views']): Display {
   return isLive(io, json) ? liveDisplay(io, views) : lineDisplay(io, json, views);
 }
 
-function liveDisplay(io: Io, views: Fleet['views']): Display {
+function liveDisplay(io: Io, views: TunnelSet['views']): Display {
   const screen = createScreen(io.stdout);
   const color = !io.env.NO_COLOR;
   let note: string | undefined;
   const draw = () => {
-    screen.show(renderFrame(views(), { columns: io.stdout.columns(), rows: io.stdout.rows(), color, note }));
+    screen.show(renderLiveStatus(views(), { columns: io.stdout.columns(), rows: io.stdout.rows(), color, note }));
   };
   const offResize = io.stdout.onResize(draw);
   let timer: NodeJS.Timeout | undefined;
@@ -137,8 +137,8 @@ function liveDisplay(io: Io, views: Fleet['views']): Display {
   };
 }
 
-function lineDisplay(io: Io, json: boolean, views: Fleet['views']): Display {
-  const report = (event: CarryEvent) => io.stdout.write(renderEvent(event, io.now(), json));
+function lineDisplay(io: Io, json: boolean, views: TunnelSet['views']): Display {
+  const report = (event: LogEvent) => io.stdout.write(renderLogLine(event, io.now(), json));
   let timer: NodeJS.Timeout | undefined;
   const seen = new Map<string, number>();
   const traffic = () => {

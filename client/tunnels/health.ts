@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
+import { parseHealthAddress } from '../config/health-address.ts';
 import { ClientError } from '../process/error.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
 
@@ -43,12 +43,4 @@ function answer(method: string, path: string, views: readonly TunnelView[]): { s
   const ready = views.length > 0 && views.every(({ state }) => state === 'connected');
   const tunnels = views.map(({ name, state, edges, streams }) => ({ name, state, edges: edges.length, streams }));
   return { status: ready ? 200 : 503, body: { ready, tunnels } };
-}
-
-/** `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, which is loopback. */
-export function parseHealthAddress(text: string): Parsed<{ host: string; port: number }> {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[3] ?? Number.NaN);
-  if (match === null || port > 65_535) return refuse(`'${text}' is not a health address, e.g. 127.0.0.1:8471`);
-  return accept({ host: match[1] || match[2] || '127.0.0.1', port });
 }

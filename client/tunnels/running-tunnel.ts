@@ -1,18 +1,18 @@
 // One tunnel of this process on the data plane: starts it, tells its events as log lines, and gives what the screen shows.
-import type { CarryEvent as CarrierEvent, CarrierStatus, Carrying, CarryOptions } from '../carry/api.ts';
+import type { CarrierStatus, CarryEvent, Carrying, CarryOptions } from '../carry/api.ts';
 import { CarryError, type Problem, problems, renderProblem } from '../carry/problem.ts';
 import { startCarrying } from '../carry/start.ts';
-import type { PlannedTunnel } from '../config/loaded-tunnel.ts';
+import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import { upstreamLines } from '../config/tunnel-config.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
-import type { CarryEvent } from '../terminal/log-line.ts';
+import type { LogEvent } from '../terminal/log-line.ts';
 import { createRate } from './rate.ts';
-import type { Carried } from './tunnel-set.ts';
+import type { RunningTunnel } from './tunnel-set.ts';
 
-export function startCarried(io: Io, planned: PlannedTunnel, report: (event: CarryEvent) => void): Carried {
+export function startTunnel(io: Io, planned: LoadedTunnel, report: (event: LogEvent) => void): RunningTunnel {
   const { name } = planned.plan;
   const carrying = startOrExplain({
     ...optionsOf(planned),
@@ -72,7 +72,7 @@ function startOrExplain(options: CarryOptions): Carrying {
   }
 }
 
-function optionsOf({ plan, token, caPem, upstreamCaPem }: PlannedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {
+function optionsOf({ plan, token, caPem, upstreamCaPem }: LoadedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {
   return {
     url: plan.url,
     token,
@@ -83,7 +83,7 @@ function optionsOf({ plan, token, caPem, upstreamCaPem }: PlannedTunnel): Omit<C
   };
 }
 
-function lineOf(event: CarrierEvent): Omit<CarryEvent, 'tunnel'> {
+function lineOf(event: CarryEvent): Omit<LogEvent, 'tunnel'> {
   switch (event.kind) {
     case 'connected':
       return {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PlannedTunnel } from '../config/loaded-tunnel.ts';
+import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
-import { type Carried, createFleet } from './tunnel-set.ts';
+import { createTunnelSet, type RunningTunnel } from './tunnel-set.ts';
 
 function recorder() {
   const log: string[] = [];
   const pending: (() => void)[] = [];
-  const start = ({ plan: { name }, token }: PlannedTunnel): Carried => {
+  const start = ({ plan: { name }, token }: LoadedTunnel): RunningTunnel => {
     if (name === 'bad') throw new Error('cannot be carried');
     log.push(`start ${name} ${token}`);
     return {
@@ -22,10 +22,10 @@ function recorder() {
   const finish = () => {
     for (const resolve of pending.splice(0)) resolve();
   };
-  return { log, fleet: createFleet(start), finish };
+  return { log, fleet: createTunnelSet(start), finish };
 }
 
-function planned(name: string, token = 't', port = 8080): PlannedTunnel {
+function planned(name: string, token = 't', port = 8080): LoadedTunnel {
   const upstream = { scheme: 'http', host: '127.0.0.1', port } as const;
   const upstreams = { type: 'http', list: [{ domain: null, upstream }] } as const;
   const plan = {

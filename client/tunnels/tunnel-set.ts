@@ -1,25 +1,25 @@
 // The tunnels that this process carries now. A new set of plans touches only what differs: what stays keeps its connections.
-import type { PlannedTunnel } from '../config/loaded-tunnel.ts';
+import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
 
 /** One running tunnel; carried.ts makes the real one. */
-export interface Carried {
+export interface RunningTunnel {
   readonly view: () => TunnelView;
   /** Resolves when the last stream has ended, or the time for it is over. */
   readonly drain: () => Promise<void>;
   readonly close: () => void;
 }
 
-export type StartCarried = (planned: PlannedTunnel) => Carried;
+export type StartTunnel = (planned: LoadedTunnel) => RunningTunnel;
 
-export interface FleetChange {
+export interface TunnelSetChange {
   readonly started: readonly string[];
   readonly stopped: readonly string[];
   readonly kept: readonly string[];
 }
 
-export interface Fleet {
-  readonly apply: (planned: readonly PlannedTunnel[]) => FleetChange;
+export interface TunnelSet {
+  readonly apply: (planned: readonly LoadedTunnel[]) => TunnelSetChange;
   readonly views: () => readonly TunnelView[];
   /** Drains all, those of earlier sets included. */
   readonly drain: () => Promise<void>;
@@ -29,12 +29,12 @@ export interface Fleet {
 interface Member {
   readonly key: string;
   readonly name: string;
-  readonly carried: Carried;
+  readonly carried: RunningTunnel;
 }
 
-export function createFleet(start: StartCarried): Fleet {
+export function createTunnelSet(start: StartTunnel): TunnelSet {
   let members: readonly Member[] = [];
-  const leaving = new Map<Carried, Promise<void>>();
+  const leaving = new Map<RunningTunnel, Promise<void>>();
 
   function leave({ carried }: Member): void {
     leaving.set(
@@ -44,7 +44,7 @@ export function createFleet(start: StartCarried): Fleet {
   }
 
   /** All of a set or none: where one cannot start, those before it are closed. */
-  function startBeside(fresh: Member[], named: Omit<Member, 'carried'>, tunnel: PlannedTunnel): Member {
+  function startBeside(fresh: Member[], named: Omit<Member, 'carried'>, tunnel: LoadedTunnel): Member {
     try {
       const member = { ...named, carried: start(tunnel) };
       fresh.push(member);
@@ -55,7 +55,7 @@ export function createFleet(start: StartCarried): Fleet {
     }
   }
 
-  function apply(planned: readonly PlannedTunnel[]): FleetChange {
+  function apply(planned: readonly LoadedTunnel[]): TunnelSetChange {
     const before = new Map(members.map((member) => [member.key, member]));
     const kept: string[] = [];
     const fresh: Member[] = [];

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
 import type { Carrier } from '@underpass/client/carry/carrier.ts';
 import { CarryError } from '@underpass/client/carry/problem.ts';
-import { Slot } from '@underpass/client/carry/reconnecting-carrier.ts';
+import { ReconnectingCarrier } from '@underpass/client/carry/reconnecting-carrier.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession, realClock } from '@underpass/wire/session.ts';
@@ -55,7 +55,7 @@ async function dial(part: HerdPart, context: ReturnType<typeof createSecureConte
 function start(part: HerdPart): void {
   const context = createSecureContext({ ca: part.caPem });
   for (let index = part.from; index < part.to; index++) {
-    const slot = new Slot({
+    const slot = new ReconnectingCarrier({
       clock: realClock,
       random: Math.random,
       dial: () => dial(part, context, index),

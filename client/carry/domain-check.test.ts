@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseUpstreams } from '../config/tunnel-config.ts';
 import type { CarryEvent } from './api.ts';
-import { createStrays } from './unknown-domains.ts';
+import { createDomainCheck } from './domain-check.ts';
 
-function strays(type: 'http' | 'ingress', ...texts: string[]) {
+function domainCheck(type: 'http' | 'ingress', ...texts: string[]) {
   const parsed = parseUpstreams(type, texts);
   assert.ok(parsed.ok);
   const events: CarryEvent[] = [];
-  return { ...createStrays(parsed.value, (event) => events.push(event)), events };
+  return { ...createDomainCheck(parsed.value, (event) => events.push(event)), events };
 }
 
 const url = 'http://127.0.0.1:1';
@@ -34,24 +34,24 @@ for (const { name, of, urls, detail } of [
   },
 ]) {
   test(`${name} is ${detail === undefined ? 'no reason for a word' : 'told with what the tunnel has'}`, () => {
-    const { heard, problem } = strays('http', ...of);
-    heard(urls);
+    const { update, problem } = domainCheck('http', ...of);
+    update(urls);
     assert.equal(problem()?.detail, detail);
   });
 }
 
 test('an ingress tunnel has ports, not domains', () => {
-  const { heard, problem } = strays('ingress', '127.0.0.1');
-  heard([]);
+  const { update, problem } = domainCheck('ingress', '127.0.0.1');
+  update([]);
   assert.equal(problem(), null);
 });
 
 test('it is told once, not by each carrier, and no more when the tunnel has the domain', () => {
-  const { heard, problem, events } = strays('http', shop);
-  for (const _ of ['one carrier', 'the other']) heard([]);
+  const { update, problem, events } = domainCheck('http', shop);
+  for (const _ of ['one carrier', 'the other']) update([]);
   assert.deepEqual(events, [{ kind: 'doubt', problem: problem() }]);
-  heard(['https://www.example.com']);
+  update(['https://www.example.com']);
   assert.notEqual(problem(), null);
-  heard(['https://www.example.com', 'https://shop.example.com']);
+  update(['https://www.example.com', 'https://shop.example.com']);
   assert.equal(problem(), null);
 });
