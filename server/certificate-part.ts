@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keepAccountKey } from '@underpass/control/certificate/account-key.ts';
+import { keepAccountKey } from '@underpass/control/certificate/acme/account-key.ts';
 import { createAcmeAuthority } from '@underpass/control/certificate/acme/authority.ts';
 import type { Authority } from '@underpass/control/certificate/authority.ts';
 import { addCertificateMetrics } from '@underpass/control/certificate/certificate-metrics.ts';

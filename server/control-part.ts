@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
 import { createAddressReader } from '@underpass/control/api/address.ts';
+import { resealAccountKeys } from '@underpass/control/certificate/acme/account-key.ts';
 import { resealCertificates } from '@underpass/control/certificate/reseal.ts';
 import { createUncoveredNotice } from '@underpass/control/certificate/uncovered-notice.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
@@ -269,7 +270,13 @@ export async function startControl(
 
 /** What older keys sealed is sealed with the newest, so that `keys prune` may remove them. */
 async function resealAll({ store, keyRing, log }: State): Promise<void> {
-  const count = (await resealTunnelTokens(store.db, keyRing)) + (await resealCertificates(store.db, keyRing));
+  const { db } = store;
+  const resealed = [
+    await resealTunnelTokens(db, keyRing),
+    await resealCertificates(db, keyRing),
+    await resealAccountKeys(db, keyRing),
+  ];
+  const count = resealed.reduce((sum, each) => sum + each, 0);
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
 }
 

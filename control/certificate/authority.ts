@@ -21,6 +21,12 @@ export interface IssueRequest {
   readonly signal: AbortSignal;
 }
 
+/** What an error of `issue` may carry. */
+export interface IssueFailure {
+  /** For how long the authority wants no new order. */
+  readonly retryAfterMs?: number | undefined;
+}
+
 export interface RenewalInfo {
   readonly window: RenewalWindow;
   readonly askAgainMs: number | undefined;

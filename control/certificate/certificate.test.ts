@@ -10,7 +10,7 @@ import { Registry } from 'prom-client';
 import { addProject, addRegion, addTunnel, openMemoryStore, silentLog, testKeyRing } from '../feed/test-kit.ts';
 import { createWithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
-import { keepAccountKey } from './account-key.ts';
+import { keepAccountKey } from './acme/account-key.ts';
 import { AcmeError } from './acme/problem.ts';
 import type { Authority, IssueRequest, RenewalInfo } from './authority.ts';
 import { addCertificateMetrics } from './certificate-metrics.ts';

@@ -8,8 +8,7 @@ import { servingNames } from '../feed/core/liveness.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { WithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
-import type { AcmeError } from './acme/problem.ts';
-import type { Authority, IssuedCertificate } from './authority.ts';
+import type { Authority, IssuedCertificate, IssueFailure } from './authority.ts';
 import type { OrderOutcome } from './certificate-metrics.ts';
 import {
   dropExpired,
@@ -157,7 +156,7 @@ export function createUpkeep(deps: UpkeepDeps): Upkeep {
       deps.onOrder?.(wanted, 'issued');
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      const { retryAfterMs } = error as Partial<AcmeError>;
+      const { retryAfterMs } = error as IssueFailure;
       const retryAt = retryAfterMs === undefined ? 0 : clock() + retryAfterMs;
       await failAttempt(store, attempt, why, { retry_at: retryAt, retry_issuer: authority.id });
       log.warn({ name: wanted.name, err: error }, 'certificates: not issued; it is tried again later');

@@ -1,12 +1,6 @@
-// What the API needs of DNS. Bounded in time by whoever implements it; never throws for what the network does.
+// What the API needs of DNS. An implementation bounds the time, and never throws for what the network does.
 
-export type ChallengeAnswer =
-  /** The TXT value is there, exactly. */
-  | 'found'
-  /** The name servers answered, and it is not there. */
-  | 'missing'
-  /** No usable answer: SERVFAIL, time-out. Says nothing about the domain. */
-  | 'unknown';
+import type { ChallengeAnswer } from './core/challenge.ts';
 
 export interface DnsPort {
   checkChallenge(apexName: string, challenge: string): Promise<ChallengeAnswer>;

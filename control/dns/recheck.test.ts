@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { addProject, openMemoryStore, silentLog } from '../feed/test-kit.ts';
 import { createWithLease } from '../store/lease.ts';
 import type { Store } from '../store/store.ts';
-import type { ChallengeAnswer } from './port.ts';
+import type { ChallengeAnswer } from './core/challenge.ts';
 import { createRecheck } from './recheck.ts';
 
 const hourMs = 3_600_000;

@@ -1,7 +1,7 @@
 // Every sealed text of the store: counted, and given up where its key is lost.
 
 import { durations } from '@underpass/rules/limits.ts';
-import { accountSettings } from '../certificate/account-key.ts';
+import { accountSettings } from '../certificate/acme/account-key.ts';
 import type { Queries } from '../store/store.ts';
 import { giveUpTunnelTokens } from '../tunnel/token.ts';
 import type { KeyRing } from './key-ring.ts';

@@ -1,7 +1,14 @@
 // What TXT answers say about a domain's challenge. Pure. design 4: the apex itself, or one label under it.
 
 import { provesOwnership, verificationSubdomain } from '@underpass/rules/dns-record.ts';
-import type { ChallengeAnswer } from '../port.ts';
+
+export type ChallengeAnswer =
+  /** The TXT value is there, exactly. */
+  | 'found'
+  /** The name servers answered, and it is not there. */
+  | 'missing'
+  /** No usable answer: SERVFAIL, time-out. Says nothing about the domain. */
+  | 'unknown';
 
 export const challengeNames = (apexName: string): readonly [string, string] => [apexName, `${verificationSubdomain}.${apexName}`];
 

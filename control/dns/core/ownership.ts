@@ -1,6 +1,6 @@
 // When a verified domain is lost. Pure. design 4: re-checked daily, and lost after three misses over 72 hours.
 
-import type { ChallengeAnswer } from '../port.ts';
+import type { ChallengeAnswer } from './challenge.ts';
 
 const hourMs = 3_600_000;
 /** Checks come a little more often than daily, so that three misses can fall within 72 hours and a bit. */
