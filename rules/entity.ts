@@ -1,9 +1,11 @@
 // The shapes of spec section 3, as they travel in JSON. Rules about them live in their own files.
 
-export type TunnelType = 'http' | 'ingress';
-export type ProxyProtocol = '' | 'v1' | 'v2';
-export type TunnelStatus = 'Pending' | 'Progressing' | 'Created';
-export type Role = 'owner' | 'admin' | 'member' | 'viewer';
+import type { Role } from './permission.ts';
+import type { ProxyProtocol } from './proxy-protocol.ts';
+import type { TunnelStatus } from './tunnel-status.ts';
+import type { TunnelType } from './tunnel-type.ts';
+
+export type { ProxyProtocol, Role, TunnelStatus, TunnelType };
 
 export interface User {
   readonly email: string;

@@ -1,10 +1,11 @@
 // Who may do what in a project: one table of roles and actions (spec 6; design 4).
 
-import type { Role, Tunnel } from './entity.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
 
-/** From most to least. */
-export const roles = ['owner', 'admin', 'member', 'viewer'] as const satisfies readonly Role[];
+/** From most to least: whatever a role may do, the roles before it may do too. */
+export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
+
+export type Role = (typeof roles)[number];
 
 export const roleLabels: Readonly<Record<Role, string>> = {
   owner: 'Owner',
@@ -20,44 +21,39 @@ export const roleDescriptions: Readonly<Record<Role, string>> = {
   viewer: 'Sees everything except tokens and the audit log; changes nothing.',
 };
 
-const everyone: readonly Role[] = roles;
-const builders: readonly Role[] = ['owner', 'admin', 'member'];
-const managers: readonly Role[] = ['owner', 'admin'];
-const owners: readonly Role[] = ['owner'];
-
-/** Each action and the roles that may do it. A row that is missing is an action that does not exist. */
+/** Each action and the least role that may do it. */
 export const permissions = {
-  'project.read': everyone,
-  'project.rename': owners,
-  'project.delete': owners,
-  'member.read': everyone,
-  'member.change': managers,
-  'member.remove': managers,
-  'member.leave': everyone,
-  'invitation.read': managers,
-  'invitation.create': managers,
-  'invitation.delete': managers,
-  'tunnel.read': everyone,
-  'tunnel.read-token': builders,
-  'tunnel.create': builders,
-  'tunnel.update': builders,
-  'tunnel.delete': builders,
-  'tunnel.rotate-token': builders,
-  'domain.read': everyone,
-  'domain.create': builders,
-  'domain.verify': builders,
-  'domain.delete': builders,
-  'dns.lookup': everyone,
-  'security-group.read': everyone,
-  'security-group.create': builders,
-  'security-group.update': builders,
-  'security-group.delete': builders,
-  'api-token.read': builders,
-  'api-token.create': builders,
-  'api-token.delete': builders,
-  'device.approve': everyone,
-  'audit.read': managers,
-} as const satisfies Readonly<Record<string, readonly Role[]>>;
+  'project.read': 'viewer',
+  'project.rename': 'owner',
+  'project.delete': 'owner',
+  'member.read': 'viewer',
+  'member.change': 'admin',
+  'member.remove': 'admin',
+  'member.leave': 'viewer',
+  'invitation.read': 'admin',
+  'invitation.create': 'admin',
+  'invitation.delete': 'admin',
+  'tunnel.read': 'viewer',
+  'tunnel.read-token': 'member',
+  'tunnel.create': 'member',
+  'tunnel.update': 'member',
+  'tunnel.delete': 'member',
+  'tunnel.rotate-token': 'member',
+  'domain.read': 'viewer',
+  'domain.create': 'member',
+  'domain.verify': 'member',
+  'domain.delete': 'member',
+  'dns.lookup': 'viewer',
+  'security-group.read': 'viewer',
+  'security-group.create': 'member',
+  'security-group.update': 'member',
+  'security-group.delete': 'member',
+  'api-token.read': 'member',
+  'api-token.create': 'member',
+  'api-token.delete': 'member',
+  'device.approve': 'viewer',
+  'audit.read': 'admin',
+} as const satisfies Readonly<Record<string, Role>>;
 
 export type Action = keyof typeof permissions;
 
@@ -65,11 +61,10 @@ export type Action = keyof typeof permissions;
 export const forbiddenMessage = 'Your role in this project does not allow this.';
 
 export function may(role: Role, action: Action): boolean {
-  const allowed: readonly Role[] = Object.hasOwn(permissions, action) ? permissions[action] : [];
-  return allowed.includes(role);
+  return Object.hasOwn(permissions, action) && mayGrant(role, permissions[action]);
 }
 
-/** Nobody hands out more than they have: for invitations, API tokens and devices. */
+/** Whether `granted` is at most `granter`: invitations, API tokens and devices never get more than their maker has. */
 export function mayGrant(granter: Role, granted: Role): boolean {
   return roles.includes(granter) && roles.includes(granted) && roles.indexOf(granted) >= roles.indexOf(granter);
 }
@@ -99,7 +94,10 @@ export function decideMembershipChange(change: MembershipChange): Parsed<Role | 
 export const lastOwnerMessage = 'The last owner cannot leave the project. Make someone else an owner first.';
 
 /** The tunnel as this role may see it. */
-export function redactTunnel(tunnel: Tunnel, role: Role): Tunnel {
+export function redactTunnel<T extends { readonly token?: string }>(
+  tunnel: T,
+  role: Role,
+): Omit<T, 'token'> & { readonly token?: string } {
   if (may(role, 'tunnel.read-token')) return tunnel;
   const { token: _token, ...visible } = tunnel;
   return visible;

@@ -1,13 +1,14 @@
 // The PROXY protocol setting of a tunnel (spec 2, New Tunnel and Update tunnel panels; spec 9).
 
-import type { ProxyProtocol } from './entity.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
 
-export const proxyProtocolOptions: readonly { readonly value: ProxyProtocol; readonly label: string }[] = [
+export const proxyProtocolOptions = [
   { value: '', label: 'Disabled' },
   { value: 'v1', label: 'v1' },
   { value: 'v2', label: 'v2' },
-];
+] as const;
+
+export type ProxyProtocol = (typeof proxyProtocolOptions)[number]['value'];
 
 const warning = 'Switching proxy protocol on for upstreams which do not support it will render the whole service inaccessible.';
 

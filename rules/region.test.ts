@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TunnelType } from './entity.ts';
 import { parseProxyProtocol, proxyProtocolOptions, proxyProtocolWarning } from './proxy-protocol.ts';
-import {
-  decideTunnelType,
-  defaultRegion,
-  defaultTunnelType,
-  generatorDomain,
-  parseRegion,
-  parseTunnelType,
-  tunnelTypesOf,
-} from './region.ts';
+import { decideTunnelType, defaultRegion, generatorDomain, parseRegion, tunnelTypesOf } from './region.ts';
 import { eachCase } from './test-kit.ts';
+import { defaultTunnelType, parseTunnelType, type TunnelType } from './tunnel-type.ts';
 
 const london = { name: 'london', available: true, tlsTermination: true, wildcardIngressDomain: 'l.example.com' };
 const raw = { name: 'raw', available: true, tlsTermination: false, wildcardIngressDomain: 'r.example.com' };

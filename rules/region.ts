@@ -1,18 +1,12 @@
 // Regions and the tunnel types that they offer (spec 5, Region and type; Generate domain).
 
-import type { Region, TunnelType } from './entity.ts';
+import type { Region } from './entity.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
+import { defaultTunnelType, type TunnelType, tunnelTypeNames, tunnelTypes } from './tunnel-type.ts';
 
-export const defaultTunnelType: TunnelType = 'http';
-
-export const tunnelTypeLabels: Readonly<Record<TunnelType, { readonly label: string; readonly description: string }>> = {
-  http: { label: 'HTTP endpoint', description: 'TLS is terminated by the service.' },
-  ingress: { label: 'Ingress', description: 'Ports 80 and 443 are passed through.' },
-};
-
-/** In the order in which the form shows them. */
+/** A region without TLS termination offers only the types whose TLS ends elsewhere. */
 export function tunnelTypesOf(region: Pick<Region, 'tlsTermination'>): readonly TunnelType[] {
-  return region.tlsTermination ? ['http', 'ingress'] : ['ingress'];
+  return tunnelTypeNames.filter((type) => region.tlsTermination || !tunnelTypes[type].edgeEndsTls);
 }
 
 /** The wanted type where the region offers it, else the first that it offers. */
@@ -28,11 +22,7 @@ export function defaultRegion<R extends Pick<Region, 'available'>>(regions: read
 
 /** The wildcard domain under which a name may be generated, or null where the toggle is not offered. */
 export function generatorDomain(region: Pick<Region, 'wildcardIngressDomain'>, type: TunnelType): string | null {
-  return type === 'http' && region.wildcardIngressDomain ? region.wildcardIngressDomain : null;
-}
-
-export function parseTunnelType(text: string): Parsed<TunnelType> {
-  return text === 'http' || text === 'ingress' ? accept(text) : refuse("Tunnel type must be 'http' or 'ingress'");
+  return tunnelTypes[type].edgeEndsTls && region.wildcardIngressDomain ? region.wildcardIngressDomain : null;
 }
 
 export const regionMissingMessage = 'Please select a region';
@@ -46,6 +36,7 @@ export function parseRegion<R extends Pick<Region, 'name' | 'available' | 'tlsTe
   const region = regions.find((candidate) => candidate.name === name);
   if (region === undefined) return refuse(regionMissingMessage);
   if (!region.available) return refuse(`Region '${name}' is not available`);
-  if (!tunnelTypesOf(region).includes(type)) return refuse(`Region '${name}' offers tunnels of type ingress only`);
+  const offered = tunnelTypesOf(region);
+  if (!offered.includes(type)) return refuse(`Region '${name}' offers tunnels of type ${offered.join(' or ')} only`);
   return accept(region);
 }

@@ -1,6 +1,13 @@
 // The status of a tunnel: how control derives it and how screens read it (spec 4, Tunnel status; design 4).
 
-import type { Tunnel, TunnelStatus } from './entity.ts';
+/** What control stores, and whether the tunnel still waits for its domains to be verified. */
+export const tunnelStatuses = {
+  Pending: { waits: true },
+  Progressing: { waits: true },
+  Created: { waits: false },
+} as const satisfies Readonly<Record<string, { readonly waits: boolean }>>;
+
+export type TunnelStatus = keyof typeof tunnelStatuses;
 
 export type DisplayStatus = 'Connected' | 'Disconnected' | 'Pending' | 'Unknown';
 export type StatusTone = 'positive' | 'negative' | 'waiting' | 'neutral';
@@ -23,8 +30,12 @@ export function decideDisplayStatus({ status, connectedClients }: ReadStatus): D
   return connectedClients > 0 ? 'Connected' : 'Disconnected';
 }
 
+function isTunnelStatus(status: string): status is TunnelStatus {
+  return Object.hasOwn(tunnelStatuses, status);
+}
+
 export function isWaitingForVerification(status: string): boolean {
-  return status === 'Pending' || status === 'Progressing';
+  return isTunnelStatus(status) && tunnelStatuses[status].waits;
 }
 
 /** A fetched Pending tunnel has no clients yet, said or not (spec 4, Tunnel status). */
@@ -33,7 +44,7 @@ export function withPendingDefaults<T extends ReadStatus>(tunnel: T): T {
 }
 
 /** The connect section needs a token to put into its snippets (spec 2, Tunnel detail). */
-export function showsConnect(tunnel: Pick<Tunnel, 'status' | 'token'>): boolean {
+export function showsConnect(tunnel: { readonly status: TunnelStatus; readonly token?: string }): boolean {
   return tunnel.status !== 'Pending' && tunnel.token !== undefined && tunnel.token !== '';
 }
 

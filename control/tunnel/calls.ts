@@ -3,15 +3,10 @@
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
 import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
 import { parseProxyProtocol } from '@underpass/rules/proxy-protocol.ts';
-import {
-  defaultTunnelType,
-  generatorDomain,
-  parseRegion,
-  parseTunnelType,
-  regionMissingMessage,
-} from '@underpass/rules/region.ts';
+import { generatorDomain, parseRegion, regionMissingMessage } from '@underpass/rules/region.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
+import { defaultTunnelType, parseTunnelType } from '@underpass/rules/tunnel-type.ts';
 import type { Access, CallContext, Handlers } from '../api/call.ts';
 import { nextUpdate, refuseStale } from '../api/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../api/refusal.ts';

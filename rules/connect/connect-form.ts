@@ -1,6 +1,7 @@
 // The inputs of the connect section, their messages, and the snippet that they make (spec 2 and 5, Connect snippets).
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
+import type { TunnelType } from '../tunnel-type.ts';
 import { defaultHttpUpstream, defaultIngressUpstream, parseIngressUpstreams, parsePlainUpstream } from '../upstream.ts';
 import { renderCliSnippet } from './cli-snippet.ts';
 import type { ConnectTunnel, ConnectUpstreams } from './command.ts';
@@ -28,14 +29,19 @@ const renderers: Readonly<Record<SnippetTab, (tunnel: ConnectTunnel, upstreams: 
 };
 
 export function defaultConnectInputs(tunnel: {
-  readonly type: 'http' | 'ingress';
+  readonly type: TunnelType;
   readonly ingressDomains: readonly { readonly name: string }[];
 }): ConnectInputs {
-  if (tunnel.type === 'ingress') {
-    const { service, namespace } = ingressPresets[0]!;
-    return { type: 'ingress', upstream: defaultIngressUpstream, service, namespace };
+  switch (tunnel.type) {
+    case 'http': {
+      const upstreams = tunnel.ingressDomains.map(({ name }) => ({ domain: name, upstream: defaultHttpUpstream }));
+      return { type: 'http', upstreams };
+    }
+    case 'ingress': {
+      const { service, namespace } = ingressPresets[0]!;
+      return { type: 'ingress', upstream: defaultIngressUpstream, service, namespace };
+    }
   }
-  return { type: 'http', upstreams: tunnel.ingressDomains.map(({ name }) => ({ domain: name, upstream: defaultHttpUpstream })) };
 }
 
 /** Empty: the snippet may be copied. Only the inputs that the tab shows are judged. */

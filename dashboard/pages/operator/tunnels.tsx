@@ -1,7 +1,8 @@
 // Every tunnel of every project: the operator suspends one.
-import { tunnelTypeLabels } from '@underpass/rules/region.ts';
+
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { changeTunnel, listAllTunnels } from '../../api/operator.ts';
@@ -98,7 +99,7 @@ function TunnelName({ tunnel }: { readonly tunnel: OperatorTunnel }) {
   return (
     <span className="grid">
       <span className="font-semibold">{tunnel.name}</span>
-      <span className="text-sm text-ink-soft">{tunnelTypeLabels[tunnel.type].label}</span>
+      <span className="text-sm text-ink-soft">{tunnelTypes[tunnel.type].label}</span>
     </span>
   );
 }

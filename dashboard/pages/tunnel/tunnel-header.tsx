@@ -1,7 +1,7 @@
 // The head of the tunnel's page, and what can be done to the tunnel from it.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
-import { tunnelTypeLabels } from '@underpass/rules/region.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { EllipsisVertical, KeyRound, Pencil, RefreshCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { paths } from '../../routing/paths.ts';
@@ -42,7 +42,7 @@ export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
 
 /** A dot between facts; the one before the first of a line lies outside and is cut off. */
 function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
-  const { label, description } = tunnelTypeLabels[tunnel.type];
+  const { label, description } = tunnelTypes[tunnel.type];
   return (
     <div className="overflow-hidden">
       <ul className="-ml-5 flex flex-wrap [&>li]:relative [&>li]:pl-5 [&>li]:before:absolute [&>li]:before:left-2 [&>li]:before:text-ink-faint [&>li]:before:content-['·']">

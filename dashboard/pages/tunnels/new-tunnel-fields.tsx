@@ -1,7 +1,8 @@
 // The fields of the New Tunnel form; new-tunnel-form.ts decides what they may hold.
 import type { Region, TunnelType } from '@underpass/rules/entity.ts';
 import { addIngressDomain } from '@underpass/rules/ingress-domain.ts';
-import { generatorDomain, tunnelTypeLabels, tunnelTypesOf } from '@underpass/rules/region.ts';
+import { generatorDomain, tunnelTypesOf } from '@underpass/rules/region.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { Field } from '../../ui/field.tsx';
 import { Input } from '../../ui/input.tsx';
 import { ListEditor } from '../../ui/list-editor.tsx';
@@ -75,7 +76,10 @@ function regionOption({ name, description, available }: Region) {
   };
 }
 
-const typeOption = (type: TunnelType) => ({ value: type, ...tunnelTypeLabels[type] });
+function typeOption(type: TunnelType) {
+  const { label, description } = tunnelTypes[type];
+  return { value: type, label, description };
+}
 
 interface DomainFieldsProps extends Pick<NewTunnelFieldsProps, 'form' | 'onChange'> {
   readonly region: Region;

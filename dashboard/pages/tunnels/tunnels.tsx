@@ -1,9 +1,9 @@
 // The tunnels of a project (spec 2, Tunnels list).
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
-import { tunnelTypeLabels } from '@underpass/rules/region.ts';
 import { text } from '@underpass/rules/text.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
+import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { ChevronRight, Plus } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useLocation, useNavigate, useSearchParams } from 'react-router';
@@ -111,7 +111,7 @@ const columns: readonly Column<Tunnel>[] = [
     key: 'type',
     header: 'Type',
     width: 'minmax(0, 0.8fr)',
-    cell: (tunnel) => tunnelTypeLabels[tunnel.type].label,
+    cell: (tunnel) => tunnelTypes[tunnel.type].label,
     sortBy: (tunnel) => tunnel.type,
   },
   {
