@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { generateUserCode, parseUserCode } from './device-code.ts';
-import { generateDomain, generatedNameCount, generateNumberedDomain, isUnderWildcard } from './generated-domain.ts';
+import { generateDomain, generateNumberedDomain } from './generated-domain.ts';
 import { parseIngressDomain } from './ingress-domain.ts';
-import { eachAccepted, eachCase, eachRefused } from './test-kit.ts';
+import { eachAccepted, eachRefused } from './test-kit.ts';
 import { firstWords, secondWords } from './word-list.ts';
 
 test('the words are plain, none twice, and make over 60,000 names', () => {
@@ -13,7 +13,7 @@ test('the words are plain, none twice, and make over 60,000 names', () => {
     assert.equal(new Set(words).size, words.length);
     for (const word of words) assert.match(word, /^[a-z]{3,11}$/);
   }
-  assert.ok(generatedNameCount > 60_000, `${generatedNameCount}`);
+  assert.ok(firstWords.length * secondWords.length > 60_000);
 });
 
 test('a generated name is two words under the wildcard domain, and a valid ingress domain', () => {
@@ -23,7 +23,6 @@ test('a generated name is two words under the wildcard domain, and a valid ingre
       const name = generateDomain('tunnels.example.com', (bound) => picks.shift()! % bound);
       assert.match(name, /^[a-z]+-[a-z]+\.tunnels\.example\.com$/);
       assert.deepEqual(parseIngressDomain(name), { ok: true, value: name });
-      assert.equal(isUnderWildcard(name, 'tunnels.example.com'), true);
     }),
   );
 });
@@ -34,11 +33,8 @@ test('a numbered name is one label under the wildcard domain too', () => {
     `${firstWords[7]}-${secondWords[7]}-000007.t.io`,
   );
   assert.equal(
-    isUnderWildcard(
-      generateNumberedDomain('t.io', (bound) => bound - 1),
-      't.io',
-    ),
-    true,
+    generateNumberedDomain('t.io', (bound) => bound - 1),
+    `${firstWords.at(-1)}-${secondWords.at(-1)}-999999.t.io`,
   );
 });
 
@@ -51,19 +47,6 @@ test('the first and the last pick are words', () => {
     generateDomain('t.io', (bound) => bound - 1),
     `${firstWords.at(-1)}-${secondWords.at(-1)}.t.io`,
   );
-});
-
-test('exactly one label below the wildcard domain is ours', (t) => {
-  const rows: [string, boolean][] = [
-    ['a-b.t.io', true],
-    ['x.t.io', true],
-    ['t.io', false],
-    ['a.b.t.io', false],
-    ['.t.io', false],
-    ['at.io', false],
-    ['a.t.io.evil.com', false],
-  ];
-  eachCase(t, rows, ([host, under]) => assert.equal(isUnderWildcard(host, 't.io'), under));
 });
 
 test('a device code is read as people type it', (t) => {

@@ -2,9 +2,6 @@
 
 import { firstWords, secondWords } from './word-list.ts';
 
-/** How many names there are under one wildcard domain; control asks again when one is taken. */
-export const generatedNameCount = firstWords.length * secondWords.length;
-
 type Pick = (bound: number) => number;
 
 const pickWords = (pick: Pick): string => `${firstWords[pick(firstWords.length)]!}-${secondWords[pick(secondWords.length)]!}`;
@@ -17,10 +14,4 @@ export function generateDomain(wildcardDomain: string, pick: Pick): string {
 /** For when most pairs of words are taken: of these there is no end. */
 export function generateNumberedDomain(wildcardDomain: string, pick: Pick): string {
   return `${pickWords(pick)}-${String(pick(1_000_000)).padStart(6, '0')}.${wildcardDomain}`;
-}
-
-/** True for exactly one label below the wildcard domain: nobody may claim such a name by hand. */
-export function isUnderWildcard(host: string, wildcardDomain: string): boolean {
-  const dot = host.indexOf('.');
-  return dot > 0 && host.slice(dot + 1) === wildcardDomain;
 }

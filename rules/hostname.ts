@@ -29,13 +29,6 @@ export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** `*.example.com` stands for exactly one label; any other pattern for itself. Both sides canonical. */
-export function matchesHostname(pattern: string, host: string): boolean {
-  if (!pattern.startsWith('*.')) return pattern === host;
-  const dot = host.indexOf('.');
-  return dot > 0 && host.slice(dot) === pattern.slice(1);
-}
-
 /** True for the name itself and everything below it. Both sides canonical. */
 export function isSameOrUnder(host: string, parent: string): boolean {
   return host === parent || host.endsWith(`.${parent}`);

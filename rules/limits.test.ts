@@ -4,7 +4,6 @@ import { emailLocalPartMaxChars, emailMaxChars } from './email.ts';
 import { labelMaxChars } from './hostname.ts';
 import { renderInUse } from './in-use.ts';
 import { bodyMaxBytes, durations, limits, projectQuotas, quotaMessage, rateLimits } from './limits.ts';
-import { metricsWindowSeconds } from './metrics.ts';
 import { eachCase } from './test-kit.ts';
 import { maskedTokenChars } from './token-mask.ts';
 import { tunnelNameMaxChars } from './tunnel-name.ts';
@@ -13,7 +12,6 @@ test('the constants are those of spec section 9', (t) => {
   const rows: [number, number][] = [
     [durations.copyConfirmationMs, 1500],
     [maskedTokenChars, 8],
-    [metricsWindowSeconds, 300],
     [tunnelNameMaxChars, 252],
     [labelMaxChars, 63],
     [emailMaxChars, 254],

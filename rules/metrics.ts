@@ -7,8 +7,6 @@ export interface Metric {
   readonly value: string;
 }
 
-export const metricsWindowSeconds = 300;
-
 const notAvailable = 'n/a';
 const byteUnits = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const;
 
