@@ -1,8 +1,8 @@
 // What handlers work with: the deps of control and what control makes of them.
 
-import type { CookieNames } from './api/cookie.ts';
 import type { BotCheckPort } from './auth/bot-check.ts';
 import type { ControlDeps } from './deps.ts';
+import type { CookieNames } from './http/cookie.ts';
 import type { JobQueue } from './job/queue.ts';
 import type { Limiter } from './limit/limiter.ts';
 import type { Turns } from './limit/turns.ts';

@@ -3,7 +3,7 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { compileProxies } from '@underpass/control/api/address.ts';
+import { compileProxies } from '@underpass/control/http/address.ts';
 import type { Doorman } from '@underpass/edge/limits/connection-limiter.ts';
 import { canonicalAddress } from '@underpass/rules/address.ts';
 

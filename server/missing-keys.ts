@@ -1,6 +1,6 @@
 // Whether what the database holds sealed can be opened by the keys that are here.
 
-import { readSealed } from '@underpass/control/secret/sealed-rows.ts';
+import { readSealed } from '@underpass/control/operator/sealed-rows.ts';
 import type { Queries } from '@underpass/control/store/store.ts';
 import { keyFile } from './home.ts';
 import type { Settings } from './settings.ts';

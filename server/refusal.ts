@@ -1,6 +1,6 @@
 // Refusals of control, and faults of the machine, as errors of the command line.
 
-import { Refusal } from '@underpass/control/api/refusal.ts';
+import { Refusal } from '@underpass/control/http/refusal.ts';
 import { StoreOutage } from '@underpass/control/store/outage.ts';
 import { ServerError } from './error.ts';
 

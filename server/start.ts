@@ -158,7 +158,7 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
   }
 }
 
-/** As control serves it (control/mail/mailbox-page.ts). */
+/** As control serves it (control/site/mailbox-page.ts). */
 const mailboxUrl = ({ origin, production, smtpUrl }: Settings): string | undefined =>
   production || smtpUrl !== undefined ? undefined : `${origin}/dev/mailbox`;
 

@@ -1,10 +1,10 @@
 // The call by which people give up their own account.
 
 import { confirmEmailMessage, confirms } from '@underpass/rules/account.ts';
-import type { CallContext, Handlers } from '../api/call.ts';
-import { renderCookie } from '../api/cookie.ts';
-import { orMissing, refuse } from '../api/refusal.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
 import { tellNarrowed } from '../bus/access.ts';
+import { renderCookie } from '../http/cookie.ts';
+import { orMissing, refuse } from '../http/refusal.ts';
 import { eraseUser } from './erasure.ts';
 
 const deleteAccount = async ({ deps, caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> => {

@@ -2,8 +2,8 @@
 // Records that stay (the audit log, decisions on registrations) lose who it was. Privacy policy, sections 11 and 13.
 
 import { type Belonging, decideDeparture, deletedUser, isAlone, lastOperatorMessage } from '@underpass/rules/account.ts';
-import { refuse } from '../api/refusal.ts';
-import { writeAudit } from '../audit/audit.ts';
+import { writeAudit } from '../access/audit.ts';
+import { refuse } from '../http/refusal.ts';
 import { addJob } from '../job/queue.ts';
 import { deleteProject } from '../project/deletion.ts';
 import { countOwners } from '../project/projects.ts';

@@ -3,18 +3,18 @@
 import { randomUUID } from 'node:crypto';
 import { type CallName, calls } from '@underpass/rules/calls.ts';
 import { Hono } from 'hono';
-import { addMailbox } from '../mail/mailbox-page.ts';
-import type { ControlMetrics } from '../metrics/registry.ts';
+import type { Handlers } from '../access/call.ts';
+import { createAddressReader } from '../http/address.ts';
+import { loggedPath } from '../http/logged-path.ts';
+import { Refusal } from '../http/refusal.ts';
+import { securityHeaders } from '../http/security-headers.ts';
 import type { Parts } from '../parts.ts';
 import { takeSubscriptionWebhook } from '../registration/webhook.ts';
+import { addMailbox } from '../site/mailbox-page.ts';
 import { addSite } from '../site/site.ts';
 import { StoreOutage } from '../store/outage.ts';
-import { createAddressReader } from './address.ts';
-import type { Handlers } from './call.ts';
 import { dispatch, readQuery } from './dispatch.ts';
-import { loggedPath } from './logged-path.ts';
-import { Refusal } from './refusal.ts';
-import { securityHeaders } from './security-headers.ts';
+import type { ControlMetrics } from './metrics.ts';
 
 /** What server/ tells of a request beside the request itself. */
 export interface Connection {

@@ -4,13 +4,13 @@
 import { addressKey } from '@underpass/rules/address.ts';
 import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
 import { isPlainWord } from '@underpass/rules/characters.ts';
-import { findCaller } from '../auth/caller.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import { findCaller } from '../access/identify.ts';
+import { readBody } from '../http/body.ts';
+import { isForeignRead, isOwnRequest, isUnsafe } from '../http/origin.ts';
+import { refuse } from '../http/refusal.ts';
 import type { Parts } from '../parts.ts';
-import { readBody } from './body.ts';
-import type { CallContext, Handlers } from './call.ts';
-import { isForeignRead, isOwnRequest, isUnsafe } from './origin.ts';
 import { permit, type Values } from './permit.ts';
-import { refuse } from './refusal.ts';
 
 export interface Incoming extends Values {
   readonly name: CallName;

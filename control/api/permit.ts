@@ -2,12 +2,12 @@
 
 import type { Call } from '@underpass/rules/calls.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
+import type { Access, Caller } from '../access/call.ts';
+import { findAccess } from '../access/project-access.ts';
 import { findGroupProjects } from '../group/groups.ts';
+import { isUnsafe } from '../http/origin.ts';
+import { orMissing, Refusal, refuse } from '../http/refusal.ts';
 import type { Parts } from '../parts.ts';
-import { findAccess } from '../project/access.ts';
-import type { Access, Caller } from './call.ts';
-import { isUnsafe } from './origin.ts';
-import { orMissing, Refusal, refuse } from './refusal.ts';
 
 const accounts = new Set<Call['who']>(['anyone', 'user', 'operator']);
 

@@ -3,8 +3,8 @@
 import { parseTime } from '@underpass/rules/date.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
-import type { CallContext, Handlers } from '../api/call.ts';
-import { refuse } from '../api/refusal.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import { refuse } from '../http/refusal.ts';
 import type { AuditTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 import { renderCsvRow } from './csv.ts';

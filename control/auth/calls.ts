@@ -6,18 +6,18 @@ import { durations } from '@underpass/rules/limits.ts';
 import { parseLoginForm } from '@underpass/rules/login-form.ts';
 import type { Session } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
-import type { CallContext, Handlers } from '../api/call.ts';
-import { readCookie, renderCookie } from '../api/cookie.ts';
-import { isOwnNavigation } from '../api/origin.ts';
-import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
-import { auditCall, writeAudit } from '../audit/audit.ts';
+import { auditCall, writeAudit } from '../access/audit.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import { createSession, endSession, sessionMaxSeconds } from '../access/session.ts';
 import { tellNarrowed } from '../bus/access.ts';
+import { readCookie, renderCookie } from '../http/cookie.ts';
+import { isOwnNavigation } from '../http/origin.ts';
+import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
 import { addJob } from '../job/queue.ts';
 import { takeShare } from '../limit/limiter.ts';
 import type { Parts } from '../parts.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { isOwnLink, redeemLoginLink } from './login-link.ts';
-import { createSession, endSession, sessionMaxSeconds } from './session.ts';
 
 // Outlives the link, so that a browser asking twice keeps both of its links.
 const browserCookieSeconds = 24 * 3600;

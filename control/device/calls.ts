@@ -8,18 +8,18 @@ import { durations, limits } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
 import { parseApiTokenName } from '@underpass/rules/project-name.ts';
 import type { Device, DeviceStart, DeviceToken } from '@underpass/rules/resource.ts';
-import type { Access, CallContext, Handlers } from '../api/call.ts';
+import { createApiToken } from '../access/api-token.ts';
+import { writeAudit } from '../access/audit.ts';
+import type { Access, CallContext, Handlers } from '../access/call.ts';
+import { findAccess, lowerRole } from '../access/project-access.ts';
+import { takeQuota } from '../access/quota.ts';
 import { refuseStopped } from '../api/permit.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
-import { writeAudit } from '../audit/audit.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { takeShare } from '../limit/limiter.ts';
-import { findAccess, lowerRole } from '../project/access.ts';
-import { takeQuota } from '../project/quota.ts';
 import { createToken, hashToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { DeviceLoginsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { createApiToken } from '../token/api-token.ts';
 
 const lifeMs = durations.deviceCodeMinutes * 60_000;
 

@@ -4,13 +4,13 @@ import { apexDomainMessage, parseApexDomain } from '@underpass/rules/apex-domain
 import type { DnsLookup, Domain } from '@underpass/rules/entity.ts';
 import { isSameOrUnder, parseHostname } from '@underpass/rules/hostname.ts';
 import { renderInUse } from '@underpass/rules/in-use.ts';
-import type { Access, CallContext, Handlers } from '../api/call.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
-import { auditCall } from '../audit/audit.ts';
+import { auditCall } from '../access/audit.ts';
+import type { Access, CallContext, Handlers } from '../access/call.ts';
+import { listAccess } from '../access/project-access.ts';
+import { takeQuota } from '../access/quota.ts';
 import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Parts } from '../parts.ts';
-import { listAccess } from '../project/access.ts';
-import { takeQuota } from '../project/quota.ts';
 import { ownHosts } from '../region/regions.ts';
 import type { DomainsTable } from '../store/schema.ts';
 import { lockProject, type Queries } from '../store/store.ts';

@@ -1,9 +1,9 @@
 // Taking and losing a verified apex, with what follows for tunnels: hosts go live or stop being live.
 
-import { refuse } from '../api/refusal.ts';
-import { writeAudit } from '../audit/audit.ts';
+import { writeAudit } from '../access/audit.ts';
 import type { Clock } from '../deps.ts';
 import type { FeedPort } from '../feed/port.ts';
+import { refuse } from '../http/refusal.ts';
 import { addJob, type JobQueue } from '../job/queue.ts';
 import { isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';
 import { foreignDomainText, tunnelsUnder } from './domains.ts';

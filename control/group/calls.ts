@@ -4,11 +4,11 @@ import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { renderInUse } from '@underpass/rules/in-use.ts';
 import { mayDeleteSecurityGroup, parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
-import type { Access, CallContext, Handlers } from '../api/call.ts';
-import { nextUpdate, refuseStale } from '../api/if-match.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
-import { auditCall } from '../audit/audit.ts';
-import { takeQuota, withinQuota } from '../project/quota.ts';
+import { auditCall } from '../access/audit.ts';
+import type { Access, CallContext, Handlers } from '../access/call.ts';
+import { takeQuota, withinQuota } from '../access/quota.ts';
+import { nextUpdate, refuseStale } from '../http/if-match.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { isUniqueViolation, lockProject, type Queries } from '../store/store.ts';
 import { assignedTunnels, findGroup, insertGroup, listGroups, toGroup } from './groups.ts';
 

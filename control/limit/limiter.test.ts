@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rateLimits } from '@underpass/rules/limits.ts';
-import { Refusal } from '../api/refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import { openPostgresStore } from '../store/postgres.ts';
 import type { Store } from '../store/store.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';

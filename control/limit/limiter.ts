@@ -5,7 +5,7 @@ import { networkKey } from '@underpass/rules/address.ts';
 import { type RateLimitName, rateLimits } from '@underpass/rules/limits.ts';
 import { CompiledQuery } from 'kysely';
 import { type RateLimiterAbstract, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
-import { Refusal } from '../api/refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import { hashToken } from '../secret/token.ts';
 import type { Store } from '../store/store.ts';
 import { createBoundedMemory } from './bounded-memory.ts';

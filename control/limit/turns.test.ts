@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Refusal } from '../api/refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import { createTurns } from './turns.ts';
 
 test('so many run at once for a key, so many wait in order, and more are refused; a failure frees its place', async () => {

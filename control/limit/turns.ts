@@ -1,6 +1,6 @@
 // Work that holds something scarce while it waits for strangers: so many at once for one person, and the rest in order.
 
-import { Refusal } from '../api/refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 
 export type Turns = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 

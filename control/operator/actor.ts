@@ -2,8 +2,8 @@
 
 import { limits } from '@underpass/rules/limits.ts';
 import { type SelectQueryBuilder, sql } from 'kysely';
-import type { AuditRow } from '../audit/audit.ts';
-import { writeAudit } from '../audit/audit.ts';
+import type { AuditRow } from '../access/audit.ts';
+import { writeAudit } from '../access/audit.ts';
 import type { Parts } from '../parts.ts';
 import type { Queries } from '../store/store.ts';
 

@@ -2,10 +2,10 @@
 
 import type { operatorCalls as table } from '@underpass/rules/calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
-import { changeAbuseReport, listAbuseReports } from '../abuse/reports.ts';
-import type { CallContext, Handlers } from '../api/call.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
 import type { auditCalls } from '../audit/calls.ts';
 import type { Parts } from '../parts.ts';
+import { changeAbuseReport, listAbuseReports } from './abuse-reports.ts';
 import type { Desk } from './actor.ts';
 import { changeProject, listAllProjects } from './projects.ts';
 import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperatorRegions } from './regions.ts';

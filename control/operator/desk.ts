@@ -1,8 +1,8 @@
 // What underpass-server's commands and the first start do: the same functions as the operator pages, without a session.
 
-import { changeAbuseReport, listAbuseReports } from '../abuse/reports.ts';
 import type { Parts } from '../parts.ts';
 import { resealTunnelTokens } from '../tunnel/token.ts';
+import { changeAbuseReport, listAbuseReports } from './abuse-reports.ts';
 import type { Desk } from './actor.ts';
 import { changeProject, listAllProjects, type ProjectChange, removeProject } from './projects.ts';
 import {

@@ -3,9 +3,9 @@
 import { limits, type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { sql } from 'kysely';
-import { orMissing, refuse } from '../api/refusal.ts';
+import { readQuotas } from '../access/project-access.ts';
 import { tellNarrowed } from '../bus/access.ts';
-import { readQuotas } from '../project/access.ts';
+import { orMissing, refuse } from '../http/refusal.ts';
 import { deleteProject } from '../project/deletion.ts';
 import type { ProjectsTable } from '../store/schema.ts';
 import { lockProject, type Queries } from '../store/store.ts';

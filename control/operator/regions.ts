@@ -3,8 +3,8 @@
 import { parseHostname } from '@underpass/rules/hostname.ts';
 import type { OperatorRegion, RegionKey } from '@underpass/rules/resource.ts';
 import { parseSingleLine } from '@underpass/rules/single-line.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { readOwnProblems } from '../certificate/certificate-rows.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { addChangedColumns, forgetChangedColumns, readChangedColumns } from '../region/changed-columns.ts';
 import { listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
 import type { RegionsTable } from '../store/schema.ts';

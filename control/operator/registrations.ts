@@ -1,7 +1,7 @@
 // The operator's view of registrations.
 
 import type { OperatorRegistration } from '@underpass/rules/resource.ts';
-import { orMissing, refuse } from '../api/refusal.ts';
+import { orMissing, refuse } from '../http/refusal.ts';
 import { approveRegistration, rejectRegistration } from '../registration/registrations.ts';
 import { hasStoredSubscription } from '../registration/subscription.ts';
 import type { RegistrationsTable } from '../store/schema.ts';

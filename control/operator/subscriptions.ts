@@ -3,8 +3,8 @@
 import { parseTime } from '@underpass/rules/date.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import type { Subscription, SubscriptionImport } from '@underpass/rules/resource.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
 import { parseCsv } from '../audit/csv.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { putSubscription, type SubscriptionChange } from '../registration/subscription.ts';
 import { parseExpiry } from '../registration/webhook.ts';
 import type { SubscriptionsTable } from '../store/schema.ts';

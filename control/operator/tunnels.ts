@@ -3,7 +3,7 @@
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
 import { sql } from 'kysely';
-import { orMissing } from '../api/refusal.ts';
+import { orMissing } from '../http/refusal.ts';
 import type { Parts } from '../parts.ts';
 import { lockProject, type Queries } from '../store/store.ts';
 import { readHosts } from '../tunnel/tunnels.ts';

@@ -5,14 +5,14 @@ import type { Project, Role } from '@underpass/rules/entity.ts';
 import { decideMembershipChange, forbiddenMessage, may, mayGrant, parseRole, roles } from '@underpass/rules/permission.ts';
 import { parseProjectName } from '@underpass/rules/project-name.ts';
 import type { Member } from '@underpass/rules/resource.ts';
-import type { CallContext, Handlers } from '../api/call.ts';
+import { auditCall, writeAudit } from '../access/audit.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import { findAccess } from '../access/project-access.ts';
 import { refuseStopped } from '../api/permit.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
-import { auditCall, writeAudit } from '../audit/audit.ts';
 import { tellNarrowed } from '../bus/access.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { lockProject, type Queries } from '../store/store.ts';
 import { refuseSuspendedIn } from '../tunnel/tunnels.ts';
-import { findAccess } from './access.ts';
 import { deleteProject } from './deletion.ts';
 import { countOwners, insertProject, listProjects } from './projects.ts';
 

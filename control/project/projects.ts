@@ -1,11 +1,11 @@
 // Projects and who is in them.
 
 import type { Project, Role } from '@underpass/rules/entity.ts';
-import type { Caller } from '../api/call.ts';
+import type { Caller } from '../access/call.ts';
+import { listAccess } from '../access/project-access.ts';
 import { insertDefaultGroup } from '../group/groups.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
-import { listAccess } from './access.ts';
 
 /** With its first owner and its group `default`. */
 export const insertProject = async (trx: Queries, project: { name: string; ownerId: string }, nowMs: number): Promise<string> => {

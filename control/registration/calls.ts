@@ -2,9 +2,9 @@
 
 import { addressKey } from '@underpass/rules/address.ts';
 import { parseRegistration } from '@underpass/rules/registration.ts';
-import type { CallContext, Handlers } from '../api/call.ts';
-import { orInvalidForm } from '../api/refusal.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
 import { passBotCheck } from '../auth/calls.ts';
+import { orInvalidForm } from '../http/refusal.ts';
 import { addJob } from '../job/queue.ts';
 import { takeShare } from '../limit/limiter.ts';
 

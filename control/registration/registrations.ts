@@ -1,7 +1,7 @@
 // Registrations in the store, and what approving or rejecting one does.
 
-import { orMissing, refuse } from '../api/refusal.ts';
-import { writeAudit } from '../audit/audit.ts';
+import { writeAudit } from '../access/audit.ts';
+import { orMissing, refuse } from '../http/refusal.ts';
 import { addJob, type JobPayloads } from '../job/queue.ts';
 import { insertProject } from '../project/projects.ts';
 import { createId } from '../store/id.ts';

@@ -6,9 +6,9 @@ import { addressKey } from '@underpass/rules/address.ts';
 import { parseTime } from '@underpass/rules/date.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import { bodyMaxBytes } from '@underpass/rules/limits.ts';
-import { readBounded } from '../api/body.ts';
-import { orInvalid, refuse } from '../api/refusal.ts';
-import { writeAudit } from '../audit/audit.ts';
+import { writeAudit } from '../access/audit.ts';
+import { readBounded } from '../http/body.ts';
+import { orInvalid, refuse } from '../http/refusal.ts';
 import type { Parts } from '../parts.ts';
 import { putSubscription } from './subscription.ts';
 

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env, Hono } from 'hono';
 import type { ControlSettings } from '../deps.ts';
-import { readReleaseKey } from '../release/release-key.ts';
 import type { Store } from '../store/store.ts';
 import { createFileFolder, type FileFolder } from './files.ts';
+import { readReleaseKey } from './release-key.ts';
 
 const plain = (text: string, status = 200): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });

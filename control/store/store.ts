@@ -2,7 +2,7 @@
 
 import type { Kysely, Transaction } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { refuse } from '../api/refusal.ts';
+import { refuse } from '../http/refusal.ts';
 import { migrations } from './migrations.ts';
 import type { Schema } from './schema.ts';
 

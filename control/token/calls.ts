@@ -4,14 +4,14 @@ import { limits } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
 import { parseApiTokenName } from '@underpass/rules/project-name.ts';
 import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
-import type { CallContext, Handlers } from '../api/call.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
-import { auditCall } from '../audit/audit.ts';
+import { createApiToken } from '../access/api-token.ts';
+import { auditCall } from '../access/audit.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import { findAccess } from '../access/project-access.ts';
+import { takeQuota } from '../access/quota.ts';
 import { tellNarrowed } from '../bus/access.ts';
-import { findAccess } from '../project/access.ts';
-import { takeQuota } from '../project/quota.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { lockProject, type Queries } from '../store/store.ts';
-import { createApiToken } from './api-token.ts';
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 

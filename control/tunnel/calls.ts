@@ -7,13 +7,13 @@ import { generatorDomain, parseRegion, regionMissingMessage } from '@underpass/r
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import { defaultTunnelType, parseTunnelType } from '@underpass/rules/tunnel-type.ts';
-import type { Access, CallContext, Handlers } from '../api/call.ts';
-import { nextUpdate, refuseStale } from '../api/if-match.ts';
-import { orInvalid, orMissing, refuse } from '../api/refusal.ts';
-import { auditCall } from '../audit/audit.ts';
+import { auditCall } from '../access/audit.ts';
+import type { Access, CallContext, Handlers } from '../access/call.ts';
+import { takeQuota } from '../access/quota.ts';
 import { findGroup } from '../group/groups.ts';
+import { nextUpdate, refuseStale } from '../http/if-match.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Parts } from '../parts.ts';
-import { takeQuota } from '../project/quota.ts';
 import { listRegionRows, ownHosts, toRegion } from '../region/regions.ts';
 import { createId } from '../store/id.ts';
 import { isForeignKeyViolation, isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';

@@ -2,12 +2,12 @@
 
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { TunnelEvent } from '@underpass/rules/resource.ts';
-import type { CallContext, Handlers } from '../api/call.ts';
-import { Refusal } from '../api/refusal.ts';
-import { findCaller } from '../auth/caller.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import { findCaller } from '../access/identify.ts';
+import { findAccess } from '../access/project-access.ts';
 import { hearNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
-import { findAccess } from '../project/access.ts';
+import { Refusal } from '../http/refusal.ts';
 import { openLiveStream } from './live-stream.ts';
 import { listMoved, listTunnels } from './tunnels.ts';
 

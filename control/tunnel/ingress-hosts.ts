@@ -6,11 +6,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { generateDomain, generateNumberedDomain } from '@underpass/rules/generated-domain.ts';
 import { findApexName } from '@underpass/rules/ingress-domain.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import type { Access } from '../api/call.ts';
-import { refuse } from '../api/refusal.ts';
+import type { Access } from '../access/call.ts';
+import { takeQuota, withinQuota } from '../access/quota.ts';
 import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
 import { foreignApexes, foreignDomainText, insertDomain, listDomains } from '../domain/domains.ts';
-import { takeQuota, withinQuota } from '../project/quota.ts';
+import { refuse } from '../http/refusal.ts';
 import type { TunnelHostsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 

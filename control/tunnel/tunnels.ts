@@ -3,7 +3,7 @@
 import type { IngressDomain, Role, Tunnel } from '@underpass/rules/entity.ts';
 import { redactTunnel } from '@underpass/rules/permission.ts';
 import { decideTunnelStatus, withPendingDefaults } from '@underpass/rules/tunnel-status.ts';
-import { refuse } from '../api/refusal.ts';
+import { refuse } from '../http/refusal.ts';
 import type { Parts } from '../parts.ts';
 import type { TunnelHostsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';

@@ -36,7 +36,7 @@ function buildRelease(options: BuildOptions): readonly BuiltFile[] {
   const sums = renderSums(files);
   writeFileSync(join(folder, 'SHA256SUMS'), sums);
   writeFileSync(join(folder, 'SHA256SUMS.sig'), signSums(sums, key));
-  // Read by control/release/release-key.ts.
+  // Read by control/site/release-key.ts.
   writeFileSync(join(options.out, 'release-key.pem'), publicPem(key));
   writeFileSync(join(folder, 'manifest.json'), `${JSON.stringify({ version: options.version, files }, null, 2)}\n`);
   return files;

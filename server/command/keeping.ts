@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readEdgeNotes } from '@underpass/control/feed/edge-notes.ts';
+import { giveUpSealed, readSealed } from '@underpass/control/operator/sealed-rows.ts';
 import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
-import { giveUpSealed, readSealed } from '@underpass/control/secret/sealed-rows.ts';
 import { dumpStore, restoreStore } from '@underpass/control/store/dump.ts';
 import type { Queries } from '@underpass/control/store/store.ts';
 import type { Command } from 'commander';

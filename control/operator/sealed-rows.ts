@@ -2,9 +2,9 @@
 
 import { durations } from '@underpass/rules/limits.ts';
 import { accountSettings } from '../certificate/acme/account-key.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
 import type { Queries } from '../store/store.ts';
 import { giveUpTunnelTokens } from '../tunnel/token.ts';
-import type { KeyRing } from './key-ring.ts';
 
 /** But for challenges that have ended: nobody opens those again. */
 export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> => {

@@ -1,9 +1,9 @@
 // How many of a thing a project may have. Counted under the project's lock, so that a race makes no more.
 
 import { type QuotaName, quotaMessage } from '@underpass/rules/limits.ts';
-import type { Access } from '../api/call.ts';
-import { refuse } from '../api/refusal.ts';
+import { refuse } from '../http/refusal.ts';
 import { lockProject, type Queries } from '../store/store.ts';
+import type { Access } from './call.ts';
 
 type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'apiTokens' | 'members'>;
 

@@ -1,7 +1,8 @@
 // What each kind of job does. Every mail is written here; its token, where it has one, is made here too.
 
-import { createLoginLink, loginUrl } from '../auth/login-link.ts';
-import type { ControlDeps } from '../deps.ts';
+import { createLoginLink, loginUrl } from './auth/login-link.ts';
+import type { ControlDeps } from './deps.ts';
+import { addJob, type JobHandlers, type JobPayloads } from './job/queue.ts';
 import {
   accountDeletedMail,
   domainLostMail,
@@ -12,13 +13,12 @@ import {
   registrationApprovedMail,
   registrationReceivedMail,
   registrationRejectedMail,
-} from '../mail/mails.ts';
-import { insertRegistration } from '../registration/registrations.ts';
-import { isSubscribed } from '../registration/subscription.ts';
-import { createToken, hashToken } from '../secret/token.ts';
-import { endOfIds } from '../store/id.ts';
-import type { Queries } from '../store/store.ts';
-import { addJob, type JobHandlers, type JobPayloads } from './queue.ts';
+} from './mail/mails.ts';
+import { insertRegistration } from './registration/registrations.ts';
+import { isSubscribed } from './registration/subscription.ts';
+import { createToken, hashToken } from './secret/token.ts';
+import { endOfIds } from './store/id.ts';
+import type { Queries } from './store/store.ts';
 
 type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail'>;
 

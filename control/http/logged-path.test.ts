@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { type Call, type CallName, calls, secretNames } from '@underpass/rules/calls.ts';
+import { callsOfInvited, pathOf, prepareCall, sendCall } from '../api/test-kit-calls.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 import { loggedPath } from './logged-path.ts';
-import { callsOfInvited, pathOf, prepareCall, sendCall } from './test-kit-calls.ts';
 
 /** Texts that let nobody in. A name that is in neither list fails: whoever adds a call decides which it is. */
 const harmless = new Set(

@@ -1,9 +1,9 @@
 // Who is calling: by API token where the request carries one, else by session cookie.
 
-import type { Caller } from '../api/call.ts';
-import { readCookie } from '../api/cookie.ts';
+import { readCookie } from '../http/cookie.ts';
 import type { Parts } from '../parts.ts';
-import { findTokenCaller } from '../token/api-token.ts';
+import { findTokenCaller } from './api-token.ts';
+import type { Caller } from './call.ts';
 import { findSessionCaller } from './session.ts';
 
 const readBearer = (headers: Headers): string | undefined => {

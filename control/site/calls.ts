@@ -1,7 +1,7 @@
 // Facts about this installation that anybody may read.
 
-import type { Handlers } from '../api/call.ts';
-import type { Releases } from '../release/releases.ts';
+import type { Handlers } from '../access/call.ts';
+import type { Releases } from './releases.ts';
 
 export const createMetaCalls = (releases: Releases): Handlers<'getMeta' | 'listReleases'> => ({
   getMeta: async ({ deps: { settings } }) => ({

@@ -1,8 +1,8 @@
 // The audit log: who changed what, when and from where, written in the transaction of the change (design 4).
 
-import type { Caller } from '../api/call.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
+import type { Caller } from './call.ts';
 
 export interface AuditRow {
   readonly projectId: string | null;

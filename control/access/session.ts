@@ -1,11 +1,11 @@
 // Sessions: made at sign-in, found by the hash of their cookie, ended by idleness, age or revocation.
 
 import { durations } from '@underpass/rules/limits.ts';
-import type { Caller } from '../api/call.ts';
-import { writeAudit } from '../audit/audit.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
+import { writeAudit } from './audit.ts';
+import type { Caller } from './call.ts';
 
 const dayMs = 24 * 3600_000;
 export const idleMs = durations.sessionIdleDays * dayMs;

@@ -1,9 +1,9 @@
 // The development mailbox as a page for operators: GET /dev/mailbox. Not there in production, nor where SMTP is set.
 
 import type { Env, Hono } from 'hono';
-import { refuse } from '../api/refusal.ts';
-import { findCaller } from '../auth/caller.ts';
+import { findCaller } from '../access/identify.ts';
 import type { KeptMail } from '../deps.ts';
+import { refuse } from '../http/refusal.ts';
 import type { Parts } from '../parts.ts';
 
 // Plain text: nothing that somebody wrote into a form is ever read as HTML.

@@ -3,13 +3,13 @@
 import { parseAbuseReport } from '@underpass/rules/abuse-report.ts';
 import { addressKey } from '@underpass/rules/address.ts';
 import type { AbuseReport } from '@underpass/rules/resource.ts';
-import type { CallContext } from '../api/call.ts';
-import { orInvalidForm, orMissing, refuse } from '../api/refusal.ts';
+import type { CallContext } from '../access/call.ts';
 import { passBotCheck } from '../auth/calls.ts';
+import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
 import { addJob } from '../job/queue.ts';
-import { auditDesk, type Desk, pageOf } from '../operator/actor.ts';
 import { createId } from '../store/id.ts';
 import type { AbuseReportsTable } from '../store/schema.ts';
+import { auditDesk, type Desk, pageOf } from './actor.ts';
 
 export const reportAbuse = async ({ deps, body, address, nowMs }: CallContext<'reportAbuse'>): Promise<void> => {
   const { host, email, text, botCheck } = orInvalidForm(parseAbuseReport(body));

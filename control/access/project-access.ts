@@ -3,8 +3,8 @@
 import type { Role } from '@underpass/rules/entity.ts';
 import { type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
 import { mayGrant } from '@underpass/rules/permission.ts';
-import type { Access, Caller } from '../api/call.ts';
 import type { Queries } from '../store/store.ts';
+import type { Access, Caller } from './call.ts';
 
 export const readQuotas = (limits: string | null): ProjectQuotas =>
   limits === null ? projectQuotas : { ...projectQuotas, ...(JSON.parse(limits) as Partial<ProjectQuotas>) };
