@@ -270,13 +270,8 @@ export async function startControl(
 
 /** What older keys sealed is sealed with the newest, so that `keys prune` may remove them. */
 async function resealAll({ store, keyRing, log }: State): Promise<void> {
-  const { db } = store;
-  const resealed = [
-    await resealTunnelTokens(db, keyRing),
-    await resealCertificates(db, keyRing),
-    await resealAccountKeys(db, keyRing),
-  ];
-  const count = resealed.reduce((sum, each) => sum + each, 0);
+  let count = 0;
+  for (const reseal of [resealTunnelTokens, resealCertificates, resealAccountKeys]) count += await reseal(store.db, keyRing);
   if (count > 0) log.info({ count }, 'keys: sealed with the newest key');
 }
 

@@ -4,7 +4,8 @@ import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { unlessOutage } from '../store/outage.ts';
 import type { Store } from '../store/store.ts';
-import { readEnds, readOwnNames, readTunnelNames, type WantedName } from './certificate-rows.ts';
+import { readEnds, readOwnNames, readTunnelNames } from './certificate-rows.ts';
+import { isWildcard, type WantedName } from './core/wanted.ts';
 
 export type OrderOutcome = 'issued' | 'failed';
 
@@ -22,7 +23,7 @@ export interface CertificateMetricsDeps {
 /** `host`: what clients of a region dial, and the dashboard's. `wildcard`: its generated names. `tunnel`: a user's name. */
 const kindOf = ({ name, projectId }: Pick<WantedName, 'name' | 'projectId'>): string => {
   if (projectId !== '') return 'tunnel';
-  return name.startsWith('*.') ? 'wildcard' : 'host';
+  return isWildcard(name) ? 'wildcard' : 'host';
 };
 
 interface Line {

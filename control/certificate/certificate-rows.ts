@@ -1,7 +1,6 @@
 // Certificates, attempts and challenges in the store. Keys are sealed before they are written.
 
 import type { FeedCertificate, FeedChallenge } from '@underpass/wire/feed.ts';
-import { servingNames } from '../feed/core/liveness.ts';
 import { certificateContext, challengeContext } from '../feed/region-content.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
@@ -10,22 +9,8 @@ import type { CertificateAttemptsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 import type { IssuedCertificate } from './authority.ts';
 import { type Attempt, attemptsKeptMs } from './core/budget.ts';
-import type { Lifetime } from './core/lifetime.ts';
-
-export interface WantedName {
-  /** A host, or a wildcard. */
-  readonly name: string;
-  readonly region: string;
-  /** Empty for our own names. */
-  readonly projectId: string;
-  /** Whose share of the budgets it takes. */
-  readonly ownerId: string;
-}
-
-export interface KnownCertificate extends Lifetime {
-  readonly name: string;
-  readonly issuer: string;
-}
+import type { Lifetime } from './core/renewal.ts';
+import { type HeldCertificate, namesServing, type WantedName } from './core/wanted.ts';
 
 /** Our own names: each region's host and its wildcard, and the dashboard's where an edge serves it. */
 export async function readOwnNames(db: Queries): Promise<WantedName[]> {
@@ -80,7 +65,7 @@ export async function isStillWanted(db: Queries, wanted: WantedName): Promise<bo
   return row !== undefined;
 }
 
-export async function readKnown(db: Queries): Promise<ReadonlyMap<string, KnownCertificate>> {
+export async function readHeld(db: Queries): Promise<ReadonlyMap<string, HeldCertificate>> {
   const rows = await db
     .selectFrom('certificates')
     .select(['name', 'issuer', 'starts_at as startsAt', 'expires_at as expiresAt'])
@@ -101,7 +86,7 @@ export async function readEnds(db: Queries, given: readonly FeedCertificate[]): 
   const ends = new Map<string, number>();
   for (const { hosts, notAfterMs } of [...issued, ...given])
     for (const host of hosts) ends.set(host, Math.max(ends.get(host) ?? 0, notAfterMs));
-  return (name) => Math.max(...(name.startsWith('*.') ? [name] : servingNames(name)).map((each) => ends.get(each) ?? 0));
+  return (name) => Math.max(...namesServing(name).map((each) => ends.get(each) ?? 0));
 }
 
 /** As this authority sees them: whoever has changed to another one does not wait for what the last one said. */

@@ -3,13 +3,13 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 import type { Authority } from './authority.ts';
-import type { KnownCertificate } from './certificate-rows.ts';
-import { isDueBy, momentIn } from './core/renewal.ts';
+import { isDue, momentIn } from './core/renewal.ts';
+import type { HeldCertificate } from './core/wanted.ts';
 
 export interface RenewalAdvice {
   /** Asks about those whose time has come; a failure is no reason to hurry. */
-  refresh(certificates: readonly KnownCertificate[], signal: AbortSignal): Promise<void>;
-  isDue(certificate: KnownCertificate): boolean;
+  refresh(certificates: readonly HeldCertificate[], signal: AbortSignal): Promise<void>;
+  isDue(certificate: HeldCertificate): boolean;
 }
 
 interface Known {
@@ -33,12 +33,12 @@ export interface RenewalAdviceDeps {
 
 export function createRenewalAdvice({ store, authority, clock, log }: RenewalAdviceDeps): RenewalAdvice {
   const known = new Map<string, Known>();
-  const adviceOn = ({ name, startsAt }: KnownCertificate): Known | undefined => {
+  const adviceOn = ({ name, startsAt }: HeldCertificate): Known | undefined => {
     const found = known.get(name);
     return found?.startsAt === startsAt ? found : undefined;
   };
 
-  const ask = async ({ name, startsAt }: KnownCertificate, signal: AbortSignal): Promise<void> => {
+  const ask = async ({ name, startsAt }: HeldCertificate, signal: AbortSignal): Promise<void> => {
     const row = await store.db.selectFrom('certificates').select('chain_pem').where('name', '=', name).executeTakeFirst();
     const before = known.get(name);
     const moment = before?.startsAt === startsAt ? before.moment : undefined;
@@ -60,6 +60,6 @@ export function createRenewalAdvice({ store, authority, clock, log }: RenewalAdv
       const own = certificates.filter((each) => each.issuer === authority.id && clock() >= (adviceOn(each)?.askAt ?? 0));
       for (const certificate of own.slice(0, askedAtOnce)) if (!signal.aborted) await ask(certificate, signal);
     },
-    isDue: (certificate) => isDueBy(certificate, adviceOn(certificate)?.moment, clock()),
+    isDue: (certificate) => isDue(certificate, adviceOn(certificate)?.moment, clock()),
   };
 }

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedChallenge } from '@underpass/wire/feed.ts';
 import type { Authority, IssueRequest } from '../authority.ts';
+import { isWildcard } from '../core/wanted.ts';
 import type { DnsUpdater } from '../rfc2136/updater.ts';
 import { createAlpnCertificate } from '../x509.ts';
 import { type AcmeClient, type ChallengeKind, createAcmeClient, type Proof } from './client.ts';
@@ -25,8 +26,6 @@ export interface AcmeAuthorityDeps {
   /** For secondary name servers to follow. */
   readonly dnsSettleMs?: number;
 }
-
-const isWildcard = (name: string): boolean => name.startsWith('*.');
 
 /** Both kinds prove the same; where one failed (port 80 closed, TLS ended elsewhere) the other is tried. */
 function kindsFor(name: string, failures: number): readonly ChallengeKind[] {
