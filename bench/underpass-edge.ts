@@ -54,7 +54,7 @@ const edge = await createEdge({
   http: { host: '127.0.0.1', port: 0 },
   publicHttpsPort: 443,
   // All visitors of a measurement come from one address.
-  crowd: { total: 20_000, perAddress: 20_000 },
+  connectionLimits: { total: 20_000, perAddress: 20_000 },
   feed: async () => feed(),
   log: pino({ level: 'error' }, pino.destination(2)),
 });

@@ -8,14 +8,14 @@ import type { Duplex } from 'node:stream';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { CrowdLimits } from './core/connection-limits.ts';
+import type { ConnectionLimits } from './core/connection-limits.ts';
 import { SnapshotFile } from './feed/snapshot-file.ts';
+import type { Timeouts } from './limits/timeouts.ts';
 import { createEdgeRegistry, createMetricsServer } from './metrics/metrics-server.ts';
 import type { EdgeStats } from './metrics/stats.ts';
 import { type EdgePorts, EdgeProcess, type HopOptions, type Listen, ticketKeyBytes } from './process/edge-process.ts';
-import type { ConsoleOptions } from './visitor/console.ts';
-import type { Timeouts } from './visitor/visitor-context.ts';
-import { Crew } from './workers/worker-pool.ts';
+import type { DashboardHostOptions } from './visitor/dashboard-host.ts';
+import { WorkerPool } from './workers/worker-pool.ts';
 
 export interface EdgeOptions {
   readonly region: string;
@@ -40,12 +40,12 @@ export interface EdgeOptions {
   /** How the edges of the region reach each other; not at all if missing. */
   readonly hop?: HopOptions;
   /** The dashboard on this machine, served under its own host; nowhere if missing. */
-  readonly console?: ConsoleOptions;
+  readonly dashboard?: DashboardHostOptions;
   /** Dials control; called again, with back-off, whenever the feed is lost. */
   readonly feed: () => Promise<Duplex>;
   readonly timeouts?: Partial<Timeouts>;
   /** Connections that each process takes on its public ports; by its own limits where missing. */
-  readonly crowd?: Partial<CrowdLimits>;
+  readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly log: Logger;
 }
 
@@ -68,7 +68,7 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   countBuffersWithHeap();
   const body =
     workers > 1
-      ? await Crew.start({ ...parts, workers })
+      ? await WorkerPool.start({ ...parts, workers })
       : await EdgeProcess.start({ ...parts, workers, ticketKeys: randomBytes(ticketKeyBytes) });
   const metricsServer = metrics === undefined ? null : await openMetrics(body, metrics);
   return {
@@ -83,7 +83,7 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   };
 }
 
-type Body = Pick<Crew, 'ports' | 'ready' | 'feedConnected' | 'stats' | 'drain' | 'close'>;
+type Body = Pick<WorkerPool, 'ports' | 'ready' | 'feedConnected' | 'stats' | 'drain' | 'close'>;
 
 const figuresOf = (body: Body) => ({
   stats: () => body.stats(),

@@ -22,9 +22,9 @@ import { createMailbox } from '@underpass/control/mail/mailbox.ts';
 import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
 import { resealTunnelTokens } from '@underpass/control/tunnel/token.ts';
-import { decideCrowdLimits } from '@underpass/edge/core/connection-limits.ts';
-import { Doorman } from '@underpass/edge/limits/connection-limiter.ts';
-import { readAllowance } from '@underpass/edge/limits/process-limits.ts';
+import { decideConnectionLimits } from '@underpass/edge/core/connection-limits.ts';
+import { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
+import { readProcessLimits } from '@underpass/edge/limits/process-limits.ts';
 import { addressKey } from '@underpass/rules/address.ts';
 import type { Logger } from 'pino';
 import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
@@ -176,7 +176,11 @@ async function openHttp(settings: Settings, state: State, { control, hub, source
     return response;
   });
   const server = createHttpServer(answer);
-  seatCallers(server, new Doorman(decideCrowdLimits(readAllowance(1), {}), state.log), settings.trustedProxies);
+  seatCallers(
+    server,
+    new ConnectionLimiter(decideConnectionLimits(readProcessLimits(1), {}), state.log),
+    settings.trustedProxies,
+  );
   openFeedDoor(server, {
     mayAsk: createFeedLimit(settings, state, addressOf),
     keyOpens: (region, keyHash) => keyOpensRegion(state.store.db, region, keyHash, state.clock()),

@@ -26,8 +26,11 @@ function metricsOf({ role, metricsPort: port, metricsListen: host }: Settings): 
   return role === 'edge' && port !== undefined ? { metrics: { host, port } } : {};
 }
 
-function crowdOf({ edgeConnections: total, edgeConnectionsPerAddress: perAddress }: Settings): Pick<EdgeOptions, 'crowd'> {
-  return { crowd: { ...(total === undefined ? {} : { total }), ...(perAddress === undefined ? {} : { perAddress }) } };
+function connectionLimitsOf({
+  edgeConnections: total,
+  edgeConnectionsPerAddress: perAddress,
+}: Settings): Pick<EdgeOptions, 'connectionLimits'> {
+  return { connectionLimits: { ...(total === undefined ? {} : { total }), ...(perAddress === undefined ? {} : { perAddress }) } };
 }
 
 /** Which settings say this port; all that it may be where the system does not tell the port. */
@@ -52,8 +55,8 @@ export async function openEdge(
       ...{ region, software, publicHttpsPort, balancers, home, feed, log },
       ...hopOf(settings),
       ...metricsOf(settings),
-      ...crowdOf(settings),
-      ...(consolePath === undefined ? {} : { console: { host: new URL(settings.origin).hostname, path: consolePath } }),
+      ...connectionLimitsOf(settings),
+      ...(consolePath === undefined ? {} : { dashboard: { host: new URL(settings.origin).hostname, path: consolePath } }),
       edgeId: settings.edgeId ?? (await keepEdgeId(home)),
       regionHosts: [settings.dataPlaneHost],
       https: { host, port: edgeHttpsPort },

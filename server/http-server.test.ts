@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Doorman } from '@underpass/edge/limits/connection-limiter.ts';
+import { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
 import { openFeedDoor } from './feed-door.ts';
 import { createHttpServer, seatCallers } from './http-server.ts';
 import { createLog } from './log.ts';
@@ -65,8 +65,8 @@ test('a caller who takes nothing of a large answer is let go', async (t) => {
 
 test('an address has so many connections; what is more is reset unread, a place that is free is had again', async (t) => {
   const server = createHttpServer((_, response) => void response.end());
-  const doorman = new Doorman({ total: Number.POSITIVE_INFINITY, perAddress: 2 }, createLog('silent'));
-  seatCallers(server, doorman, ['127.0.0.3']);
+  const limiter = new ConnectionLimiter({ total: Number.POSITIVE_INFINITY, perAddress: 2 }, createLog('silent'));
+  seatCallers(server, limiter, ['127.0.0.3']);
   const port = await openPort(t, server);
   const ask = async (localAddress: string): Promise<readonly [string, Socket]> => {
     const socket = connect({ port, host: '127.0.0.1', localAddress });
@@ -86,7 +86,7 @@ test('an address has so many connections; what is more is reset unread, a place 
   assert.deepEqual([third, other], ['ECONNRESET', 'answered']);
   for (let i = 0; i < 3; i++) assert.equal((await ask('127.0.0.3'))[0], 'answered', 'a proxy has those of many');
   for (const socket of [first, second]) socket.destroy();
-  while (doorman.addresses > 1) await new Promise((resolve) => setImmediate(resolve));
+  while (limiter.addresses > 1) await new Promise((resolve) => setImmediate(resolve));
   assert.equal((await ask('127.0.0.1'))[0], 'answered');
 });
 

@@ -4,7 +4,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { compileProxies } from '@underpass/control/http/address.ts';
-import type { Doorman } from '@underpass/edge/limits/connection-limiter.ts';
+import type { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
 import { canonicalAddress } from '@underpass/rules/address.ts';
 
 /** Nothing moves: live views beat every 20 s, so whoever is silent for longer has gone or reads nothing. */
@@ -18,10 +18,10 @@ export function createHttpServer(answer: RequestListener, idleMs = quietMs): Ser
 }
 
 /** Turned away before a byte is read. A proxy of ours holds those of many, and who comes through the edge was counted there. */
-export function seatCallers(server: Server, doorman: Doorman, trustedProxies: readonly string[]): void {
+export function seatCallers(server: Server, limiter: ConnectionLimiter, trustedProxies: readonly string[]): void {
   const isProxy = compileProxies(trustedProxies);
   server.on('connection', (socket: Socket) => {
     const address = canonicalAddress(socket.remoteAddress ?? '');
-    if (address !== null && !isProxy(address)) doorman.seat(socket, address);
+    if (address !== null && !isProxy(address)) limiter.admitAddress(socket, address);
   });
 }

@@ -255,7 +255,7 @@ function firstWindow(stream: Stream): number {
 describe('what visitors who take nothing can make the edge hold', () => {
   it('is bounded for a project, however many tunnels and clients it has', async () => {
     const other = tunnelOf('c', { projectId: 'q' });
-    await using rig = await createRig([tunnelOf('a'), tunnelOf('b'), other], { crowd: { total: 10_000 } });
+    await using rig = await createRig([tunnelOf('a'), tunnelOf('b'), other], { connectionLimits: { total: 10_000 } });
     const clients = await Promise.all(['a', 'a', 'a', 'b', 'c'].map((id) => rig.client(id, 1)));
     let opened = 0;
     for (const { session } of clients) session.onStream = () => void opened++;

@@ -36,7 +36,7 @@ export interface GateOptions {
   readonly onPresence: () => void;
 }
 
-export class Gate {
+export class ClientGate {
   readonly #options: GateOptions;
   readonly #sockets = new Set<Duplex>();
   readonly #windows = new ProjectWindows();
@@ -60,8 +60,8 @@ export class Gate {
   #tell(client: TunnelClient, tunnel: TunnelState): void {
     const info = this.#infoOf(tunnel);
     // Before its HELLO it takes no news; it is told then.
-    if (client.session.version === 0 || isDeepStrictEqual(info, client.told)) return;
-    client.told = info;
+    if (client.session.version === 0 || isDeepStrictEqual(info, client.sentInfo)) return;
+    client.sentInfo = info;
     client.session.inform(info);
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ClientState, chooseClient, isSound } from './client-choice.ts';
+import { type ClientState, chooseClient, isWorking } from './client-choice.ts';
 
 const client = (changes: Partial<ClientState> = {}): ClientState => ({
   canOpen: true,
@@ -56,6 +56,6 @@ describe('which client takes the next stream', () => {
 
   it('sound is one that takes streams, is proven, and has a healthy upstream', () => {
     const unsound = [{ canOpen: false }, { proven: false }, { answer: 'unhealthy' }, { answer: 'none' }] as const;
-    assert.deepEqual([{}, ...unsound].map(client).map(isSound), [true, false, false, false, false]);
+    assert.deepEqual([{}, ...unsound].map(client).map(isWorking), [true, false, false, false, false]);
   });
 });

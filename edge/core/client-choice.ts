@@ -16,7 +16,7 @@ function rank(client: ClientState): number {
 }
 
 /** Nothing better can be had elsewhere; another worker or edge is worth a hop where this is not so. */
-export const isSound = (client: ClientState): boolean => client.canOpen && rank(client) === 0;
+export const isWorking = (client: ClientState): boolean => client.canOpen && rank(client) === 0;
 
 /** The index of the best, or -1. `turn` breaks ties, so that equal clients take turns. */
 export function chooseClient(clients: readonly ClientState[], turn: number): number {

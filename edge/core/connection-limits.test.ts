@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Allowance, besideLimit, type CrowdLimits, decideCrowdLimits, visitorLimit } from './connection-limits.ts';
+import {
+  type ConnectionLimits,
+  decideConnectionLimits,
+  extraRequestLimit,
+  type ProcessLimits,
+  visitorLimit,
+} from './connection-limits.ts';
 
 const gib = 1024 ** 3;
 const unlimited = Number.POSITIVE_INFINITY;
 
 test('limits follow from descriptors and memory, whichever is scarcer', () => {
-  const rows: [string, Allowance, Partial<CrowdLimits>, CrowdLimits][] = [
+  const rows: [string, ProcessLimits, Partial<ConnectionLimits>, ConnectionLimits][] = [
     ['descriptors', { descriptors: 20_000, memoryBytes: 24 * gib }, {}, { total: 16_000, perAddress: 2_000 }],
     ['memory', { descriptors: 1_048_576, memoryBytes: gib }, {}, { total: 8_192, perAddress: 2_000 }],
     ['no limit of descriptors', { descriptors: unlimited, memoryBytes: 4 * gib }, {}, { total: 32_768, perAddress: 2_000 }],
@@ -14,7 +20,7 @@ test('limits follow from descriptors and memory, whichever is scarcer', () => {
     ['what is set is taken', { descriptors: 1_024, memoryBytes: gib }, { total: 5_000 }, { total: 5_000, perAddress: 1_250 }],
     ['both', { descriptors: 1_024, memoryBytes: gib }, { total: 9, perAddress: 50 }, { total: 9, perAddress: 50 }],
   ];
-  for (const [why, allowance, set, limits] of rows) assert.deepEqual(decideCrowdLimits(allowance, set), limits, why);
+  for (const [why, allowance, set, limits] of rows) assert.deepEqual(decideConnectionLimits(allowance, set), limits, why);
 });
 
 test('the last tenth is not for visitors', () => {
@@ -23,7 +29,7 @@ test('the last tenth is not for visitors', () => {
 });
 
 test('one address has a quarter for requests beside others, and as many as connections where these are raised', () => {
-  assert.equal(besideLimit({ total: 16_000, perAddress: 2_000 }), 4_000);
-  assert.equal(besideLimit({ total: 16_000, perAddress: 14_000 }), 14_000, 'a balancer that hides addresses');
-  assert.equal(besideLimit({ total: 3, perAddress: 1 }), 1);
+  assert.equal(extraRequestLimit({ total: 16_000, perAddress: 2_000 }), 4_000);
+  assert.equal(extraRequestLimit({ total: 16_000, perAddress: 14_000 }), 14_000, 'a balancer that hides addresses');
+  assert.equal(extraRequestLimit({ total: 3, perAddress: 1 }), 1);
 });

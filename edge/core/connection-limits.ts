@@ -1,6 +1,6 @@
 // How many connections of visitors and clients one process of an edge holds: in all, and of one address. Pure.
 
-export interface CrowdLimits {
+export interface ConnectionLimits {
   /** Of both public ports together. */
   readonly total: number;
   /** Of one IPv4 address or one IPv6 /64. */
@@ -8,7 +8,7 @@ export interface CrowdLimits {
 }
 
 /** What the process may use; Infinity where the system sets no limit. */
-export interface Allowance {
+export interface ProcessLimits {
   readonly descriptors: number;
   readonly memoryBytes: number;
 }
@@ -25,16 +25,20 @@ const addressShare = 0.25;
 /** The last tenth of the total is kept for clients: visitors are of no use without them. */
 const clientShare = 0.1;
 
-export function decideCrowdLimits({ descriptors, memoryBytes }: Allowance, set: Partial<CrowdLimits>): CrowdLimits {
+export function decideConnectionLimits(
+  { descriptors, memoryBytes }: ProcessLimits,
+  set: Partial<ConnectionLimits>,
+): ConnectionLimits {
   const total = set.total ?? Math.floor(Math.min(descriptors * descriptorShare, (memoryBytes * memoryShare) / connectionBytes));
   return { total, perAddress: set.perAddress ?? Math.max(1, Math.min(addressMost, Math.floor(total * addressShare))) };
 }
 
 /** From here on visitors are turned away, and clients are still let in. */
-export const visitorLimit = ({ total }: CrowdLimits): number => total - Math.floor(total * clientShare);
+export const visitorLimit = ({ total }: ConnectionLimits): number => total - Math.floor(total * clientShare);
 
 /**
  * Requests of HTTP/2 beside the first of their connection, of one address: a page asks for a hundred at once, for a moment.
  * Whoever allows one address more connections than that means that many are behind it.
  */
-export const besideLimit = ({ total, perAddress }: CrowdLimits): number => Math.max(perAddress, Math.floor(total * addressShare));
+export const extraRequestLimit = ({ total, perAddress }: ConnectionLimits): number =>
+  Math.max(perAddress, Math.floor(total * addressShare));

@@ -13,13 +13,13 @@ const tunnels: Readonly<Record<string, Tunnel>> = {
   'shop.example.com': http,
   'raw.example.com': ingress,
   'bare.example.com': http,
-  'console.example.com': ingress,
+  'dashboard.example.com': ingress,
 };
 const door: Door<Tunnel> = {
-  isConsole: (host) => host === 'console.example.com',
+  isDashboard: (host) => host === 'dashboard.example.com',
   tunnelOf: (host) => tunnels[host] ?? null,
   hasCertificate: (host) => host !== 'bare.example.com' && host.endsWith('.example.com'),
-  hasTlsChallenge: (host) => ['shop.example.com', 'console.example.com'].includes(host),
+  hasTlsChallenge: (host) => ['shop.example.com', 'dashboard.example.com'].includes(host),
 };
 
 const cases: readonly (readonly [string | null, readonly string[], Destination<Tunnel>, string])[] = [
@@ -32,8 +32,8 @@ const cases: readonly (readonly [string | null, readonly string[], Destination<T
   ['shop.example.com', ['acme-tls/1'], { kind: 'challenge' }, 'the authority looks'],
   ['shop.example.com', ['acme-tls/1', 'h2'], { kind: 'nowhere' }, 'RFC 8737: that protocol and nothing else'],
   ['raw.example.com', ['acme-tls/1'], { kind: 'passthrough', tunnel: ingress, host: 'raw.example.com' }, 'its owner proves it'],
-  ['console.example.com', ['h2', 'http/1.1'], { kind: 'console' }, 'the dashboard, whatever a tunnel says'],
-  ['console.example.com', ['acme-tls/1'], { kind: 'challenge' }, 'its certificate is proven here'],
+  ['dashboard.example.com', ['h2', 'http/1.1'], { kind: 'dashboard' }, 'the dashboard, whatever a tunnel says'],
+  ['dashboard.example.com', ['acme-tls/1'], { kind: 'challenge' }, 'its certificate is proven here'],
 ];
 for (const [host, protocols, expected, why] of cases) {
   test(`${host} with ${protocols.join(', ') || 'nothing'}: ${why}`, () => {

@@ -4,7 +4,7 @@ import type { TunnelType } from '@underpass/rules/entity.ts';
 
 export interface Door<Tunnel extends { readonly type: TunnelType }> {
   /** The dashboard's own host, which no tunnel ever has. */
-  isConsole(host: string): boolean;
+  isDashboard(host: string): boolean;
   tunnelOf(host: string): Tunnel | null;
   /** A certificate that covers the host is at hand. */
   hasCertificate(host: string): boolean;
@@ -16,7 +16,7 @@ export type Destination<Tunnel> =
   /** TLS ends here; the tunnel is null for the region's own host and for names under a wildcard that nothing has. */
   | { readonly kind: 'terminate'; readonly tunnel: Tunnel | null; readonly host: string }
   | { readonly kind: 'challenge' }
-  | { readonly kind: 'console' }
+  | { readonly kind: 'dashboard' }
   | { readonly kind: 'nowhere' };
 
 const acmeProtocol = 'acme-tls/1';
@@ -28,15 +28,15 @@ export function decideDestination<Tunnel extends { readonly type: TunnelType }>(
   door: Door<Tunnel>,
 ): Destination<Tunnel> {
   if (host === null) return nowhere;
-  const isConsole = door.isConsole(host);
-  const tunnel = isConsole ? null : door.tunnelOf(host);
+  const isDashboard = door.isDashboard(host);
+  const tunnel = isDashboard ? null : door.tunnelOf(host);
   if (tunnel?.type === 'ingress') return { kind: 'passthrough', tunnel, host };
   // RFC 8737 3: a validation connection offers this protocol and nothing else.
   if (protocols.includes(acmeProtocol)) {
     return protocols.length === 1 && door.hasTlsChallenge(host) ? { kind: 'challenge' } : nowhere;
   }
   if (!door.hasCertificate(host)) return nowhere;
-  return isConsole ? { kind: 'console' } : { kind: 'terminate', tunnel, host };
+  return isDashboard ? { kind: 'dashboard' } : { kind: 'terminate', tunnel, host };
 }
 
 /** RFC 8446 6: a fatal alert in a record of the oldest version that every client reads. */

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ClientQueue } from './client-handshakes.ts';
+import { ClientHandshakes } from './client-handshakes.ts';
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, index) => from + index);
 
 /** A queue, its clients by number, and which of them have begun. */
 function createScene(t: TestContext) {
-  const queue = new ClientQueue();
+  const queue = new ClientHandshakes();
   const time = { nowMs: 0 };
   t.mock.method(performance, 'now', () => time.nowMs);
   const sockets: Socket[] = [];

@@ -27,8 +27,8 @@ const underWayMs = 1_000;
 /** A client gives up after 10 s (client/carry/dial.ts), and its handshake has to be done by then, or its cost was for nothing. */
 const longestWaitMs = 4_000;
 
-export class ClientQueue {
-  /** In the order of their coming; those before #oldest are over. Bounded by the connections that the doorman lets in. */
+export class ClientHandshakes {
+  /** In the order of their coming; those before #oldest are over. Bounded by the connections that the limiter lets in. */
   #waiting: Waiting[] = [];
   #oldest = 0;
   /** With the time of their beginning, and in its order; at most mostUnderWay. */

@@ -16,13 +16,13 @@ import { type Destination, type Door, decideDestination, encodeAlert } from '../
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import { renderErrorResponse } from '../core/visitor-error.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
-import type { Console } from '../visitor/console.ts';
+import type { DashboardHost } from '../visitor/dashboard-host.ts';
 import { httpDate } from '../visitor/http-date.ts';
 import { Passthrough } from '../visitor/passthrough.ts';
-import type { House } from '../visitor/visitor-context.ts';
-import { ClientQueue } from './client-handshakes.ts';
-import { Arrival, type ArrivalRules, doorSockets, sayAndEnd } from './unrouted-connection.ts';
-import { VisitorTurns } from './visitor-handshakes.ts';
+import type { VisitorContext } from '../visitor/visitor-context.ts';
+import { ClientHandshakes } from './client-handshakes.ts';
+import { type AcceptRules, sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
+import { VisitorHandshakes } from './visitor-handshakes.ts';
 
 /** Where a connection belongs, remembered from the peek until TLS is up. */
 interface Peeked {
@@ -32,12 +32,12 @@ interface Peeked {
 }
 
 export interface HttpsDoorOptions {
-  readonly house: House;
+  readonly context: VisitorContext;
   readonly isBalancer: (address: string) => boolean;
   /** Connections whose server name is one of these belong to clients and ACME. */
   readonly isRegionHost: (host: string) => boolean;
   /** Missing where the dashboard is served elsewhere. */
-  readonly console: Console | undefined;
+  readonly dashboard: DashboardHost | undefined;
   readonly ticketKeys: Buffer;
   /** Resolves when the client is in, or is not to be. */
   readonly onClient: (socket: TLSSocket, ends: Endpoints) => Promise<void>;
@@ -62,68 +62,68 @@ const handshakeMs = 10_000;
 
 export class HttpsDoor {
   readonly server: Server;
-  readonly #clients = new ClientQueue();
-  readonly #visitors = new VisitorTurns();
+  readonly #clients = new ClientHandshakes();
+  readonly #visitors = new VisitorHandshakes();
   readonly #options: HttpsDoorOptions;
   readonly #tls: TlsServer;
   readonly #challenges: TlsServer;
-  readonly #console: TlsServer;
+  readonly #dashboard: TlsServer;
   readonly #names: Door<TunnelState>;
-  readonly #rules: ArrivalRules;
+  readonly #rules: AcceptRules;
   /** Weak, so that a connection that dies on the way is forgotten with its socket. */
   readonly #peeked = new WeakMap<Socket, Peeked>();
 
   constructor(options: HttpsDoorOptions) {
-    const { house } = options;
+    const { context } = options;
     this.#options = options;
     this.#tls = this.#createTls();
     this.#challenges = this.#createChallenges();
-    this.#console = this.#createConsole();
-    const { table } = house;
+    this.#dashboard = this.#createDashboard();
+    const { table } = context;
     this.#names = {
-      isConsole: (host) => host === options.console?.host,
+      isDashboard: (host) => host === options.dashboard?.host,
       tunnelOf: (host) => table.tunnelOf(host),
       hasCertificate: (host) => table.hasCertificate(host),
       hasTlsChallenge: (host) => table.hasTlsChallenge(host),
     };
     this.#rules = {
-      sweeper: house.sweeper,
-      doorman: house.doorman,
-      headMs: house.timeouts.headMs,
+      deadlines: context.deadlines,
+      limiter: context.limiter,
+      headMs: context.timeouts.headMs,
       isBalancer: options.isBalancer,
-      isReady: () => house.table.loaded,
-      glances: true,
+      isReady: () => context.table.loaded,
+      peeks: true,
       decider: () => {
         const hello = new HelloInPieces();
-        return (arrival, bytes) => this.#decide(arrival, hello.peek(bytes), bytes);
+        return (connection, bytes) => this.#decide(connection, hello.peek(bytes), bytes);
       },
       onLost: () => {
-        house.unrouted++;
+        context.counters.unrouted++;
       },
     };
-    this.server = createServer(doorSockets, (socket) => Arrival.receive(socket, this.#rules, 'anybody'));
+    this.server = createServer(socketOptions, (socket) => UnroutedConnection.receive(socket, this.#rules, 'anybody'));
   }
 
   set ticketKeys(keys: Buffer) {
     this.#tls.setTicketKeys(keys);
-    this.#console.setTicketKeys(keys);
+    this.#dashboard.setTicketKeys(keys);
   }
 
-  #decide(arrival: Arrival, peek: HelloPeek, bytes: Buffer): boolean {
+  #decide(connection: UnroutedConnection, peek: HelloPeek, bytes: Buffer): boolean {
     if (peek.kind === 'more') return false;
-    if (peek.kind === 'foreign') return this.#foreign(arrival, bytes);
-    if (peek.kind === 'malformed') return this.#turnAway(arrival, encodeAlert('unexpected_message'));
+    if (peek.kind === 'foreign') return this.#foreign(connection, bytes);
+    if (peek.kind === 'malformed') return this.#turnAway(connection, encodeAlert('unexpected_message'));
     const destination = decideDestination(peek.serverName, peek.protocols, this.#names);
-    if (destination.kind === 'nowhere') return this.#turnAway(arrival, encodeAlert('unrecognized_name'));
-    if (this.#options.house.doorman.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(arrival);
-    if (destination.kind === 'passthrough') return this.#pass(arrival, destination.tunnel, destination.host);
-    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, arrival, arrival.take());
-    if (destination.kind === 'console') return this.#handToConsole(arrival);
-    this.#peeked.set(arrival.socket, { host: destination.host, tunnel: destination.tunnel, ends: arrival.ends });
+    if (destination.kind === 'nowhere') return this.#turnAway(connection, encodeAlert('unrecognized_name'));
+    if (this.#options.context.limiter.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(connection);
+    if (destination.kind === 'passthrough') return this.#pass(connection, destination.tunnel, destination.host);
+    if (destination.kind === 'challenge') return this.#handOver(this.#challenges, connection, connection.take());
+    if (destination.kind === 'dashboard') return this.#handToDashboard(connection);
+    this.#peeked.set(connection.socket, { host: destination.host, tunnel: destination.tunnel, ends: connection.ends });
     if (destination.tunnel !== null) destination.tunnel.connections++;
     return this.#options.isRegionHost(destination.host)
-      ? this.#handOver(this.#tls, arrival, arrival.read, this.#clients)
-      : this.#handOver(this.#tls, arrival, arrival.take());
+      ? this.#handOver(this.#tls, connection, connection.read, this.#clients)
+      : this.#handOver(this.#tls, connection, connection.take());
   }
 
   /** Clients dial the region's own host; the proof of a name is as rare and as needed. */
@@ -131,44 +131,44 @@ export class HttpsDoor {
     return destination.kind === 'challenge' || (destination.kind === 'terminate' && this.#options.isRegionHost(destination.host));
   }
 
-  #refuse({ socket, ends }: Arrival): true {
-    this.#options.house.doorman.turnAway(socket, 'total', ends.sourceAddress);
+  #refuse({ socket, ends }: UnroutedConnection): true {
+    this.#options.context.limiter.refuse(socket, 'total', ends.sourceAddress);
     return true;
   }
 
-  #turnAway(arrival: Arrival, words: Uint8Array | string): true {
-    this.#options.house.unrouted++;
-    sayAndEnd(arrival.socket, words, this.#options.house.sweeper);
+  #turnAway(connection: UnroutedConnection, words: Uint8Array | string): true {
+    this.#options.context.counters.unrouted++;
+    sendAndEnd(connection.socket, words, this.#options.context.deadlines);
     return true;
   }
 
   /** Plain HTTP gets a page in its own language; anything else gets nothing. */
-  #foreign(arrival: Arrival, bytes: Buffer): true {
+  #foreign(connection: UnroutedConnection, bytes: Buffer): true {
     const http = /^[A-Z]{3,8} /.test(bytes.toString('latin1', 0, 9));
-    if (!http) return this.#turnAway(arrival, '');
-    this.#options.house.countError('UNDERPASS_PLAIN_HTTP');
+    if (!http) return this.#turnAway(connection, '');
+    this.#options.context.counters.countError('UNDERPASS_PLAIN_HTTP');
     return this.#turnAway(
-      arrival,
+      connection,
       renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly: bytes[0] === 72, date: httpDate() }),
     );
   }
 
-  #pass(arrival: Arrival, tunnel: TunnelState, host: string): true {
-    const { house } = this.#options;
-    const { socket, ends } = arrival;
-    const first = arrival.take();
+  #pass(connection: UnroutedConnection, tunnel: TunnelState, host: string): true {
+    const { context } = this.#options;
+    const { socket, ends } = connection;
+    const first = connection.take();
     tunnel.connections++;
-    const refusal = house.admitTo(tunnel, ends.sourceAddress);
+    const refusal = tunnel.refusal(ends.sourceAddress);
     if (refusal !== null) {
-      house.countError(refusal);
-      sayAndEnd(socket, encodeAlert('access_denied'), house.sweeper);
+      context.counters.countError(refusal);
+      sendAndEnd(socket, encodeAlert('access_denied'), context.deadlines);
       return true;
     }
-    // After the arrival has let go of the socket, so that no byte is heard twice.
+    // Wait until UnroutedConnection has let go of the socket: no byte may be read twice.
     queueMicrotask(() => {
-      new Passthrough(house, socket, { tunnel, host, kind: 'ingress-443', ends }, first, (code) => {
+      new Passthrough(context, socket, { tunnel, host, kind: 'ingress-443', ends }, first, (code) => {
         if (code === 'no-client' || code === 'no-upstream' || code === 'busy')
-          sayAndEnd(socket, encodeAlert('internal_error'), house.sweeper);
+          sendAndEnd(socket, encodeAlert('internal_error'), context.deadlines);
         else breakOff(socket);
       });
     });
@@ -181,9 +181,9 @@ export class HttpsDoor {
    */
   #handOver(
     server: TlsServer,
-    { socket, ends }: Arrival,
+    { socket, ends }: UnroutedConnection,
     read: Buffer,
-    queue: ClientQueue | VisitorTurns = this.#visitors,
+    queue: ClientHandshakes | VisitorHandshakes = this.#visitors,
   ): true {
     queueMicrotask(() => {
       socket.on('error', ignore);
@@ -198,7 +198,7 @@ export class HttpsDoor {
 
   /** TLS gives the name as it was spelled (RFC 6066 3: letter case means nothing). */
   #contextOf(host: string): SecureContext | undefined {
-    return this.#options.house.table.certificates.contextOf(host.toLowerCase()) ?? undefined;
+    return this.#options.context.table.certificates.contextOf(host.toLowerCase()) ?? undefined;
   }
 
   #createTls(): TlsServer {
@@ -219,13 +219,13 @@ export class HttpsDoor {
     return server;
   }
 
-  #handToConsole(arrival: Arrival): true {
-    this.#peeked.set(arrival.socket, { host: this.#options.console?.host ?? '', tunnel: null, ends: arrival.ends });
-    return this.#handOver(this.#console, arrival, arrival.take());
+  #handToDashboard(connection: UnroutedConnection): true {
+    this.#peeked.set(connection.socket, { host: this.#options.dashboard?.host ?? '', tunnel: null, ends: connection.ends });
+    return this.#handOver(this.#dashboard, connection, connection.take());
   }
 
   /** HTTP/1.1 alone: what comes goes on to control's server as it is. */
-  #createConsole(): TlsServer {
+  #createDashboard(): TlsServer {
     const server = createTlsServer(
       {
         ALPNProtocols: ['http/1.1'],
@@ -239,7 +239,7 @@ export class HttpsDoor {
       (socket) => {
         const ends = this.#peeked.get(parentOf(socket) as Socket)?.ends;
         if (ends === undefined) socket.destroy();
-        else this.#options.console?.receive(socket, ends);
+        else this.#options.dashboard?.receive(socket, ends);
       },
     );
     server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
@@ -248,7 +248,7 @@ export class HttpsDoor {
 
   #createChallenges(): TlsServer {
     const context = (host: string): SecureContext | undefined =>
-      this.#options.house.table.challengeContext(host.toLowerCase()) ?? undefined;
+      this.#options.context.table.challengeContext(host.toLowerCase()) ?? undefined;
     const server = createTlsServer(
       {
         ALPNProtocols: ['acme-tls/1'],
@@ -288,7 +288,7 @@ export class HttpsDoor {
     this.server.close();
     this.#tls.close();
     this.#challenges.close();
-    this.#console.close();
+    this.#dashboard.close();
   }
 }
 

@@ -9,16 +9,17 @@ import { readBorrowed } from '@underpass/wire/borrowed.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { createSocketPair } from '@underpass/wire/fixture/sockets.ts';
 import { trimMemory } from '../limits/libc.ts';
-import { canGlance, glance, takeSeen } from './kernel-peek.ts';
+import { canPeek, peekFirst, takePeeked } from './kernel-peek.ts';
 
-const seen = (socket: Socket) => new Promise<string>((resolve) => glance(socket, (bytes) => resolve(bytes.toString('latin1'))));
+const seen = (socket: Socket) =>
+  new Promise<string>((resolve) => peekFirst(socket, (bytes) => resolve(bytes.toString('latin1'))));
 
 /** How often this process has read from a descriptor. */
 const reads = () => Number(/^syscr: (\d+)$/m.exec(readFileSync('/proc/self/io', 'latin1'))?.[1]);
 
-describe('a glance at a connection', () => {
+describe('a peekFirst at a connection', () => {
   it('this runtime has what it needs; where it has not, the door reads, and all else is the same', () => {
-    assert.equal(canGlance, true);
+    assert.equal(canPeek, true);
     assert.notEqual(trimMemory, null);
   });
 
@@ -26,7 +27,7 @@ describe('a glance at a connection', () => {
     const [near, far] = await createSocketPair();
     near.write('first second');
     assert.equal(await seen(far), 'first second');
-    assert.equal(takeSeen(far, 6).toString('latin1'), 'first ');
+    assert.equal(takePeeked(far, 6).toString('latin1'), 'first ');
     const rest = new Promise<string>((resolve) => readBorrowed(far, (bytes) => resolve(bytes.toString('latin1'))));
     assert.equal(await rest, 'second');
     for (const socket of [near, far]) socket.destroy();
@@ -53,7 +54,7 @@ describe('a glance at a connection', () => {
     const [near, far] = await createSocketPair();
     let looks = 0;
     const first = new Promise<void>((resolve) =>
-      glance(far, () => {
+      peekFirst(far, () => {
         looks++;
         resolve();
       }),
@@ -81,14 +82,14 @@ describe('a glance at a connection', () => {
     near.resetAndDestroy();
     assert.equal(await seen(far), '');
     readBorrowed(far, () => assert.fail('there was nothing'));
-    // Linux tells of a reset once, and the glance was told.
+    // Linux tells of a reset once, and the peekFirst was told.
     await once(far, 'end');
     far.destroy();
   });
 
   it('does not look at a socket that was given up meanwhile', async () => {
     const [near, far] = await createSocketPair();
-    glance(far, () => assert.fail('nobody waits for it'));
+    peekFirst(far, () => assert.fail('nobody waits for it'));
     far.destroy();
     await once(far, 'close');
     near.destroy();

@@ -6,8 +6,8 @@ import type { Socket } from 'node:net';
 import { receive } from '../limits/libc.ts';
 
 /** The longest look: a ClientHello of the largest size that the door takes, in records of any size that make sense. */
-const glanceBytes = 32 * 1024;
-const seen = Buffer.allocUnsafeSlow(glanceBytes);
+const peekBytes = 32 * 1024;
+const seen = Buffer.allocUnsafeSlow(peekBytes);
 const nothing = Buffer.alloc(0);
 /** Linux. */
 const peek = 0x02;
@@ -24,7 +24,7 @@ interface Handle {
 }
 
 /** Otherwise nothing is seen, and everything has to be read. */
-export const canGlance = receive !== null;
+export const canPeek = receive !== null;
 
 const handleOf = (socket: Socket): Handle | null => (socket as unknown as { readonly _handle: Handle | null })._handle;
 
@@ -32,7 +32,7 @@ const handleOf = (socket: Socket): Handle | null => (socket as unknown as { read
  * Calls look once, when the first bytes are there, or with none where there will be none or none can be seen. They are
  * lent. Nothing may have read the socket before. Whoever reads it next uses readBorrowed, or TLS.
  */
-export function glance(socket: Socket, look: (bytes: Buffer) => void): void {
+export function peekFirst(socket: Socket, look: (bytes: Buffer) => void): void {
   const handle = handleOf(socket);
   if (receive === null || handle === null) {
     look(nothing);
@@ -53,7 +53,7 @@ export function glance(socket: Socket, look: (bytes: Buffer) => void): void {
 }
 
 /** Reads what a look has seen, and no more. */
-export function takeSeen(socket: Socket, length: number): Buffer {
+export function takePeeked(socket: Socket, length: number): Buffer {
   const taken = Buffer.allocUnsafeSlow(length);
   const handle = handleOf(socket);
   return taken.subarray(0, handle === null ? 0 : receiveInto(taken, handle, 0));

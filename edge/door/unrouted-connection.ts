@@ -7,28 +7,28 @@ import { breakOff } from '@underpass/wire/outlet.ts';
 import { visitorAddress } from '../core/address.ts';
 import { HeldBytes } from '../core/held-bytes.ts';
 import { type Endpoints, peekProxyHeader } from '../core/proxy-protocol.ts';
-import type { Doorman } from '../limits/connection-limiter.ts';
-import type { Deadline, Sweeper } from '../limits/deadlines.ts';
-import { glance, takeSeen } from './kernel-peek.ts';
+import type { ConnectionLimiter } from '../limits/connection-limiter.ts';
+import type { Deadline, Deadlines } from '../limits/deadlines.ts';
+import { peekFirst, takePeeked } from './kernel-peek.ts';
 
 /**
  * How a door takes connections. The system asks after a minute of silence whether the other machine is still there, and
  * lets go after ten seconds without an answer: a quiet WebSocket would hold its place for an hour otherwise.
  */
-export const doorSockets = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+export const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
 /** Looks at the bytes so far, which are lent; true once it has taken the connection over or ended it. */
-type Decide = (arrival: Arrival, bytes: Buffer) => boolean;
+type Decide = (connection: UnroutedConnection, bytes: Buffer) => boolean;
 
-export interface ArrivalRules {
-  readonly sweeper: Sweeper;
-  readonly doorman: Doorman;
+export interface AcceptRules {
+  readonly deadlines: Deadlines;
+  readonly limiter: ConnectionLimiter;
   readonly headMs: number;
   isBalancer(address: string): boolean;
   /** There are routes to decide by. */
   isReady(): boolean;
   /** Some who get a connection should read it from its first byte: it is looked at before it is read, where that can be. */
-  readonly glances: boolean;
+  readonly peeks: boolean;
   /** For one connection: what it remembers of the bytes that it has seen is its own. */
   decider(): Decide;
   /** Ended before it could be decided. */
@@ -37,11 +37,11 @@ export interface ArrivalRules {
 
 const nothing = Buffer.alloc(0);
 
-export class Arrival implements Deadline {
+export class UnroutedConnection implements Deadline {
   readonly socket: Socket;
   ends: Endpoints;
   deadlineMs: number;
-  readonly #rules: ArrivalRules;
+  readonly #rules: AcceptRules;
   readonly #decide: Decide;
   #held: HeldBytes | null = null;
   /** So many bytes were looked at and are still to be read. */
@@ -50,35 +50,36 @@ export class Arrival implements Deadline {
   #isOver = false;
 
   /** A connection that was just accepted; `who` may come to this port. */
-  static receive(socket: Socket, rules: ArrivalRules, who: 'visitor' | 'anybody'): void {
+  static receive(socket: Socket, rules: AcceptRules, who: 'visitor' | 'anybody'): void {
     if (!rules.isReady()) {
       // No words: an edge that has just begun would have to say that there is no such host.
       socket.on('error', () => {}).resetAndDestroy();
       rules.onLost();
       return;
     }
-    if (!rules.doorman.admit(socket, who)) return;
+    if (!rules.limiter.admit(socket, who)) return;
     const ends = endsOf(socket);
     const behindBalancer = rules.isBalancer(ends.sourceAddress);
-    if (behindBalancer || rules.doorman.seat(socket, ends.sourceAddress)) new Arrival(socket, ends, behindBalancer, rules);
+    if (behindBalancer || rules.limiter.admitAddress(socket, ends.sourceAddress))
+      new UnroutedConnection(socket, ends, behindBalancer, rules);
   }
 
-  private constructor(socket: Socket, ends: Endpoints, behindBalancer: boolean, rules: ArrivalRules) {
+  private constructor(socket: Socket, ends: Endpoints, behindBalancer: boolean, rules: AcceptRules) {
     this.socket = socket;
     this.#rules = rules;
     this.#decide = rules.decider();
     this.ends = ends;
     this.#awaitsHeader = behindBalancer;
-    this.deadlineMs = rules.sweeper.nowMs + rules.headMs;
-    rules.sweeper.watch(this);
+    this.deadlineMs = rules.deadlines.nowMs + rules.headMs;
+    rules.deadlines.watch(this);
     socket.on('end', this.#lost).on('error', this.#lost).on('close', this.#lost);
-    if (rules.glances && !behindBalancer) glance(socket, (bytes) => this.#look(bytes));
+    if (rules.peeks && !behindBalancer) peekFirst(socket, (bytes) => this.#look(bytes));
     else this.#listen();
   }
 
   /** What decide looks at, which the socket will not give again. Within decide, and once. */
   take(): Buffer {
-    return this.#seen > 0 ? takeSeen(this.socket, this.#seen) : this.read;
+    return this.#seen > 0 ? takePeeked(this.socket, this.#seen) : this.read;
   }
 
   /** As much of it as has been read by now: the socket still has the rest. */
@@ -125,7 +126,7 @@ export class Arrival implements Deadline {
   /** The visitor's own ends take the place of the balancer's; false where it has too many connections. */
   #seat(ends: Endpoints): boolean {
     this.ends = ends;
-    const seated = this.#rules.doorman.seat(this.socket, ends.sourceAddress);
+    const seated = this.#rules.limiter.admitAddress(this.socket, ends.sourceAddress);
     if (!seated) this.#leave();
     return seated;
   }
@@ -133,7 +134,7 @@ export class Arrival implements Deadline {
   /** Its owner is somebody else from here on. */
   #leave(): void {
     this.#isOver = true;
-    this.#rules.sweeper.forget(this);
+    this.#rules.deadlines.forget(this);
     this.socket.off('end', this.#lost).off('error', this.#lost).off('close', this.#lost);
     this.#held = null;
   }
@@ -158,11 +159,11 @@ const endsOf = (socket: Socket): Endpoints => ({
 });
 
 /** Says one last thing and ends, without waiting for the visitor longer than it takes to send it. */
-export function sayAndEnd(socket: Socket, words: Uint8Array | string, sweeper: Sweeper): void {
-  const ending: Deadline = { deadlineMs: sweeper.nowMs + 2_000, onDeadline: () => void socket.destroy() };
-  sweeper.watch(ending);
+export function sendAndEnd(socket: Socket, words: Uint8Array | string, deadlines: Deadlines): void {
+  const ending: Deadline = { deadlineMs: deadlines.nowMs + 2_000, onDeadline: () => void socket.destroy() };
+  deadlines.watch(ending);
   socket.on('error', () => {});
-  socket.once('close', () => sweeper.forget(ending));
+  socket.once('close', () => deadlines.forget(ending));
   socket.on('end', () => socket.destroy());
   socket.end(words);
   readBorrowed(socket, () => {});

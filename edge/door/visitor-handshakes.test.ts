@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { encodeProxyHeader } from '../core/proxy-protocol.ts';
 import { helloFor } from '../fixture/hello.ts';
 import { createRig, tunnelOf } from '../fixture/rig.ts';
-import { VisitorTurns } from './visitor-handshakes.ts';
+import { VisitorHandshakes } from './visitor-handshakes.ts';
 
 const host = 't.tunnels.test';
 
@@ -51,7 +51,7 @@ describe('an address that comes behind three hundred handshakes of another waits
 describe('handshakes of visitors', () => {
   /** Turns, and the names of those that have begun. */
   function createScene(t: TestContext) {
-    const turns = new VisitorTurns();
+    const turns = new VisitorHandshakes();
     const time = { nowMs: 0 };
     t.mock.method(performance, 'now', () => time.nowMs);
     const begun: string[] = [];

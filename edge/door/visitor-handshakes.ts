@@ -18,8 +18,8 @@ const letInFirst = 4;
 /** As long as the handshake itself may take: a visitor has given up by then. */
 const longestWaitMs = 10_000;
 
-export class VisitorTurns {
-  /** By whoever is counted as one (rules/address.ts), the next one's first. Bounded by the connections that the doorman lets in. */
+export class VisitorHandshakes {
+  /** By whoever is counted as one (rules/address.ts), the next one's first. Bounded by the connections that the limiter lets in. */
   readonly #waiting = new Map<string, Waiting[]>();
   #scheduled = false;
   /** Somebody came in this turn, and so many more turns may go by for that. */

@@ -7,7 +7,7 @@ import { maxOffers, type Offer } from '@underpass/wire/core/offer.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { Dialer } from '../upstream/dialer.ts';
-import { Link, type LinkOwner, type Tally } from '../upstream/link.ts';
+import { type ByteCounts, Link, type LinkOwner } from '../upstream/link.ts';
 
 export interface HopGateOptions {
   readonly table: RouteTable;
@@ -26,7 +26,7 @@ const untold = ' ';
 const lookEveryMs = 2_000;
 
 /** The visitor's edge counts. */
-const uncounted: Tally = { rxBytes: 0, txBytes: 0 };
+const uncounted: ByteCounts = { rxBytes: 0, txBytes: 0 };
 
 /** A stream that arrived and the link that leads it on; the visitor's edge is told what became of it. */
 class HopRelay implements LinkOwner {
@@ -137,7 +137,7 @@ export class HopGate {
       if (!tunnel.takesStreams) continue;
       healthy.set(
         tunnel.feed.id,
-        tunnel.clients.some((client) => client.isSound(nowMs)),
+        tunnel.clients.some((client) => client.isWorking(nowMs)),
       );
     }
     for (const offer of this.#options.beyond?.() ?? []) healthy.set(offer.key, offer.healthy || healthy.get(offer.key) === true);

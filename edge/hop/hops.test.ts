@@ -308,7 +308,7 @@ describe('several workers', () => {
       balancers: [],
       workers: 2,
       hop: hop(),
-      crew: { socketPath: join(folder, 'own'), siblingPaths: () => siblings },
+      siblings: { socketPath: join(folder, 'own'), siblingPaths: () => siblings },
       ticketKeys: randomBytes(ticketKeyBytes),
       feed: control.dial,
       snapshot: null,
@@ -320,7 +320,7 @@ describe('several workers', () => {
     try {
       const closed = once(await met.promise, 'close');
       siblings = [];
-      edge.forgetPlaces();
+      edge.forgetNeighbours();
       await closed;
     } finally {
       await edge.close();
@@ -331,7 +331,7 @@ describe('several workers', () => {
 
   const workers = Math.max(2, Math.min(3, availableParallelism()));
   /** Word of a client takes as long as a busy machine lets it: that it is waited for is what counts here. */
-  const timeouts = { newsMs: 3_000 };
+  const timeouts = { clientWaitMs: 3_000 };
   const askAll = (rig: Awaited<ReturnType<typeof createRig>>, count: number, host?: string): Promise<string[]> =>
     Promise.all(Array.from({ length: count }, () => ask(rig, host)));
 

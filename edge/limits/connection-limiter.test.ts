@@ -55,7 +55,7 @@ async function answerTo(rig: Rig, localAddress: string): Promise<string> {
 
 describe('a source address', () => {
   it('at its limit is refused while another is served, and served again when it has let go', async () => {
-    await using rig = await createRig([tunnelOf('t')], { crowd: { total: 100, perAddress: 4 } });
+    await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 100, perAddress: 4 } });
     await rig.client('t', served());
     const held = await dialMany(rig, 4, '127.0.0.2');
     await until(() => rig.edge.stats().open === 5);
@@ -68,7 +68,7 @@ describe('a source address', () => {
   });
 
   it('counts on both ports together', async () => {
-    await using rig = await createRig([tunnelOf('t')], { crowd: { total: 100, perAddress: 2 } });
+    await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 100, perAddress: 2 } });
     await dial(rig, 'http', '127.0.0.2');
     await dial(rig, 'https', '127.0.0.2');
     await until(() => rig.edge.stats().open === 2);
@@ -77,7 +77,7 @@ describe('a source address', () => {
   });
 
   it('behind a balancer is the one in the header; the balancer itself has no limit', async () => {
-    await using rig = await createRig([ingress], { balancers: ['127.0.0.1'], crowd: { total: 100, perAddress: 2 } });
+    await using rig = await createRig([ingress], { balancers: ['127.0.0.1'], connectionLimits: { total: 100, perAddress: 2 } });
     const from = async (sourceAddress: string): Promise<string> => {
       const ends = { sourceAddress, sourcePort: 1, destinationAddress: sourceAddress, destinationPort: 80 };
       const visitor = await dial(rig, 'http');
@@ -111,7 +111,7 @@ describe('requests beside the first of their HTTP/2 connection', () => {
   }
 
   it('have a quarter of all places for one address, and others have theirs', async () => {
-    await using rig = await createRig([tunnelOf('t')], { crowd: { total: 40, perAddress: 10 } });
+    await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 40, perAddress: 10 } });
     let waiting = 0;
     await rig.client('t', (socket) => void socket.once('data', () => waiting++));
     const crowd = ask(rig, 15, '127.0.0.2');
@@ -130,7 +130,7 @@ describe('requests beside the first of their HTTP/2 connection', () => {
   });
 
   it('count as connections do for the whole edge, until they are over', async () => {
-    await using rig = await createRig([tunnelOf('t')], { crowd: { total: 8, perAddress: 8 } });
+    await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 8, perAddress: 8 } });
     let waiting = 0;
     await rig.client('t', (socket) => void socket.once('data', () => waiting++));
     const { session } = ask(rig, 3, '127.0.0.2');
@@ -149,7 +149,7 @@ describe('requests beside the first of their HTTP/2 connection', () => {
 
 describe('the whole edge', () => {
   it('counts a connection before it says anything, behind a balancer too', async () => {
-    await using rig = await createRig([ingress], { balancers: ['127.0.0.1'], crowd: { total: 3, perAddress: 2 } });
+    await using rig = await createRig([ingress], { balancers: ['127.0.0.1'], connectionLimits: { total: 3, perAddress: 2 } });
     await dialMany(rig, 3);
     await until(() => rig.edge.stats().open === 3);
     await dialRefused(rig, 'https');
@@ -157,7 +157,7 @@ describe('the whole edge', () => {
   });
 
   it('lets clients in after visitors are refused, and at its end nobody', async () => {
-    await using rig = await createRig([tunnelOf('t'), ingress], { crowd: { total: 20, perAddress: 20 } });
+    await using rig = await createRig([tunnelOf('t'), ingress], { connectionLimits: { total: 20, perAddress: 20 } });
     await rig.client('t', served());
     await dialMany(rig, 17);
     await until(() => rig.edge.stats().open === 18);
@@ -175,7 +175,10 @@ describe('the whole edge', () => {
   it('says so in the log once, however many are refused', async () => {
     const lines: { msg: string; refused: number }[] = [];
     const sink = new Writable({ write: (line, _, done) => done(void lines.push(JSON.parse(line))) });
-    await using rig = await createRig([ingress], { crowd: { total: 5, perAddress: 5 }, log: pino({ level: 'warn' }, sink) });
+    await using rig = await createRig([ingress], {
+      connectionLimits: { total: 5, perAddress: 5 },
+      log: pino({ level: 'warn' }, sink),
+    });
     await dialMany(rig, 5);
     await Promise.all(Array.from({ length: 50 }, () => dialRefused(rig, 'https')));
     assert.equal(rig.edge.stats().refused.total, 50);
@@ -186,7 +189,7 @@ describe('the whole edge', () => {
 describe('several workers', () => {
   it('count each for itself, by the same limits', async () => {
     const workers = 2;
-    await using rig = await createRig([ingress], { workers, crowd: { total: 50, perAddress: 3 } });
+    await using rig = await createRig([ingress], { workers, connectionLimits: { total: 50, perAddress: 3 } });
     const visitors = Array.from({ length: 60 }, () => connect({ host: '127.0.0.1', port: rig.edge.ports.https }));
     let closed = 0;
     for (const visitor of visitors) visitor.on('error', () => {}).on('close', () => closed++);

@@ -5,29 +5,29 @@
 import type { Socket } from 'node:net';
 import { addressKey } from '@underpass/rules/address.ts';
 import type { Logger } from 'pino';
-import { besideLimit, type CrowdLimits, visitorLimit } from '../core/connection-limits.ts';
+import { type ConnectionLimits, extraRequestLimit, visitorLimit } from '../core/connection-limits.ts';
 
-export type CrowdReason = 'address' | 'total';
+export type RefusalReason = 'address' | 'total';
 
 /** A crowd is told at most this often, with the number that was turned away meanwhile. */
-const tellEveryMs = 10_000;
+const logEveryMs = 10_000;
 
-export class Doorman {
-  readonly limits: CrowdLimits;
+export class ConnectionLimiter {
+  readonly limits: ConnectionLimits;
   open = 0;
   /** Of those that were admitted, since the start. */
-  gone = 0;
-  readonly refused: Record<CrowdReason, number> = { address: 0, total: 0 };
+  closed = 0;
+  readonly refused: Record<RefusalReason, number> = { address: 0, total: 0 };
   readonly #visitorLimit: number;
   readonly #log: Logger;
   /** As long as the number of connections at most: what falls to zero is taken out. */
   readonly #byAddress = new Map<string, number>();
-  #beside = 0;
-  readonly #besideByAddress = new Map<string, number>();
-  #toldAtMs = Number.NEGATIVE_INFINITY;
-  #untold = 0;
+  #extraRequests = 0;
+  readonly #extraByAddress = new Map<string, number>();
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+  #unlogged = 0;
 
-  constructor(limits: CrowdLimits, log: Logger) {
+  constructor(limits: ConnectionLimits, log: Logger) {
     this.limits = limits;
     this.#visitorLimit = visitorLimit(limits);
     this.#log = log;
@@ -44,63 +44,64 @@ export class Doorman {
   }
 
   get #used(): number {
-    return this.open + this.#beside;
+    return this.open + this.#extraRequests;
   }
 
   /** A place of the total for a connection that was just accepted; false where there is none, and the connection is over. */
   admit(socket: Socket, who: 'visitor' | 'anybody'): boolean {
     const limit = who === 'visitor' ? this.#visitorLimit : this.limits.total;
-    if (this.#used >= limit) return this.turnAway(socket, 'total');
+    if (this.#used >= limit) return this.refuse(socket, 'total');
     this.open++;
     socket.on('close', () => {
       this.open--;
-      this.gone++;
+      this.closed++;
     });
     return true;
   }
 
   /** Counts the connection to its address, once that is known; false where it has too many, and the connection is over. */
-  seat(socket: Socket, address: string): boolean {
+  admitAddress(socket: Socket, address: string): boolean {
     const key = addressKey(address);
-    if (!countUp(this.#byAddress, key, this.limits.perAddress)) return this.turnAway(socket, 'address', address);
+    if (!countUp(this.#byAddress, key, this.limits.perAddress)) return this.refuse(socket, 'address', address);
     socket.on('close', () => countDown(this.#byAddress, key));
     return true;
   }
 
   /** A place for a request beside others on its connection; false where there is none. */
-  seatBeside(address: string): boolean {
-    if (this.#used >= this.#visitorLimit) return this.#refuse('total', address);
-    if (!countUp(this.#besideByAddress, addressKey(address), besideLimit(this.limits))) return this.#refuse('address', address);
-    this.#beside++;
+  admitExtraRequest(address: string): boolean {
+    if (this.#used >= this.#visitorLimit) return this.#countRefusal('total', address);
+    if (!countUp(this.#extraByAddress, addressKey(address), extraRequestLimit(this.limits)))
+      return this.#countRefusal('address', address);
+    this.#extraRequests++;
     return true;
   }
 
-  unseatBeside(address: string): void {
-    this.#beside--;
-    countDown(this.#besideByAddress, addressKey(address));
+  releaseExtraRequest(address: string): void {
+    this.#extraRequests--;
+    countDown(this.#extraByAddress, addressKey(address));
   }
 
   /** A reset leaves nothing behind in the kernel either. */
-  turnAway(socket: Socket, reason: CrowdReason, address?: string): false {
+  refuse(socket: Socket, reason: RefusalReason, address?: string): false {
     socket.on('error', () => {});
     socket.resetAndDestroy();
-    return this.#refuse(reason, address);
+    return this.#countRefusal(reason, address);
   }
 
-  #refuse(reason: CrowdReason, address: string | undefined): false {
+  #countRefusal(reason: RefusalReason, address: string | undefined): false {
     this.refused[reason]++;
-    this.#untold++;
-    this.#tell(reason, address);
+    this.#unlogged++;
+    this.#logRefusal(reason, address);
     return false;
   }
 
-  #tell(reason: CrowdReason, address: string | undefined): void {
+  #logRefusal(reason: RefusalReason, address: string | undefined): void {
     const nowMs = performance.now();
-    if (nowMs - this.#toldAtMs < tellEveryMs) return;
+    if (nowMs - this.#loggedAtMs < logEveryMs) return;
     const { open, limits } = this;
-    this.#log.warn({ reason, address, refused: this.#untold, open, ...limits }, 'connections refused: too many');
-    this.#toldAtMs = nowMs;
-    this.#untold = 0;
+    this.#log.warn({ reason, address, refused: this.#unlogged, open, ...limits }, 'connections refused: too many');
+    this.#loggedAtMs = nowMs;
+    this.#unlogged = 0;
   }
 }
 

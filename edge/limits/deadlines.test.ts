@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSocketPair } from '@underpass/wire/fixture/sockets.ts';
-import { Sweeper } from './deadlines.ts';
+import { Deadlines } from './deadlines.ts';
 
 /** The whole process stands for so long, as where its machine is paused. */
 const stand = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -9,27 +9,27 @@ const stand = (ms: number): void => void Atomics.wait(new Int32Array(new SharedA
 describe('a deadline', () => {
   it('is met once, after its time', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
-    const sweeper = new Sweeper();
+    const deadlines = new Deadlines();
     let calls = 0;
-    sweeper.watch({ deadlineMs: sweeper.nowMs + 1_000, onDeadline: () => calls++ });
+    deadlines.watch({ deadlineMs: deadlines.nowMs + 1_000, onDeadline: () => calls++ });
     t.mock.timers.tick(750);
     assert.equal(calls, 0);
     t.mock.timers.tick(10_000);
     assert.equal(calls, 1);
-    sweeper.close();
+    deadlines.close();
   });
 
   it('cuts nobody whose bytes came while the process stood still', async () => {
-    const sweeper = new Sweeper();
+    const deadlines = new Deadlines();
     const [near, far] = await createSocketPair();
     const cut = Promise.withResolvers<string>();
-    const visitor = { deadlineMs: sweeper.nowMs + 500, onDeadline: () => cut.resolve('cut') };
-    sweeper.watch(visitor);
+    const visitor = { deadlineMs: deadlines.nowMs + 500, onDeadline: () => cut.resolve('cut') };
+    deadlines.watch(visitor);
     far.once('data', () => cut.resolve('heard'));
     near.write('here');
     stand(1_000);
     assert.equal(await cut.promise, 'heard');
-    sweeper.close();
+    deadlines.close();
     for (const socket of [near, far]) socket.destroy();
   });
 });

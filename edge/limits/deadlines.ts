@@ -1,14 +1,14 @@
 // Deadlines of many connections on one timer: setting one is a store, not a timer. Precise to a quarter of a second, never early.
 
 export interface Deadline {
-  /** Reading of sweeper.nowMs after which onDeadline is called once; Infinity for none. */
+  /** Reading of deadlines.nowMs after which onDeadline is called once; Infinity for none. */
   deadlineMs: number;
   onDeadline(): void;
 }
 
 const tickMs = 250;
 
-export class Sweeper {
+export class Deadlines {
   /**
    * A clock of its own, moved on by every tick: it stands while this process does. What came for a machine that was paused, or
    * too busy, waits in the kernel, and is read before anybody is cut for having said nothing.

@@ -2,9 +2,9 @@
 
 import { totalmem } from 'node:os';
 import { report } from 'node:process';
-import type { Allowance } from '../core/connection-limits.ts';
+import type { ProcessLimits } from '../core/connection-limits.ts';
 
-export function readAllowance(workers: number): Allowance {
+export function readProcessLimits(workers: number): ProcessLimits {
   // 0 or an absurdly large number where no cgroup sets a limit.
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

@@ -1,7 +1,7 @@
 // What one edge process counts beside its tunnels, as plain data that workers send to their primary.
 
 import type { VisitorError } from '../core/visitor-error.ts';
-import type { CrowdReason } from '../limits/connection-limiter.ts';
+import type { RefusalReason } from '../limits/connection-limiter.ts';
 
 export interface EdgeStats {
   readonly sockets: number;
@@ -12,7 +12,7 @@ export interface EdgeStats {
   /** Where they come from; an address with connections at two workers counts twice. */
   readonly addresses: number;
   /** Connections turned away, because of their address or because of all of them. */
-  readonly refused: Readonly<Record<CrowdReason, number>>;
+  readonly refused: Readonly<Record<RefusalReason, number>>;
   readonly clients: number;
   readonly streams: number;
   readonly rxBytes: number;

@@ -9,8 +9,8 @@ import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
 import { collectHeap } from '@underpass/wire/heap.ts';
 import type { Logger } from 'pino';
-import { Gate } from '../client/client-gate.ts';
-import { type CrowdLimits, decideCrowdLimits } from '../core/connection-limits.ts';
+import { ClientGate } from '../client/client-gate.ts';
+import { type ConnectionLimits, decideConnectionLimits } from '../core/connection-limits.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import { HttpDoor } from '../door/http-door.ts';
 import { HttpsDoor } from '../door/https-door.ts';
@@ -18,21 +18,25 @@ import { FeedLink } from '../feed/feed-link.ts';
 import { Reporter, renderReport } from '../feed/reporter.ts';
 import type { SnapshotFile } from '../feed/snapshot-file.ts';
 import { HopGate } from '../hop/hop-gate.ts';
-import { HopSession } from '../hop/hop-session.ts';
 import { createHopServer, dialHop, hopKey } from '../hop/hop-tls.ts';
-import { Hops } from '../hop/hops.ts';
-import { Doorman } from '../limits/connection-limiter.ts';
-import { Sweeper } from '../limits/deadlines.ts';
+import { Neighbour } from '../hop/neighbour.ts';
+import { Neighbours } from '../hop/neighbours.ts';
+import { ConnectionLimiter } from '../limits/connection-limiter.ts';
+import { Deadlines } from '../limits/deadlines.ts';
 import { trimMemory } from '../limits/libc.ts';
-import { AfterCrowd } from '../limits/memory-reclaim.ts';
-import { readAllowance } from '../limits/process-limits.ts';
+import { MemoryReclaim } from '../limits/memory-reclaim.ts';
+import { readProcessLimits } from '../limits/process-limits.ts';
+import { defaultTimeouts, type Timeouts } from '../limits/timeouts.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
 import { RouteTable } from '../routes/route-table.ts';
 import { Dialer } from '../upstream/dialer.ts';
-import { Console, type ConsoleOptions } from '../visitor/console.ts';
+import { Upstreams } from '../upstream/upstreams.ts';
+import { DashboardHost, type DashboardHostOptions } from '../visitor/dashboard-host.ts';
 import { Http1Visitor } from '../visitor/http1-visitor.ts';
-import { Http2Door } from '../visitor/http2-server.ts';
-import { defaultTimeouts, House, type Timeouts } from '../visitor/visitor-context.ts';
+import { Http2Server } from '../visitor/http2-server.ts';
+import { createUploadBudget } from '../visitor/upload-windows.ts';
+import type { VisitorContext } from '../visitor/visitor-context.ts';
+import { VisitorCounters } from '../visitor/visitor-counters.ts';
 
 export interface Listen {
   /** All addresses of both families where it is missing. */
@@ -57,7 +61,7 @@ export interface HopOptions {
 }
 
 /** How workers of one edge reach each other: unix sockets in a folder of the edge's own user. */
-export interface CrewOptions {
+export interface SiblingOptions {
   readonly socketPath: string;
   readonly siblingPaths: () => readonly string[];
 }
@@ -78,13 +82,13 @@ export interface EdgeProcessOptions {
   readonly balancers: readonly string[];
   readonly timeouts?: Partial<Timeouts> | undefined;
   /** Instead of what the process's own limits allow. */
-  readonly crowd?: Partial<CrowdLimits> | undefined;
+  readonly connectionLimits?: Partial<ConnectionLimits> | undefined;
   /** Processes that share the machine's memory with this one, itself included. */
   readonly workers: number;
   readonly hop?: HopOptions | undefined;
   /** The dashboard on this machine; nowhere if missing. */
-  readonly console?: ConsoleOptions | undefined;
-  readonly crew?: CrewOptions | undefined;
+  readonly dashboard?: DashboardHostOptions | undefined;
+  readonly siblings?: SiblingOptions | undefined;
   /** 48 bytes; equal in all workers, so that a session begun at one is resumed at another. */
   readonly ticketKeys: Buffer;
   /** Dials control; called again, with back-off, whenever the feed is lost. */
@@ -110,17 +114,17 @@ export const ticketKeysMs: number = 12 * 3_600_000;
 export class EdgeProcess {
   readonly #options: EdgeProcessOptions;
   readonly #table: RouteTable;
-  readonly #house: House;
-  readonly #gate: Gate;
+  readonly #context: VisitorContext;
+  readonly #gate: ClientGate;
   readonly #httpsDoor: HttpsDoor;
   readonly #httpDoor: HttpDoor;
   /** The places that a visitor of this process may be led to, and those for one who came over a hop. */
-  readonly #everywhere: Hops;
-  readonly #onMachine: Hops;
+  readonly #everywhere: Neighbours;
+  readonly #onMachine: Neighbours;
   readonly #siblingGate: HopGate;
   readonly #peerGate: HopGate;
   readonly #hopServers: Server[] = [];
-  readonly #hopSessions = new Map<string, HopSession>();
+  readonly #neighbours = new Map<string, Neighbour>();
   readonly #hopKey: Buffer | null;
   readonly #sockets = new Set<Socket>();
   /** From other workers: they stay until the end, and no drain waits for them. */
@@ -139,10 +143,23 @@ export class EdgeProcess {
     const table = new RouteTable(log);
     this.#table = table;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
-    this.#everywhere = new Hops(() => [...this.#siblings(), ...this.#peers()], timeouts.newsMs);
-    this.#onMachine = new Hops(() => this.#siblings(), timeouts.newsMs);
-    const doorman = new Doorman(decideCrowdLimits(readAllowance(options.workers), options.crowd ?? {}), log);
-    this.#house = new House({ table, sweeper: new Sweeper(), doorman, dialer: new Dialer(this.#everywhere), timeouts, log });
+    this.#everywhere = new Neighbours(() => [...this.#siblings(), ...this.#peers()], timeouts.clientWaitMs);
+    this.#onMachine = new Neighbours(() => this.#siblings(), timeouts.clientWaitMs);
+    const limiter = new ConnectionLimiter(
+      decideConnectionLimits(readProcessLimits(options.workers), options.connectionLimits ?? {}),
+      log,
+    );
+    const deadlines = new Deadlines();
+    this.#context = {
+      table,
+      upstreams: new Upstreams(new Dialer(this.#everywhere), deadlines, timeouts),
+      deadlines,
+      timeouts,
+      counters: new VisitorCounters(),
+      limiter,
+      uploadBudget: createUploadBudget(),
+      draining: false,
+    };
     this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });
     this.#peerGate = new HopGate({
       table,
@@ -167,14 +184,14 @@ export class EdgeProcess {
   }
 
   async #open(): Promise<void> {
-    const { snapshot, https, http, crew, hop } = this.#options;
+    const { snapshot, https, http, siblings, hop } = this.#options;
     const held = await snapshot?.load();
     if (held) this.#table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
     this.#gate.changed([]);
-    if (crew !== undefined)
+    if (siblings !== undefined)
       await this.#openHop(
         createServer({ allowHalfOpen: true }, (socket) => this.#siblingGate.receive(socket)),
-        { path: crew.socketPath },
+        { path: siblings.socketPath },
         this.#siblingSockets,
       );
     if (hop !== undefined && this.#hopKey !== null) {
@@ -184,19 +201,19 @@ export class EdgeProcess {
     }
     this.#feedLink = this.#createFeedLink(held?.position ?? null);
     // The kernel gives a worker its share of visitors as soon as it listens.
-    if (crew !== undefined) await this.#feedLink.synced;
+    if (siblings !== undefined) await this.#feedLink.synced;
     await listen(this.#httpsDoor.server, this.#shared(https));
     await listen(this.#httpDoor.server, this.#shared(http));
-    if (crew === undefined)
+    if (siblings === undefined)
       this.#rotation = setInterval(() => this.setTicketKeys(randomBytes(ticketKeyBytes)), ticketKeysMs).unref();
-    const afterCrowd = new AfterCrowd(
-      this.#house.doorman,
+    const memoryReclaim = new MemoryReclaim(
+      this.#context.limiter,
       () => collectHeap(mostCollectedBytes),
       () => trimMemory?.(0n),
     );
     this.#tending = setInterval(() => {
       this.#table.expireTokens(Date.now());
-      afterCrowd.look();
+      memoryReclaim.check();
     }, tendMs).unref();
     // Other edges are told what any worker of this one has clients of.
     if (hop !== undefined) this.#acquaint = setInterval(() => this.#meetSiblings(), acquaintMs).unref();
@@ -204,7 +221,7 @@ export class EdgeProcess {
 
   /** Workers listen on the same ports side by side: the kernel spreads connections over them. */
   #shared({ host, port }: Listen): object {
-    return { port, backlog, reusePort: this.#options.crew !== undefined, ...(host === undefined ? {} : { host }) };
+    return { port, backlog, reusePort: this.#options.siblings !== undefined, ...(host === undefined ? {} : { host }) };
   }
 
   async #openHop(server: Server, where: object, sockets = this.#sockets): Promise<void> {
@@ -213,16 +230,16 @@ export class EdgeProcess {
     await listen(server, where);
   }
 
-  #createGate(): Gate {
+  #createGate(): ClientGate {
     const { edgeId, region, software, publicHttpsPort, log } = this.#options;
     const port = publicHttpsPort === 443 ? '' : `:${publicHttpsPort}`;
     const onPresence = (): void => {
       this.#feedLink?.presenceChanged();
       this.#siblingGate.presenceChanged();
-      this.#heard();
+      this.#clientsChanged();
     };
     const countEdges = (): number => 1 + this.#otherEdges().length;
-    return new Gate({
+    return new ClientGate({
       table: this.#table,
       edgeId,
       region,
@@ -235,28 +252,28 @@ export class EdgeProcess {
   }
 
   #createDoors(): [HttpsDoor, HttpDoor] {
-    const house = this.#house;
-    const { balancers, regionHosts, ticketKeys, publicHttpsPort, console: place } = this.#options;
+    const context = this.#context;
+    const { balancers, regionHosts, ticketKeys, publicHttpsPort, dashboard } = this.#options;
     const hosts = new Set(regionHosts);
     const shared = {
-      house,
+      context,
       isBalancer: compileAllowList(balancers),
       isRegionHost: (host: string) => hosts.has(host),
-      console: place === undefined ? undefined : new Console(place),
+      dashboard: dashboard === undefined ? undefined : new DashboardHost(dashboard),
     };
-    const http2 = new Http2Door(house);
+    const http2 = new Http2Server(context);
     const httpsDoor = new HttpsDoor({
       ...shared,
       ticketKeys,
       onClient: (socket, ends) => this.#gate.receive(socket, ends.sourceAddress),
-      onHttp1: (socket, { ends, host, tunnel }) => new Http1Visitor(house, socket, ends, host, tunnel),
+      onHttp1: (socket, { ends, host, tunnel }) => new Http1Visitor(context, socket, ends, host, tunnel),
       onHttp2: (socket, { ends, host, tunnel }) => http2.receive(socket, ends, host, tunnel),
     });
     return [httpsDoor, new HttpDoor({ ...shared, publicHttpsPort })];
   }
 
   #createFeedLink(position: FeedLink['position']): FeedLink {
-    const { feed, edgeId, reportAs, region, software, hop, snapshot, crew, log } = this.#options;
+    const { feed, edgeId, reportAs, region, software, hop, snapshot, siblings, log } = this.#options;
     const reporter = new Reporter(() => this.#table.tunnels.values().map(renderReport));
     return new FeedLink({
       dial: feed,
@@ -266,13 +283,13 @@ export class EdgeProcess {
       ...(hop === undefined ? {} : { hopAddress: hop.address }),
       startedAtMs: Date.now(),
       position,
-      pace: crew === undefined ? 'control' : 'primary',
+      pace: siblings === undefined ? 'control' : 'primary',
       apply: (change, at) => {
         if (change.type === 'snapshot') this.#table.applySnapshot(change);
         else this.#table.applyDelta(change);
         snapshot?.save(() => ({ position: at, state: this.#table.state() }));
         this.#gate.changed((change.type === 'snapshot' ? change.state : change.put).tunnels ?? []);
-        this.forgetPlaces();
+        this.forgetNeighbours();
       },
       report: (all) => reporter.report(all),
       log,
@@ -282,49 +299,49 @@ export class EdgeProcess {
 
   // Places beyond this process.
 
-  #siblings(): HopSession[] {
-    return (this.#options.crew?.siblingPaths() ?? []).map((path) => this.#hopSession(path, () => dialUnix(path)));
+  #siblings(): Neighbour[] {
+    return (this.#options.siblings?.siblingPaths() ?? []).map((path) => this.#neighbour(path, () => dialUnix(path)));
   }
 
   #meetSiblings(): void {
     for (const sibling of this.#siblings()) void sibling.open();
   }
 
-  #peers(): HopSession[] {
+  #peers(): Neighbour[] {
     const key = this.#hopKey;
     if (key === null) return [];
     const reachable = this.#otherEdges().filter(({ address }) => address !== '');
-    return reachable.map(({ address }) => this.#hopSession(address, () => dialHop(key, address)));
+    return reachable.map(({ address }) => this.#neighbour(address, () => dialHop(key, address)));
   }
 
   #otherEdges(): readonly FeedPeer[] {
     return this.#table.peers.filter(({ edgeId }) => edgeId !== this.#options.edgeId);
   }
 
-  #hopSession(name: string, dial: () => Promise<Duplex>): HopSession {
-    const known = this.#hopSessions.get(name);
+  #neighbour(name: string, dial: () => Promise<Duplex>): Neighbour {
+    const known = this.#neighbours.get(name);
     if (known !== undefined) return known;
-    const made = new HopSession(name, dial, this.#options.software, this.#options.log);
-    made.onOffers = () => this.#heard();
-    this.#hopSessions.set(name, made);
+    const made = new Neighbour(name, dial, this.#options.software, this.#options.log);
+    made.onOffers = () => this.#clientsChanged();
+    this.#neighbours.set(name, made);
     return made;
   }
 
   /** Workers that have died have left paths that nobody has again, and edges may have left the region. */
-  forgetPlaces(): void {
+  forgetNeighbours(): void {
     const known = new Set([...this.#siblings(), ...this.#peers()].map(({ name }) => name));
-    for (const [name, place] of this.#hopSessions) {
+    for (const [name, neighbour] of this.#neighbours) {
       if (known.has(name)) continue;
-      this.#hopSessions.delete(name);
-      place.leave();
+      this.#neighbours.delete(name);
+      neighbour.leave();
     }
   }
 
-  /** Somebody came or went at some place. */
-  #heard(): void {
+  /** Somebody came or went at some neighbour. */
+  #clientsChanged(): void {
     this.#peerGate.presenceChanged();
-    this.#everywhere.heard();
-    this.#onMachine.heard();
+    this.#everywhere.clientsChanged();
+    this.#onMachine.clientsChanged();
   }
 
   // What others may know and do.
@@ -342,18 +359,19 @@ export class EdgeProcess {
   }
 
   stats(): EdgeStats {
-    const { sweeper, doorman, unrouted, responses, errors } = this.#house;
+    const { deadlines, limiter, counters } = this.#context;
+    const { unrouted, responses, errors } = counters;
     const tunnels = [...this.#table.tunnels.values()];
     const clients = tunnels.flatMap((tunnel) => tunnel.clients);
     const sum = (key: 'rxBytes' | 'txBytes' | 'connections' | 'requests'): number =>
       tunnels.reduce((total, tunnel) => total + tunnel[key], this.#table.retired[key]);
     return {
       sockets: this.#sockets.size,
-      deadlines: sweeper.watched,
-      open: doorman.open,
-      openLimit: doorman.limits.total,
-      addresses: doorman.addresses,
-      refused: { ...doorman.refused },
+      deadlines: deadlines.watched,
+      open: limiter.open,
+      openLimit: limiter.limits.total,
+      addresses: limiter.addresses,
+      refused: { ...limiter.refused },
       clients: clients.length,
       streams: clients.reduce((total, { session }) => total + session.openStreams, 0),
       rxBytes: sum('rxBytes'),
@@ -372,7 +390,7 @@ export class EdgeProcess {
 
   /** Takes nothing new and lets what is open finish; gives up after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
-    this.#house.draining = true;
+    this.#context.draining = true;
     const endsAtMs = performance.now() + graceMs;
     await this.#takeArrived();
     this.#httpsDoor.server.close();
@@ -404,9 +422,9 @@ export class EdgeProcess {
     this.#siblingGate.close();
     this.#peerGate.close();
     for (const server of this.#hopServers) server.close();
-    for (const session of this.#hopSessions.values()) session.close();
+    for (const session of this.#neighbours.values()) session.close();
     for (const socket of [...this.#sockets, ...this.#siblingSockets]) socket.destroy();
-    this.#house.sweeper.close();
+    this.#context.deadlines.close();
     await this.#options.snapshot?.flush();
   }
 

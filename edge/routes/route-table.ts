@@ -3,6 +3,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { FeedChallenge, FeedPeer, FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
+import type { VisitorError } from '../core/visitor-error.ts';
 import { Certificates } from './certificates.ts';
 import { TunnelState } from './tunnel-state.ts';
 
@@ -31,6 +32,14 @@ export class RouteTable {
 
   tunnelOf(host: string): TunnelState | null {
     return this.#claims.get(host)?.at(-1) ?? null;
+  }
+
+  /** Null if a request for `host` may go to `routedTo`, the tunnel that its connection was routed to; else the error to answer. */
+  refusal(host: string, routedTo: TunnelState | null, address: string): VisitorError | null {
+    const tunnel = this.tunnelOf(host);
+    if (tunnel === null && routedTo === null) return 'UNDERPASS_NO_SUCH_HOST';
+    if (tunnel === null || tunnel !== routedTo) return 'UNDERPASS_MISDIRECTED';
+    return tunnel.refusal(address);
   }
 
   tunnelByToken(hash: string): TunnelState | null {

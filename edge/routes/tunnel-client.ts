@@ -17,7 +17,7 @@ export class TunnelClient {
   readonly software: string;
   readonly sinceMs: number;
   /** What it was told last of its tunnel. */
-  told: Info;
+  sentInfo: Info;
   /** Its upstreams, or how they are, changed. */
   onOffers: () => void = () => {};
   #answer = compileOffers(null);
@@ -26,7 +26,7 @@ export class TunnelClient {
     session: Session,
     facts: { readonly clientId: string; readonly tokenHash: string; readonly address: string; readonly software: string },
     sinceMs: number,
-    told: Info,
+    sentInfo: Info,
   ) {
     this.session = session;
     this.clientId = facts.clientId;
@@ -34,7 +34,7 @@ export class TunnelClient {
     this.address = facts.address;
     this.software = facts.software;
     this.sinceMs = sinceMs;
-    this.told = told;
+    this.sentInfo = sentInfo;
     session.onOffers = (offers) => {
       this.#answer = compileOffers(offers);
       this.onOffers();
@@ -52,7 +52,7 @@ export class TunnelClient {
   }
 
   /** Takes streams, is connected beyond doubt, and all of its upstreams answer. */
-  isSound(nowMs: number): boolean {
+  isWorking(nowMs: number): boolean {
     return this.session.canOpen && this.isProven(nowMs) && this.healthy;
   }
 

@@ -3,6 +3,7 @@
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { VisitorError } from '../core/visitor-error.ts';
 import type { TunnelClient } from './tunnel-client.ts';
 
 /** A visitor's connection that may have to be cut when the rules change. */
@@ -11,7 +12,7 @@ export interface Visitor {
   /** The host that it was routed by. */
   readonly host: string;
   /** Ends at once what goes on in it under other hosts: a connection for one host of a tunnel may ask for others. */
-  keepTo(hosts: readonly string[]): void;
+  endOtherHosts(hosts: readonly string[]): void;
   /** Ends it at once, both sides. */
   cut(): void;
   /** Ends it where nothing is under way, or as soon as that is so. */
@@ -49,6 +50,12 @@ export class TunnelState {
     return this.#permits(address);
   }
 
+  /** Null if a visitor of this address may reach the tunnel, else the error to answer. */
+  refusal(address: string): VisitorError | null {
+    if (!this.permits(address)) return 'UNDERPASS_SOURCE_DENIED';
+    return this.feed.suspended ? 'UNDERPASS_SUSPENDED' : null;
+  }
+
   /** Takes a new configuration; cuts what it no longer allows. */
   update(feed: FeedTunnel, nowMs: number): void {
     const typeChanged = feed.type !== this.feed.type;
@@ -56,7 +63,7 @@ export class TunnelState {
     this.#permits = compileAllowList(feed.allowList);
     for (const visitor of this.visitors) {
       const stays = !typeChanged && !feed.suspended && feed.hosts.includes(visitor.host) && this.#permits(visitor.address);
-      if (stays) visitor.keepTo(feed.hosts);
+      if (stays) visitor.endOtherHosts(feed.hosts);
       else visitor.cut();
     }
     this.refuseClients(nowMs);

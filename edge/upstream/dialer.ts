@@ -3,7 +3,7 @@
 
 import type { Session } from '@underpass/wire/api.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
-import { type ClientState, chooseClient, isSound } from '../core/client-choice.ts';
+import { type ClientState, chooseClient, isWorking } from '../core/client-choice.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 
 export interface Route {
@@ -15,14 +15,14 @@ export interface Route {
 /** Places beyond this process, nearest first. A hop never goes through one of its own kind again, so it ends. */
 export interface HopSource {
   /** A session not tried yet that is known to lead to a client that works; null where none is known now. */
-  sound(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null;
+  working(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null;
   /** The best session not tried yet that may lead to a client of the tunnel; may have to dial. */
   next(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null>;
 }
 
 interface LocalClient {
   readonly session: Session;
-  readonly sound: boolean;
+  readonly working: boolean;
 }
 
 export class Dialer {
@@ -35,8 +35,8 @@ export class Dialer {
   /** The best route not in `tried`; null where there is none. Only hops take time. */
   next(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): Route | null | Promise<Route | null> {
     const local = localClient(tunnel, request, tried);
-    if (local?.sound) return { session: local.session, hop: false };
-    const elsewhere = this.#hops?.sound(tunnel, tried) ?? null;
+    if (local?.working) return { session: local.session, hop: false };
+    const elsewhere = this.#hops?.working(tunnel, tried) ?? null;
     if (elsewhere !== null) return { session: elsewhere, hop: true };
     if (local !== null) return { session: local.session, hop: false };
     if (this.#hops === null) return null;
@@ -58,5 +58,5 @@ function localClient(tunnel: TunnelState, request: OpenRequest, tried: ReadonlyS
   const states = clients.map((client) => client.stateFor(kind, host, nowMs));
   const index = chooseClient(states, tunnel.turn++);
   const chosen = clients[index];
-  return chosen === undefined ? null : { session: chosen.session, sound: isSound(states[index] as ClientState) };
+  return chosen === undefined ? null : { session: chosen.session, working: isWorking(states[index] as ClientState) };
 }

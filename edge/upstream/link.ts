@@ -20,7 +20,7 @@ export interface LinkOwner {
 
 /** What is kept for another try while no client has the upstream yet; one read of a socket and a head. */
 const replayBytes = 96 * 1024;
-/** Clients of this process tried for one stream; of other places there are as many as there are places. */
+/** Clients of this process tried for one stream; of other places there are as many as there are neighbours. */
 const maxTries = 4;
 
 /** Endings that say that no byte of the visitor's reached an upstream. */
@@ -37,7 +37,7 @@ const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
 ]);
 
 /** Where bytes are counted: the tunnel at the visitor's edge, nowhere on a hop. */
-export interface Tally {
+export interface ByteCounts {
   rxBytes: number;
   txBytes: number;
 }
@@ -55,7 +55,7 @@ export class Link {
   onClosed: () => void = () => {};
   #owner: LinkOwner;
   readonly #dialer: Dialer;
-  readonly #tally: Tally;
+  readonly #counts: ByteCounts;
   #tries = 0;
   readonly #tried = new Set<Session>();
   #stream: Stream | null = null;
@@ -71,9 +71,9 @@ export class Link {
   /** That client, for another edge that has it too. */
   #leftClientId: string;
 
-  constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, tally: Tally = tunnel) {
+  constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, counts: ByteCounts = tunnel) {
     this.#dialer = dialer;
-    this.#tally = tally;
+    this.#counts = counts;
     this.tunnel = tunnel;
     this.request = request;
     this.#timedOut = request.clientId !== '';
@@ -148,7 +148,7 @@ export class Link {
 
   #receive(chunk: Buffer): void {
     this.#replay = null;
-    this.#tally.txBytes += chunk.length;
+    this.#counts.txBytes += chunk.length;
     this.#owner.onLinkData(chunk);
   }
 
@@ -196,7 +196,7 @@ export class Link {
   /** False asks to wait for onLinkDrain. */
   write(chunk: Uint8Array): boolean {
     if (this.over) return true;
-    this.#tally.rxBytes += chunk.length;
+    this.#counts.rxBytes += chunk.length;
     this.#keep(chunk);
     const room = this.#stream === null ? (this.#replay?.bytes ?? 0) < replayBytes : this.#stream.write(chunk);
     if (!room) this.#owesDrain = true;

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import type { Session } from '@underpass/wire/api.ts';
 import { createRig, type Handler, type Rig, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
-import { defaultTimeouts } from './visitor-context.ts';
+import { defaultTimeouts } from '../limits/timeouts.ts';
 
 const upgrade = 'GET / HTTP/1.1\r\nHost: t.tunnels.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 const switched = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';

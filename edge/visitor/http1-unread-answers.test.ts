@@ -3,29 +3,17 @@
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { it } from 'node:test';
-import { pino } from 'pino';
-import { Sweeper } from '../limits/deadlines.ts';
-import { RouteTable } from '../routes/route-table.ts';
-import { Dialer } from '../upstream/dialer.ts';
+import { createTestContext } from '../fixture/context.ts';
+import { defaultTimeouts } from '../limits/timeouts.ts';
 import { Http1Visitor } from './http1-visitor.ts';
-import { defaultTimeouts, House } from './visitor-context.ts';
 
 const ends = { sourceAddress: '192.0.2.1', sourcePort: 1, destinationAddress: '192.0.2.2', destinationPort: 443 };
 const requests = 1_000;
 
 /** A visitor that asks for what nobody has, and takes what it is told only from take() on. */
 function createScene() {
-  const log = pino({ level: 'silent' });
-  const sweeper = new Sweeper();
-  const table = new RouteTable(log);
-  const house = new House({
-    table,
-    sweeper,
-    doorman: undefined as never,
-    dialer: new Dialer(null),
-    timeouts: defaultTimeouts,
-    log,
-  });
+  const context = createTestContext();
+  const { deadlines } = context;
   let waiting: (() => void) | null = null;
   let takes = false;
   let received = '';
@@ -37,26 +25,26 @@ function createScene() {
       else waiting = done;
     },
   });
-  const visitor = new Http1Visitor(house, socket, ends, 'a.test', null);
+  const visitor = new Http1Visitor(context, socket, ends, 'a.test', null);
   const take = (): void => {
     takes = true;
     waiting?.();
   };
-  const answered = (): number => [...house.errors.values()].reduce((sum, count) => sum + count, 0);
-  return { visitor, socket, sweeper, take, answered, received: () => received };
+  const answered = (): number => [...context.counters.errors.values()].reduce((sum, count) => sum + count, 0);
+  return { visitor, socket, deadlines, take, answered, received: () => received };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 it('requests sent ahead by a visitor that takes no answer wait until it does, and are then all answered', async () => {
-  const { visitor, socket, sweeper, take, answered, received } = createScene();
+  const { visitor, socket, deadlines, take, answered, received } = createScene();
   socket.push(Buffer.from('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n'.repeat(requests)));
   for (let i = 0; i < 3 * requests; i++) await turn();
   assert.ok(answered() > 0 && answered() < requests / 10, `${answered()} answers`);
-  assert.ok(visitor.deadlineMs <= sweeper.nowMs + defaultTimeouts.stallMs);
+  assert.ok(visitor.deadlineMs <= deadlines.nowMs + defaultTimeouts.stallMs);
   take();
   while (answered() < requests) await turn();
   while (received().split('HTTP/1.1 404 ').length <= requests) await turn();
   visitor.cut();
-  sweeper.close();
+  deadlines.close();
 });

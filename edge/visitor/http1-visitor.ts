@@ -16,7 +16,7 @@ import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from '../upstream/upstream-http.ts';
 import { httpDate } from './http-date.ts';
-import type { House } from './visitor-context.ts';
+import type { VisitorContext } from './visitor-context.ts';
 
 /** After an early answer the rest of a request is read and dropped, so that the answer is not lost to a TCP reset. */
 const lingerMs = 2_000;
@@ -37,7 +37,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   readonly address: string;
   readonly host: string;
   deadlineMs: number;
-  readonly #house: House;
+  readonly #context: VisitorContext;
   readonly #socket: Duplex;
   readonly #outlet: Outlet;
   readonly #ends: Endpoints;
@@ -65,16 +65,16 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #idle = false;
   #lingered = 0;
 
-  constructor(house: House, socket: Duplex, ends: Endpoints, host: string, tunnel: TunnelState | null) {
-    this.#house = house;
+  constructor(context: VisitorContext, socket: Duplex, ends: Endpoints, host: string, tunnel: TunnelState | null) {
+    this.#context = context;
     this.#socket = socket;
     this.#ends = ends;
     this.address = ends.sourceAddress;
     this.host = host;
     this.#tunnel = tunnel;
     this.#outlet = new Outlet(socket, (bytes) => this.#taken(bytes));
-    this.deadlineMs = house.sweeper.nowMs + house.timeouts.headMs;
-    house.sweeper.watch(this);
+    this.deadlineMs = context.deadlines.nowMs + context.timeouts.headMs;
+    context.deadlines.watch(this);
     tunnel?.visitors.add(this);
     readBorrowed(socket, (chunk) => this.#receive(chunk));
     socket.on('end', () => this.#visitorEnd());
@@ -127,7 +127,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   #awaitRest(bytes: Buffer): 0 {
     // The first byte of a head starts its time; later ones do not renew it.
-    if (this.#held === null && this.#idle) this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.headMs;
+    if (this.#held === null && this.#idle) this.deadlineMs = this.#context.deadlines.nowMs + this.#context.timeouts.headMs;
     this.#idle = false;
     this.#held ??= new HeldBytes(bytes);
     return 0;
@@ -152,30 +152,30 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   /** Remembered until the routes change or the visitor asks for another host. */
   #admit(authority: string): VisitorError | null {
-    const { table } = this.#house;
+    const { table } = this.#context;
     if (authority === this.#authority && table.version === this.#admittedVersion) return this.#admission;
     this.#authority = authority;
     this.#admittedVersion = table.version;
     const identity = { address: this.address, proto: 'https', authority, version: '1.1' } as const;
     this.#identity = Buffer.from(renderIdentity(identity), 'latin1');
-    this.#admission = this.#house.admit(hostOf(authority), this.#tunnel, this.address);
+    this.#admission = this.#context.table.refusal(hostOf(authority), this.#tunnel, this.address);
     return this.#admission;
   }
 
   #forward(request: Buffer, again: boolean): void {
     this.#tunnel!.requests++;
     this.#head.reset();
-    this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.responseMs;
+    this.deadlineMs = this.#context.deadlines.nowMs + this.#context.timeouts.responseMs;
     if (!this.#reusableUpstream().send(request, this.#method, this.#upgrading, again)) this.#socket.pause();
   }
 
   #reusableUpstream(): UpstreamHttp {
     const host = hostOf(this.#authority);
     const kept = this.#upstream;
-    if (kept?.reusable(this.#house.sweeper.nowMs) && this.#upstreamHost === host) return kept;
+    if (kept?.reusable(this.#context.deadlines.nowMs) && this.#upstreamHost === host) return kept;
     this.#letGo();
     this.#upstreamHost = host;
-    this.#upstream = this.#house.openUpstream(this.#tunnel!, host, this.#ends, this);
+    this.#upstream = this.#context.upstreams.openHttp(this.#tunnel!, host, this.#ends, this);
     return this.#upstream;
   }
 
@@ -191,7 +191,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   #forwardBody(piece: Buffer): void {
-    this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.responseMs;
+    this.deadlineMs = this.#context.deadlines.nowMs + this.#context.timeouts.responseMs;
     if (!this.#upstream!.write(piece)) this.#socket.pause();
   }
 
@@ -243,7 +243,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       return;
     }
     this.#answering = true;
-    this.#house.countResponse(head.status);
+    this.#context.counters.countResponse(head.status);
     if (head.status === 101) {
       this.#upgraded(head, bytes, from, headEnd);
       return;
@@ -253,7 +253,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       return;
     }
     // A request that is still being sent cannot be followed by another one in good order.
-    const last = this.#phase === phase.request || this.#house.draining;
+    const last = this.#phase === phase.request || this.#context.draining;
     if (last || (head.unframed && !head.bodiless(this.#method))) this.#close = true;
     if (isUntouched(head, this.#close)) {
       this.#write(bytes, from, bodyEnd);
@@ -309,14 +309,14 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   /** Bytes moved. A visitor that takes nothing has less time than a connection on which nobody speaks. */
   #touch(): void {
-    const { sweeper, timeouts } = this.#house;
-    this.deadlineMs = sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? timeouts.stallMs : this.#quietMs);
+    const { deadlines, timeouts } = this.#context;
+    this.deadlineMs = deadlines.nowMs + (this.#outlet.waitingBytes > 0 ? timeouts.stallMs : this.#quietMs);
   }
 
   get #quietMs(): number {
-    const { idleStreamMs, endedMs, halfClosedMs, stallMs } = this.#house.timeouts;
+    const { idleStreamMs, visitorEndedMs, halfClosedMs, stallMs } = this.#context.timeouts;
     const opaque = this.#phase === phase.opaque;
-    if (this.#visitorEnded) return opaque ? halfClosedMs : endedMs;
+    if (this.#visitorEnded) return opaque ? halfClosedMs : visitorEndedMs;
     // All is written: only the end of it is still to be taken.
     if (this.#phase === phase.lingering) return stallMs;
     return opaque && this.#upstream?.link.remoteEnded ? halfClosedMs : idleStreamMs;
@@ -378,7 +378,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   // Answers of our own, and the end.
 
   #answer(code: VisitorError): void {
-    this.#house.countError(code);
+    this.#context.counters.countError(code);
     this.#head.reset();
     const bodyPending = !this.#body.done;
     if (bodyPending) {
@@ -400,8 +400,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     }
     this.#phase = phase.head;
     this.#idle = true;
-    this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.keepAliveMs;
-    if (this.#visitorEnded || this.#house.draining) {
+    this.deadlineMs = this.#context.deadlines.nowMs + this.#context.timeouts.keepAliveMs;
+    if (this.#visitorEnded || this.#context.draining) {
       this.#hangUp();
       return;
     }
@@ -414,7 +414,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     const held = this.#held;
     this.#held = null;
     this.#idle = false;
-    this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.headMs;
+    this.deadlineMs = this.#context.deadlines.nowMs + this.#context.timeouts.headMs;
     this.#socket.resume();
     this.#take(held.all);
   }
@@ -426,9 +426,9 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#letGo();
     this.#phase = phase.lingering;
     this.#held = null;
-    this.deadlineMs = this.#house.sweeper.nowMs + this.#house.timeouts.stallMs;
+    this.deadlineMs = this.#context.deadlines.nowMs + this.#context.timeouts.stallMs;
     this.#socket.once('finish', () => {
-      this.deadlineMs = this.#house.sweeper.nowMs + lingerMs;
+      this.deadlineMs = this.#context.deadlines.nowMs + lingerMs;
     });
     this.#outlet.end();
     this.#socket.resume();
@@ -440,7 +440,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     if (this.#lingered > lingerBytes) this.cut();
   }
 
-  keepTo(hosts: readonly string[]): void {
+  endOtherHosts(hosts: readonly string[]): void {
     const idle = this.#phase < phase.request || this.#phase >= phase.lingering;
     if (!idle && !hosts.includes(this.#upstreamHost)) this.cut();
   }
@@ -480,7 +480,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     if (this.#phase === phase.over) return;
     this.#phase = phase.over;
     this.#held = null;
-    this.#house.sweeper.forget(this);
+    this.#context.deadlines.forget(this);
     this.#tunnel?.visitors.delete(this);
     this.#letGo();
   }
@@ -488,7 +488,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #letGo(): void {
     const upstream = this.#upstream;
     this.#upstream = null;
-    if (upstream !== null) this.#house.letGo(upstream);
+    if (upstream !== null) this.#context.upstreams.release(upstream);
   }
 }
 

@@ -525,7 +525,7 @@ describe('a visitor that ends its side behind a request', () => {
   };
 
   it('is served to the end while bytes come', async () => {
-    await using rig = await createRig([tunnelOf('t')], { timeouts: { endedMs: 750 } });
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { visitorEndedMs: 750 } });
     await rig.client('t', (socket) => {
       socket.once('data', () => {
         socket.write(begun);
@@ -540,7 +540,7 @@ describe('a visitor that ends its side behind a request', () => {
   });
 
   it('holds nothing for long when the upstream falls silent: it may have gone', async () => {
-    await using rig = await createRig([tunnelOf('t')], { timeouts: { endedMs: 300 } });
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { visitorEndedMs: 300 } });
     const { session } = await rig.client('t', (socket) => void socket.once('data', () => socket.write(`${begun}begun`)));
     assert.match(await readAll(await halfClosed(rig)), /begun$/);
     while (session.openStreams > 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -603,7 +603,7 @@ describe('several clients', () => {
   });
 
   it('one that drains is left by a visitor that asks on, between two requests', async () => {
-    await using rig = await createRig([tunnelOf('t')], { timeouts: { keptMs: 250 } });
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { reuseMs: 250 } });
     const upstream = createServer((_, response) => response.end('ok'));
     const leaving = await rig.client('t', upstream);
     const visitor = await rig.visit(host);

@@ -44,14 +44,14 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#stream = stream;
     this.#outlet = new Outlet(stream, (bytes) => this.#taken(bytes), { recycles: true });
     this.deadlineMs = this.#soon('responseMs');
-    visitor.house.sweeper.watch(this);
+    visitor.context.deadlines.watch(this);
     stream.on('error', () => {});
     stream.once('close', () => this.#closed());
   }
 
   #soon(which: 'responseMs' | 'stallMs' | 'idleStreamMs'): number {
-    const { sweeper, timeouts } = this.#visitor.house;
-    return sweeper.nowMs + timeouts[which];
+    const { deadlines, timeouts } = this.#visitor.context;
+    return deadlines.nowMs + timeouts[which];
   }
 
   // The request.
@@ -139,7 +139,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       return;
     }
     this.#responded = true;
-    this.#visitor.house.countResponse(head.status);
+    this.#visitor.context.counters.countResponse(head.status);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method);
     // With the date where there is none, as any answer of Node's.
@@ -212,7 +212,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     if (this.#gone) stream.destroy();
     if (this.#gone || this.#responded) return;
     this.#responded = true;
-    this.#visitor.house.countError(code);
+    this.#visitor.context.counters.countError(code);
     const page = Buffer.from(renderErrorPage(code));
     const headOnly = this.#head.method === 'HEAD';
     stream.respond({ ':status': visitorErrors[code].status, ...errorFields(code, page.length) }, { endStream: headOnly });
@@ -236,7 +236,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   /** A request that was refused has none. */
-  keepTo(hosts: readonly string[]): void {
+  endOtherHosts(hosts: readonly string[]): void {
     if (this.#host !== '' && !hosts.includes(this.#host)) this.#breakOff();
   }
 
@@ -252,7 +252,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #closed(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#visitor.house.sweeper.forget(this);
+    this.#visitor.context.deadlines.forget(this);
     if (this.#upload !== null) this.#visitor.uploads.end(this.#upload);
     this.#upstream?.abandon();
     this.#upstream = null;

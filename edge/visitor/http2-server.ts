@@ -1,13 +1,13 @@
 // HTTP/2 to visitors: Node's http2 on a socket whose TLS already ended here, with bounds on what a session may do.
 
-import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
+import { createServer, type Http2Server as NodeHttp2Server, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { headLimits } from '../core/head-scan.ts';
 import { streamWindowBytes } from '../core/http2-overhead.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import { Http2Visitor } from './http2-visitor.ts';
-import type { House } from './visitor-context.ts';
+import type { VisitorContext } from './visitor-context.ts';
 
 /** Requests of one connection that run at the same time, each with an upstream connection of its own. */
 const maxStreams = 100;
@@ -17,9 +17,9 @@ const maxStreams = 100;
  */
 const connectionWindowBytes = maxStreams * streamWindowBytes;
 
-export class Http2Door {
-  readonly #house: House;
-  readonly #server: Http2Server;
+export class Http2Server {
+  readonly #context: VisitorContext;
+  readonly #server: NodeHttp2Server;
   #arriving: {
     readonly socket: TLSSocket;
     readonly ends: Endpoints;
@@ -27,8 +27,8 @@ export class Http2Door {
     readonly tunnel: TunnelState | null;
   } | null = null;
 
-  constructor(house: House) {
-    this.#house = house;
+  constructor(context: VisitorContext) {
+    this.#context = context;
     this.#server = createServer({
       settings: {
         maxConcurrentStreams: maxStreams,
@@ -66,6 +66,6 @@ export class Http2Door {
     session.setLocalWindowSize(connectionWindowBytes);
     const arriving = this.#arriving;
     if (arriving === null) session.destroy();
-    else new Http2Visitor(this.#house, session, arriving);
+    else new Http2Visitor(this.#context, session, arriving);
   }
 }

@@ -13,7 +13,7 @@ import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { UploadWindows } from './upload-windows.ts';
-import type { House } from './visitor-context.ts';
+import type { VisitorContext } from './visitor-context.ts';
 
 /** Upstream connections kept idle; a page rarely loads more at once. */
 const maxIdle = 16;
@@ -38,7 +38,7 @@ export class Http2Visitor implements Visitor, Deadline {
   readonly address: string;
   readonly host: string;
   deadlineMs: number;
-  readonly house: House;
+  readonly context: VisitorContext;
   readonly tunnel: TunnelState | null;
   readonly uploads: UploadWindows;
   readonly #session: ServerHttp2Session;
@@ -55,20 +55,20 @@ export class Http2Visitor implements Visitor, Deadline {
   #authority = '';
   #identity: Buffer = Buffer.alloc(0);
 
-  constructor(house: House, session: ServerHttp2Session, { socket, ends, host, tunnel }: Arrived) {
-    this.house = house;
+  constructor(context: VisitorContext, session: ServerHttp2Session, { socket, ends, host, tunnel }: Arrived) {
+    this.context = context;
     this.#session = session;
-    this.uploads = new UploadWindows(session, house.uploadBudget);
+    this.uploads = new UploadWindows(session, context.uploadBudget);
     this.#socket = socket;
     this.#ends = ends;
     this.address = ends.sourceAddress;
     this.host = host;
     this.tunnel = tunnel;
-    this.deadlineMs = house.sweeper.nowMs + house.timeouts.keepAliveMs;
-    house.sweeper.watch(this);
+    this.deadlineMs = context.deadlines.nowMs + context.timeouts.keepAliveMs;
+    context.deadlines.watch(this);
     this.#destroySafely();
     this.#scales = this.#weigh();
-    house.sweeper.watch(this.#scales);
+    context.deadlines.watch(this.#scales);
     tunnel?.visitors.add(this);
     session.on('stream', (stream, _headers, flags, rawHeaders) => this.#began(stream, flags, rawHeaders));
     session.on('error', () => {});
@@ -95,12 +95,12 @@ export class Http2Visitor implements Visitor, Deadline {
 
   /** Ends a visitor that sends what is of no use to anybody (core/overhead.ts). */
   #weigh(): Deadline {
-    const { sweeper } = this.house;
+    const { deadlines } = this.context;
     const bucket = new OverheadBucket();
     const scales = {
-      deadlineMs: sweeper.nowMs + weighEveryMs,
+      deadlineMs: deadlines.nowMs + weighEveryMs,
       onDeadline: () => {
-        scales.deadlineMs = sweeper.nowMs + weighEveryMs;
+        scales.deadlineMs = deadlines.nowMs + weighEveryMs;
         const { bodyBytes, sentBytes } = this;
         const traffic = { receivedBytes: this.#socket.bytesRead, bodyBytes, sentBytes, requests: this.#requests };
         const waitingBytes = this.#open.size * streamWindowBytes + this.uploads.mostExtraBytes;
@@ -119,7 +119,7 @@ export class Http2Visitor implements Visitor, Deadline {
     const bodied = (flags & 1) === 0;
     if (
       (bodied && !this.uploads.makeRoom(bodyBytesOf(rawHeaders))) ||
-      (this.#open.size > 0 && !this.house.doorman.seatBeside(this.address))
+      (this.#open.size > 0 && !this.context.limiter.admitExtraRequest(this.address))
     ) {
       // Nothing of it was done: the visitor may ask again (RFC 9113 8.7).
       stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
@@ -130,21 +130,21 @@ export class Http2Visitor implements Visitor, Deadline {
     this.#requests++;
     this.deadlineMs = Number.POSITIVE_INFINITY;
     stream.once('close', () => this.#ended(stream));
-    if (this.house.draining) this.#sayGoodbye();
+    if (this.context.draining) this.#sayGoodbye();
     exchange.begin(rawHeaders, bodied);
   }
 
   #ended(stream: ServerHttp2Stream): void {
     this.#open.delete(stream);
     if (this.#open.size > 0) {
-      this.house.doorman.unseatBeside(this.address);
+      this.context.limiter.releaseExtraRequest(this.address);
       return;
     }
-    this.deadlineMs = this.house.sweeper.nowMs + (this.#closing ? goodbyeMs : this.house.timeouts.keepAliveMs);
+    this.deadlineMs = this.context.deadlines.nowMs + (this.#closing ? goodbyeMs : this.context.timeouts.keepAliveMs);
   }
 
   admit(authority: string): VisitorError | null {
-    return this.house.admit(hostOf(authority), this.tunnel, this.address);
+    return this.context.table.refusal(hostOf(authority), this.tunnel, this.address);
   }
 
   identityFor(authority: string): Buffer {
@@ -159,22 +159,22 @@ export class Http2Visitor implements Visitor, Deadline {
   takeUpstream(host: string, owner: ResponseOwner): UpstreamHttp {
     this.#dropUnusable();
     const kept = this.#idle.findLast((idle) => idle.host === host);
-    if (kept === undefined) return this.house.openUpstream(this.tunnel as TunnelState, host, this.#ends, owner);
+    if (kept === undefined) return this.context.upstreams.openHttp(this.tunnel as TunnelState, host, this.#ends, owner);
     this.#idle.splice(this.#idle.indexOf(kept), 1);
     kept.upstream.owner = owner;
     return kept.upstream;
   }
 
   #dropUnusable(): void {
-    const isUsable = ({ upstream }: Kept): boolean => upstream.reusable(this.house.sweeper.nowMs);
-    for (const kept of this.#idle) if (!isUsable(kept)) this.house.letGo(kept.upstream);
+    const isUsable = ({ upstream }: Kept): boolean => upstream.reusable(this.context.deadlines.nowMs);
+    for (const kept of this.#idle) if (!isUsable(kept)) this.context.upstreams.release(kept.upstream);
     this.#idle = this.#idle.filter(isUsable);
   }
 
   giveBack(host: string, upstream: UpstreamHttp): void {
-    if (upstream.reusable(this.house.sweeper.nowMs) && this.#idle.length < maxIdle && !this.#session.destroyed)
+    if (upstream.reusable(this.context.deadlines.nowMs) && this.#idle.length < maxIdle && !this.#session.destroyed)
       this.#idle.push({ host, upstream });
-    else this.house.letGo(upstream);
+    else this.context.upstreams.release(upstream);
   }
 
   #sayGoodbye(): void {
@@ -187,7 +187,7 @@ export class Http2Visitor implements Visitor, Deadline {
     if (this.#closing) this.cut();
     else {
       this.#sayGoodbye();
-      this.deadlineMs = this.house.sweeper.nowMs + goodbyeMs;
+      this.deadlineMs = this.context.deadlines.nowMs + goodbyeMs;
     }
   }
 
@@ -195,8 +195,8 @@ export class Http2Visitor implements Visitor, Deadline {
     this.#sayGoodbye();
   }
 
-  keepTo(hosts: readonly string[]): void {
-    for (const exchange of this.#open.values()) exchange.keepTo(hosts);
+  endOtherHosts(hosts: readonly string[]): void {
+    for (const exchange of this.#open.values()) exchange.endOtherHosts(hosts);
   }
 
   cut(): void {
@@ -205,10 +205,10 @@ export class Http2Visitor implements Visitor, Deadline {
   }
 
   #finish(): void {
-    this.house.sweeper.forget(this);
-    this.house.sweeper.forget(this.#scales);
+    this.context.deadlines.forget(this);
+    this.context.deadlines.forget(this.#scales);
     this.tunnel?.visitors.delete(this);
-    for (const { upstream } of this.#idle) this.house.letGo(upstream);
+    for (const { upstream } of this.#idle) this.context.upstreams.release(upstream);
     this.#idle = [];
   }
 }

@@ -144,7 +144,7 @@ describe('HTTP/2 to visitors', () => {
   });
 
   it('a client that drains is left by a visitor that asks on, between two requests', async () => {
-    await using rig = await createRig([tunnelOf('t')], { timeouts: { keptMs: 250 } });
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { reuseMs: 250 } });
     const upstream = createServer((_, response) => response.end('ok'));
     const leaving = await rig.client('t', upstream);
     await withSession(rig, async (h2) => {

@@ -9,13 +9,13 @@ import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { Link, LinkOwner } from '../upstream/link.ts';
-import type { House } from './visitor-context.ts';
+import type { VisitorContext } from './visitor-context.ts';
 
 export class Passthrough implements LinkOwner, Visitor, Deadline {
   readonly address: string;
   readonly host: string;
   deadlineMs: number;
-  readonly #house: House;
+  readonly #context: VisitorContext;
   readonly #socket: Socket;
   readonly #tunnel: TunnelState;
   readonly #outlet: Outlet;
@@ -28,23 +28,23 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   /** `first` is what was read to route the visitor. onRefused tells the visitor, where nothing of the upstream was heard. */
   constructor(
-    house: House,
+    context: VisitorContext,
     socket: Socket,
     route: { readonly tunnel: TunnelState; readonly host: string; readonly kind: StreamKind; readonly ends: Endpoints },
     first: Buffer,
     onRefused: (code: ResetCode) => void,
   ) {
-    this.#house = house;
+    this.#context = context;
     this.#socket = socket;
     this.#tunnel = route.tunnel;
     this.#onRefused = onRefused;
     this.address = route.ends.sourceAddress;
     this.host = route.host;
     this.#outlet = new Outlet(socket, (bytes) => this.#taken(bytes));
-    this.deadlineMs = house.sweeper.nowMs + house.timeouts.responseMs;
-    house.sweeper.watch(this);
+    this.deadlineMs = context.deadlines.nowMs + context.timeouts.responseMs;
+    context.deadlines.watch(this);
     route.tunnel.visitors.add(this);
-    this.#link = house.openLink(route.tunnel, route.kind, route.host, route.ends, this);
+    this.#link = context.upstreams.openLink(route.tunnel, route.kind, route.host, route.ends, this);
     this.#listen();
     if (!this.#link.write(first)) socket.pause();
   }
@@ -85,7 +85,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   #closed(): void {
     if (this.#visitorEnded && this.#upstreamEnded && !this.#over) {
       this.#forget();
-      this.#house.seeOff(this.#link);
+      this.#context.upstreams.finish(this.#link);
     } else this.#finish();
   }
 
@@ -112,9 +112,9 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   /** Something moved. What the visitor says before an upstream was reached gives that no more time. */
   #touch(): void {
     if (!this.#reached) return;
-    const { stallMs, idleStreamMs, halfClosedMs } = this.#house.timeouts;
+    const { stallMs, idleStreamMs, halfClosedMs } = this.#context.timeouts;
     const quietMs = this.#visitorEnded || this.#upstreamEnded ? halfClosedMs : idleStreamMs;
-    this.deadlineMs = this.#house.sweeper.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : quietMs);
+    this.deadlineMs = this.#context.deadlines.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : quietMs);
   }
 
   onDeadline(): void {
@@ -131,7 +131,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   drain(): void {}
 
   /** All of it is under the host that it was routed by. */
-  keepTo(): void {}
+  endOtherHosts(): void {}
 
   cut(): void {
     this.#finish();
@@ -146,7 +146,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   #forget(): void {
     this.#over = true;
-    this.#house.sweeper.forget(this);
+    this.#context.deadlines.forget(this);
     this.#tunnel.visitors.delete(this);
   }
 }

@@ -6,7 +6,7 @@ import { createEdgeFeed, type FeedStream } from '@underpass/wire/feed-stream.ts'
 import { pino } from 'pino';
 import { tunnelOf } from '../fixture/rig.ts';
 import { RouteTable } from '../routes/route-table.ts';
-import { CrewFeed } from './worker-feed.ts';
+import { WorkerFeed } from './worker-feed.ts';
 
 const state = { tunnels: [tunnelOf('t')], certificates: [], challenges: [], peers: [] };
 const report = { tunnelId: 't', rxBytes: 10, txBytes: 20, connections: 1, requests: 2, clients: [] };
@@ -15,7 +15,7 @@ const heard = () => new Promise((resolve) => setImmediate(() => setImmediate(res
 
 interface Joined {
   readonly table: RouteTable;
-  readonly crew: CrewFeed;
+  readonly feed: WorkerFeed;
   readonly worker: FeedStream<FromEdge, ToEdge>;
   readonly said: string[];
 }
@@ -23,26 +23,26 @@ interface Joined {
 function join(): Joined {
   const table = new RouteTable(pino({ level: 'silent' }));
   table.applySnapshot({ type: 'snapshot', seq: 1, state });
-  const crew = new CrewFeed(table, () => {});
+  const feed = new WorkerFeed(table, () => {});
   const [near, far] = duplexPair();
-  crew.accept(near);
+  feed.accept(near);
   const worker = createEdgeFeed(far);
   const said: string[] = [];
   worker.onMessage = ({ type }) => void said.push(type);
   worker.send({ type: 'hello', version: 1, edgeId: 'w', region: 'test', software: '', startedAtMs: 0 });
-  return { table, crew, worker, said };
+  return { table, feed, worker, said };
 }
 
 it('what a worker said last is counted once, also where it is heard behind the end of the worker', async () => {
-  const { crew, worker } = join();
+  const { feed, worker } = join();
   worker.send({ type: 'report', atMs: 0, tunnels: [report] });
   await heard();
-  crew.retire('w');
+  feed.retire('w');
   worker.send({ type: 'report', atMs: 0, tunnels: [{ ...report, requests: 3 }] });
   worker.end();
   await heard();
-  assert.deepEqual([...crew.reports()], [{ ...report, requests: 3 }]);
-  crew.close();
+  assert.deepEqual([...feed.reports()], [{ ...report, requests: 3 }]);
+  feed.close();
 });
 
 describe('a tunnel that is gone', () => {
@@ -51,35 +51,35 @@ describe('a tunnel that is gone', () => {
   const back = { type: 'delta', seq: 3, put: state, drop: {} } as const;
 
   it('leaves no counters, and what a worker says of it that has not heard is not kept', async () => {
-    const { table, crew, worker } = join();
+    const { table, feed, worker } = join();
     worker.send({ type: 'report', atMs: 0, tunnels: [report] });
     await heard();
     table.applyDelta(dropped);
-    void crew.broadcast(dropped);
+    void feed.broadcast(dropped);
     worker.send({ type: 'report', atMs: 0, tunnels: [report] });
     await heard();
     table.applyDelta(back);
-    assert.deepEqual([...crew.reports()], []);
-    crew.close();
+    assert.deepEqual([...feed.reports()], []);
+    feed.close();
   });
 
   it('leaves none of workers that have ended, nor where a snapshot lacks it', async () => {
-    const { table, crew, worker } = join();
+    const { table, feed, worker } = join();
     worker.send({ type: 'report', atMs: 0, tunnels: [report] });
     worker.end();
     await heard();
-    crew.retire('w');
+    feed.retire('w');
     const without = { type: 'snapshot', seq: 2, state: { ...state, tunnels: [] } } as const;
     table.applySnapshot(without);
-    void crew.broadcast(without);
+    void feed.broadcast(without);
     table.applyDelta(back);
-    assert.deepEqual([...crew.reports()], []);
-    crew.close();
+    assert.deepEqual([...feed.reports()], []);
+    feed.close();
   });
 });
 
 it('a worker gets a large state in pieces, when it comes and when control sends it', async () => {
-  const { table, crew, worker } = join();
+  const { table, feed, worker } = join();
   await heard();
   const tunnels = Array.from({ length: 2_500 }, (_, at) => tunnelOf(`t${at}`));
   const snapshot = { type: 'snapshot', seq: 2, state: { ...state, tunnels } } as const;
@@ -94,26 +94,26 @@ it('a worker gets a large state in pieces, when it comes and when control sends 
     { count: 1_000, more: true },
     { count: 500, more: undefined },
   ];
-  void crew.broadcast(snapshot);
+  void feed.broadcast(snapshot);
   while (pieces.length < 3) await heard();
   assert.deepEqual(pieces.splice(0), whole);
   const [near, far] = duplexPair();
-  crew.accept(near);
+  feed.accept(near);
   const next = createEdgeFeed(far);
   next.onMessage = worker.onMessage;
   next.send({ type: 'hello', version: 1, edgeId: 'x', region: 'test', software: '', startedAtMs: 0 });
   while (pieces.length < 3) await heard();
   assert.deepEqual(pieces, whole);
-  crew.close();
+  feed.close();
 });
 
 it('a worker hears of its primary while there is no news', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const { crew, said } = join();
+  const { feed, said } = join();
   await heard();
   said.length = 0;
   t.mock.timers.tick(44_000);
   await heard();
   assert.deepEqual([...new Set(said)], ['ping']);
-  crew.close();
+  feed.close();
 });

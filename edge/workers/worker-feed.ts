@@ -23,7 +23,7 @@ const ackMs = 3_000;
 /** A worker that hears nothing for 45 s takes its feed for dead (feed-link.ts). */
 const pingEveryMs = 15_000;
 
-export class CrewFeed {
+export class WorkerFeed {
   readonly #table: RouteTable;
   readonly #onReport: () => void;
   readonly #members = new Set<Member>();
@@ -61,7 +61,7 @@ export class CrewFeed {
   #join(feed: Member['feed'], name: string, region: string): Member {
     const member = { feed, name, ackedSeq: -1, hasEnded: false };
     this.#members.add(member);
-    feed.send({ type: 'welcome', version: feedVersion, epoch: 'crew', region });
+    feed.send({ type: 'welcome', version: feedVersion, epoch: 'primary', region });
     if (this.#table.loaded) for (const piece of cutSnapshot(this.#seq, this.#table.state())) feed.send(piece);
     // Says that this was all: a worker takes no visitors before.
     feed.send({ type: 'ping', id: 0 });

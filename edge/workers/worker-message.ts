@@ -15,10 +15,10 @@ export interface WorkerStart {
     | 'publicHttpsPort'
     | 'balancers'
     | 'timeouts'
-    | 'crowd'
+    | 'connectionLimits'
     | 'workers'
     | 'hop'
-    | 'console'
+    | 'dashboard'
   >;
   /** Of the worker: the edge's id and the worker's number and start. */
   readonly name: string;

@@ -68,7 +68,7 @@ describe('a worker', { skip }, () => {
   it('that does not start with its edge leaves none of the others behind, and no folder', async (t) => {
     const { execPath: node, env } = process;
     const { TMPDIR: place } = env;
-    const folder = await mkdtemp(join(tmpdir(), 'underpass-crew-'));
+    const folder = await mkdtemp(join(tmpdir(), 'underpass-workers-'));
     t.after(async () => {
       Object.defineProperty(process, 'execPath', { value: node, writable: true });
       if (place === undefined) delete env.TMPDIR;

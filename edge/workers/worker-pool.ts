@@ -12,10 +12,10 @@ import { Reporter } from '../feed/reporter.ts';
 import { type EdgeStats, pastOf, sumStats } from '../metrics/stats.ts';
 import { type EdgePorts, type EdgeProcessOptions, type Listen, ticketKeyBytes, ticketKeysMs } from '../process/edge-process.ts';
 import { RouteTable } from '../routes/route-table.ts';
-import { CrewFeed } from './worker-feed.ts';
+import { WorkerFeed } from './worker-feed.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
 
-type CrewEdgeOptions = Omit<EdgeProcessOptions, 'crew' | 'ticketKeys'>;
+type WorkerPoolOptions = Omit<EdgeProcessOptions, 'siblings' | 'ticketKeys'>;
 
 interface Worker {
   readonly index: number;
@@ -37,9 +37,9 @@ const startMs = 20_000;
 /** What a worker has beyond the time of its drain, and for its end: one that hangs is killed. */
 const lateMs = 2_000;
 
-export class Crew {
+export class WorkerPool {
   readonly ports: EdgePorts;
-  readonly #options: CrewEdgeOptions;
+  readonly #options: WorkerPoolOptions;
   readonly #parts: Parts;
   readonly #feedLink: FeedLink;
   readonly #workers = new Map<number, Worker>();
@@ -51,7 +51,7 @@ export class Crew {
   /** On its way out: a worker that ends is not started again. */
   #ending = false;
 
-  private constructor(options: CrewEdgeOptions, parts: Parts, ports: EdgePorts, first: Worker, feedLink: FeedLink) {
+  private constructor(options: WorkerPoolOptions, parts: Parts, ports: EdgePorts, first: Worker, feedLink: FeedLink) {
     this.#options = options;
     this.#parts = parts;
     this.#ticketKeys = parts.ticketKeys;
@@ -63,7 +63,7 @@ export class Crew {
     this.#watch = setInterval(() => this.#endHung(), tickMs).unref();
   }
 
-  static async start(options: CrewEdgeOptions): Promise<Crew> {
+  static async start(options: WorkerPoolOptions): Promise<WorkerPool> {
     let onReport = (): void => {};
     const parts = await openParts(options, () => onReport());
     const held = await options.snapshot?.load();
@@ -76,10 +76,10 @@ export class Crew {
     }).catch((error) => closeParts(parts).then(() => Promise.reject(error)));
     const feedLink = createFeedLink(options, parts, held?.position ?? null);
     onReport = () => feedLink.presenceChanged();
-    const crew = new Crew(options, parts, ports, worker, feedLink);
-    const others = Array.from({ length: options.workers - 1 }, (_, i) => crew.#launch(i + 1));
-    await Promise.all(others).catch((error) => crew.close().then(() => Promise.reject(error)));
-    return crew;
+    const pool = new WorkerPool(options, parts, ports, worker, feedLink);
+    const others = Array.from({ length: options.workers - 1 }, (_, i) => pool.#launch(i + 1));
+    await Promise.all(others).catch((error) => pool.close().then(() => Promise.reject(error)));
+    return pool;
   }
 
   async #launch(index: number): Promise<void> {
@@ -179,18 +179,18 @@ export class Crew {
 
 interface Parts {
   readonly table: RouteTable;
-  readonly feed: CrewFeed;
+  readonly feed: WorkerFeed;
   readonly feedServer: Server;
-  /** Sockets of the crew; for the edge's own user alone. */
+  /** Sockets of the workers; only the user of the edge may open them. */
   readonly folder: string;
   readonly ticketKeys: Buffer;
 }
 
-async function openParts(options: CrewEdgeOptions, onReport: () => void): Promise<Parts> {
+async function openParts(options: WorkerPoolOptions, onReport: () => void): Promise<Parts> {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-edge-'));
   await chmod(folder, 0o700);
   const table = new RouteTable(options.log);
-  const feed = new CrewFeed(table, onReport);
+  const feed = new WorkerFeed(table, onReport);
   const feedServer = createServer((socket) => feed.accept(socket));
   feedServer.listen(join(folder, 'feed'));
   await once(feedServer, 'listening');
@@ -203,7 +203,7 @@ async function closeParts({ feed, feedServer, folder }: Parts): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-function createFeedLink(options: CrewEdgeOptions, { table, feed }: Parts, position: FeedLink['position']): FeedLink {
+function createFeedLink(options: WorkerPoolOptions, { table, feed }: Parts, position: FeedLink['position']): FeedLink {
   const { region, edgeId, software, hop, snapshot, log } = options;
   const reporter = new Reporter(() => feed.reports());
   return new FeedLink({
@@ -234,12 +234,24 @@ interface Listens {
 }
 
 async function startWorker(
-  options: CrewEdgeOptions,
+  options: WorkerPoolOptions,
   { folder, ticketKeys }: Pick<Parts, 'folder' | 'ticketKeys'>,
   index: number,
   { https, http, hop }: Listens,
 ): Promise<{ worker: Worker; ports: EdgePorts }> {
-  const { region, software, regionHosts, publicHttpsPort, balancers, timeouts, crowd, workers, log, edgeId, console } = options;
+  const {
+    region,
+    software,
+    regionHosts,
+    publicHttpsPort,
+    balancers,
+    timeouts,
+    connectionLimits,
+    workers,
+    log,
+    edgeId,
+    dashboard,
+  } = options;
   const child = fork(join(import.meta.dirname, 'worker.ts'), { serialization: 'json' });
   const name = `${edgeId}/${index}/${child.pid}`;
   const socketPath = join(folder, `worker-${index}-${child.pid}`);
@@ -252,9 +264,9 @@ async function startWorker(
     publicHttpsPort,
     balancers,
     timeouts,
-    crowd,
+    connectionLimits,
     workers,
-    console,
+    dashboard,
     hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: hop },
   };
   const feedPath = join(folder, 'feed');

@@ -14,9 +14,9 @@ const readyMs = 5_000;
 const offersMs = 1_000;
 
 /** What a place said about a tunnel: a client that works, one that may not, none; or it has not said. */
-export type Standing = 'sound' | 'held' | 'none' | 'unknown';
+export type Standing = 'working' | 'doubtful' | 'none' | 'unknown';
 
-export class HopSession {
+export class Neighbour {
   readonly name: string;
   readonly #dial: () => Promise<Duplex>;
   readonly #software: string;
@@ -48,8 +48,8 @@ export class HopSession {
     const offers = this.session?.peerOffers ?? null;
     if (offers === null) return 'unknown';
     const offer = offers.find(({ key }) => key === tunnelId);
-    if (offer !== undefined) return offer.healthy ? 'sound' : 'held';
-    return offers.some(({ key }) => key === '*') ? 'held' : 'none';
+    if (offer !== undefined) return offer.healthy ? 'working' : 'doubtful';
+    return offers.some(({ key }) => key === '*') ? 'doubtful' : 'none';
   }
 
   /** The session, dialled where there is none, with its first offers; null where that fails. */

@@ -11,7 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { peekProxyHeader } from '../core/proxy-protocol.ts';
-import { Console } from './console.ts';
+import { DashboardHost } from './dashboard-host.ts';
 
 /** A pipe on this machine that takes nothing for so long takes nothing more. */
 const stillMs = 300;
@@ -26,7 +26,7 @@ describe('a visitor of the dashboard', () => {
   const open: Socket[] = [];
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'underpass-console-test-'));
+    folder = await mkdtemp(join(tmpdir(), 'underpass-dashboard-test-'));
     path = join(folder, 'socket');
     control = createServer({ allowHalfOpen: true });
     control.on('connection', (socket) => open.push(socket));
@@ -42,10 +42,10 @@ describe('a visitor of the dashboard', () => {
   /** The visitor's own end; what the edge holds is at the other. */
   const visit = (to = path) => {
     const [visitor, held] = duplexPair();
-    // What Console uses of a TLS socket, over a pipe.
+    // What DashboardHost uses of a TLS socket, over a pipe.
     const socket = Object.assign(held, { setTimeout: () => held }) as unknown as TLSSocket;
     arrived = once(control, 'connection').then(([each]) => each as Socket);
-    new Console({ host: 'console.example.com', path: to }).receive(socket, ends);
+    new DashboardHost({ host: 'dashboard.example.com', path: to }).receive(socket, ends);
     return visitor;
   };
 

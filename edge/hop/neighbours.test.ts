@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Session } from '@underpass/wire/api.ts';
+import { defaultTimeouts } from '../limits/timeouts.ts';
 import { TunnelState } from '../routes/tunnel-state.ts';
-import { defaultTimeouts } from '../visitor/visitor-context.ts';
-import type { HopSession, Standing } from './hop-session.ts';
-import { Hops } from './hops.ts';
+import type { Neighbour, Standing } from './neighbour.ts';
+import { Neighbours } from './neighbours.ts';
 
 interface Place {
   /** As it is told before anybody dials, and after. */
@@ -22,23 +22,24 @@ const none: ReadonlySet<Session> = new Set();
 /** Longer than a busy machine stands still: what ends a wait here is word of a client, not time. */
 const patientMs = 60_000;
 
-function createScene(...places: Place[]) {
-  const sessions = places.map((_, index) => ({ canOpen: true, index }) as unknown as Session);
-  const made = places.map((place, index) => ({
+function createScene(...neighbours: Place[]) {
+  const sessions = neighbours.map((_, index) => ({ canOpen: true, index }) as unknown as Session);
+  const made = neighbours.map((neighbour, index) => ({
     get session() {
-      return place.connected ? sessions[index] : null;
+      return neighbour.connected ? sessions[index] : null;
     },
-    standing: () => place.standing,
+    standing: () => neighbour.standing,
     async open() {
-      place.dials = (place.dials ?? 0) + 1;
-      await (place.silent ? new Promise(() => {}) : Promise.resolve());
-      if (place.reachable === false) return null;
-      place.connected = true;
-      place.standing = place.later ?? place.standing;
+      neighbour.dials = (neighbour.dials ?? 0) + 1;
+      await (neighbour.silent ? new Promise(() => {}) : Promise.resolve());
+      if (neighbour.reachable === false) return null;
+      neighbour.connected = true;
+      neighbour.standing = neighbour.later ?? neighbour.standing;
       return sessions[index];
     },
   }));
-  const hopsWith = (newsMs: number): Hops => new Hops(() => made as unknown as Iterable<HopSession>, newsMs);
+  const hopsWith = (clientWaitMs: number): Neighbours =>
+    new Neighbours(() => made as unknown as Iterable<Neighbour>, clientWaitMs);
   const tunnel = new TunnelState({ id: 't', allowList: [], hosts: [], tokens: [] } as never);
   const indexOf = (session: Session | null): number => (session === null ? -1 : sessions.indexOf(session));
   return { hops: hopsWith(patientMs), hopsWith, tunnel, sessions, indexOf };
@@ -47,29 +48,29 @@ function createScene(...places: Place[]) {
 describe('a place whose client is known to work', () => {
   it('is the first of those, whatever nearer ones have that may not work', async () => {
     const { hops, tunnel, indexOf } = createScene(
-      { standing: 'held', connected: true },
-      { standing: 'sound', connected: true },
-      { standing: 'sound', connected: true },
+      { standing: 'doubtful', connected: true },
+      { standing: 'working', connected: true },
+      { standing: 'working', connected: true },
     );
-    assert.equal(indexOf(hops.sound(tunnel, none)), 1);
+    assert.equal(indexOf(hops.working(tunnel, none)), 1);
     assert.equal(indexOf(await hops.next(tunnel, none)), 1);
   });
 
   it('is not tried twice for one visitor', async () => {
     const { hops, tunnel, sessions, indexOf } = createScene(
-      { standing: 'sound', connected: true },
-      { standing: 'held', connected: true },
+      { standing: 'working', connected: true },
+      { standing: 'doubtful', connected: true },
     );
-    assert.equal(hops.sound(tunnel, new Set([sessions[0] as Session])), null);
+    assert.equal(hops.working(tunnel, new Set([sessions[0] as Session])), null);
     assert.equal(indexOf(await hops.next(tunnel, new Set([sessions[0] as Session]))), 1);
     assert.equal(await hops.next(tunnel, new Set(sessions)), null);
   });
 
   it('is dialled beside the visitor that does not wait for it', () => {
-    const place: Place = { standing: 'unknown', connected: false };
-    const { hops, tunnel } = createScene(place);
-    assert.equal(hops.sound(tunnel, none), null);
-    assert.equal(place.dials, 1);
+    const neighbour: Place = { standing: 'unknown', connected: false };
+    const { hops, tunnel } = createScene(neighbour);
+    assert.equal(hops.working(tunnel, none), null);
+    assert.equal(neighbour.dials, 1);
   });
 });
 
@@ -77,25 +78,25 @@ describe('where no client is known to work', () => {
   it('one that may not work is taken before a place that has not said', async () => {
     const { hops, tunnel, indexOf } = createScene(
       { standing: 'unknown', connected: true },
-      { standing: 'held', connected: true },
+      { standing: 'doubtful', connected: true },
     );
     assert.equal(indexOf(await hops.next(tunnel, none)), 1);
   });
 
   it('places that have not said are asked, and believed when they say that they have none', async () => {
-    const places: Place[] = [
+    const neighbours: Place[] = [
       { standing: 'unknown', later: 'none', connected: false },
       { standing: 'unknown', connected: false, reachable: false },
-      { standing: 'unknown', later: 'held', connected: false },
+      { standing: 'unknown', later: 'doubtful', connected: false },
     ];
-    const { hops, tunnel, indexOf } = createScene(...places);
+    const { hops, tunnel, indexOf } = createScene(...neighbours);
     assert.equal(indexOf(await hops.next(tunnel, none)), 2);
   });
 
   it('a place that does not answer keeps nobody from the next', async () => {
     const { hops, tunnel, indexOf } = createScene(
       { standing: 'unknown', connected: false, silent: true },
-      { standing: 'unknown', later: 'sound', connected: false },
+      { standing: 'unknown', later: 'working', connected: false },
     );
     const waited = new Promise((resolve) => setImmediate(resolve, 'still waiting'));
     const found = await Promise.race([hops.next(tunnel, none), waited]);
@@ -103,10 +104,10 @@ describe('where no client is known to work', () => {
   });
 
   it('a place that has said that it has none is not asked', async () => {
-    const place: Place = { standing: 'none', connected: true };
-    const { hops, tunnel, sessions } = createScene(place);
+    const neighbour: Place = { standing: 'none', connected: true };
+    const { hops, tunnel, sessions } = createScene(neighbour);
     assert.equal(await hops.next(tunnel, new Set([sessions[0] as Session])), null);
-    assert.equal(place.dials, undefined);
+    assert.equal(neighbour.dials, undefined);
   });
 });
 
@@ -124,15 +125,15 @@ describe('where no place has a client', () => {
 
   it('word of one that comes within a moment is enough, from elsewhere or from here', async () => {
     for (const here of [false, true]) {
-      const place: Place = { standing: 'none', connected: true };
-      const { hops, tunnel, indexOf } = createScene(place);
+      const neighbour: Place = { standing: 'none', connected: true };
+      const { hops, tunnel, indexOf } = createScene(neighbour);
       const found = hops.next(tunnel, none);
       await new Promise((resolve) => setImmediate(resolve));
-      hops.heard();
+      hops.clientsChanged();
       await new Promise((resolve) => setImmediate(resolve));
       if (here) tunnel.clients.push({ session: { takesStreams: true } } as never);
-      else place.standing = 'sound';
-      hops.heard();
+      else neighbour.standing = 'working';
+      hops.clientsChanged();
       assert.equal(indexOf(await assertAtOnce(found)), here ? -1 : 0);
     }
   });
@@ -140,7 +141,7 @@ describe('where no place has a client', () => {
   it('the moment ends', async () => {
     const { hopsWith, tunnel } = createScene({ standing: 'none', connected: true });
     const begun = performance.now();
-    assert.equal(await hopsWith(defaultTimeouts.newsMs).next(tunnel, none), null);
+    assert.equal(await hopsWith(defaultTimeouts.clientWaitMs).next(tunnel, none), null);
     const tookMs = performance.now() - begun;
     assert.ok(tookMs >= 200 && tookMs < 10_000, `${tookMs} ms`);
   });

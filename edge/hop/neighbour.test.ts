@@ -1,4 +1,4 @@
-// The way to one other place: what becomes of its carriers when they are full, or the place is gone.
+// The way to one other neighbour: what becomes of its carriers when they are full, or the place is gone.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import type { Session, Stream } from '@underpass/wire/api.ts';
 import { testRequest } from '@underpass/wire/fixture/sessions.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import { pino } from 'pino';
-import { HopSession } from './hop-session.ts';
+import { Neighbour } from './neighbour.ts';
 
 /** A place that takes one stream at once over each carrier; all carriers that were dialled, from its side. */
 function createPlace() {
@@ -22,31 +22,31 @@ function createPlace() {
     carriers.push({ carrier: far, stream: promise });
     return near;
   };
-  return { carriers, place: new HopSession('place', dial, 'test/1', pino({ level: 'silent' })) };
+  return { carriers, neighbour: new Neighbour('place', dial, 'test/1', pino({ level: 'silent' })) };
 }
 
 describe('the way to another place', () => {
   it('has a second carrier where the first is full, and gives up the first when that is done', async () => {
-    const { carriers, place } = createPlace();
-    const stream = ((await place.open()) as Session).open(testRequest);
+    const { carriers, neighbour } = createPlace();
+    const stream = ((await neighbour.open()) as Session).open(testRequest);
     await carriers[0]?.stream;
-    const second = await place.open();
+    const second = await neighbour.open();
     assert.equal(second?.canOpen, true);
     assert.equal(stream.closed, false, 'what is under way goes on');
     const closed = once(carriers[0]?.carrier as Duplex, 'close');
     stream.reset('cancelled');
     await closed;
-    assert.equal(place.session, second);
-    place.close();
+    assert.equal(neighbour.session, second);
+    neighbour.close();
   });
 
   it('to a place that is gone ends with the last stream, and is not dialled again', async () => {
-    const { carriers, place } = createPlace();
-    const stream = ((await place.open()) as Session).open(testRequest);
+    const { carriers, neighbour } = createPlace();
+    const stream = ((await neighbour.open()) as Session).open(testRequest);
     await carriers[0]?.stream;
-    place.leave();
+    neighbour.leave();
     assert.equal(stream.closed, false, 'what is under way goes on');
-    assert.equal(await place.open(), null);
+    assert.equal(await neighbour.open(), null);
     const closed = once(carriers[0]?.carrier as Duplex, 'close');
     stream.reset('cancelled');
     await closed;

@@ -3,24 +3,24 @@
 import type { Session } from '@underpass/wire/api.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { HopSource } from '../upstream/dialer.ts';
-import type { HopSession } from './hop-session.ts';
+import type { Neighbour } from './neighbour.ts';
 
-export class Hops implements HopSource {
-  readonly #places: () => Iterable<HopSession>;
-  readonly #newsMs: number;
+export class Neighbours implements HopSource {
+  readonly #neighbours: () => Iterable<Neighbour>;
+  readonly #clientWaitMs: number;
   readonly #waiting = new Set<() => void>();
 
-  constructor(places: () => Iterable<HopSession>, newsMs: number) {
-    this.#places = places;
-    this.#newsMs = newsMs;
+  constructor(neighbours: () => Iterable<Neighbour>, clientWaitMs: number) {
+    this.#neighbours = neighbours;
+    this.#clientWaitMs = clientWaitMs;
   }
 
-  sound(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
-    for (const place of this.#places()) {
-      const { session } = place;
+  working(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
+    for (const neighbour of this.#neighbours()) {
+      const { session } = neighbour;
       // Not waited for: there is a client here, which may work. The next visitor will know more.
-      if (session === null) void place.open();
-      else if (place.standing(tunnel.feed.id) === 'sound' && !tried.has(session)) return session;
+      if (session === null) void neighbour.open();
+      else if (neighbour.standing(tunnel.feed.id) === 'working' && !tried.has(session)) return session;
     }
     return null;
   }
@@ -31,33 +31,33 @@ export class Hops implements HopSource {
   }
 
   /** Somebody came or went, here or elsewhere. */
-  heard(): void {
+  clientsChanged(): void {
     for (const wake of this.#waiting) wake();
   }
 
   get #isAlone(): boolean {
-    return this.#places()[Symbol.iterator]().next().done === true;
+    return this.#neighbours()[Symbol.iterator]().next().done === true;
   }
 
   #known(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
-    return this.sound(tunnel, tried) ?? this.#held(tunnel, tried);
+    return this.working(tunnel, tried) ?? this.#doubtful(tunnel, tried);
   }
 
   /** All at once, and the first that may have one: a place that does not answer takes seconds to be given up. */
   async #asked(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null> {
-    const mayHave = (place: HopSession): boolean => place.standing(tunnel.feed.id) !== 'none';
-    const asked = [...this.#places()].filter(mayHave).map(async (place) => {
-      const session = await place.open();
-      if (session?.canOpen && !tried.has(session) && mayHave(place)) return session;
-      throw new Error(`${place.name} has no client`);
+    const mayHave = (neighbour: Neighbour): boolean => neighbour.standing(tunnel.feed.id) !== 'none';
+    const asked = [...this.#neighbours()].filter(mayHave).map(async (neighbour) => {
+      const session = await neighbour.open();
+      if (session?.canOpen && !tried.has(session) && mayHave(neighbour)) return session;
+      throw new Error(`${neighbour.name} has no client`);
     });
     return Promise.any(asked).catch(() => null);
   }
 
   /** The first place that tells of a client within a moment; null as well when one comes to this process. */
   async #awaited(tunnel: TunnelState): Promise<Session | null> {
-    const untilMs = performance.now() + this.#newsMs;
-    for (let leftMs = this.#newsMs; leftMs > 0; leftMs = untilMs - performance.now()) {
+    const untilMs = performance.now() + this.#clientWaitMs;
+    for (let leftMs = this.#clientWaitMs; leftMs > 0; leftMs = untilMs - performance.now()) {
       await this.#news(leftMs);
       const known = this.#known(tunnel, new Set());
       if (known !== null || tunnel.takesStreams) return known;
@@ -77,10 +77,10 @@ export class Hops implements HopSource {
     });
   }
 
-  #held(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
-    for (const place of this.#places()) {
-      const { session } = place;
-      if (session !== null && place.standing(tunnel.feed.id) === 'held' && !tried.has(session)) return session;
+  #doubtful(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
+    for (const neighbour of this.#neighbours()) {
+      const { session } = neighbour;
+      if (session !== null && neighbour.standing(tunnel.feed.id) === 'doubtful' && !tried.has(session)) return session;
     }
     return null;
   }

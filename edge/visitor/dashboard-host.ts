@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import { breakOff } from '@underpass/wire/outlet.ts';
 import { type Endpoints, encodeProxyHeader } from '../core/proxy-protocol.ts';
 
-export interface ConsoleOptions {
+export interface DashboardHostOptions {
   /** Of the dashboard's address; no tunnel is ever looked up for it. */
   readonly host: string;
   /** A socket that only this edge and control may open. */
@@ -19,11 +19,11 @@ const idleMs = 120_000;
 const sorry = 'The dashboard does not answer at the moment. Tunnels carry on.\n';
 const unavailable = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\nretry-after: 5\r\ncontent-length: ${sorry.length}\r\nconnection: close\r\n\r\n${sorry}`;
 
-export class Console {
+export class DashboardHost {
   readonly host: string;
   readonly #path: string;
 
-  constructor({ host, path }: ConsoleOptions) {
+  constructor({ host, path }: DashboardHostOptions) {
     this.host = host;
     this.#path = path;
   }

@@ -1,0 +1,20 @@
+// What visitors' connections add to the metrics of this process.
+
+import type { VisitorError } from '../core/visitor-error.ts';
+
+export class VisitorCounters {
+  readonly errors: Map<VisitorError, number> = new Map();
+  /** Responses by hundreds of their status; index 0 is unused. */
+  readonly responses: number[] = [0, 0, 0, 0, 0, 0];
+  /** Connections that ended before they could be routed. */
+  unrouted = 0;
+
+  countResponse(status: number): void {
+    const hundreds = (status / 100) | 0;
+    this.responses[hundreds] = (this.responses[hundreds] ?? 0) + 1;
+  }
+
+  countError(code: VisitorError): void {
+    this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
+  }
+}
