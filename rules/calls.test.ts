@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Call, callPath, calls, moreCalls, operatorCalls, specCalls } from './calls.ts';
+import * as entities from './entity.ts';
 import { permissions } from './permission.ts';
+import * as resources from './resource.ts';
 import { eachCase } from './test-kit.ts';
 
 /** Method and path of each row of spec section 7, in its order, written by hand. */
@@ -78,13 +79,9 @@ test('everything under operator is for operators, and nothing else is', () => {
   for (const [name, { who, path }] of all) assert.equal(who === 'operator', path.startsWith('/api/operator/'), name);
 });
 
-test('every answer is a type that exists', () => {
-  const source = ['entity.ts', 'resource.ts'].map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n');
-  const plain = ['text/csv', 'text/event-stream', 'object'];
-  for (const [name, { answer }] of all) {
-    if (answer === null || plain.includes(answer)) continue;
-    assert.match(source, new RegExp(`export (?:interface|type) ${answer.replace('[]', '')}\\b`), name);
-  }
+test('every answer is a schema that exists', () => {
+  const names = new Set([...Object.keys(entities), ...Object.keys(resources), 'text/csv', 'text/event-stream']);
+  for (const [name, { answer }] of all) assert.ok(answer === null || names.has(answer.replace('[]', '')), name);
 });
 
 test('a call is spelled with its names encoded', (t) => {

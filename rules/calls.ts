@@ -319,7 +319,7 @@ export const moreCalls = {
     path: '/api/bot-check/challenge',
     query: [],
     payload: null,
-    answer: 'object',
+    answer: 'BotChallenge',
     who: 'anyone',
     errors: noErrors,
   },

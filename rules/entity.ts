@@ -1,91 +1,105 @@
-// The shapes of spec section 3, as they travel in JSON. Rules about them live in their own files.
+// The entities of spec section 3, as they travel in JSON: a schema each, and the type that follows from it.
+// Rules about them live in files of their own.
 
-import type { Role } from './permission.ts';
-import type { ProxyProtocol } from './proxy-protocol.ts';
-import type { TunnelStatus } from './tunnel-status.ts';
-import type { TunnelType } from './tunnel-type.ts';
+import { z } from 'zod';
+import { roles } from './permission.ts';
+import { proxyProtocolOptions } from './proxy-protocol.ts';
+import { array, boolean, count, type Described, email, entity, maybe, number, string, time } from './schema.ts';
+import { tunnelStatuses } from './tunnel-status.ts';
+import { tunnelTypeNames } from './tunnel-type.ts';
 
-export type { ProxyProtocol, Role, TunnelStatus, TunnelType };
+export const TunnelType = z.enum(tunnelTypeNames);
+export type TunnelType = Described<typeof TunnelType>;
 
-export interface User {
-  readonly email: string;
-  readonly firstName: string;
-  readonly defaultProject: string;
+export const ProxyProtocol = z.enum(proxyProtocolOptions.map(({ value }) => value));
+export type ProxyProtocol = Described<typeof ProxyProtocol>;
+
+export const TunnelStatus = z.enum(Object.keys(tunnelStatuses) as (keyof typeof tunnelStatuses)[]);
+export type TunnelStatus = Described<typeof TunnelStatus>;
+
+export const Role = z.enum(roles);
+export type Role = Described<typeof Role>;
+
+export const User = entity({
+  email: email(),
+  firstName: string(),
+  defaultProject: string(),
   /** True for people who may open the operator pages. */
-  readonly operator: boolean;
-}
+  operator: boolean(),
+});
+export type User = Described<typeof User>;
 
-export interface Project {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-}
+export const Project = entity({ id: string(), name: string(), role: Role });
+export type Project = Described<typeof Project>;
 
-export interface Domain {
-  readonly apexName: string;
-  readonly verified: boolean;
+export const Domain = entity({
+  apexName: string(),
+  verified: boolean(),
   /** The bare challenge; the TXT value is the fixed prefix followed by it. */
-  readonly challenge: string;
-}
+  challenge: string(),
+});
+export type Domain = Described<typeof Domain>;
 
-export interface IngressDomain {
-  readonly name: string;
+export const IngressDomain = entity({
+  name: string(),
   /** Empty for a generated name: its DNS is ours, so there is nothing to configure. */
-  readonly apexName: string;
-  readonly verified: boolean;
+  apexName: string(),
+  verified: boolean(),
   /** Public https address, with the port where it is not 443. */
-  readonly url: string;
-}
+  url: z.url(),
+});
+export type IngressDomain = Described<typeof IngressDomain>;
 
-export interface TunnelMetrics {
+export const TunnelMetrics = entity({
   /** Bytes per second over 5 minutes, visitors to upstream. */
-  readonly rx: number;
+  rx: number(),
   /** Bytes per second over 5 minutes, upstream to visitors. */
-  readonly tx: number;
+  tx: number(),
   /** Visitor TCP connections per second over 5 minutes. */
-  readonly tcpConnectionRate: number;
-}
+  tcpConnectionRate: number(),
+});
+export type TunnelMetrics = Described<typeof TunnelMetrics>;
 
-export interface Tunnel {
-  readonly name: string;
-  readonly type: TunnelType;
-  readonly region: string;
-  readonly regionDescription: string;
-  readonly status: TunnelStatus;
-  readonly ingressDomains: readonly IngressDomain[];
-  readonly connectedClients?: number;
-  readonly dataPlaneHost: string;
-  readonly proxyProtocol: ProxyProtocol;
-  readonly securityGroup: string;
-  /** ISO 8601, UTC: of what a person set. */
-  readonly updatedAt: string;
-  /** Missing where the caller's role may not read it. */
-  readonly token?: string;
+export const Tunnel = entity({
+  name: string(),
+  type: TunnelType,
+  region: string(),
+  regionDescription: string(),
+  status: TunnelStatus,
+  ingressDomains: array(IngressDomain),
+  connectedClients: maybe(count()),
+  dataPlaneHost: string(),
+  proxyProtocol: ProxyProtocol,
+  securityGroup: string(),
+  /** When a person last changed the tunnel. */
+  updatedAt: time(),
+  /** Absent where the caller's role may not read it. */
+  token: maybe(string()),
   /** What a client dials: https://host[:port][#ca=<sha256 of the CA certificate, hex>]. */
-  readonly url: string;
-  readonly underpassVersion: string;
-  readonly metrics?: TunnelMetrics;
-}
+  url: z.url(),
+  underpassVersion: string(),
+  metrics: maybe(TunnelMetrics),
+});
+export type Tunnel = Described<typeof Tunnel>;
 
-export interface Region {
-  readonly name: string;
-  readonly description: string;
-  readonly available: boolean;
-  readonly tlsTermination: boolean;
-  readonly wildcardIngressDomain?: string;
-}
+export const Region = entity({
+  name: string(),
+  description: string(),
+  available: boolean(),
+  tlsTermination: boolean(),
+  wildcardIngressDomain: maybe(string()),
+});
+export type Region = Described<typeof Region>;
 
-export interface SecurityGroup {
-  readonly name: string;
-  /** ISO 8601, UTC. */
-  readonly updatedAt: string;
-  readonly assignmentCount: number;
-  readonly allowList: readonly string[];
-}
+export const SecurityGroup = entity({
+  name: string(),
+  updatedAt: time(),
+  assignmentCount: count(),
+  allowList: array(string()),
+});
+export type SecurityGroup = Described<typeof SecurityGroup>;
 
-export interface DnsLookup {
-  readonly host: string;
-  readonly ips: readonly string[];
-}
+export const DnsLookup = entity({ host: string(), ips: array(string()) });
+export type DnsLookup = Described<typeof DnsLookup>;
 
 export type DnsCheck = 'dns_ok' | 'no_dns';

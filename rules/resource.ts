@@ -1,121 +1,130 @@
-// The shapes of the calls beyond the spec, as they travel in JSON. Times are ISO 8601, UTC.
+// What the calls beyond the spec answer, as JSON: a schema each, and the type that follows from it.
 // The entities of the spec are in entity.ts.
 
-import type { Project, Role, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
-import type { ProjectQuotas } from './limits.ts';
+import { z } from 'zod';
+import { Project, Role, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
+import { projectQuotas, type QuotaName } from './limits.ts';
+import { array, boolean, count, type Described, email, entity, maybe, nullable, number, string, time } from './schema.ts';
 
-export interface Meta {
-  readonly version: string;
-  readonly origin: string;
-  readonly operator: OperatorIdentity;
-}
-
-/** Who runs this service: for the legal pages and the footer. */
-export interface OperatorIdentity {
+/** The company or person who runs this service: for the legal pages and the footer. */
+export const OperatorIdentity = entity({
   /** The company, such as `Underpass Ltd`. */
-  readonly name: string;
+  name: string(),
   /** Where people write about the service and their data. */
-  readonly email: string;
-  readonly address?: string;
-  readonly companyNumber?: string;
-}
+  email: email(),
+  address: maybe(string()),
+  companyNumber: maybe(string()),
+});
+export type OperatorIdentity = Described<typeof OperatorIdentity>;
 
-export interface LoginLinkCheck {
-  readonly sameBrowser: boolean;
-}
+export const Meta = entity({ version: string(), origin: z.url(), operator: OperatorIdentity });
+export type Meta = Described<typeof Meta>;
 
-export type BotCheck =
-  | { readonly kind: 'altcha'; readonly challengeUrl: string }
-  | { readonly kind: 'turnstile'; readonly siteKey: string };
+export const LoginLinkCheck = entity({ sameBrowser: boolean() });
+export type LoginLinkCheck = Described<typeof LoginLinkCheck>;
 
-export interface Member {
-  readonly id: string;
-  readonly email: string;
-  readonly firstName: string;
-  readonly lastName: string;
-  readonly role: Role;
-  readonly since: string;
-  readonly isSelf: boolean;
-}
+export const BotCheck = z.union([
+  entity({ kind: z.literal('altcha'), challengeUrl: string() }),
+  entity({ kind: z.literal('turnstile'), siteKey: string() }),
+]);
+export type BotCheck = Described<typeof BotCheck>;
 
-export interface Invitation {
-  readonly id: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly invitedBy: string;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-}
+/** Its fields are ALTCHA's. */
+export const BotChallenge = z.looseObject({});
+
+export const Member = entity({
+  id: string(),
+  email: email(),
+  firstName: string(),
+  lastName: string(),
+  role: Role,
+  since: time(),
+  isSelf: boolean(),
+});
+export type Member = Described<typeof Member>;
+
+export const Invitation = entity({
+  id: string(),
+  email: email(),
+  role: Role,
+  /** An e-mail. */
+  invitedBy: string(),
+  createdAt: time(),
+  expiresAt: time(),
+});
+export type Invitation = Described<typeof Invitation>;
 
 /** An invitation as the invited person sees it. */
-export interface InvitationOffer {
-  readonly projectName: string;
+export const InvitationOffer = entity({
+  projectName: string(),
   /** An e-mail. */
-  readonly invitedBy: string;
-  readonly role: Role;
-}
+  invitedBy: string(),
+  role: Role,
+});
+export type InvitationOffer = Described<typeof InvitationOffer>;
 
-export interface Session {
-  readonly id: string;
-  readonly address: string;
-  readonly userAgent: string;
-  readonly createdAt: string;
-  readonly seenAt: string;
-  readonly isCurrent: boolean;
-}
+export const Session = entity({
+  id: string(),
+  address: string(),
+  userAgent: string(),
+  createdAt: time(),
+  seenAt: time(),
+  isCurrent: boolean(),
+});
+export type Session = Described<typeof Session>;
 
-export interface ApiToken {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly createdBy: string;
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly usedAt: string | null;
-}
+export const ApiToken = entity({
+  id: string(),
+  name: string(),
+  role: Role,
+  createdBy: string(),
+  createdAt: time(),
+  expiresAt: nullable(time()),
+  usedAt: nullable(time()),
+});
+export type ApiToken = Described<typeof ApiToken>;
 
 /** Answered once, at creation: afterwards only a hash of the token exists. */
-export interface NewApiToken extends ApiToken {
-  readonly token: string;
-}
+export const NewApiToken = entity({ ...ApiToken.shape, token: string() });
+export type NewApiToken = Described<typeof NewApiToken>;
 
-export interface AuditEntry {
-  readonly id: string;
-  readonly at: string;
-  readonly actor: string;
-  readonly action: string;
-  readonly target: string;
-  readonly address: string;
-  readonly detail: Readonly<Record<string, unknown>>;
-}
+export const AuditEntry = entity({
+  id: string(),
+  at: time(),
+  actor: string(),
+  action: string(),
+  target: string(),
+  address: string(),
+  detail: z.record(string(), z.unknown()),
+});
+export type AuditEntry = Described<typeof AuditEntry>;
 
-export interface AuditPage {
-  readonly entries: readonly AuditEntry[];
+export const AuditPage = entity({
+  entries: array(AuditEntry),
   /** The next page's `before`; null on the last. */
-  readonly next: string | null;
-}
+  next: nullable(string()),
+});
+export type AuditPage = Described<typeof AuditPage>;
 
-export interface ConnectedClient {
-  readonly id: string;
-  readonly address: string;
-  readonly version: string;
-  readonly since: string;
-  readonly edge: string;
-  readonly rttMs: number | null;
-  readonly healthy: boolean;
-}
+export const ConnectedClient = entity({
+  id: string(),
+  address: string(),
+  version: string(),
+  since: time(),
+  edge: string(),
+  rttMs: nullable(number()),
+  healthy: boolean(),
+});
+export type ConnectedClient = Described<typeof ConnectedClient>;
 
-export type HistoryRange = 'hour' | 'day' | 'week';
+export const HistoryRange = z.enum(['hour', 'day', 'week']);
+export type HistoryRange = Described<typeof HistoryRange>;
 
-export interface TunnelHistory {
-  readonly stepSeconds: number;
-  readonly points: readonly HistoryPoint[];
-}
+export const HistoryPoint = entity({ ...TunnelMetrics.shape, at: time(), clients: count() });
+export type HistoryPoint = Described<typeof HistoryPoint>;
 
-export interface HistoryPoint extends TunnelMetrics {
-  readonly at: string;
-  readonly clients: number;
-}
+export const TunnelHistory = entity({ stepSeconds: count(), points: array(HistoryPoint) });
+export type TunnelHistory = Described<typeof TunnelHistory>;
 
 /** Data of a `tunnel` event on the event stream. */
 export interface TunnelEvent {
@@ -125,140 +134,144 @@ export interface TunnelEvent {
   readonly metrics?: TunnelMetrics;
 }
 
-export interface DeviceStart {
-  readonly deviceCode: string;
-  readonly userCode: string;
-  readonly verificationUrl: string;
-  readonly expiresIn: number;
-  readonly interval: number;
-}
+export const DeviceStart = entity({
+  deviceCode: string(),
+  userCode: string(),
+  verificationUrl: z.url(),
+  /** Seconds. */
+  expiresIn: count(),
+  /** Seconds between two polls. */
+  interval: count(),
+});
+export type DeviceStart = Described<typeof DeviceStart>;
 
-export interface DeviceToken {
-  readonly token: string;
-  readonly email: string;
-  readonly projects: readonly Project[];
-}
+export const DeviceToken = entity({ token: string(), email: email(), projects: array(Project) });
+export type DeviceToken = Described<typeof DeviceToken>;
 
-export interface Device {
-  readonly name: string;
-  readonly address: string;
-  readonly createdAt: string;
-}
+export const Device = entity({ name: string(), address: string(), createdAt: time() });
+export type Device = Described<typeof Device>;
 
-export interface Release {
-  readonly version: string;
-  readonly files: readonly ReleaseFile[];
-}
+export const ReleaseFile = entity({ name: string(), platform: string(), size: count(), sha256: string(), url: string() });
+export type ReleaseFile = Described<typeof ReleaseFile>;
 
-export interface ReleaseFile {
-  readonly name: string;
-  readonly platform: string;
-  readonly size: number;
-  readonly sha256: string;
-  readonly url: string;
-}
+export const Release = entity({ version: string(), files: array(ReleaseFile) });
+export type Release = Described<typeof Release>;
 
-export type RegistrationState = 'waiting' | 'approved' | 'rejected';
+export const RegistrationState = z.enum(['waiting', 'approved', 'rejected']);
+export type RegistrationState = Described<typeof RegistrationState>;
 
-export interface OperatorRegistration {
-  readonly id: string;
-  readonly email: string;
-  readonly firstName: string;
-  readonly lastName: string;
-  readonly company: string;
-  readonly github: string;
-  readonly x: string;
-  readonly state: RegistrationState;
+export const OperatorRegistration = entity({
+  id: string(),
+  email: email(),
+  firstName: string(),
+  lastName: string(),
+  company: string(),
+  github: string(),
+  x: string(),
+  state: RegistrationState,
   /** An active subscription of this e-mail was found. */
-  readonly isSubscribed: boolean;
-  readonly createdAt: string;
-  readonly decidedAt: string | null;
-  readonly decidedBy: string | null;
-}
+  isSubscribed: boolean(),
+  createdAt: time(),
+  decidedAt: nullable(time()),
+  decidedBy: nullable(string()),
+});
+export type OperatorRegistration = Described<typeof OperatorRegistration>;
 
-export interface Subscription {
-  readonly id: string;
-  readonly email: string;
-  readonly source: 'operator' | 'import' | 'webhook';
-  readonly active: boolean;
-  readonly expiresAt: string | null;
-  readonly updatedAt: string;
-}
+export const Subscription = entity({
+  id: string(),
+  email: email(),
+  source: z.enum(['operator', 'import', 'webhook']),
+  active: boolean(),
+  expiresAt: nullable(time()),
+  updatedAt: time(),
+});
+export type Subscription = Described<typeof Subscription>;
 
-export interface SubscriptionImport {
-  readonly imported: number;
-  /** Lines that were passed over, such as `line 3: Not a valid email address.` */
-  readonly problems?: readonly string[];
-}
+export const SubscriptionImport = entity({
+  imported: count(),
+  /** Lines that were skipped, such as `line 3: Not a valid email address.` */
+  problems: maybe(array(string())),
+});
+export type SubscriptionImport = Described<typeof SubscriptionImport>;
 
-export interface OperatorUser {
-  readonly id: string;
-  readonly email: string;
-  readonly firstName: string;
-  readonly lastName: string;
-  readonly operator: boolean;
-  readonly suspended: boolean;
-  readonly createdAt: string;
-}
+export const OperatorUser = entity({
+  id: string(),
+  email: email(),
+  firstName: string(),
+  lastName: string(),
+  operator: boolean(),
+  suspended: boolean(),
+  createdAt: time(),
+});
+export type OperatorUser = Described<typeof OperatorUser>;
 
-export interface OperatorProject {
-  readonly id: string;
-  readonly name: string;
-  readonly owners: readonly string[];
-  readonly suspended: boolean;
-  readonly limits: ProjectQuotas;
-  readonly tunnels: number;
-  readonly createdAt: string;
-}
+const quotas = Object.fromEntries(Object.keys(projectQuotas).map((name) => [name, count()]));
 
-export interface OperatorTunnel {
-  readonly id: string;
-  readonly name: string;
-  readonly project: Pick<Project, 'id' | 'name'>;
-  readonly type: TunnelType;
-  readonly region: string;
-  readonly status: TunnelStatus;
-  /** Missing where it is not known: commands of underpass-server hear of no client. */
-  readonly connectedClients?: number;
-  readonly ingressDomains: readonly string[];
-  readonly suspended: boolean;
-}
+export const OperatorProject = entity({
+  id: string(),
+  name: string(),
+  owners: array(string()),
+  suspended: boolean(),
+  limits: entity(quotas as Record<QuotaName, ReturnType<typeof count>>),
+  tunnels: count(),
+  createdAt: time(),
+});
+export type OperatorProject = Described<typeof OperatorProject>;
 
-export interface OperatorRegion {
-  readonly name: string;
-  readonly description: string;
-  readonly available: boolean;
-  readonly tlsTermination: boolean;
-  readonly wildcardIngressDomain?: string;
-  readonly dataPlaneHost: string;
-  readonly httpsPort: number;
-  readonly httpPort: number;
-  readonly tunnels: number;
-  /** Why the host or the wildcard of the region has no new certificate, while that is so. */
-  readonly certificateProblem?: string;
-}
+export const OperatorTunnel = entity({
+  id: string(),
+  name: string(),
+  project: Project.pick({ id: true, name: true }),
+  type: TunnelType,
+  region: string(),
+  status: TunnelStatus,
+  /** Absent where it is not known: commands of underpass-server do not hear about clients. */
+  connectedClients: maybe(count()),
+  ingressDomains: array(string()),
+  suspended: boolean(),
+});
+export type OperatorTunnel = Described<typeof OperatorTunnel>;
+
+export const OperatorRegion = entity({
+  name: string(),
+  description: string(),
+  available: boolean(),
+  tlsTermination: boolean(),
+  wildcardIngressDomain: maybe(string()),
+  dataPlaneHost: string(),
+  httpsPort: count(),
+  httpPort: count(),
+  tunnels: count(),
+  /** Why the region's host or wildcard could not get a new certificate; absent while there is no such problem. */
+  certificateProblem: maybe(string()),
+});
+export type OperatorRegion = Described<typeof OperatorRegion>;
 
 /** Answered once, when a region's key is made. */
-export interface RegionKey {
-  readonly key: string;
-}
+export const RegionKey = entity({ key: string() });
+export type RegionKey = Described<typeof RegionKey>;
 
-export interface EdgeHealth {
-  readonly id: string;
-  readonly region: string;
-  readonly version: string;
-  readonly connected: boolean;
-  readonly since: string;
-  readonly lastSeenAt: string;
-  readonly acknowledged: boolean;
-  readonly clients: number;
-}
+export const EdgeHealth = entity({
+  id: string(),
+  region: string(),
+  version: string(),
+  connected: boolean(),
+  since: time(),
+  lastSeenAt: time(),
+  acknowledged: boolean(),
+  clients: count(),
+});
+export type EdgeHealth = Described<typeof EdgeHealth>;
 
-export interface AbuseReport {
-  readonly id: string;
-  readonly host: string;
-  readonly email: string;
-  readonly text: string;
-  readonly state: 'open' | 'closed';
-  readonly createdAt: string;
-}
+export const AbuseReportState = z.enum(['open', 'closed']);
+export type AbuseReportState = Described<typeof AbuseReportState>;
+
+export const AbuseReport = entity({
+  id: string(),
+  host: string(),
+  email: email(),
+  text: string(),
+  state: AbuseReportState,
+  createdAt: time(),
+});
+export type AbuseReport = Described<typeof AbuseReport>;
