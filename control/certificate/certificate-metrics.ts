@@ -6,6 +6,7 @@ import { unlessOutage } from '../store/outage.ts';
 import type { Store } from '../store/store.ts';
 import { readEnds, readOwnNames, readTunnelNames } from './certificate-rows.ts';
 import { isWildcard, type WantedName } from './core/wanted.ts';
+import { keepFirst } from './kept.ts';
 
 export type OrderOutcome = 'issued' | 'failed';
 
@@ -52,17 +53,14 @@ const readLines = async ({ store, clock, givenCertificates }: CertificateMetrics
 };
 
 const createReader = (deps: CertificateMetricsDeps): (() => Promise<readonly Line[]>) => {
-  let read: Promise<readonly Line[]> | undefined;
+  const lines = keepFirst(() => readLines(deps));
   let readAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (read === undefined || deps.clock() - readAt >= keptMs) {
+    if (deps.clock() - readAt >= keptMs) {
       readAt = deps.clock();
-      read = readLines(deps);
-      read.catch(() => {
-        read = undefined;
-      });
+      lines.forget();
     }
-    return read;
+    return lines.get();
   };
 };
 
