@@ -1,5 +1,5 @@
 // What a user of a carrier sees: a session of many streams, and one stream.
-// Callbacks are plain properties: assign them in the same turn in which you get the object. They must not throw.
+// Callbacks are plain properties: assign them in the turn in which you get the object. They must not throw.
 
 import type { GoawayCode, ResetCode } from './core/code.ts';
 import type { Info } from './core/hello.ts';
@@ -9,32 +9,32 @@ import type { OpenRequest } from './core/open.ts';
 export interface Stream {
   readonly id: number;
   readonly request: OpenRequest;
-  /** True from OPENED (received or sent) on. */
+  /** True once OPENED is received or sent. */
   readonly opened: boolean;
-  /** True once the stream is over in both directions or reset; nothing more is called back. */
+  /** True once both directions have ended or the stream is reset; no callback follows but onClose. */
   readonly closed: boolean;
   /** Payload bytes received and sent. */
   readonly receivedBytes: number;
   readonly sentBytes: number;
 
-  /** The acceptor has its upstream connection. Data may flow before it. */
+  /** The acceptor is connected to its upstream. Data of the opener may flow before that. */
   onOpened: () => void;
-  /** Lent: valid until the callback returns, keep a copy. Call consume() when it is written on or dropped. */
+  /** The chunk is lent: it is valid until the callback returns; copy what you keep. Call consume() once it is passed on or dropped. */
   onData: (chunk: Buffer) => void;
   /** The peer has ended its direction; this side may still write. */
   onEnd: () => void;
-  /** The peer reset it, or the carrier was lost. Nothing follows but onClose. */
+  /** The peer reset the stream, or the carrier was lost. Only onClose follows. */
   onReset: (code: ResetCode) => void;
-  /** After write() gave false: write again. */
+  /** Writing may go on after write() returned false. */
   onDrain: () => void;
-  /** Last of all, exactly once, after any ending, a local reset() included. */
+  /** The last callback, exactly once, however the stream ends; also after reset() by this side. */
   onClose: () => void;
 
-  /** Acceptor only: the upstream is connected. What it has written, and its end, waits for this. */
+  /** Acceptor only: the upstream is connected. What the acceptor wrote, and its end, wait for this call. */
   accept(): void;
-  /** Takes a copy of the chunk in any case; false asks to wait for onDrain. */
+  /** Always takes a copy of the chunk. False asks the caller to wait for onDrain. */
   write(chunk: Uint8Array): boolean;
-  /** Ends this direction after what was written; half-close. */
+  /** Ends this direction behind what was written (half-close). */
   end(): void;
   /** Ends both directions now; queued bytes are dropped. */
   reset(code: ResetCode): void;
@@ -44,56 +44,54 @@ export interface Stream {
 
 export interface SessionEnd {
   readonly code: GoawayCode | 'closed' | 'lost';
-  /** Who ended it. `lost`: the transport broke without a GOAWAY. */
+  /** The side that ended it. With code `lost` the transport broke without a GOAWAY. */
   readonly by: 'us' | 'peer';
-  /** For the log, never for the wire. */
+  /** For the log. */
   readonly detail: string;
 }
 
 export interface Session {
   /** 0 until the peer's HELLO has arrived. */
   readonly version: number;
-  /** What the peer said about itself in HELLO or the latest INFO. */
+  /** What the peer says about itself: its HELLO or its latest INFO. */
   readonly peerInfo: Info;
-  /** The peer's latest OFFER; null until one came, which means it serves everything. */
+  /** The peer's latest OFFER. Null before the first one, which means that the peer serves everything. */
   readonly peerOffers: readonly Offer[] | null;
   readonly openStreams: number;
-  /** HELLO has arrived, no GOAWAY either way, not closed. */
+  /** The peer's HELLO has arrived, neither side has sent GOAWAY, and the session is not closed. */
   readonly takesStreams: boolean;
-  /** True while open() may be called: it takes streams, the peer's stream limit is not reached, the carrier is not stuck. */
+  /** True while open() may be called: it takes streams, is below the peer's stream limit, and the carrier is not stuck. */
   readonly canOpen: boolean;
   readonly closed: boolean;
-  /** Last round trip over the data path; null until the first. */
+  /** Last round trip over the data path; null before the first. */
   readonly rttMs: number | null;
-  /** Clock reading at the last proof of the data path; null until the first. */
+  /** When a PING last came back, on the session's clock; null before the first. */
   readonly provenAtMs: number | null;
   /** Payload bytes of all streams. */
   readonly receivedBytes: number;
   readonly sentBytes: number;
-  /** Bytes waiting for the carrier. */
-  readonly backlogBytes: number;
 
   /** The peer's HELLO has arrived: streams may be opened. */
   onReady: () => void;
-  /** The peer opened a stream. Assign its callbacks before returning. Not called where peerMayOpen is false. */
+  /** The peer opened a stream. Assign the stream's callbacks before you return. Never called where peerMayOpen is false. */
   onStream: (stream: Stream) => void;
   onOffers: (offers: readonly Offer[]) => void;
   onInfo: (info: Info) => void;
-  /** A PING of ours came back. */
+  /** A PING of this side came back. */
   onProof: (rttMs: number) => void;
-  /** The peer will take (or open) nothing new; open streams go on. */
+  /** The peer sent GOAWAY. After `drain` open streams go on; any other code ends the session. */
   onGoaway: (code: GoawayCode, detail: string) => void;
-  /** Last of all, exactly once. */
+  /** The last callback, exactly once. */
   onClose: (end: SessionEnd) => void;
 
   /** Throws where canOpen is false. */
   open(request: OpenRequest): Stream;
-  /** Tells the peer which upstreams this side serves and which are healthy. Kept until the next. No-op under version 2. */
+  /** Tells the peer which upstreams this side serves and which are healthy; replaces the last OFFER. No-op below version 2. */
   offer(offers: readonly Offer[]): void;
-  /** Tells the peer something new about this side. No-op under version 2. */
+  /** Tells the peer what changed about this side. No-op below version 2. */
   inform(info: Info): void;
-  /** GOAWAY now, close when the last stream has ended. */
+  /** Sends GOAWAY now, and closes when the last stream has ended. */
   drain(detail?: string): void;
-  /** GOAWAY, then close at once; streams are reset. */
+  /** Sends GOAWAY and closes at once; streams are reset. */
   close(code?: GoawayCode, detail?: string): void;
 }

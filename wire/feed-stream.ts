@@ -1,24 +1,24 @@
-// The feed's framing: u32 big-endian length and JSON, both ways, over any byte stream. docs/protocol.md, The feed.
+// The framing of the feed, both ways over any byte stream: u32 big-endian length, then JSON. docs/protocol.md 10, The feed.
 
 import type { Duplex } from 'node:stream';
 import type { FromEdge, ToEdge } from './feed.ts';
 
-/** A snapshot of ten thousand tunnels with certificates is half of it. */
+/** Twice a snapshot of ten thousand tunnels with certificates. */
 export const maxFeedMessageBytes = 67_108_864;
-/** What may wait for a peer that reads slowly before the feed gives up on it: one snapshot and some deltas. */
+/** Bytes that may wait for a slow peer before the feed is cut: one snapshot and some deltas. */
 const maxBacklogBytes = 2 * maxFeedMessageBytes;
 
 export interface FeedStream<Out, In> {
-  /** Messages in order. Assign before the turn ends. One that throws ends the feed. While a promise it gave is open nothing more is read. */
+  /** Gets the messages in order. Assign it before the turn ends. If it throws, the feed ends. Nothing is read while its promise is open. */
   onMessage: (message: In) => void | Promise<void>;
-  /** Once, with the reason; null after a proper end. */
+  /** Called once, with the reason; null after a proper end. */
   onClose: (error: Error | null) => void;
   readonly closed: boolean;
-  /** False asks to wait for ready() before more is sent; the message is taken in any case. Throws where it is too long. */
+  /** Always takes the message, and throws if it is too long. False asks the caller to wait for ready() before it sends more. */
   send(message: Out): boolean;
   /** Resolves when the carrier has taken what was sent, or is closed. */
   ready(): Promise<void>;
-  /** Ends behind what was sent. */
+  /** Ends the feed behind what was sent. */
   end(): void;
   destroy(error?: Error): void;
 }
@@ -32,12 +32,12 @@ class JsonStream<Out, In> implements FeedStream<Out, In> {
   onClose: (error: Error | null) => void = () => {};
   closed = false;
   readonly #carrier: Duplex;
-  /** Of one message: at most maxFeedMessageBytes and what one read brought beyond. */
+  /** Bytes of one message: at most maxFeedMessageBytes and the rest of one read. */
   #chunks: Buffer[] = [];
   #heldBytes = 0;
-  /** Length of the message that is being read; null while its length is awaited. */
+  /** Length of the message being read; null while the length itself is incomplete. */
   #expected: number | null = null;
-  #busy = false;
+  #delivering = false;
   #ended = false;
   #waiters: (() => void)[] = [];
 
@@ -92,7 +92,7 @@ class JsonStream<Out, In> implements FeedStream<Out, In> {
 
   #end(): void {
     this.#ended = true;
-    if (!this.#busy) this.#finish();
+    if (!this.#delivering) this.#finish();
   }
 
   #finish(): void {
@@ -103,12 +103,12 @@ class JsonStream<Out, In> implements FeedStream<Out, In> {
     if (this.closed) return;
     this.#chunks.push(chunk);
     this.#heldBytes += chunk.length;
-    if (!this.#busy) void this.#deliver();
+    if (!this.#delivering) void this.#deliver();
   }
 
-  /** One message after the other; the carrier is paused while a receiver is at work on one. */
+  /** One message after the other. The carrier is paused while the receiver's promise is open. */
   async #deliver(): Promise<void> {
-    this.#busy = true;
+    this.#delivering = true;
     for (let text = this.#take(); text !== null; text = this.#take()) {
       const answer = this.#hand(text);
       if (answer === undefined) continue;
@@ -116,7 +116,7 @@ class JsonStream<Out, In> implements FeedStream<Out, In> {
       await answer.catch((error: Error) => this.destroy(error));
       this.#carrier.resume();
     }
-    this.#busy = false;
+    this.#delivering = false;
     if (this.#ended) this.#finish();
   }
 
@@ -126,7 +126,7 @@ class JsonStream<Out, In> implements FeedStream<Out, In> {
     try {
       return this.onMessage(message);
     } catch (error) {
-      // A message that its receiver trips over costs this feed, not the process.
+      // A receiver that throws ends this feed, not the process.
       this.destroy(error as Error);
     }
   }

@@ -1,5 +1,5 @@
 // The messages between control and an edge: snapshot, numbered deltas, acknowledgements, reports.
-// Plain data; the framing is in feed-stream.ts. Docs: docs/protocol.md, The feed.
+// Plain data; the framing is in feed-stream.ts. docs/protocol.md 10, The feed.
 
 import type { ProxyProtocol, TunnelType } from '@underpass/rules/entity.ts';
 
@@ -15,14 +15,14 @@ export interface FeedTunnel {
   readonly hosts: readonly string[];
   /** SHA-256 of each live token, hex. Rotation keeps the old one until expiresAtMs. */
   readonly tokens: readonly { readonly hash: string; readonly expiresAtMs: number | null }[];
-  /** Empty denies everybody. */
+  /** An empty list denies every visitor. */
   readonly allowList: readonly string[];
   readonly proxyProtocol: ProxyProtocol;
   /** A suspended tunnel refuses clients and visitors, and says so. */
   readonly suspended: boolean;
 }
 
-/** PEM; hosts may hold one wildcard label (`*.example.com`). Newer notAfterMs wins. */
+/** A host may begin with one wildcard label (`*.example.com`). Of two certificates for a host the later notAfterMs wins. */
 export interface FeedCertificate {
   readonly id: string;
   readonly hosts: readonly string[];
@@ -47,10 +47,10 @@ export type FeedChallenge =
       readonly privateKeyPem: string;
     };
 
-/** Another edge of the region that a visitor's stream may be handed to, one hop at most. */
+/** Another edge of the region, to which this edge may hand a visitor's stream: one hop at most. */
 export interface FeedPeer {
   readonly edgeId: string;
-  /** host:port of its hop listener; empty where it has none and only counts: clients hold carriers to two edges. */
+  /** host:port of its hop listener. Empty where it has none: it then only counts as a second edge for clients. */
   readonly address: string;
 }
 
@@ -67,7 +67,7 @@ export type ToEdge =
       readonly type: 'snapshot';
       readonly seq: number;
       readonly state: FeedState;
-      /** Deltas complete it, the last of them without this: nothing counts before. */
+      /** Deltas complete this snapshot; the last of them does not say `more`. The edge applies the state only then. */
       readonly more?: boolean;
     }
   | {
@@ -90,15 +90,15 @@ export interface FeedClient {
   readonly address: string;
   readonly version: string;
   readonly sinceMs: number;
-  /** Last data-path round trip; null until the first. */
+  /** Last round trip over the data path; null before the first. */
   readonly rttMs: number | null;
-  /** Of that round trip; connected means within the last 15 s. */
+  /** When that round trip ended. A client counts as connected for 15 s after it. */
   readonly provenAtMs: number | null;
   /** False while its upstream probe fails. */
   readonly healthy: boolean;
 }
 
-/** Monotonic counters since the edge started; control derives rates and history. */
+/** Counters only grow from the start of the edge; control derives rates and history from them. */
 export interface FeedTunnelReport {
   readonly tunnelId: string;
   readonly rxBytes: number;
@@ -117,9 +117,9 @@ export type FromEdge =
       readonly software: string;
       /** Its hop listener, if it has one. */
       readonly hopAddress?: string;
-      /** When its counters were zero: a new value tells control that they began again. */
+      /** When its counters were zero. A new value tells control that they start again. */
       readonly startedAtMs?: number;
-      /** What it already holds, so that control may send deltas only. */
+      /** The state that the edge already holds, so that control can send deltas alone. */
       readonly epoch?: string;
       readonly seq?: number;
     }
@@ -128,8 +128,8 @@ export type FromEdge =
       readonly type: 'report';
       readonly atMs: number;
       /**
-       * Only tunnels that have clients or whose counters moved since the last report; the first report of a
-       * connection holds every tunnel whose counters are above zero.
+       * The tunnels that have clients, or whose counters moved since the last report. The first report of a connection
+       * holds every tunnel whose counters are above zero.
        */
       readonly tunnels: readonly FeedTunnelReport[];
     }

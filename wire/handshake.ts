@@ -1,4 +1,4 @@
-// The HTTP/1.1 Upgrade on a real stream, for both sides: one head in, one head out, bounded in bytes and time.
+// The HTTP/1.1 Upgrade over a byte stream, for both sides: one head in, one head out, bounded in bytes and time.
 
 import type { Duplex } from 'node:stream';
 import type { RefusalCode } from './core/code.ts';
@@ -27,19 +27,19 @@ export class HandshakeError extends Error {
   }
 }
 
-/** Server: reads one request head and leaves later bytes in the stream. Rejects with bad-request, timeout or lost. */
+/** Server: reads one request head and leaves later bytes in the socket. Rejects with bad-request, timeout or lost. */
 export async function readUpgrade(socket: Duplex, options: { readonly timeoutMs: number }): Promise<UpgradeRequest> {
   const request = parseUpgradeRequest(await readHead(socket, options.timeoutMs));
   if (request === null) throw new HandshakeError('bad-request');
   return request;
 }
 
-/** Server: 101. The socket is then ready for createSession. */
+/** Server: answers 101. The socket is then ready for createSession. */
 export function acceptUpgrade(socket: Duplex, request: UpgradeRequest, headers: Readonly<Record<string, string>> = {}): void {
   socket.write(renderAcceptance(request.protocol, headers), 'latin1');
 }
 
-/** Server: the coded refusal, then the end of the socket. */
+/** Server: answers with the coded refusal, then ends the socket. */
 export function refuseUpgrade(socket: Duplex, code: RefusalCode, retryAfterSeconds?: number): void {
   socket.on('error', () => socket.destroy());
   socket.end(renderRefusal(code, retryAfterSeconds), 'latin1', () => socket.destroy());
@@ -55,7 +55,7 @@ export interface UpgradeOptions {
   readonly timeoutMs: number;
 }
 
-/** Client: sends the request and waits for the 101, whose headers it gives back. Rejects with the edge's code. */
+/** Client: sends the request, waits for the 101 and returns its headers. Rejects with the edge's code. */
 export async function requestUpgrade(socket: Duplex, options: UpgradeOptions): Promise<ReadonlyMap<string, string>> {
   socket.write(renderUpgradeRequest(options.host, options, options.headers ?? {}), 'latin1');
   const answer = parseUpgradeAnswer(await readHead(socket, options.timeoutMs), options.protocol);
@@ -63,7 +63,7 @@ export async function requestUpgrade(socket: Duplex, options: UpgradeOptions): P
   return answer.headers;
 }
 
-/** One head of any HTTP message, without its empty line. Bytes behind it are put back. The socket must not be flowing. */
+/** Reads the head of one HTTP message, without its empty line, and puts later bytes back. The socket must not be flowing. */
 export function readHead(socket: Duplex, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     let held: Buffer = Buffer.alloc(0);
@@ -80,13 +80,13 @@ export function readHead(socket: Duplex, timeoutMs: number): Promise<string> {
       else if (next === null) settle(() => reject(new HandshakeError('bad-request')));
       else held = next;
     };
-    // Stays: between here and the socket's next owner an error must not be unhandled.
+    // Never removed: an error may come before the socket's next owner listens, and must not be unhandled.
     socket.on('error', () => {});
     socket.on('readable', read).on('end', lost).on('error', lost).on('close', lost);
   });
 }
 
-/** The head once it is whole, what is held so far before that, null when it grows beyond the bound. */
+/** The head as text once it is complete; before that, the bytes read so far. Null when it is longer than the bound. */
 function takeHead(socket: Duplex, before: Buffer): string | Buffer | null {
   let held = before;
   for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) {

@@ -1,15 +1,15 @@
-// How a process that passes bytes on should count them. For the entry point of an edge and of a client.
+// How the garbage collector treats the buffers of a process that passes bytes on. For the entry points of edge and client.
 
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** V8's own upper bound of growth between two full collections, which it grants only to heaps it has seen to be quick. */
+/** How far the heap may grow between two full collections: V8's own upper bound, which it otherwise grants to quick heaps alone. */
 const growth = 4;
 
 /**
- * Every read makes a buffer outside the heap. V8 by default starts a full collection for each 64 MiB of them, which for
- * bulk is 40 collections of a heap that has hardly changed per GB; counted in the limit of the whole heap they are freed
- * by the small collections, once that limit is not set as tightly as for a heap that grows by leaking.
+ * Buffers lie outside the heap, and V8 by default starts a full collection for each 64 MiB of them: for bulk transfers 40 per
+ * GB, of a heap that has hardly changed. Counted in the limit of the whole heap instead, buffers are freed by the small
+ * collections; that limit is also raised, because V8 sets it for heaps that grow by leaking.
  */
 export function countBuffersWithHeap(): void {
   try {
@@ -17,20 +17,20 @@ export function countBuffersWithHeap(): void {
     setFlagsFromString(`--external-memory-max-growing-factor=${growth}`);
     setFlagsFromString(`--heap-growing-percent=${(growth - 1) * 100}`);
   } catch {
-    // Another engine, or one without a flag: slower, and right all the same.
+    // Another engine, or a V8 without one of the flags: slower, but correct.
   }
 }
 
 let fullCollection: (() => void) | null = null;
 
-/** A full collection, now; the process stands still for it, so that no heap larger than `mostBytes` is collected. */
-export function collectHeap(mostBytes: number = Number.POSITIVE_INFINITY): void {
-  if (getHeapStatistics().used_heap_size > mostBytes) return;
+/** A full collection, now. The process stands still meanwhile, so a heap larger than `maxBytes` is left alone. */
+export function collectHeap(maxBytes: number = Number.POSITIVE_INFINITY): void {
+  if (getHeapStatistics().used_heap_size > maxBytes) return;
   fullCollection ??= findFullCollection();
   fullCollection?.();
 }
 
-/** V8 gives it to contexts that are made while this flag is set, and the function outlives the flag. */
+/** V8 gives the function to contexts created while the flag is set; it still works when the flag is off again. */
 function findFullCollection(): (() => void) | null {
   try {
     setFlagsFromString('--expose-gc');

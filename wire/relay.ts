@@ -1,34 +1,35 @@
-// Joins a stream to a socket, or two streams to each other: bytes untouched, back-pressure, half-close and reset kept both ways.
+// Joins a stream to a socket, or two streams to each other. Bytes pass untouched; back-pressure, half-close and reset pass both ways.
 
 import type { Duplex } from 'node:stream';
 import type { Stream } from './api.ts';
-import { readBorrowed } from './borrowed.ts';
 import type { ResetCode } from './core/code.ts';
-import { breakOff, Outlet } from './outlet.ts';
-import { slabsFor } from './slab.ts';
+import { poolsFor } from './socket/buffer-pool.ts';
+import { resetSocket } from './socket/reset-socket.ts';
+import { readShared } from './socket/shared-read.ts';
+import { SocketWriter } from './socket/socket-writer.ts';
 
 /**
- * The socket must have been made with allowHalfOpen. Takes over the callbacks of the stream, onClose and onOpened apart.
- * brokenCode is what the peer is told when the socket fails.
+ * The socket needs allowHalfOpen. Sets all callbacks of the stream but onClose and onOpened. When the socket fails, the
+ * stream is reset with brokenCode.
  */
 export function relaySocket(stream: Stream, socket: Duplex, brokenCode: ResetCode): void {
-  const outlet = new Outlet(socket, (bytes) => stream.consume(bytes), { slabs: slabsFor.upstream });
-  stream.onData = (chunk) => outlet.write(chunk);
-  stream.onEnd = () => outlet.end();
-  stream.onReset = () => breakOff(socket);
+  const writer = new SocketWriter(socket, (bytes) => stream.consume(bytes), { pools: poolsFor.upstream });
+  stream.onData = (chunk) => writer.write(chunk);
+  stream.onEnd = () => writer.end();
+  stream.onReset = () => resetSocket(socket);
   stream.onDrain = () => void socket.resume();
-  readBorrowed(socket, (chunk) => {
+  readShared(socket, (chunk) => {
     if (!stream.write(chunk)) socket.pause();
   });
   socket.on('end', () => stream.end());
   socket.on('error', () => stream.reset(brokenCode));
-  // After two proper ends what waits in the stream for credit still has to arrive.
+  // After two proper ends the stream lives on: bytes that wait for credit in it must still arrive.
   socket.on('close', () => {
     if (!socket.readableEnded || !socket.writableFinished) stream.reset(brokenCode);
   });
 }
 
-/** A hop: what arrives on one stream leaves on the other. The opened side's acceptance is passed back. */
+/** A hop: bytes that arrive on one stream leave on the other. `arrived` is accepted once `opened` is. */
 export function relayStreams(arrived: Stream, opened: Stream): void {
   opened.onOpened = () => arrived.accept();
   pour(arrived, opened);

@@ -1,13 +1,13 @@
-// A session: many streams over one carrier (TLS socket, pipe, unix socket), one per side. docs/protocol.md is the law here.
+// A session: many streams over one carrier (TLS socket, pipe, unix socket), one per side. It mirrors docs/protocol.md.
 
 import type { Duplex } from 'node:stream';
 import type { Session, SessionEnd, Stream } from './api.ts';
-import { readBorrowed } from './borrowed.ts';
-import { Bucket } from './core/bucket.ts';
-import { type GoawayCode, goawayCodeOf, goawayCodes, type ResetCode, resetCodeOf, resetCodes } from './core/code.ts';
+import { realClock, type SessionClock } from './clock.ts';
+import { type GoawayCode, type ResetCode, resetCodeOf, resetCodes } from './core/code.ts';
 import { minWindowBytes, nextInitialWindow, type RoundTrips, WindowBudget, type WindowLimits } from './core/credit.ts';
 import { FrameDecoder, type FrameSink } from './core/decoder.ts';
 import { frameType, readU16, readU32, WireError, writeU16, writeU32 } from './core/frame.ts';
+import { afterGoaway, encodeGoaway, parseGoaway, type SessionState } from './core/goaway.ts';
 import {
   currentVersion,
   decideVersion,
@@ -20,18 +20,22 @@ import {
   parseHello,
   parseInfo,
 } from './core/hello.ts';
+import { LateDataAllowance } from './core/late-data.ts';
 import { encodeOffers, type Offer, parseOffers } from './core/offer.ts';
 import { encodeOpen, type OpenRequest, parseOpen } from './core/open.ts';
-import { StrayAllowance } from './core/stray.ts';
-import { News } from './news.ts';
-import { Output } from './output.ts';
-import { Pulse } from './pulse.ts';
+import { RateLimit } from './core/rate-limit.ts';
+import { FrameWriter } from './frame-writer.ts';
+import { KeepAlive } from './keep-alive.ts';
+import { Notices } from './notices.ts';
+import { RoundRobin } from './round-robin.ts';
+import { readShared } from './socket/shared-read.ts';
 import { MuxStream, type StreamHost } from './stream.ts';
+import { StreamTable } from './stream-table.ts';
 
 export interface SessionLimits extends WindowLimits {
-  /** Streams that the peer may have open at once; beyond it an OPEN is answered with RESET busy. */
+  /** Streams that the peer may have open at once; an OPEN beyond it is answered with RESET busy. */
   readonly maxStreams: number;
-  /** Streams opened by the peer and not yet accepted; each may have minWindowBytes of data waiting. */
+  /** Streams that the peer opened and this side has not accepted; for each, minWindowBytes of data may wait. */
   readonly maxPendingOpens: number;
 }
 
@@ -45,13 +49,6 @@ export const defaultLimits: SessionLimits = {
   sessionWindowBytes: 67_108_864,
 };
 
-/** What a session needs of time; tests pass their own. */
-export interface SessionClock {
-  now(): number;
-  /** Calls back every ms; the answer stops it. Must not keep the process alive. */
-  every(ms: number, task: () => void): () => void;
-}
-
 export interface SessionOptions {
   /** The dialer opens odd stream ids, the acceptor even ones. */
   readonly side: 'dialer' | 'acceptor';
@@ -59,40 +56,32 @@ export interface SessionOptions {
   readonly peerMayOpen: boolean;
   readonly info: Info;
   readonly limits?: Partial<SessionLimits>;
-  /** Where several sessions share one, so that their number does not multiply it; else the session has its own. */
+  /** One budget for several sessions, so that their number does not multiply it. Without it the session has its own. */
   readonly budget?: WindowBudget;
   readonly clock?: SessionClock;
   /** Newest version to speak; for tests of one version against another. */
   readonly newestVersion?: number;
 }
 
-export const realClock: SessionClock = {
-  now: () => performance.now(),
-  every(ms, task) {
-    const timer = setInterval(task, ms);
-    timer.unref();
-    return () => clearInterval(timer);
-  },
-};
-
-/** After a GOAWAY the peer has this long to take it before the carrier is destroyed. */
+/** After a GOAWAY the peer has this long to read it before the carrier is destroyed. */
 const lingerMs = 2_000;
-const maxStreamId = 0xffff_fffe;
-/** GOAWAY text: 512 bytes with the code, cut well below. */
-const maxDetailBytes = 400;
+
+/** What the peer's HELLO said, and the version that follows from it. */
+interface Peer {
+  readonly version: number;
+  readonly maxStreams: number;
+  readonly windowBytes: number;
+}
 
 const nothing = (): void => {};
-const text = new TextDecoder();
 
 export function createSession(carrier: Duplex, options: SessionOptions): Session {
   return new MuxSession(carrier, options);
 }
 
 class MuxSession implements Session, StreamHost, FrameSink {
-  version = 0;
   peerInfo: Info = {};
   peerOffers: readonly Offer[] | null = null;
-  closed = false;
   receivedBytes = 0;
   sentBytes = 0;
   onReady: () => void = nothing;
@@ -106,51 +95,53 @@ class MuxSession implements Session, StreamHost, FrameSink {
   readonly limits: SessionLimits;
   readonly budget: WindowBudget;
   readonly #carrier: Duplex;
-  readonly #options: SessionOptions;
   readonly #clock: SessionClock;
-  readonly #output: Output;
+  readonly #ourHello: Hello;
+  readonly #peerMayOpen: boolean;
+  readonly #writer: FrameWriter;
   readonly #decoder = new FrameDecoder(this);
-  readonly #pings: Bucket;
-  readonly #notices: Bucket;
-  readonly #pulse: Pulse;
-  readonly #news: News;
-  readonly #stray = new StrayAllowance();
-  readonly #streams = new Map<number, MuxStream>();
+  readonly #streams: StreamTable;
+  readonly #roundRobin: RoundRobin;
+  readonly #keepAlive: KeepAlive;
+  readonly #ourNotices: Notices;
+  readonly #pingLimit: RateLimit;
+  readonly #noticeLimit: RateLimit;
+  readonly #lateData = new LateDataAllowance();
 
-  #peer: Hello | null = null;
-  #nextId: number;
-  #lastPeerId = 0;
-  #ourStreams = 0;
-  #pendingOpens = 0;
+  #state: SessionState = 'open';
+  /** Null until the peer's HELLO has arrived. */
+  #peer: Peer | null = null;
   /** The stream of the DATA frame being read; null while its bytes are to be dropped. */
   #current: MuxStream | null = null;
-  /** Streams that wait for room on the carrier, in the order of their turns; each at most once. */
-  #waiting: MuxStream[] = [];
-  #rotating = false;
-  #goawaySent = false;
-  #goawayReceived = false;
 
   constructor(carrier: Duplex, options: SessionOptions) {
+    const clock = options.clock ?? realClock;
     this.limits = { ...defaultLimits, ...options.limits };
     this.budget = options.budget ?? new WindowBudget(this.limits.sessionWindowBytes);
     this.#carrier = carrier;
-    this.#options = options;
-    this.#clock = options.clock ?? realClock;
-    this.#output = new Output(carrier, this.#rotate, () => this.now());
-    this.#nextId = options.side === 'dialer' ? 1 : 2;
-    // Twenty a second is a hundred times the rate of a peer that keeps to the page.
-    this.#pings = new Bucket('PING', 20, 40, this.now());
-    this.#notices = new Bucket('OFFER and INFO', 20, 40, this.now());
-    this.#news = new News(this.#clock, (type, payload) => this.#output.frame(type, 0, payload));
+    this.#clock = clock;
+    this.#ourHello = createHello(this.limits, options);
+    this.#peerMayOpen = options.peerMayOpen;
+    this.#writer = new FrameWriter(
+      carrier,
+      () => this.#roundRobin.run(),
+      () => clock.now(),
+    );
+    this.#streams = new StreamTable(options.side);
+    this.#roundRobin = new RoundRobin(this.#writer);
+    // Twenty a second is a hundred times the rate of a peer that follows the page.
+    this.#pingLimit = new RateLimit('PING', 20, 40, clock.now());
+    this.#noticeLimit = new RateLimit('OFFER and INFO', 20, 40, clock.now());
+    this.#ourNotices = new Notices(clock, (type, payload) => this.#writer.frame(type, 0, payload));
     this.#listen(carrier);
-    this.#pulse = this.#createPulse();
-    this.#output.frame(frameType.hello, 0, encodeHello(this.#hello()));
+    this.#keepAlive = this.#createKeepAlive();
+    this.#writer.frame(frameType.hello, 0, encodeHello(this.#ourHello));
   }
 
-  #createPulse(): Pulse {
-    return new Pulse({
+  #createKeepAlive(): KeepAlive {
+    return new KeepAlive({
       clock: this.#clock,
-      sendPing: (payload) => this.#output.frame(frameType.ping, 0, payload),
+      sendPing: (payload) => this.#writer.frame(frameType.ping, 0, payload),
       onProof: (rttMs) => this.onProof(rttMs),
       onSilent: () => this.#finish({ code: 'silent', by: 'us', detail: 'nothing arrived for too long' }),
     });
@@ -159,47 +150,40 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #listen(carrier: Duplex): void {
     const socket = carrier as Duplex & { setNoDelay?: (on: boolean) => void };
     socket.setNoDelay?.(true);
-    readBorrowed(carrier, this.#receive);
+    readShared(carrier, this.#receive);
     carrier.on('end', () => this.#lost('the peer ended the connection'));
     carrier.on('error', (error) => this.#lost(error.message));
     carrier.on('close', () => this.#lost('the connection closed'));
   }
 
-  #hello(): Hello {
-    const { maxStreams, initialWindowBytes } = this.limits;
-    const newest = this.#options.newestVersion ?? currentVersion;
-    const windowBytes = Math.min(minWindowBytes, initialWindowBytes);
-    return { oldest: oldestVersion, newest, maxStreams, windowBytes, info: this.#options.info };
+  // What the user of the session calls.
+
+  get version(): number {
+    return this.#peer?.version ?? 0;
   }
 
-  // The user's side.
+  get closed(): boolean {
+    return this.#state === 'closed';
+  }
 
   get rttMs(): number | null {
-    return this.#pulse.rttMs;
+    return this.#keepAlive.rttMs;
   }
 
   get provenAtMs(): number | null {
-    return this.#pulse.provenAtMs;
+    return this.#keepAlive.provenAtMs;
   }
 
   get openStreams(): number {
     return this.#streams.size;
   }
 
-  get backlogBytes(): number {
-    return this.#output.backlogBytes;
-  }
-
   get takesStreams(): boolean {
-    return this.#peer !== null && !this.closed && !this.#leaving;
+    return this.#peer !== null && this.#state === 'open';
   }
 
   get canOpen(): boolean {
-    return this.takesStreams && this.#ourStreams < this.#peer!.maxStreams && this.#output.hasRoomToOpen;
-  }
-
-  get #leaving(): boolean {
-    return this.#goawaySent || this.#goawayReceived;
+    return this.takesStreams && this.#streams.ourCount < this.#peer!.maxStreams && this.#writer.hasRoomToOpen;
   }
 
   open(request: OpenRequest): Stream {
@@ -207,26 +191,26 @@ class MuxSession implements Session, StreamHost, FrameSink {
     if (peer === null || !this.canOpen) throw new Error('open() on a session that cannot open');
     const windowBytes = nextInitialWindow(this.budget, this.limits);
     const payload = encodeOpen(request, windowBytes);
-    const stream = new MuxStream(this, this.#nextId, true, request, peer.windowBytes, windowBytes);
-    this.#streams.set(stream.id, stream);
-    this.#ourStreams++;
-    this.#output.frame(frameType.open, stream.id, payload);
-    this.#nextId += 2;
-    if (this.#nextId > maxStreamId - 2) this.drain('stream ids are used up');
+    const stream = new MuxStream(this, this.#streams.nextId, true, request, peer.windowBytes, windowBytes);
+    this.#streams.add(stream);
+    this.#writer.frame(frameType.open, stream.id, payload);
+    if (!this.#streams.hasIds) this.drain('stream ids are used up');
     return stream;
   }
 
   offer(offers: readonly Offer[]): void {
-    if (this.version >= offerVersion && !this.closed) this.#news.tell(frameType.offer, encodeOffers(offers));
+    if (this.version >= offerVersion && !this.closed) this.#ourNotices.send(frameType.offer, encodeOffers(offers));
   }
 
   inform(info: Info): void {
-    if (this.version >= offerVersion && !this.closed) this.#news.tell(frameType.info, encodeInfo(info));
+    if (this.version >= offerVersion && !this.closed) this.#ourNotices.send(frameType.info, encodeInfo(info));
   }
 
   drain(detail = ''): void {
-    if (this.closed || this.#goawaySent) return;
-    this.#sendGoaway('drain', detail);
+    const next = afterGoaway.ours[this.#state];
+    if (next === null) return;
+    this.#state = next;
+    this.#writer.frame(frameType.goaway, 0, encodeGoaway('drain', detail));
     this.#closeIfDone();
   }
 
@@ -234,14 +218,14 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#finish({ code, by: 'us', detail });
   }
 
-  // What streams ask of the session.
+  // What streams call.
 
   get hasRoom(): boolean {
-    return this.#output.hasRoom;
+    return this.#writer.hasRoom;
   }
 
   get roundTrips(): RoundTrips {
-    return this.#pulse;
+    return this.#keepAlive;
   }
 
   now(): number {
@@ -250,11 +234,11 @@ class MuxSession implements Session, StreamHost, FrameSink {
 
   sendData(flags: number, stream: number, payload: Uint8Array): void {
     this.sentBytes += payload.length;
-    this.#output.frame(frameType.data | flags, stream, payload);
+    this.#writer.frame(frameType.data | flags, stream, payload);
   }
 
   sendOpened(stream: MuxStream): void {
-    this.#pendingOpens--;
+    this.#streams.pendingCount--;
     const bytes = Math.max(0, nextInitialWindow(this.budget, this.limits) - minWindowBytes);
     stream.widen(bytes);
     this.#sendU32(frameType.opened, stream.id, bytes);
@@ -267,52 +251,34 @@ class MuxSession implements Session, StreamHost, FrameSink {
   #sendU32(type: number, stream: number, value: number): void {
     const payload = new Uint8Array(4);
     writeU32(payload, 0, value);
-    this.#output.frame(type, stream, payload);
+    this.#writer.frame(type, stream, payload);
     this.#checkReserve();
   }
 
   sendReset(stream: number, code: ResetCode): void {
     const payload = new Uint8Array(2);
     writeU16(payload, 0, resetCodes[code]);
-    this.#output.frame(frameType.reset, stream, payload);
+    this.#writer.frame(frameType.reset, stream, payload);
     const known = this.#streams.get(stream);
-    if (known !== undefined && !known.remoteEnded) this.#stray.add(known.receivableBytes);
+    if (known !== undefined && !known.remoteEnded) this.#lateData.add(known.receivableBytes);
   }
 
   awaitRoom(stream: MuxStream): void {
-    if (!stream.awaiting) {
-      stream.awaiting = true;
-      this.#waiting.push(stream);
-    }
-    if (!this.#rotating) this.#rotate();
+    this.#roundRobin.add(stream);
   }
-
-  /** One frame for each waiting stream in its turn, as long as the carrier has room. */
-  readonly #rotate = (): void => {
-    if (this.#rotating || this.closed) return;
-    this.#rotating = true;
-    while (this.#waiting.length > 0 && this.#output.hasRoom) {
-      const stream = this.#waiting.shift()!;
-      stream.awaiting = false;
-      stream.proceed();
-    }
-    this.#rotating = false;
-  };
 
   forget(stream: MuxStream): void {
-    this.#streams.delete(stream.id);
-    if (stream.ours) this.#ourStreams--;
-    else if (!stream.opened) this.#pendingOpens--;
+    this.#streams.delete(stream);
     if (this.#current === stream) this.#current = null;
-    if (this.#leaving) this.#closeIfDone();
+    this.#closeIfDone();
   }
 
-  // What the carrier brings.
+  // What the carrier delivers.
 
   readonly #receive = (chunk: Buffer): void => {
-    this.#pulse.heard = true;
+    this.#keepAlive.heard = true;
     try {
-      if (!this.closed) this.#decoder.push(chunk);
+      if (this.#state !== 'closed') this.#decoder.push(chunk);
     } catch (error) {
       this.#fail(error);
     }
@@ -325,109 +291,100 @@ class MuxSession implements Session, StreamHost, FrameSink {
   }
 
   dataHeader(id: number, length: number): void {
-    if (this.closed) return;
+    if (this.#state === 'closed') return;
     const stream = this.#streams.get(id);
     this.#current = stream ?? null;
     if (stream !== undefined) stream.receiveHeader(length);
     else {
-      this.#mustHaveExisted(id);
-      this.#stray.spend(id, length);
+      this.#streams.requireUsed(id);
+      this.#lateData.spend(id, length);
     }
   }
 
   dataPiece(_id: number, piece: Uint8Array): void {
     const stream = this.#current;
-    if (stream === null || this.closed) return;
+    if (stream === null || this.#state === 'closed') return;
     this.receivedBytes += piece.length;
     stream.receivePiece(piece);
   }
 
   dataEnd(): void {
-    if (this.#current !== null && !this.closed) this.#current.receiveEnd();
+    if (this.#current !== null && this.#state !== 'closed') this.#current.receiveEnd();
   }
 
   control(type: number, id: number, payload: Uint8Array): void {
-    if (this.closed) return;
+    if (this.#state === 'closed') return;
     if (type === frameType.hello) this.#receiveHello(payload);
     else if (type === frameType.goaway) this.#receiveGoaway(payload);
     else if (this.#peer === null) throw new WireError('protocol', `type ${type} before HELLO`);
     else if (type === frameType.open) this.#receiveOpen(id, payload);
     else if (type === frameType.ping) this.#receivePing(payload);
-    else if (type === frameType.pong) this.#pulse.receivePong(payload);
+    else if (type === frameType.pong) this.#keepAlive.receivePong(payload);
     else if (id === 0) this.#receiveNotice(type, payload);
     else this.#receiveForStream(type, id, payload);
   }
 
   #receiveForStream(type: number, id: number, payload: Uint8Array): void {
     const stream = this.#streams.get(id);
-    if (stream === undefined) this.#mustHaveExisted(id);
+    if (stream === undefined) this.#streams.requireUsed(id);
     else if (type === frameType.credit) stream.receiveCredit(readU32(payload, 0));
     else if (type === frameType.opened) stream.receiveOpened(readU32(payload, 0));
     else stream.receiveReset(resetCodeOf(readU16(payload, 0)));
   }
 
-  #mustHaveExisted(id: number): void {
-    const ours = id % 2 === this.#nextId % 2;
-    if (ours ? id >= this.#nextId : id > this.#lastPeerId) throw new WireError('protocol', `stream ${id} was never opened`);
-  }
-
   #receiveHello(payload: Uint8Array): void {
     if (this.#peer !== null) throw new WireError('protocol', 'second HELLO');
-    const hello = parseHello(payload);
-    const version = decideVersion(this.#hello(), hello);
-    if (version === null) throw new WireError('version', `peer speaks versions ${hello.oldest} to ${hello.newest}`);
-    this.#peer = hello;
-    this.version = version;
-    this.peerInfo = hello.info;
-    this.#pulse.greet();
+    const { oldest, newest, maxStreams, windowBytes, info } = parseHello(payload);
+    const version = decideVersion(this.#ourHello, { oldest, newest });
+    if (version === null) throw new WireError('version', `peer speaks versions ${oldest} to ${newest}`);
+    this.#peer = { version, maxStreams, windowBytes };
+    this.peerInfo = info;
+    this.#keepAlive.greet();
     this.onReady();
   }
 
   #receiveOpen(id: number, payload: Uint8Array): void {
-    if (!this.#options.peerMayOpen) throw new WireError('protocol', 'this peer may not open streams');
-    if (id % 2 === this.#nextId % 2 || id <= this.#lastPeerId)
-      throw new WireError('protocol', `OPEN with id ${id} after ${this.#lastPeerId}`);
+    if (!this.#peerMayOpen) throw new WireError('protocol', 'this peer may not open streams');
     const { request, windowBytes } = parseOpen(payload);
-    this.#lastPeerId = id;
+    this.#streams.usePeerId(id);
     const refusal = this.#refusal();
     if (refusal === null) this.#admit(id, request, windowBytes);
     else this.#refuse(id, refusal);
   }
 
-  #admit(id: number, request: OpenRequest, credit: number): void {
-    const stream = new MuxStream(this, id, false, request, credit, this.#hello().windowBytes);
-    this.#streams.set(id, stream);
-    this.#pendingOpens++;
-    this.onStream(stream);
+  #refusal(): ResetCode | null {
+    if (this.#state !== 'open') return 'refused';
+    const { maxStreams, maxPendingOpens } = this.limits;
+    return this.#streams.peerCount >= maxStreams || this.#streams.pendingCount >= maxPendingOpens ? 'busy' : null;
   }
 
-  #refusal(): ResetCode | null {
-    if (this.#goawaySent) return 'refused';
-    const peerStreams = this.#streams.size - this.#ourStreams;
-    return peerStreams >= this.limits.maxStreams || this.#pendingOpens >= this.limits.maxPendingOpens ? 'busy' : null;
+  #admit(id: number, request: OpenRequest, credit: number): void {
+    const stream = new MuxStream(this, id, false, request, credit, this.#ourHello.windowBytes);
+    this.#streams.add(stream);
+    this.onStream(stream);
   }
 
   /** The opener may have sent a first window of data behind its OPEN. */
   #refuse(id: number, code: ResetCode): void {
     this.sendReset(id, code);
-    this.#stray.add(this.#hello().windowBytes);
+    this.#lateData.add(this.#ourHello.windowBytes);
     this.#checkReserve();
   }
 
   #receivePing(payload: Uint8Array): void {
-    this.#pings.take(this.now());
-    this.#output.frame(frameType.pong, 0, payload);
+    this.#pingLimit.take(this.now());
+    this.#writer.frame(frameType.pong, 0, payload);
     this.#checkReserve();
   }
 
-  /** Does not throw: credit is given by readers too. */
+  /** Does not throw: readers that give credit call it too. */
   #checkReserve(): void {
-    if (!this.#output.withinReserve) this.#fail(new WireError('flood', 'the peer does not read the answers it causes'));
+    if (!this.#writer.withinReserve) this.#fail(new WireError('flood', 'the peer does not read the answers it causes'));
   }
 
   #receiveNotice(type: number, payload: Uint8Array): void {
     if (this.version < offerVersion) throw new WireError('protocol', `type ${type} in version ${this.version}`);
-    this.#notices.take(this.now());
+    this.#noticeLimit.take(this.now());
     if (type === frameType.info) {
       this.peerInfo = parseInfo(payload);
       this.onInfo(this.peerInfo);
@@ -437,68 +394,62 @@ class MuxSession implements Session, StreamHost, FrameSink {
     }
   }
 
-  #receiveGoaway(payload: Uint8Array): void {
-    const code = goawayCodeOf(readU16(payload, 0));
-    const detail = text.decode(payload.subarray(2));
-    if (this.#goawayReceived) throw new WireError('protocol', 'second GOAWAY');
-    this.#goawayReceived = true;
-    this.onGoaway(code, detail);
-    if (code === 'drain') this.#answerDrain();
-    else this.#finish({ code, by: 'peer', detail });
-  }
-
-  #answerDrain(): void {
-    // The answer tells the peer that no OPEN of ours is on its way any more.
-    if (!this.#goawaySent) this.#sendGoaway('drain', '');
-    this.#closeIfDone();
-  }
-
   // The end.
 
-  #sendGoaway(code: GoawayCode, detail: string): void {
-    this.#goawaySent = true;
-    const words = new TextEncoder().encode(detail).subarray(0, maxDetailBytes);
-    const payload = new Uint8Array(2 + words.length);
-    writeU16(payload, 0, goawayCodes[code]);
-    payload.set(words, 2);
-    this.#output.frame(frameType.goaway, 0, payload);
-  }
-
-  #closeIfDone(): void {
-    if (this.#goawaySent && this.#goawayReceived && this.#streams.size === 0) {
-      this.#finish({ code: 'closed', by: 'us', detail: 'drained' });
+  #receiveGoaway(payload: Uint8Array): void {
+    const { code, detail } = parseGoaway(payload);
+    const next = afterGoaway.theirs[this.#state];
+    if (next === null) throw new WireError('protocol', 'second GOAWAY');
+    this.#state = next;
+    this.onGoaway(code, detail);
+    if (code !== 'drain') this.#finish({ code, by: 'peer', detail });
+    else {
+      // Our answer says that no OPEN of ours is under way any more. It has gone out already if this side drained first.
+      this.drain();
+      this.#closeIfDone();
     }
   }
 
+  #closeIfDone(): void {
+    if (this.#state === 'both-leaving' && this.#streams.size === 0) this.#finish({ code: 'closed', by: 'us', detail: 'drained' });
+  }
+
   #lost(detail: string): void {
-    if (this.#goawayReceived && this.#streams.size === 0) this.#finish({ code: 'closed', by: 'peer', detail: 'drained' });
+    const peerHasLeft = this.#state === 'peer-leaving' || this.#state === 'both-leaving';
+    if (peerHasLeft && this.#streams.size === 0) this.#finish({ code: 'closed', by: 'peer', detail: 'drained' });
     else this.#finish({ code: 'lost', by: 'peer', detail });
   }
 
   #finish(end: SessionEnd): void {
-    if (this.closed) return;
-    this.closed = true;
-    this.#pulse.stop();
-    this.#news.stop();
-    if (end.by === 'us' && end.code !== 'closed' && end.code !== 'lost' && !this.#goawaySent)
-      this.#sendGoaway(end.code, end.detail);
-    this.#output.finish();
-    this.#hangUp();
-    this.#waiting = [];
-    for (const stream of [...this.#streams.values()]) stream.receiveReset('carrier-lost');
+    if (this.#state === 'closed') return;
+    const mayLeave = afterGoaway.ours[this.#state] !== null;
+    this.#state = 'closed';
+    this.#roundRobin.stop();
+    this.#keepAlive.stop();
+    this.#ourNotices.stop();
+    if (mayLeave && end.by === 'us' && end.code !== 'closed' && end.code !== 'lost')
+      this.#writer.frame(frameType.goaway, 0, encodeGoaway(end.code, end.detail));
+    this.#writer.finish();
+    this.#endCarrier();
+    for (const stream of this.#streams.all()) stream.receiveReset('carrier-lost');
     this.onClose(end);
   }
 
-  #hangUp(): void {
+  #endCarrier(): void {
     const carrier = this.#carrier;
     carrier.removeListener('data', this.#receive);
     carrier.resume();
     if (carrier.destroyed) return;
-    const stop = this.#clock.every(lingerMs, () => {
-      stop();
+    const stopTimer = this.#clock.every(lingerMs, () => {
+      stopTimer();
       carrier.destroy();
     });
-    carrier.once('close', stop);
+    carrier.once('close', stopTimer);
     carrier.end();
   }
+}
+
+function createHello({ maxStreams, initialWindowBytes }: SessionLimits, { newestVersion, info }: SessionOptions): Hello {
+  const windowBytes = Math.min(minWindowBytes, initialWindowBytes);
+  return { oldest: oldestVersion, newest: newestVersion ?? currentVersion, maxStreams, windowBytes, info };
 }

@@ -1,4 +1,4 @@
-// One stream of a session: credit both ways, half-close, reset. The session owns the carrier; the stream owns its own order.
+// One stream of a session: credit both ways, half-close, reset. The session owns the carrier, the stream the order of its bytes.
 
 import type { Stream } from './api.ts';
 import { ByteQueue } from './core/byte-queue.ts';
@@ -7,7 +7,7 @@ import { nextCredit, ReceiveWindow, type RoundTrips, type WindowBudget, type Win
 import { finFlag, maxDataBytes, WireError } from './core/frame.ts';
 import type { OpenRequest } from './core/open.ts';
 
-/** What a stream needs of its session. */
+/** What a stream needs from its session. */
 export interface StreamHost {
   readonly hasRoom: boolean;
   readonly limits: WindowLimits;
@@ -18,7 +18,7 @@ export interface StreamHost {
   sendOpened(stream: MuxStream): void;
   sendCredit(stream: number, bytes: number): void;
   sendReset(stream: number, code: ResetCode): void;
-  /** Calls stream.proceed() when the carrier has room again, each waiting stream in its turn. */
+  /** Calls stream.proceed() once the carrier has room, each waiting stream in its turn. */
   awaitRoom(stream: MuxStream): void;
   forget(stream: MuxStream): void;
 }
@@ -41,18 +41,18 @@ export class MuxStream implements Stream {
   onReset: (code: ResetCode) => void = nothing;
   onDrain: () => void = nothing;
   onClose: () => void = nothing;
-  /** True while the session has it in its list of streams that wait for the carrier. */
+  /** True while the stream is in the session's list of streams that wait for the carrier. */
   awaiting = false;
 
   readonly #host: StreamHost;
   readonly #window: ReceiveWindow;
   #credit: number;
   #unconsumedBytes = 0;
-  /** What waits for OPENED, credit or the carrier. A writer that goes on after write() gave false is cut at its bound. */
+  /** Bytes that wait for OPENED, credit or the carrier. #enqueue bounds it: it resets the stream of a writer that ignores false. */
   readonly #queue = new ByteQueue();
   #ending = false;
   #localEnded = false;
-  /** write() gave false: an onDrain is owed. */
+  /** write() returned false: an onDrain must follow. */
   #owesDrain = false;
 
   constructor(host: StreamHost, id: number, ours: boolean, request: OpenRequest, credit: number, windowBytes: number) {
@@ -65,7 +65,7 @@ export class MuxStream implements Stream {
     host.budget.take(windowBytes);
   }
 
-  /** What the peer may still send; after a local reset it may be on its way. */
+  /** What the peer may still send. After a reset by this side that much may still arrive. */
   get receivableBytes(): number {
     return this.#window.leftBytes;
   }
@@ -78,7 +78,7 @@ export class MuxStream implements Stream {
     else if (this.#ending && !this.closed) this.#sendEnd(noBytes);
   }
 
-  /** The acceptor's bytes, and its end, wait for its OPENED. */
+  /** The acceptor's bytes and its end wait until it has sent OPENED. */
   get #maySend(): boolean {
     return this.opened || this.ours;
   }
@@ -105,7 +105,7 @@ export class MuxStream implements Stream {
   #enqueue(chunk: Uint8Array): boolean {
     const queue = this.#queue;
     if (chunk.length === 0) return queue.bytes === 0;
-    // Whoever leads another stream on to this one has a whole window of it in hand when this one stalls.
+    // A relay from another stream holds up to a whole window of that stream when this one stalls.
     if (queue.bytes > this.#host.limits.maxWindowBytes) {
       this.reset('internal');
       return false;
@@ -129,7 +129,7 @@ export class MuxStream implements Stream {
     if (this.remoteEnded) this.#close();
   }
 
-  /** Sends one queued frame if it may, then waits for its next turn in the session's rotation, or asks for more. */
+  /** Sends one queued frame if it may. Then it waits for its next turn, or calls onDrain if nothing is queued. */
   proceed(): void {
     if (this.closed) return;
     const canSend = this.#credit > 0 && this.#maySend;
@@ -171,7 +171,7 @@ export class MuxStream implements Stream {
     host.sendCredit(this.id, this.#window.grant(host.now(), host.roundTrips, host.limits, host.budget));
   }
 
-  /** Credit that goes out with OPENED: from the small first window to a full one. */
+  /** OPENED gives credit: it widens the small first window to a full one. */
   widen(bytes: number): void {
     this.#window.widen(bytes);
     this.#host.budget.take(bytes);

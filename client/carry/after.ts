@@ -1,6 +1,6 @@
 // A single delay on a session's clock.
 
-import type { SessionClock } from '@underpass/wire/session.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
 
 /** The answer cancels it. */
 export function after(clock: SessionClock, ms: number, task: () => void): () => void {

@@ -1,7 +1,7 @@
 // What the commands see of the data plane: options in, a handle out, events and a snapshot for the live status.
 
 import type { HttpUpstream, IngressUpstream } from '@underpass/rules/upstream.ts';
-import type { SessionClock } from '@underpass/wire/session.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { Problem } from './problem.ts';
 
 export type TunnelUpstreams =

@@ -1,8 +1,8 @@
 // The carriers of one client: as many slots as wanted, spread over edges, and the count of what all of them carried.
 
 import type { Session } from '@underpass/wire/api.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
-import type { SessionClock } from '@underpass/wire/session.ts';
 import { after } from './after.ts';
 import type { CarryEvent } from './api.ts';
 import type { Carrier, CarrierOptions } from './carrier.ts';

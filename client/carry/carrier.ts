@@ -3,7 +3,8 @@
 
 import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
-import { createSession, type SessionClock } from '@underpass/wire/session.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
+import { createSession } from '@underpass/wire/session.ts';
 import { after } from './after.ts';
 import { type DialledCarrier, type DialOptions, dialEdge } from './dial.ts';
 import { CarryError } from './problem.ts';

@@ -2,8 +2,8 @@
 
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
 import type { Session } from '@underpass/wire/api.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
 import { maxOffers } from '@underpass/wire/core/offer.ts';
-import type { SessionClock } from '@underpass/wire/session.ts';
 import type { CarryEvent, UpstreamStatus } from './api.ts';
 import { attemptUpstream, createProbe } from './probe.ts';
 import type { Problem } from './problem.ts';

@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net';
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
-import type { SessionClock } from '@underpass/wire/session.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
 import { lookUpForSocket } from './lookup.ts';
 import type { Problem } from './problem.ts';
 import { decideFailure } from './serve.ts';

@@ -2,7 +2,7 @@
 // but the edges that they hold.
 
 import type { SessionEnd } from '@underpass/wire/api.ts';
-import type { SessionClock } from '@underpass/wire/session.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
 import { after } from './after.ts';
 import { nextDelayMs } from './backoff.ts';
 import type { Carrier } from './carrier.ts';

@@ -7,9 +7,10 @@ import { describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import type { HttpUpstream } from '@underpass/rules/upstream.ts';
 import { goawayCodes } from '@underpass/wire/core/code.ts';
-import { encodeFrame, finFlag, frameType } from '@underpass/wire/core/frame.ts';
+import { finFlag, frameType } from '@underpass/wire/core/frame.ts';
 import { encodeOpen } from '@underpass/wire/core/open.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
+import { encodeFrame } from '@underpass/wire/fixture/frames.ts';
 import { carry, listen, nowhere, outcome, startUpstream, visit, visitor } from './fixture/carrying.ts';
 import { startFakeEdge } from './fixture/edge.ts';
 

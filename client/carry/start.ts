@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Stream } from '@underpass/wire/api.ts';
-import { realClock } from '@underpass/wire/session.ts';
+import { realClock } from '@underpass/wire/clock.ts';
 import type { Carrying, CarryOptions, CarryStatus } from './api.ts';
 import { openCarrier } from './carrier.ts';
 import { CarrierPool, type CarrierPoolOptions } from './carrier-pool.ts';

@@ -4,7 +4,7 @@
 // given up.
 
 import type { Socket } from 'node:net';
-import { breakOff } from '@underpass/wire/outlet.ts';
+import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 
 interface Waiting {
   readonly socket: Socket;
@@ -86,7 +86,7 @@ export class ClientHandshakes {
     const isLate = ({ sinceMs }: Waiting): boolean => nowMs - sinceMs > longestWaitMs;
     for (; this.#oldest < this.#waiting.length && isLate(this.#waiting[this.#oldest] as Waiting); this.#oldest++) {
       const { socket } = this.#waiting[this.#oldest] as Waiting;
-      if (!socket.destroyed) breakOff(socket);
+      if (!socket.destroyed) resetSocket(socket);
     }
     if (this.#oldest < this.#waiting.length / 2) return;
     this.#waiting.splice(0, this.#oldest);

@@ -10,7 +10,7 @@ import {
   type Server as TlsServer,
 } from 'node:tls';
 import { addressKey } from '@underpass/rules/address.ts';
-import { breakOff, parentOf } from '@underpass/wire/outlet.ts';
+import { parentOf, resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { HelloInPieces, type HelloPeek } from '../core/client-hello.ts';
 import { type Destination, type Door, decideDestination, encodeAlert } from '../core/destination.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
@@ -169,7 +169,7 @@ export class HttpsDoor {
       new Passthrough(context, socket, { tunnel, host, kind: 'ingress-443', ends }, first, (code) => {
         if (code === 'no-client' || code === 'no-upstream' || code === 'busy')
           sendAndEnd(socket, encodeAlert('internal_error'), context.deadlines);
-        else breakOff(socket);
+        else resetSocket(socket);
       });
     });
     return true;

@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
-import { readBorrowed } from '@underpass/wire/borrowed.ts';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { createSocketPair } from '@underpass/wire/fixture/sockets.ts';
+import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { trimMemory } from '../limits/libc.ts';
 import { canPeek, peekFirst, takePeeked } from './kernel-peek.ts';
 
@@ -28,7 +28,7 @@ describe('a peekFirst at a connection', () => {
     near.write('first second');
     assert.equal(await seen(far), 'first second');
     assert.equal(takePeeked(far, 6).toString('latin1'), 'first ');
-    const rest = new Promise<string>((resolve) => readBorrowed(far, (bytes) => resolve(bytes.toString('latin1'))));
+    const rest = new Promise<string>((resolve) => readShared(far, (bytes) => resolve(bytes.toString('latin1'))));
     assert.equal(await rest, 'second');
     for (const socket of [near, far]) socket.destroy();
   });
@@ -40,7 +40,7 @@ describe('a peekFirst at a connection', () => {
     assert.equal(far.bytesRead, 0);
     const whole = new Promise<string>((resolve) => {
       let text = '';
-      readBorrowed(far, (bytes) => {
+      readShared(far, (bytes) => {
         text += bytes.toString('latin1');
         if (text.length === 12) resolve(text);
       });
@@ -61,7 +61,7 @@ describe('a peekFirst at a connection', () => {
     );
     near.write('a');
     await first;
-    const more = new Promise((resolve) => readBorrowed(far, (bytes) => bytes.includes('b') && resolve(null)));
+    const more = new Promise((resolve) => readShared(far, (bytes) => bytes.includes('b') && resolve(null)));
     near.write('b');
     await more;
     assert.equal(looks, 1);
@@ -72,7 +72,7 @@ describe('a peekFirst at a connection', () => {
     const [near, far] = await createSocketPair();
     near.end();
     assert.equal(await seen(far), '');
-    readBorrowed(far, () => assert.fail('there was nothing'));
+    readShared(far, () => assert.fail('there was nothing'));
     await once(far, 'end');
     for (const socket of [near, far]) socket.destroy();
   });
@@ -81,7 +81,7 @@ describe('a peekFirst at a connection', () => {
     const [near, far] = await createSocketPair();
     near.resetAndDestroy();
     assert.equal(await seen(far), '');
-    readBorrowed(far, () => assert.fail('there was nothing'));
+    readShared(far, () => assert.fail('there was nothing'));
     // Linux tells of a reset once, and the peekFirst was told.
     await once(far, 'end');
     far.destroy();
@@ -124,7 +124,7 @@ describe('a peekFirst at a connection', () => {
     const before = reads();
     let read = 0;
     await new Promise<void>((resolve) => {
-      readBorrowed(socket, (chunk) => {
+      readShared(socket, (chunk) => {
         read += chunk.length;
         if (read === bytes) resolve();
       });

@@ -2,8 +2,8 @@
 // A PROXY header is read in front of them where, and only where, the connection comes from a configured balancer.
 
 import type { Socket } from 'node:net';
-import { readBorrowed } from '@underpass/wire/borrowed.ts';
-import { breakOff } from '@underpass/wire/outlet.ts';
+import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
+import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { visitorAddress } from '../core/address.ts';
 import { HeldBytes } from '../core/held-bytes.ts';
 import { type Endpoints, peekProxyHeader } from '../core/proxy-protocol.ts';
@@ -100,7 +100,7 @@ export class UnroutedConnection implements Deadline {
   }
 
   #listen(): void {
-    readBorrowed(this.socket, (chunk) => this.#receive(chunk));
+    readShared(this.socket, (chunk) => this.#receive(chunk));
   }
 
   #receive(chunk: Buffer): void {
@@ -142,7 +142,7 @@ export class UnroutedConnection implements Deadline {
   readonly #lost = (): void => {
     this.#leave();
     this.socket.on('error', () => {});
-    breakOff(this.socket);
+    resetSocket(this.socket);
     this.#rules.onLost();
   };
 
@@ -166,6 +166,6 @@ export function sendAndEnd(socket: Socket, words: Uint8Array | string, deadlines
   socket.once('close', () => deadlines.forget(ending));
   socket.on('end', () => socket.destroy());
   socket.end(words);
-  readBorrowed(socket, () => {});
+  readShared(socket, () => {});
   socket.resume();
 }

@@ -4,7 +4,7 @@
 // is let in first, therefore, and handshakes begin when nobody comes.
 
 import type { Socket } from 'node:net';
-import { breakOff } from '@underpass/wire/outlet.ts';
+import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { beginsPerTurn } from './client-handshakes.ts';
 
 interface Waiting {
@@ -58,7 +58,7 @@ export class VisitorHandshakes {
       const next = this.#takeNext();
       if (next === null) break;
       if (next.socket.destroyed) continue;
-      if (next.sinceMs < earliestMs) breakOff(next.socket);
+      if (next.sinceMs < earliestMs) resetSocket(next.socket);
       else {
         begun++;
         next.begin();

@@ -3,7 +3,7 @@
 
 import { connect, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { breakOff } from '@underpass/wire/outlet.ts';
+import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { type Endpoints, encodeProxyHeader } from '../core/proxy-protocol.ts';
 
 export interface DashboardHostOptions {
@@ -42,7 +42,7 @@ export class DashboardHost {
 
   #refuse(visitor: TLSSocket, control: Socket): void {
     if (control.bytesWritten === 0 && !visitor.destroyed) visitor.end(unavailable);
-    else breakOff(visitor);
+    else resetSocket(visitor);
   }
 }
 

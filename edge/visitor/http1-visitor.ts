@@ -1,9 +1,10 @@
 // One visitor's HTTP/1.1 connection behind TLS: heads checked and rewritten, bodies passed as they come, one request at a time.
 
 import type { Duplex } from 'node:stream';
-import { readBorrowed } from '@underpass/wire/borrowed.ts';
-import { breakOff, Outlet } from '@underpass/wire/outlet.ts';
-import { atTurnEnd } from '@underpass/wire/turn.ts';
+import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
+import { readShared } from '@underpass/wire/socket/shared-read.ts';
+import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
+import { atTurnEnd } from '@underpass/wire/socket/turn-end.ts';
 import { hostOf } from '../core/authority.ts';
 import { BodyScan } from '../core/body-scan.ts';
 import { buildRequest, buildResponse, decideUpgrade, isUntouched, renderIdentity } from '../core/forwarded-head.ts';
@@ -39,7 +40,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   deadlineMs: number;
   readonly #context: VisitorContext;
   readonly #socket: Duplex;
-  readonly #outlet: Outlet;
+  readonly #writer: SocketWriter;
   readonly #ends: Endpoints;
   /** The tunnel that the server name led to; null where only error pages are served. */
   readonly #tunnel: TunnelState | null;
@@ -72,11 +73,11 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.address = ends.sourceAddress;
     this.host = host;
     this.#tunnel = tunnel;
-    this.#outlet = new Outlet(socket, (bytes) => this.#taken(bytes));
+    this.#writer = new SocketWriter(socket, (bytes) => this.#taken(bytes));
     this.deadlineMs = context.deadlines.nowMs + context.timeouts.headMs;
     context.deadlines.watch(this);
     tunnel?.visitors.add(this);
-    readBorrowed(socket, (chunk) => this.#receive(chunk));
+    readShared(socket, (chunk) => this.#receive(chunk));
     socket.on('end', () => this.#visitorEnd());
     socket.on('error', () => this.#finish());
     socket.on('close', () => this.#finish());
@@ -282,14 +283,14 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     }
     const rewritten = buildResponse(head, bytes, from, end, end, { close: false, upgraded: false });
     this.#settle(end - from - rewritten.length);
-    this.#outlet.write(rewritten);
+    this.#writer.write(rewritten);
   }
 
   #upgraded(head: ResponseHead, bytes: Buffer, from: number, end: number): void {
     this.#phase = phase.opaque;
     const rewritten = buildResponse(head, bytes, from, end, end, { close: false, upgraded: true });
     this.#settle(end - from - rewritten.length);
-    this.#outlet.write(rewritten);
+    this.#writer.write(rewritten);
     this.#touch();
     const early = this.#held;
     this.#held = null;
@@ -303,14 +304,14 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   onOpaque(chunk: Buffer): void {
-    this.#outlet.write(chunk);
+    this.#writer.write(chunk);
     this.#touch();
   }
 
   /** Bytes moved. A visitor that takes nothing has less time than a connection on which nobody speaks. */
   #touch(): void {
     const { deadlines, timeouts } = this.#context;
-    this.deadlineMs = deadlines.nowMs + (this.#outlet.waitingBytes > 0 ? timeouts.stallMs : this.#quietMs);
+    this.deadlineMs = deadlines.nowMs + (this.#writer.waitingBytes > 0 ? timeouts.stallMs : this.#quietMs);
   }
 
   get #quietMs(): number {
@@ -323,12 +324,12 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   }
 
   onOpaqueEnd(): void {
-    this.#outlet.end();
+    this.#writer.end();
     this.#touch();
   }
 
   #write(bytes: Buffer, from: number, to: number): void {
-    this.#outlet.write(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to));
+    this.#writer.write(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to));
     this.#touch();
   }
 
@@ -387,13 +388,13 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#upstream = null;
     }
     const page = renderErrorResponse(code, { close: this.#close, headOnly: this.#method === 'HEAD', date: httpDate() });
-    this.#outlet.write(Buffer.from(page));
+    this.#writer.write(Buffer.from(page));
     if (this.#close) this.#hangUp();
     else this.#awaitNext();
   }
 
   #awaitNext(): void {
-    if (this.#outlet.waitingBytes > untakenBytes) {
+    if (this.#writer.waitingBytes > untakenBytes) {
       this.#phase = phase.untaken;
       this.#touch();
       return;
@@ -430,7 +431,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#socket.once('finish', () => {
       this.deadlineMs = this.#context.deadlines.nowMs + lingerMs;
     });
-    this.#outlet.end();
+    this.#writer.end();
     this.#socket.resume();
     if (this.#visitorEnded) this.#socket.once('finish', () => this.#socket.destroy());
   }
@@ -447,7 +448,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   cut(): void {
     this.#finish();
-    breakOff(this.#socket);
+    resetSocket(this.#socket);
   }
 
   onDeadline(): void {

@@ -1,7 +1,7 @@
 // One request of an HTTP/2 visitor and its response.
 
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import { Outlet } from '@underpass/wire/outlet.ts';
+import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { hostOf } from '../core/authority.ts';
 import type { BodySink } from '../core/body-scan.ts';
 import { buildRequest } from '../core/forwarded-head.ts';
@@ -25,7 +25,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   deadlineMs: number;
   readonly #visitor: Http2Visitor;
   readonly #stream: ServerHttp2Stream;
-  readonly #outlet: Outlet;
+  readonly #writer: SocketWriter;
   #head = new RequestHead();
   #host = '';
   #upstream: UpstreamHttp | null = null;
@@ -42,7 +42,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   constructor(visitor: Http2Visitor, stream: ServerHttp2Stream) {
     this.#visitor = visitor;
     this.#stream = stream;
-    this.#outlet = new Outlet(stream, (bytes) => this.#taken(bytes), { recycles: true });
+    this.#writer = new SocketWriter(stream, (bytes) => this.#taken(bytes), { recycles: true });
     this.deadlineMs = this.#soon('responseMs');
     visitor.context.deadlines.watch(this);
     stream.on('error', () => {});
@@ -154,7 +154,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   data(bytes: Buffer, from: number, to: number): void {
     this.#payloadBytes += to - from;
     this.#visitor.sentBytes += to - from;
-    this.#outlet.write(bytes.subarray(from, to));
+    this.#writer.write(bytes.subarray(from, to));
     this.#touch();
   }
 
@@ -170,11 +170,11 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   onResponseDone(): void {
     const upstream = this.#upstream;
     this.#upstream = null;
-    this.#outlet.end();
+    this.#writer.end();
     this.#touch();
     if (upstream === null) return;
     // Credit for what the visitor has not taken yet is given at once: the stream may carry another response meanwhile.
-    upstream.link.consume(this.#outlet.waitingBytes);
+    upstream.link.consume(this.#writer.waitingBytes);
     if (this.#requestDone) this.#visitor.giveBack(this.#host, upstream);
     else upstream.abandon();
     if (!this.#requestDone) this.#stream.close(constants.NGHTTP2_NO_ERROR);
@@ -199,7 +199,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   /** The visitor has not opened its window for all of what is here. */
   get #waits(): boolean {
-    return this.#outlet.waitingBytes > 0 || this.#stream.writableLength > 0;
+    return this.#writer.waitingBytes > 0 || this.#stream.writableLength > 0;
   }
 
   #touch(): void {

@@ -1,10 +1,11 @@
 // An ingress visitor: bytes untouched both ways, half-close and reset kept.
 
 import type { Socket } from 'node:net';
-import { readBorrowed } from '@underpass/wire/borrowed.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { StreamKind } from '@underpass/wire/core/open.ts';
-import { breakOff, Outlet } from '@underpass/wire/outlet.ts';
+import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
+import { readShared } from '@underpass/wire/socket/shared-read.ts';
+import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
@@ -18,7 +19,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   readonly #context: VisitorContext;
   readonly #socket: Socket;
   readonly #tunnel: TunnelState;
-  readonly #outlet: Outlet;
+  readonly #writer: SocketWriter;
   readonly #link: Link;
   readonly #onRefused: (code: ResetCode) => void;
   #answered = false;
@@ -40,7 +41,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     this.#onRefused = onRefused;
     this.address = route.ends.sourceAddress;
     this.host = route.host;
-    this.#outlet = new Outlet(socket, (bytes) => this.#taken(bytes));
+    this.#writer = new SocketWriter(socket, (bytes) => this.#taken(bytes));
     this.deadlineMs = context.deadlines.nowMs + context.timeouts.responseMs;
     context.deadlines.watch(this);
     route.tunnel.visitors.add(this);
@@ -51,7 +52,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   #listen(): void {
     const socket = this.#socket;
-    readBorrowed(socket, (chunk) => {
+    readShared(socket, (chunk) => {
       this.#touch();
       if (!this.#link.write(chunk)) socket.pause();
     });
@@ -71,13 +72,13 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   onLinkData(chunk: Buffer): void {
     this.#answered = true;
-    this.#outlet.write(chunk);
+    this.#writer.write(chunk);
     this.#touch();
   }
 
   onLinkEnd(): void {
     this.#upstreamEnded = true;
-    this.#outlet.end();
+    this.#writer.end();
     this.#touch();
   }
 
@@ -96,7 +97,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   onLinkFail(code: ResetCode): void {
     if (this.#over) return;
     this.#finish();
-    if (this.#reached) breakOff(this.#socket);
+    if (this.#reached) resetSocket(this.#socket);
     else this.#onRefused(code);
   }
 
@@ -114,13 +115,13 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     if (!this.#reached) return;
     const { stallMs, idleStreamMs, halfClosedMs } = this.#context.timeouts;
     const quietMs = this.#visitorEnded || this.#upstreamEnded ? halfClosedMs : idleStreamMs;
-    this.deadlineMs = this.#context.deadlines.nowMs + (this.#outlet.waitingBytes > 0 ? stallMs : quietMs);
+    this.deadlineMs = this.#context.deadlines.nowMs + (this.#writer.waitingBytes > 0 ? stallMs : quietMs);
   }
 
   onDeadline(): void {
     if (this.#reached) {
       this.#finish('idle');
-      breakOff(this.#socket);
+      resetSocket(this.#socket);
     } else {
       this.#finish();
       this.#onRefused('upstream-timeout');
@@ -135,7 +136,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
 
   cut(): void {
     this.#finish();
-    breakOff(this.#socket);
+    resetSocket(this.#socket);
   }
 
   #finish(code?: ResetCode): void {

@@ -28,7 +28,7 @@ interface Worker {
 }
 
 const tickMs = 1_000;
-/** A worker that says nothing for so long hangs, and is killed: its clients have given it up by then (wire/pulse.ts). */
+/** A worker that says nothing for so long hangs, and is killed: its clients have given it up by then (wire/keep-alive.ts). */
 const hungTicks = 15;
 
 /** A worker that ends is started again after this long. */

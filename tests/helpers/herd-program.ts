@@ -6,9 +6,10 @@ import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
 import type { Carrier } from '@underpass/client/carry/carrier.ts';
 import { CarryError } from '@underpass/client/carry/problem.ts';
 import { ReconnectingCarrier } from '@underpass/client/carry/reconnecting-carrier.ts';
+import { realClock } from '@underpass/wire/clock.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
-import { createSession, realClock } from '@underpass/wire/session.ts';
+import { createSession } from '@underpass/wire/session.ts';
 import type { HerdPart, HerdStatus } from './herd.ts';
 
 const stepTimeoutMs = 10_000;

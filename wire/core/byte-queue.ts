@@ -1,14 +1,15 @@
-// Bytes that wait in order: copied as they come, small pieces joined, so that they cost what they are and not what they came in.
+// Bytes that wait in order. They are copied, and small pieces joined, so that they cost their own size and not that of the
+// buffers they came in.
 
-/** Pieces are joined up to this; larger ones have memory of their own. */
-const jointBytes = 16_384;
+/** Pieces are joined up to this size; larger ones get memory of their own. */
+const joinedBytes = 16_384;
 
 export class ByteQueue {
   bytes = 0;
-  /** Each is a part of its buffer; behind the last there may be room. */
+  /** Each is a part of its buffer. Behind the last part its buffer may have room. */
   readonly #parts: Uint8Array[] = [];
 
-  /** All of it in order, and it stays. */
+  /** All bytes in order; they stay in the queue. */
   get parts(): readonly Uint8Array[] {
     return this.#parts;
   }
@@ -23,9 +24,9 @@ export class ByteQueue {
     this.bytes += piece.length;
   }
 
-  /** With as much room as waits already: at most half of the memory is unused. */
+  /** Allocates as much as already waits, so at most half of the memory is unused. */
   #begin(piece: Uint8Array): void {
-    const room = Math.min(this.bytes, jointBytes);
+    const room = Math.min(this.bytes, joinedBytes);
     if (piece.length >= room) {
       this.#parts.push(new Uint8Array(piece));
       return;
@@ -35,7 +36,7 @@ export class ByteQueue {
     this.#parts.push(part);
   }
 
-  /** The first bytes, at least one and at most so many; not to be changed, and the caller's as long as it wants. */
+  /** The first bytes, at least one and at most `most`. The caller may keep them, and must not change them. */
   take(most: number): Uint8Array {
     const first = this.#parts[0]!;
     const taken = first.subarray(0, most);

@@ -1,10 +1,10 @@
-// The reasons that travel: why a stream was reset, why a carrier goes away, why an upgrade was refused.
-// Numbers and names are part of the protocol; docs/protocol.md, Codes.
+// The codes on the wire: why a stream was reset, why a carrier ends, why an upgrade was refused.
+// Numbers and names are part of the protocol: docs/protocol.md 9, Codes.
 
 export const resetCodes = {
-  /** The peer or its visitor went away, or a TCP reset arrived: pass it on as a reset. */
+  /** The peer or its visitor went away, or a TCP reset arrived; passed on as a reset. */
   cancelled: 0,
-  /** Not taken, nothing reached the upstream: safe to try another client. */
+  /** Not accepted, and nothing reached the upstream: safe to try another client. */
   refused: 1,
   /** Too many streams open or waiting; safe to try another client. */
   busy: 2,
@@ -18,22 +18,22 @@ export const resetCodes = {
   'upstream-unreachable': 8,
   /** An established upstream connection broke. */
   'upstream-reset': 9,
-  /** Cut by policy: allow-list, suspension, rotation. */
+  /** Cut by policy: allow-list, suspension, token rotation. */
   denied: 10,
   idle: 11,
-  /** The hop found no client there. */
+  /** The hop led to an edge or worker that has no client. */
   'no-client': 12,
   internal: 13,
   /** The peer broke a rule on this stream alone. */
   protocol: 14,
-  /** Local only, never sent: the carrier under the stream is gone. */
+  /** Local, never sent: the carrier under the stream is lost. */
   'carrier-lost': 15,
 } as const;
 
 export type ResetCode = keyof typeof resetCodes;
 
 export const goawayCodes = {
-  /** Graceful: open nothing new, finish what is open. */
+  /** Graceful: nothing new is opened, open streams finish. */
   drain: 0,
   protocol: 1,
   'flow-control': 2,
@@ -42,7 +42,7 @@ export const goawayCodes = {
   /** Nothing arrived for too long. */
   silent: 5,
   internal: 6,
-  /** The token was revoked or the tunnel deleted: do not come back with it. */
+  /** The token was revoked or the tunnel deleted: do not dial with it again. */
   'token-refused': 7,
   'tunnel-suspended': 8,
   /** The same client has a newer carrier here. */
@@ -52,7 +52,7 @@ export const goawayCodes = {
 
 export type GoawayCode = keyof typeof goawayCodes;
 
-/** What an edge answers to an upgrade it does not take; status and fixed public text. */
+/** How an edge refuses an upgrade: status and fixed public text. */
 export const refusals = {
   'bad-request': { status: 400, reason: 'Bad Request', text: 'This is not a valid underpass upgrade request.' },
   'token-refused': { status: 401, reason: 'Unauthorized', text: 'The token is not valid for any tunnel of this region.' },
@@ -71,8 +71,8 @@ const nameByNumber = <Name extends string>(table: Readonly<Record<Name, number>>
 const resetNames = nameByNumber<ResetCode>(resetCodes);
 const goawayNames = nameByNumber<GoawayCode>(goawayCodes);
 
-/** A number from a newer peer reads as `cancelled`: the stream is gone either way. */
+/** An unknown number, from a newer peer, reads as `cancelled`: the stream is over in any case. */
 export const resetCodeOf = (number: number): ResetCode => resetNames.get(number) ?? 'cancelled';
 
-/** A number from a newer peer reads as `drain`: the carrier goes either way. */
+/** An unknown number, from a newer peer, reads as `drain`: the carrier ends in any case. */
 export const goawayCodeOf = (number: number): GoawayCode => goawayNames.get(number) ?? 'drain';

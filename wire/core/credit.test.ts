@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Bucket } from './bucket.ts';
 import { maxCredit, nextCredit, nextInitialWindow, ReceiveWindow, type RoundTrips, WindowBudget } from './credit.ts';
 import { WireError } from './frame.ts';
+import { RateLimit } from './rate-limit.ts';
 
 const limits = { initialWindowBytes: 262_144, maxWindowBytes: 4_194_304, sessionWindowBytes: 4_194_304 };
 const path = (leastRttMs: number, doubtedRttMs = 0): RoundTrips => ({ leastRttMs, doubtedRttMs });
@@ -119,14 +119,14 @@ it('credit adds up to 31 bits and never by nothing', () => {
 
 describe('a bucket', () => {
   it('lets a burst through and then the rate', () => {
-    const bucket = new Bucket('pings', 10, 20, 0);
+    const bucket = new RateLimit('pings', 10, 20, 0);
     for (let count = 0; count < 20; count++) bucket.take(0);
     assert.throws(() => bucket.take(0), WireError);
     assert.throws(() => bucket.take(50), WireError);
   });
 
   it('fills again with time, never beyond the burst, and not when the clock goes back', () => {
-    const bucket = new Bucket('pings', 10, 2, 0);
+    const bucket = new RateLimit('pings', 10, 2, 0);
     for (const nowMs of [0, 0, 100, 200, 10_000, 10_000, 9_900]) {
       if (nowMs === 9_900) assert.throws(() => bucket.take(nowMs), WireError);
       else bucket.take(nowMs);

@@ -1,9 +1,9 @@
-// Credit of one direction of one stream: what a sender may still send, what a receiver has to grant, when a window grows.
-// docs/protocol.md, Credit.
+// Credit of one direction of one stream: what the sender may still send, what the receiver grants, when the window grows.
+// docs/protocol.md 5, Credit.
 
 import { WireError } from './frame.ts';
 
-/** Credit is a u32 on the wire but its sum must stay a positive 31-bit number, so that no sum overflows anywhere. */
+/** Credit is a u32 on the wire, but its sum must fit in 31 bits, so that it overflows in no language. */
 export const maxCredit = 0x7fff_ffff;
 
 export interface WindowLimits {
@@ -12,7 +12,7 @@ export interface WindowLimits {
   readonly sessionWindowBytes: number;
 }
 
-/** All receive windows of a session together, or of several that share it; growth stops at the limit. */
+/** All receive windows of one session, or of several sessions that share the budget. Growth stops at the limit. */
 export class WindowBudget {
   readonly limitBytes: number;
   usedBytes = 0;
@@ -30,36 +30,36 @@ export class WindowBudget {
   }
 }
 
-/** The first window, before a stream is accepted, and all that it gets while the budget is half spent. One read of a socket. */
+/** The window of a stream that is not accepted yet, or that was opened once half of the budget was spent. One read of a socket. */
 export const minWindowBytes = 65_536;
 
-/** A new stream gets the initial window while the budget is less than half spent, and the minimum from then on. */
+/** A new stream gets the initial window until half of the budget is spent, and the minimum from then on. */
 export const nextInitialWindow = (budget: WindowBudget, limits: WindowLimits): number =>
   budget.usedBytes + limits.initialWindowBytes > budget.limitBytes / 2
     ? Math.min(minWindowBytes, limits.initialWindowBytes)
     : limits.initialWindowBytes;
 
-/** What pings say of the path, in milliseconds. */
+/** What PINGs say about the path, in milliseconds. */
 export interface RoundTrips {
-  /** The shortest of a minute, which has met an empty queue; 0 before there is one. */
+  /** The shortest round trip of the last minute, which met an empty queue; 0 before the first. */
   readonly leastRttMs: number;
-  /** The shortest of the last ones where it is far above that: the path became longer, or a queue stands in front of it. Else 0. */
+  /** The shortest of the last few where it is far above leastRttMs: the path is longer now, or has a queue. Else 0. */
   readonly doubtedRttMs: number;
 }
 
 /**
- * What a window may grow to on the word of a round trip that a queue may have made: 10 MB/s over 100 ms. It was measured to
- * cost nothing where there was no need for it; 16 MiB, where such growth ends by itself, cost a third of all CPU of bulk.
+ * How far a window may grow on doubtedRttMs, which may be the time of a queue: 10 MB/s over 100 ms. Measured: where the
+ * growth was not needed, 1 MiB cost nothing, and 16 MiB cost a third of all CPU of bulk transfers.
  */
 const doubtedWindowBytes = 1_048_576;
 
-/** A consumer this much faster than two round trips per half window is held back by the window, not by itself. */
+/** Half a window consumed within this many round trips: the window held the sender back, not the consumer. */
 const growthRounds = 2;
-/** On loopback a round trip is shorter than the noise of timers. */
+/** On loopback a round trip is shorter than the inaccuracy of timers. */
 const shortestRttMs = 1;
 
 export class ReceiveWindow {
-  /** The window promised: what the sender may have outstanding. */
+  /** The whole window: what the sender may have sent and the reader not yet consumed. */
   windowBytes: number;
   /** What the sender may still send. */
   leftBytes: number;
@@ -73,35 +73,35 @@ export class ReceiveWindow {
     this.#grantedAtMs = nowMs;
   }
 
-  /** Before anything is kept. */
+  /** Call it before any byte is kept. */
   receive(bytes: number): void {
     if (bytes > this.leftBytes) throw new WireError('flow-control', `${bytes} bytes with a credit of ${this.leftBytes}`);
     this.leftBytes -= bytes;
   }
 
-  /** A grant beside consumption: the credit of OPENED. The caller accounts for the budget. */
+  /** A grant without consumption: the credit of OPENED. The caller takes it from the budget. */
   widen(bytes: number): void {
     this.windowBytes += bytes;
     this.leftBytes += bytes;
   }
 
-  /** True when a grant is due: half of the window is consumed. */
+  /** True once half of the window is consumed: call grant(). */
   consume(bytes: number): boolean {
     this.#owedBytes += bytes;
     return this.#owedBytes * 2 >= this.windowBytes;
   }
 
-  /** The credit to send now; doubles the window where the sender was waiting for it and the budget allows. */
+  /** The credit to send now. Doubles the window if the sender was waiting for credit and the budget allows it. */
   grant(nowMs: number, roundTrips: RoundTrips, limits: WindowLimits, budget: WindowBudget): number {
-    const bytes = this.#owedBytes + this.#grow(mostWindowBytes(nowMs - this.#grantedAtMs, roundTrips, limits), budget);
+    const bytes = this.#owedBytes + this.#grow(maxGrowthBytes(nowMs - this.#grantedAtMs, roundTrips, limits), budget);
     this.#owedBytes = 0;
     this.#grantedAtMs = nowMs;
     this.leftBytes += bytes;
     return bytes;
   }
 
-  #grow(mostBytes: number, budget: WindowBudget): number {
-    const room = Math.min(mostBytes - this.windowBytes, budget.limitBytes - budget.usedBytes);
+  #grow(maxBytes: number, budget: WindowBudget): number {
+    const room = Math.min(maxBytes - this.windowBytes, budget.limitBytes - budget.usedBytes);
     const bytes = Math.max(0, Math.min(this.windowBytes, room));
     this.windowBytes += bytes;
     budget.take(bytes);
@@ -109,19 +109,19 @@ export class ReceiveWindow {
   }
 }
 
-/** How far a window may grow whose half was taken in so much time; 0 where its sender was not waiting for it. */
-function mostWindowBytes(tookMs: number, { leastRttMs, doubtedRttMs }: RoundTrips, { maxWindowBytes }: WindowLimits): number {
+/** The size to which a window may grow when half of it was consumed in tookMs; 0 where its sender did not wait for credit. */
+function maxGrowthBytes(tookMs: number, { leastRttMs, doubtedRttMs }: RoundTrips, { maxWindowBytes }: WindowLimits): number {
   if (tookMs <= growthRounds * Math.max(leastRttMs, shortestRttMs)) return maxWindowBytes;
   return tookMs <= growthRounds * doubtedRttMs ? Math.min(maxWindowBytes, doubtedWindowBytes) : 0;
 }
 
-/** A sender's credit after a grant. */
+/** The sender's credit after a grant. */
 export function nextCredit(credit: number, granted: number): number {
   if (granted === 0) throw new WireError('flow-control', 'CREDIT of nothing');
   return checkCredit(credit + granted);
 }
 
-/** What a sender holds, a first window included. */
+/** The credit that a sender holds, or the first window that it was promised. */
 export function checkCredit(credit: number): number {
   if (credit > maxCredit) throw new WireError('flow-control', 'credit beyond 31 bits');
   return credit;

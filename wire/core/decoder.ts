@@ -1,39 +1,35 @@
-// Cuts a byte stream into frames. DATA payload is handed on as slices of what arrived; other payloads are gathered, bounded.
+// Cuts a byte stream into frames. The payload of DATA is passed on as slices of what arrived; other payloads are gathered
+// within the bounds of their type.
 
 import { checkHeader, finFlag, frameType, headerBytes, readU32 } from './frame.ts';
 
-/** Called as frames are recognised; any of them may throw a WireError, which ends the session. */
+/** The decoder calls these as it recognises frames. Each may throw a WireError, which ends the session. */
 export interface FrameSink {
-  /** A DATA header, before its payload: the place to check the window. */
+  /** The header of a DATA frame, before its payload: check the window here. */
   dataHeader(stream: number, length: number): void;
-  /** A piece of that payload, never empty, never copied. */
+  /** A piece of that payload; never empty, not copied. */
   dataPiece(stream: number, piece: Uint8Array): void;
-  /** The DATA frame is complete and had FIN. */
+  /** The DATA frame is complete and has FIN. */
   dataEnd(stream: number): void;
-  /** Any other frame, complete. The payload is only valid during the call. */
+  /** Any other frame, complete. The payload is valid during the call alone. */
   control(type: number, stream: number, payload: Uint8Array): void;
 }
 
 export class FrameDecoder {
   readonly #sink: FrameSink;
-  /** A header that straddles chunks. */
+  /** The start of a header that is split over chunks. */
   readonly #header = new Uint8Array(headerBytes);
   #headerFill = 0;
   #type = 0;
   #fin = false;
   #stream = 0;
-  /** Payload bytes still to come; 0 while a header is awaited. */
+  /** Payload bytes still to come; 0 while a header is read. */
   #missing = 0;
-  /** A control payload that straddles chunks: at most maxPayloadBytes of its type, freed when complete. */
+  /** A control payload that is split over chunks: at most maxPayloadBytes of its type, freed when complete. */
   #gather: Uint8Array | null = null;
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
-  }
-
-  /** True between frames: a carrier that ends elsewhere was cut. */
-  get idle(): boolean {
-    return this.#missing === 0 && this.#headerFill === 0;
   }
 
   push(chunk: Uint8Array): void {

@@ -1,8 +1,9 @@
-// The frame header and the small fixed payloads. Header: u8 flags and type, u24 length, u32 stream. docs/protocol.md, Frames.
+// The frame header and the small numbers of payloads. Header: u8 flags and type, u24 length, u32 stream.
+// docs/protocol.md 2, Frames.
 
 export const headerBytes = 8;
 
-/** One read of a socket on common platforms; larger frames would only be buffered on the way. */
+/** One read of a socket on common platforms. A larger frame would only wait in buffers. */
 export const maxDataBytes = 65_536;
 
 export const frameType = {
@@ -21,7 +22,7 @@ export const frameType = {
 
 export const finFlag = 0x80;
 
-/** A rule of the protocol that the peer broke; ends the session with this GOAWAY code. */
+/** The peer broke a rule of the protocol: the session ends with this GOAWAY code. */
 export class WireError extends Error {
   readonly code: 'protocol' | 'flow-control' | 'flood' | 'version';
 
@@ -32,7 +33,7 @@ export class WireError extends Error {
   }
 }
 
-/** The longest payload of each type; 0 marks a type that does not exist. DATA is never gathered, the others are. */
+/** The longest payload of each type; 0 marks a type that does not exist. All but DATA are gathered before they are read. */
 export const maxPayloadBytes: readonly number[] = [
   0, // no type 0
   16_384, // hello: fixed part and info
@@ -44,7 +45,7 @@ export const maxPayloadBytes: readonly number[] = [
   8, // ping
   8, // pong
   512, // goaway
-  65_535, // offer: 512 entries of 2 + 253 bytes are less than twice this; the count is checked apart
+  65_535, // offer; 512 entries of 255 bytes would be twice this, so encodeOffers checks both
   16_384, // info
 ];
 
@@ -79,9 +80,9 @@ export function writeU16(into: Uint8Array, at: number, value: number): void {
   into[at + 1] = value;
 }
 
-/** Everything that can be known wrong from the header alone, before a byte of payload is kept. */
+/** Everything that the header alone can break, checked before a byte of payload is kept. */
 export function checkHeader(type: number, flags: number, length: number, stream: number): void {
-  // Nearly all frames; the rest of the checks costs as much as the rest of the decoder.
+  // A short way for nearly all frames: the other checks cost as much as the rest of the decoder.
   if (type === frameType.data && flags === 0 && length > 0 && length <= maxDataBytes && stream !== 0) return;
   const max = maxPayloadBytes[type] ?? 0;
   if (max === 0) throw new WireError('protocol', `frame of unknown type ${type}`);
@@ -91,12 +92,4 @@ export function checkHeader(type: number, flags: number, length: number, stream:
   if (length < minPayloadBytes[type]!) throw new WireError('protocol', `type ${type} with only ${length} bytes`);
   if ((stream !== 0) !== needsStream[type]) throw new WireError('protocol', `type ${type} on stream ${stream}`);
   if (type === frameType.data && length === 0 && flags === 0) throw new WireError('protocol', 'empty DATA without FIN');
-}
-
-/** A whole frame with its payload: for the rare ones. DATA is written in place by the session. */
-export function encodeFrame(typeAndFlags: number, stream: number, payload: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(headerBytes + payload.length);
-  writeHeader(frame, 0, typeAndFlags, payload.length, stream);
-  frame.set(payload, headerBytes);
-  return frame;
 }

@@ -1,22 +1,22 @@
-// The head of an upgrade request or of its answer: strict HTTP/1.1, nothing folded, nothing twice. Not a general parser.
+// The head of an upgrade request or of its answer: strict HTTP/1.1, no folded lines, no header twice. Not a general parser.
 
 export interface Head {
-  /** The start line, split at its two first spaces. */
+  /** The start line, split at its first two spaces. */
   readonly start: readonly [string, string, string];
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Both heads fit several times; a token is 64 bytes or so. */
+/** Several times what either head needs; a token has about 64 bytes. */
 export const maxHeadBytes = 8_192;
 const maxHeaders = 64;
 
 const startLine = /^([!-~]+) ([!-~]+) ([ -~]*)$/;
-// RFC 9110 5.6.2 token; a value is visible ASCII, spaces inside allowed. Those around it are taken off afterwards: an
-// expression that does it tries every one of them as the first.
+// RFC 9110 5.6.2 token; a value is visible ASCII with spaces. Spaces around the value are trimmed afterwards: an expression
+// that trims them would try each one as the first, in quadratic time.
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t -~]*)$/;
 
-/** The text before the empty line, without it. Null where anything is odd. */
+/** Parses the text before the empty line. Null where anything is malformed. */
 export function parseHead(text: string): Head | null {
   const [first, ...lines] = text.split('\r\n');
   const start = startLine.exec(first ?? '');
@@ -31,7 +31,7 @@ export function parseHead(text: string): Head | null {
   return { start: [start[1]!, start[2]!, start[3]!], headers };
 }
 
-/** True where a comma list such as Connection holds the word, in any case. */
+/** True where a comma-separated value such as Connection holds the word, in upper or lower case. */
 export const listHolds = (value: string | undefined, word: string): boolean =>
   (value ?? '').split(',').some((item) => item.trim().toLowerCase() === word);
 

@@ -1,27 +1,27 @@
-// The payload of HELLO and INFO: versions, windows and what a side says about itself. Layout: docs/protocol.md, HELLO.
+// The payloads of HELLO and INFO: versions, limits and what a side says about itself. Layout: docs/protocol.md 3, HELLO.
 
 import type { TunnelType } from '@underpass/rules/entity.ts';
 import { checkCredit } from './credit.ts';
 import { maxPayloadBytes, readU32, WireError, writeU32 } from './frame.ts';
 
-/** The version spoken here and the oldest that is still understood; docs/protocol.md, Versions. */
+/** The newest and the oldest version that this side speaks: docs/protocol.md 12, Versions. */
 export const currentVersion = 2;
 export const oldestVersion = 1;
-/** OFFER and INFO exist from here on. */
+/** OFFER and INFO exist from this version on. */
 export const offerVersion = 2;
 
-/** What a side says about itself. Unknown members are ignored, all are optional. */
+/** What a side says about itself. Every member is optional; unknown ones are ignored. */
 export interface Info {
   /** Name and version, `underpass/0.1.0`. */
   readonly software?: string;
-  /** An edge's id: equal ids are the same edge. */
+  /** The id of an edge: equal ids are the same edge. */
   readonly edge?: string;
   readonly region?: string;
-  /** How many edges the region has now, so that a client knows whether a second one can be had. */
+  /** How many edges the region has now: tells a client whether there is a second one to dial. */
   readonly edges?: number;
   /** The tunnel's name and public URLs, for the client's live status. */
   readonly tunnel?: string;
-  /** Of the tunnel, so that a client of the other type can say so before a visitor finds out. */
+  /** The type of the tunnel: a client of the other type can report the mistake before a visitor meets it. */
   readonly type?: TunnelType;
   readonly urls?: readonly string[];
 }
@@ -31,7 +31,7 @@ export interface Hello {
   readonly newest: number;
   /** Streams that the peer may have open at once. */
   readonly maxStreams: number;
-  /** Bytes that the peer may send on a stream of its own before it gets credit. */
+  /** Bytes that the peer may send on each stream it opens, before it gets credit. */
   readonly windowBytes: number;
   readonly info: Info;
 }
@@ -62,7 +62,7 @@ export function parseHello(payload: Uint8Array): Hello {
   return { oldest, newest, maxStreams: readU32(payload, 4), windowBytes: checkCredit(readU32(payload, 8)), info };
 }
 
-/** The newest version that both speak; null when there is none. */
+/** The newest version that both speak; null where there is none. */
 export function decideVersion(ours: Pick<Hello, 'oldest' | 'newest'>, theirs: Pick<Hello, 'oldest' | 'newest'>): number | null {
   const newest = Math.min(ours.newest, theirs.newest);
   return newest >= ours.oldest && newest >= theirs.oldest ? newest : null;

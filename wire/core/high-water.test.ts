@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { leastHighWaterBytes, mostHighWaterBytes, nextHighWater } from './high-water.ts';
+import { maxHighWaterBytes, minHighWaterBytes, nextHighWater } from './high-water.ts';
 
 const after = (rounds: number, start: number, bytesPerMs: number): number => {
   let bytes = start;
@@ -9,12 +9,12 @@ const after = (rounds: number, start: number, bytesPerMs: number): number => {
 };
 
 it('a carrier of 1 MB/s ends at what it sends in a tenth of a second', () => {
-  assert.ok(Math.abs(after(30, mostHighWaterBytes, 1_000) - 100_000) < 2_000);
+  assert.ok(Math.abs(after(30, maxHighWaterBytes, 1_000) - 100_000) < 2_000);
 });
 
 it('a carrier of 10 KB/s keeps the least, one of 100 MB/s the most', () => {
-  assert.ok(after(50, mostHighWaterBytes, 10) < leastHighWaterBytes + 10);
-  assert.ok(after(50, leastHighWaterBytes, 100_000) > mostHighWaterBytes - 10);
+  assert.ok(after(50, maxHighWaterBytes, 10) < minHighWaterBytes + 10);
+  assert.ok(after(50, minHighWaterBytes, 100_000) > maxHighWaterBytes - 10);
 });
 
 it('small writes say nothing, and a clock that stands still means fast', () => {

@@ -1,10 +1,11 @@
-// The payload of OFFER: which hosts and ports a client has upstreams for, and which of them answer their probe.
+// The payload of OFFER: the hosts and ports for which a client has upstreams, and which of these answer their probe.
+// docs/protocol.md 7, Offers.
 
 import { WireError } from './frame.ts';
 import type { StreamKind } from './open.ts';
 
 export interface Offer {
-  /** `*` (anything), a host name, `:80` or `:443`. */
+  /** A host name, `:80`, `:443`, or `*` for everything else. */
   readonly key: string;
   readonly healthy: boolean;
 }
@@ -50,15 +51,15 @@ function decodeKey(bytes: Uint8Array): string {
 
 export type OfferAnswer = 'healthy' | 'unhealthy' | 'none';
 
-/** Compiles a client's offers to a lookup: does it serve this host or port, and does that upstream answer its probe? */
+/** Compiles a client's offers to a look-up: does it serve this host or port, and does that upstream answer its probe? */
 export function compileOffers(offers: readonly Offer[] | null): (kind: StreamKind, host: string) => OfferAnswer {
   if (offers === null) return () => 'healthy';
   const byKey = new Map(offers.map((offer) => [offer.key, offer.healthy ? 'healthy' : 'unhealthy'] as const));
   return (kind, host) => byKey.get(host) ?? byKey.get(portKey(kind)) ?? byKey.get('*') ?? 'none';
 }
 
-/** Port 80 and 443 of an ingress tunnel are offered by port; an http stream matches none of them. */
-export function portKey(kind: StreamKind): string {
+/** The ports of an ingress tunnel are offered by number; an http stream matches none of them. */
+function portKey(kind: StreamKind): string {
   if (kind === 'ingress-80') return ':80';
   return kind === 'ingress-443' ? ':443' : '';
 }

@@ -1,4 +1,4 @@
-// The payload of OPEN: for whom the stream is and which bytes come first. Layout: docs/protocol.md, OPEN.
+// The payload of OPEN: for which visitor the stream is, and which bytes come first. Layout: docs/protocol.md 4, Streams.
 
 import { checkCredit } from './credit.ts';
 import { readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
@@ -8,14 +8,14 @@ export type StreamKind = (typeof streamKinds)[number];
 
 export interface OpenRequest {
   readonly kind: StreamKind;
-  /** The host that was routed: lower-case A-labels, no port, no trailing dot. */
+  /** The host by which the visitor was routed: lower-case A-labels, no port, no trailing dot. */
   readonly host: string;
-  /** The visitor, as an edge saw it or as a trusted load balancer said. */
+  /** The visitor's address, as the edge saw it or as a trusted load balancer gave it. */
   readonly visitorAddress: string;
   readonly visitorPort: number;
-  /** Raw bytes that the client writes to the upstream before anything else (a PROXY header); mostly empty. At most 1,024. */
+  /** Bytes that the client writes to the upstream before anything else: a PROXY header, or nothing. At most 1,024. */
   readonly preface: Uint8Array;
-  /** Edge-to-edge hops only: the tunnel and, where the first edge has one that failed, the client to pass by. Empty on a carrier. */
+  /** On hops alone, empty on a client's carrier: the tunnel, and the client to leave out because it failed at the first edge. */
   readonly tunnelId: string;
   readonly clientId: string;
 }
@@ -26,7 +26,7 @@ export interface OpenPayload {
   readonly windowBytes: number;
 }
 
-/** Room for the longest PROXY v2 header with its TLVs, several times. */
+/** Several times the longest PROXY v2 header with its TLVs. */
 export const maxPrefaceBytes = 1_024;
 
 const encoder = new TextEncoder();
@@ -61,7 +61,7 @@ function writeTexts(into: Uint8Array, texts: readonly Uint8Array[]): number {
   return at;
 }
 
-/** Bytes after the known fields are left for later versions. */
+/** Ignores bytes after the known fields: later versions may add some. */
 export function parseOpen(payload: Uint8Array): OpenPayload {
   const kind = streamKinds[payload[4]!];
   if (kind === undefined) throw new WireError('protocol', `OPEN of unknown kind ${payload[4]}`);

@@ -1,32 +1,33 @@
 // The upgrade that turns a TLS connection into a carrier, a hop or a feed: what a request must say, and what answers mean.
+// docs/protocol.md 1, Handshake.
 
 import { type RefusalCode, refusals } from './code.ts';
 import { type Head, listHolds, parseHead, renderHead } from './head.ts';
 
 export interface UpgradeRequest {
   readonly path: string;
-  /** Value of Upgrade, lower case: `underpass`, `underpass-feed`, `underpass-hop`. */
+  /** The value of Upgrade in lower case: `underpass`, `underpass-feed`, `underpass-hop`. */
   readonly protocol: string;
   readonly token: string;
-  /** All headers, names in lower case; a repeated name is a bad request. */
+  /** All headers, names in lower case. A repeated name is a bad request. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** What a client sends besides; the names of the headers of a carrier. */
+/** The path, protocol and headers of a carrier's upgrade. */
 export const carrierPath = '/underpass';
 export const carrierProtocol = 'underpass';
-/** Random, the same for every carrier of one client process: carriers with equal ids are one client. */
+/** Random, and the same for every carrier of one client process: carriers with equal ids belong to one client. */
 export const clientIdHeader = 'underpass-client-id';
-/** `underpass/0.1.0`. */
+/** For example `underpass/0.1.0`. */
 export const softwareHeader = 'underpass-software';
-/** The id of the edge, in its 101. */
+/** The edge's id, in its 101. */
 export const edgeHeader = 'underpass-edge';
 const refusalHeader = 'underpass-refusal';
 
 const clientIdPattern = /^[0-9a-f]{32}$/;
 const softwarePattern = /^[!-~]{1,64}$/;
 
-/** Null where the request is not a proper upgrade with a bearer token; a GET with a body is none. */
+/** Null where the request is not a proper upgrade with a bearer token and without a body. */
 export function parseUpgradeRequest(text: string): UpgradeRequest | null {
   const head = parseHead(text);
   if (head === null || head.start[0] !== 'GET' || head.start[2] !== 'HTTP/1.1') return null;
@@ -80,7 +81,7 @@ export function renderRefusal(code: RefusalCode, retryAfterSeconds: number | und
   return `${head}${text}\n`;
 }
 
-/** Not an underpass edge: a web page, another service, a captive portal. */
+/** `not-underpass`: a web page, another service or a captive portal answered. */
 export type AnswerCode = RefusalCode | 'not-underpass';
 
 export type UpgradeAnswer =

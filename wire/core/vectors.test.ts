@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { encodeFrame } from '../fixture/frames.ts';
 import { decodeNaive, encodeNaive, type NaiveFrame } from '../fixture/naive-codec.ts';
 import { goawayCodeOf, goawayCodes, resetCodeOf, resetCodes } from './code.ts';
 import { FrameDecoder, type FrameSink } from './decoder.ts';
-import { encodeFrame, finFlag, frameType, readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
+import { finFlag, frameType, readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
 import { encodeHello, encodeInfo, type Hello, parseHello, parseInfo } from './hello.ts';
 import { encodeOffers, parseOffers } from './offer.ts';
 import { encodeOpen, parseOpen } from './open.ts';
@@ -47,7 +48,6 @@ function decodeIn(portions: readonly Buffer[]): NaiveFrame[] {
   const { sink, frames } = createCollector();
   const decoder = new FrameDecoder(sink);
   for (const portion of portions) decoder.push(portion);
-  assert.ok(decoder.idle);
   decoder.push(encodeFrame(frameType.ping, 0, new Uint8Array(8)));
   return frames.slice(0, -1);
 }

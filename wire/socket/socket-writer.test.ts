@@ -3,16 +3,17 @@ import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { it } from 'node:test';
 import { connect as connectTls, createServer as createServerTls, type TLSSocket } from 'node:tls';
-import { createTestAuthority } from './fixture/certificate.ts';
-import { createSocketPair } from './fixture/sockets.ts';
-import { breakOff, Outlet } from './outlet.ts';
-import { atTurnEnd } from './turn.ts';
+import { createTestAuthority } from '../fixture/certificate.ts';
+import { createSocketPair } from '../fixture/sockets.ts';
+import { resetSocket } from './reset-socket.ts';
+import { SocketWriter } from './socket-writer.ts';
+import { atTurnEnd } from './turn-end.ts';
 
 it('a socket that is broken off is seen as reset by its peer', async () => {
   const [near, far] = await createSocketPair();
   const error = new Promise<NodeJS.ErrnoException>((resolve) => far.once('error', resolve));
   far.resume();
-  breakOff(near);
+  resetSocket(near);
   assert.equal((await error).code, 'ECONNRESET');
 });
 
@@ -23,7 +24,7 @@ it('a socket that is broken off in the turn of its end is really closed', async 
   far.end();
   far.resume();
   near.end();
-  breakOff(near);
+  resetSocket(near);
   await Promise.all([closed, once(near, 'close')]);
   assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length, 0);
 });
@@ -42,7 +43,7 @@ it('so is one under TLS, whose peer might overlook that TLS has no end, and noth
   const error = new Promise<NodeJS.ErrnoException>((resolve) => visitor.once('error', resolve));
   const closed = [near, far].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
   visitor.resume();
-  breakOff(secured);
+  resetSocket(secured);
   assert.equal((await error).code, 'ECONNRESET');
   await Promise.all(closed);
   assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length, 0);
@@ -56,16 +57,16 @@ it('a small piece leaves at once when nothing waits, and with the others of the 
       callback();
     },
   });
-  const outlet = new Outlet(target as never, () => {});
-  outlet.write(Buffer.from('prompt'));
+  const writer = new SocketWriter(target as never, () => {});
+  writer.write(Buffer.from('prompt'));
   assert.deepEqual(writes, ['prompt']);
   await new Promise<void>((resolve) => atTurnEnd(resolve));
-  outlet.write(Buffer.alloc(5_000, 'b'));
-  outlet.write(Buffer.from(' and little'));
+  writer.write(Buffer.alloc(5_000, 'b'));
+  writer.write(Buffer.from(' and little'));
   assert.deepEqual(writes, ['prompt']);
-  outlet.end();
-  outlet.write(Buffer.from('late'));
+  writer.end();
+  writer.write(Buffer.from('late'));
   await once(target, 'finish');
   assert.deepEqual(writes, ['prompt', 'bulk and little']);
-  assert.equal(outlet.waitingBytes, 0);
+  assert.equal(writer.waitingBytes, 0);
 });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFakeClock } from './fixture/clock.ts';
-import { Pulse } from './pulse.ts';
+import { KeepAlive } from './keep-alive.ts';
 
 const pingEveryMs = 5_000;
 
 /** A pulse whose every ping is answered after as long as its turn says. */
-function answered(roundTripsMs: readonly number[]): Pulse {
+function answered(roundTripsMs: readonly number[]): KeepAlive {
   const clock = createFakeClock();
   let payload = new Uint8Array(8);
-  const pulse = new Pulse({ clock, sendPing: (sent) => (payload = new Uint8Array(sent)), onProof() {}, onSilent() {} });
+  const pulse = new KeepAlive({ clock, sendPing: (sent) => (payload = new Uint8Array(sent)), onProof() {}, onSilent() {} });
   pulse.greet();
   for (const ms of roundTripsMs) {
     pulse.heard = true;

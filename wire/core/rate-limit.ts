@@ -1,8 +1,8 @@
-// A token bucket: how often something may happen. Pure; the clock is passed in.
+// How often something may happen: a token bucket. Pure; the clock is passed in.
 
 import { WireError } from './frame.ts';
 
-export class Bucket {
+export class RateLimit {
   readonly #perSecond: number;
   readonly #burst: number;
   readonly #what: string;
@@ -17,12 +17,13 @@ export class Bucket {
     this.#atMs = nowMs;
   }
 
+  /** For what a peer does: beyond the limit the session ends. */
   take(nowMs: number): void {
-    if (!this.takes(nowMs)) throw new WireError('flood', `more than ${this.#perSecond} ${this.#what} a second`);
+    if (!this.tryTake(nowMs)) throw new WireError('flood', `more than ${this.#perSecond} ${this.#what} a second`);
   }
 
-  /** As take, for whoever can wait: where it is false nothing is taken. */
-  takes(nowMs: number): boolean {
+  /** For what this side does: false means wait, and takes nothing. */
+  tryTake(nowMs: number): boolean {
     const filled = this.#level + (Math.max(0, nowMs - this.#atMs) / 1000) * this.#perSecond;
     this.#atMs = nowMs;
     this.#level = Math.min(this.#burst, filled);

@@ -1,10 +1,11 @@
-// Whether the peer lives: pings that prove the data path and time it, and an end to silence.
+// Whether the peer is alive: PINGs that prove the data path and time it, and an end to a silent session.
+// docs/protocol.md 6, Pings.
 
+import type { SessionClock } from './clock.ts';
 import type { RoundTrips } from './core/credit.ts';
 import { readU32, WireError, writeU32 } from './core/frame.ts';
-import type { SessionClock } from './session.ts';
 
-export interface PulseOptions {
+export interface KeepAliveOptions {
   readonly clock: SessionClock;
   readonly sendPing: (payload: Uint8Array) => void;
   readonly onProof: (rttMs: number) => void;
@@ -12,27 +13,27 @@ export interface PulseOptions {
 }
 
 const pingEveryMs = 5_000;
-/** Ticks of pingEveryMs without a single byte: 15 s, the time in which "connected" must have been proven. */
+/** Ticks of pingEveryMs without a byte: 15 s, the time within which "connected" must have been proven. */
 const silentTicks = 3;
-/** A HELLO is due within two ticks, all of it: a part of one is silence. */
+/** The whole HELLO is due within two ticks; a part of it does not count. */
 const helloTicks = 2;
-/** A minute of pings: long enough to have met an empty queue, short enough to notice another path. */
+/** A minute of pings: long enough that one met an empty queue, short enough to notice another path. */
 const recentPings = 12;
-/** So many pings in a row, so much above the shortest, before another path is thought of; 10 to 15 s. */
+/** The path may have become longer when this many pings in a row took this many times the shortest: 10 to 15 s. */
 const doubtedPings = 3;
 const doubtedTimes = 2;
-/** Below it a first window carries 13 MB/s, and pings of a busy machine wait as long for the processor. */
+/** Below this a first window carries 13 MB/s, and on a busy machine pings wait as long for the processor. */
 const leastDoubtedMs = 20;
 
-export class Pulse implements RoundTrips {
+export class KeepAlive implements RoundTrips {
   rttMs: number | null = null;
   provenAtMs: number | null = null;
   leastRttMs = 0;
   doubtedRttMs = 0;
-  /** Set by whoever hears anything of the peer; cheaper than reading a clock for each chunk. */
+  /** The session sets it on every read; cheaper than reading a clock for each chunk. */
   heard = false;
   readonly stop: () => void;
-  readonly #options: PulseOptions;
+  readonly #options: KeepAliveOptions;
   #greeted = false;
   #silentTicks = 0;
   #id = 0;
@@ -40,7 +41,7 @@ export class Pulse implements RoundTrips {
   /** At most recentPings. */
   readonly #recentMs: number[] = [];
 
-  constructor(options: PulseOptions) {
+  constructor(options: KeepAliveOptions) {
     this.#options = options;
     this.stop = options.clock.every(pingEveryMs, () => this.#tick());
   }
@@ -61,7 +62,7 @@ export class Pulse implements RoundTrips {
     this.#options.onProof(this.rttMs);
   }
 
-  /** The shortest of a minute is the path without the queues that our own traffic makes in front of it. */
+  /** The shortest round trip of a minute is the path without the queues that our own traffic puts in front of it. */
   #remember(rttMs: number): void {
     const recent = this.#recentMs;
     recent.push(rttMs);
@@ -78,7 +79,7 @@ export class Pulse implements RoundTrips {
     else if (this.#greeted) this.#ping();
   }
 
-  /** One at a time: a late answer is a long round trip, not a lost ping. */
+  /** One PING at a time: a late answer is a long round trip, not a lost PING. */
   #ping(): void {
     if (this.#sentAtMs !== null) return;
     this.#id = (this.#id + 1) >>> 0;

@@ -1,10 +1,10 @@
-// Runs tasks once at the end of the current event-loop turn: after every socket that was readable in it has been read.
-// This is what lets the small writes of many visitors leave in one system call.
+// Runs tasks once at the end of the current turn of the event loop, after every readable socket has been read.
+// Small writes for many visitors then leave in one system call.
 
 let tasks: (() => void)[] = [];
 let scheduled = false;
 
-/** The task must not throw. Bounded by its callers: each registers at most once per turn. */
+/** The task must not throw. The list is bounded by its callers: each adds at most one task per turn. */
 export function atTurnEnd(task: () => void): void {
   tasks.push(task);
   if (scheduled) return;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { Outbox } from './outbox.ts';
-import { slabsFor } from './slab.ts';
-import { atTurnEnd } from './turn.ts';
+import { poolsFor } from './buffer-pool.ts';
+import { atTurnEnd } from './turn-end.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** Takes a write when it is told to; remembers what each held when it came. */
 function createTarget() {
@@ -27,13 +27,13 @@ function createTarget() {
 
 const turn = () => new Promise<void>((resolve) => atTurnEnd(resolve));
 
-describe('outbox', () => {
+describe('queue', () => {
   it('what is put in one turn leaves in one write', async () => {
     const { target, writes } = createTarget();
-    const outbox = new Outbox(target, slabsFor.visitor, () => {});
+    const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     for (const piece of ['a', 'b', 'c']) {
-      outbox.put(Buffer.from(piece));
-      outbox.schedule();
+      queue.put(Buffer.from(piece));
+      queue.schedule();
     }
     assert.deepEqual(writes, []);
     await turn();
@@ -43,28 +43,28 @@ describe('outbox', () => {
   it('one write is on its way at a time; what comes meanwhile follows in one', async () => {
     const { target, writes, settle } = createTarget();
     const written: number[] = [];
-    const outbox = new Outbox(target, slabsFor.visitor, (bytes) => void written.push(bytes));
-    outbox.put(Buffer.from('one'));
-    outbox.flush();
+    const queue = new WriteQueue(target, poolsFor.visitor, (bytes) => void written.push(bytes));
+    queue.put(Buffer.from('one'));
+    queue.flush();
     for (const piece of ['tw', 'o']) {
-      outbox.put(Buffer.from(piece));
-      outbox.flush();
+      queue.put(Buffer.from(piece));
+      queue.flush();
     }
-    assert.deepEqual([writes, outbox.pendingBytes], [['one'], 6]);
+    assert.deepEqual([writes, queue.pendingBytes], [['one'], 6]);
     await settle();
-    assert.deepEqual([writes, written, outbox.pendingBytes], [['one', 'two'], [3], 3]);
+    assert.deepEqual([writes, written, queue.pendingBytes], [['one', 'two'], [3], 3]);
     await settle();
-    assert.deepEqual([written, outbox.pendingBytes], [[3, 3], 0]);
+    assert.deepEqual([written, queue.pendingBytes], [[3, 3], 0]);
   });
 
   it('the caller may change its bytes at once, and memory is not used again while a write holds it', async () => {
     const { target, writes, settle } = createTarget();
-    const outbox = new Outbox(target, slabsFor.visitor, () => {}, true);
+    const queue = new WriteQueue(target, poolsFor.visitor, () => {}, true);
     const lent = Buffer.from('first');
-    outbox.put(lent);
-    outbox.flush();
+    queue.put(lent);
+    queue.flush();
     lent.fill('x');
-    outbox.put(lent);
+    queue.put(lent);
     await settle();
     await settle();
     assert.deepEqual(writes, ['first', 'xxxxx']);
@@ -72,66 +72,66 @@ describe('outbox', () => {
 
   it('any size comes through whole and in order, in writes of at most one slab', async () => {
     const { target, writes, settle } = createTarget();
-    const outbox = new Outbox(target, slabsFor.carrier, () => {});
+    const queue = new WriteQueue(target, poolsFor.carrier, () => {});
     let expected = '';
     for (const size of [1, 65_527, 8, 65_536, 300_000, 7, 16_384]) {
       const piece = String.fromCharCode(97 + (size % 26)).repeat(size);
-      const { buffer, at } = outbox.claim(8);
+      const { buffer, at } = queue.claim(8);
       buffer.write('[header]', at, 'latin1');
-      outbox.put(Buffer.from(piece));
+      queue.put(Buffer.from(piece));
       expected += `[header]${piece}`;
-      assert.equal(outbox.pendingBytes, expected.length);
+      assert.equal(queue.pendingBytes, expected.length);
     }
-    outbox.flush();
-    while (outbox.pendingBytes > 0) await settle();
+    queue.flush();
+    while (queue.pendingBytes > 0) await settle();
     assert.ok(writes.join('') === expected);
-    assert.ok(Math.max(...writes.map((write) => write.length)) <= slabsFor.carrier.bulk.bytes);
+    assert.ok(Math.max(...writes.map((write) => write.length)) <= poolsFor.carrier.bulk.bytes);
   });
 
   it('finish hands over everything in order, and counts it until it has left', async () => {
     const { target, writes, settle } = createTarget();
     const written: number[] = [];
-    const outbox = new Outbox(target, slabsFor.visitor, (bytes) => void written.push(bytes));
-    outbox.put(Buffer.from('one'));
-    outbox.flush();
-    outbox.put(Buffer.from('four'));
-    outbox.finish();
-    assert.equal(outbox.pendingBytes, 7);
+    const queue = new WriteQueue(target, poolsFor.visitor, (bytes) => void written.push(bytes));
+    queue.put(Buffer.from('one'));
+    queue.flush();
+    queue.put(Buffer.from('four'));
+    queue.finish();
+    assert.equal(queue.pendingBytes, 7);
     await settle();
     await settle();
-    assert.deepEqual([writes, written, outbox.pendingBytes], [['one', 'four'], [3, 4], 0]);
+    assert.deepEqual([writes, written, queue.pendingBytes], [['one', 'four'], [3, 4], 0]);
   });
 
   it('memory that is full leaves at once, without waiting for the turn to end', () => {
     const { target, writes } = createTarget();
-    const outbox = new Outbox(target, slabsFor.visitor, () => {});
-    outbox.put(Buffer.from('little'));
-    outbox.put(Buffer.alloc(slabsFor.visitor.first.bytes, 'b'));
+    const queue = new WriteQueue(target, poolsFor.visitor, () => {});
+    queue.put(Buffer.from('little'));
+    queue.put(Buffer.alloc(poolsFor.visitor.first.bytes, 'b'));
     assert.deepEqual(
       writes.map(({ length }) => length),
-      [slabsFor.visitor.first.bytes],
+      [poolsFor.visitor.first.bytes],
     );
   });
 
   it('little takes little memory, bulk takes more', () => {
     const sizes = [1, 8_191, 8_192].map((bytes) => {
       const { target, memory } = createTarget();
-      const outbox = new Outbox(target, slabsFor.visitor, () => {});
-      outbox.put(Buffer.alloc(bytes));
-      outbox.flush();
+      const queue = new WriteQueue(target, poolsFor.visitor, () => {});
+      queue.put(Buffer.alloc(bytes));
+      queue.flush();
       return memory[0]?.buffer.byteLength;
     });
-    const { first, bulk } = slabsFor.visitor;
+    const { first, bulk } = poolsFor.visitor;
     assert.deepEqual(sizes, [first.bytes, first.bytes, bulk.bytes]);
   });
 
   it('memory that has left is written into again, but never where the target may still look at it', async () => {
     for (const recycles of [true, undefined]) {
       const { target, memory, settle } = createTarget();
-      const outbox = new Outbox(target, slabsFor.visitor, () => {}, recycles);
+      const queue = new WriteQueue(target, poolsFor.visitor, () => {}, recycles);
       for (const piece of ['one', 'two']) {
-        outbox.put(Buffer.from(piece));
-        outbox.flush();
+        queue.put(Buffer.from(piece));
+        queue.flush();
         await settle();
       }
       const [one, two] = memory as [Buffer, Buffer];
@@ -143,11 +143,11 @@ describe('outbox', () => {
   it('who is told that bytes have left finds them counted, and what is full on its way', async () => {
     const { target, writes, settle } = createTarget();
     const seen: unknown[] = [];
-    const outbox = new Outbox(target, slabsFor.visitor, (bytes) => void seen.push([bytes, outbox.pendingBytes, writes.length]));
-    outbox.put(Buffer.from('one'));
-    outbox.flush();
-    outbox.put(Buffer.alloc(65_536 + 4));
-    while (outbox.pendingBytes > 0) await settle();
+    const queue = new WriteQueue(target, poolsFor.visitor, (bytes) => void seen.push([bytes, queue.pendingBytes, writes.length]));
+    queue.put(Buffer.from('one'));
+    queue.flush();
+    queue.put(Buffer.alloc(65_536 + 4));
+    while (queue.pendingBytes > 0) await settle();
     assert.deepEqual(seen, [
       [3, 65_540, 2],
       [65_536, 4, 2],
@@ -163,13 +163,13 @@ describe('outbox', () => {
         callback();
       },
     });
-    const outbox = new Outbox(target as never, slabsFor.visitor, () => {});
-    outbox.put(Buffer.from('one'));
-    outbox.flush();
+    const queue = new WriteQueue(target as never, poolsFor.visitor, () => {});
+    queue.put(Buffer.from('one'));
+    queue.flush();
     // As the reads of TLS: each in a tick of its own, after which it is told of writes that were taken at once.
     for (const piece of ['tw', 'o']) {
-      outbox.put(Buffer.from(piece));
-      outbox.schedule();
+      queue.put(Buffer.from(piece));
+      queue.schedule();
       await new Promise<void>((resolve) => process.nextTick(resolve));
     }
     for (let round = 0; round < 5; round++) await turn();
@@ -178,7 +178,7 @@ describe('outbox', () => {
 
   it('an answer that comes back within a write does not get between the pieces of what is being put', async () => {
     const { target, writes, settle } = createTarget();
-    const outbox = new Outbox(target, slabsFor.visitor, () => {});
+    const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     const write = target as { write: (...given: never[]) => boolean };
     const own = write.write.bind(target);
     let answered = false;
@@ -186,38 +186,38 @@ describe('outbox', () => {
       const room = own(...given);
       if (!answered) {
         answered = true;
-        outbox.put(Buffer.from('answer'));
+        queue.put(Buffer.from('answer'));
       }
       return room;
     };
     const sent = 'abcde'.repeat(30_000);
-    outbox.put(Buffer.from(sent));
-    outbox.flush();
-    while (outbox.pendingBytes > 0) await settle();
+    queue.put(Buffer.from(sent));
+    queue.flush();
+    while (queue.pendingBytes > 0) await settle();
     assert.ok(writes.join('') === `${sent}answer`);
   });
 
   it('finish hands over as much as there is, and nothing that comes later', async () => {
     const { target, writes, settle } = createTarget();
-    const outbox = new Outbox(target, slabsFor.visitor, () => {});
+    const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     const sent = 'abcde'.repeat(60_000);
-    outbox.put(Buffer.from(sent));
-    outbox.finish();
-    outbox.put(Buffer.from('late'));
-    outbox.flush();
-    outbox.schedule();
-    outbox.finish();
+    queue.put(Buffer.from(sent));
+    queue.finish();
+    queue.put(Buffer.from('late'));
+    queue.flush();
+    queue.schedule();
+    queue.finish();
     for (let round = 0; round < 20; round++) await settle();
     assert.ok(writes.join('') === sent);
   });
 
   it('a failed write ends quietly: nobody is told that it left, its owner hears of it from the target', async () => {
     const { target, writes, settle } = createTarget();
-    const outbox = new Outbox(target, slabsFor.visitor, () => assert.fail('it has not left'));
-    outbox.put(Buffer.from('one'));
-    outbox.flush();
-    outbox.put(Buffer.from('two'));
+    const queue = new WriteQueue(target, poolsFor.visitor, () => assert.fail('it has not left'));
+    queue.put(Buffer.from('one'));
+    queue.flush();
+    queue.put(Buffer.from('two'));
     await settle(new Error('broken'));
-    assert.deepEqual([writes, outbox.pendingBytes], [['one'], 6]);
+    assert.deepEqual([writes, queue.pendingBytes], [['one'], 6]);
   });
 });
