@@ -1,53 +1,30 @@
 // An edge of one region: what the server starts. One process, or several on one machine.
 
-import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { ConnectionLimits } from './core/connection-limits.ts';
+import { type Listen, portOf } from './door/listen.ts';
+import { createTicketKeys } from './door/ticket-keys.ts';
 import { SnapshotFile } from './feed/snapshot-file.ts';
-import type { Timeouts } from './limits/timeouts.ts';
 import { createEdgeRegistry, createMetricsServer } from './metrics/metrics-server.ts';
 import type { EdgeStats } from './metrics/stats.ts';
-import { type EdgePorts, EdgeProcess, type HopOptions, type Listen, ticketKeyBytes } from './process/edge-process.ts';
-import type { DashboardHostOptions } from './visitor/dashboard-host.ts';
+import type { EdgePorts, EdgeProcessOptions } from './process/edge-options.ts';
+import { EdgeProcess } from './process/edge-process.ts';
 import { WorkerPool } from './workers/worker-pool.ts';
 
-export interface EdgeOptions {
-  readonly region: string;
-  /** Unique in the region and stable over restarts. */
-  readonly edgeId: string;
-  /** Name and version, `underpass/0.1.0`. */
-  readonly software: string;
-  /** Hosts on which clients dial in. */
-  readonly regionHosts: readonly string[];
-  readonly https: Listen;
-  readonly http: Listen;
+export interface EdgeOptions extends Omit<EdgeProcessOptions, OwnedByEdge> {
   /** Prometheus, /healthz and /readyz; nowhere if missing. */
   readonly metrics?: Listen;
-  /** The port of https as visitors see it. */
-  readonly publicHttpsPort: number;
   /** Addresses and ranges of load balancers that put a PROXY header in front. */
   readonly balancers?: readonly string[];
   /** Where the last copy of the routes is kept; nowhere if missing. */
   readonly home?: string;
   /** Processes that share the ports. 1, the default, stays in this one; more need Linux. */
   readonly workers?: number;
-  /** How the edges of the region reach each other; not at all if missing. */
-  readonly hop?: HopOptions;
-  /** The dashboard on this machine, served under its own host; nowhere if missing. */
-  readonly dashboard?: DashboardHostOptions;
-  /** Dials control; called again, with back-off, whenever the feed is lost. */
-  readonly feed: () => Promise<Duplex>;
-  readonly timeouts?: Partial<Timeouts>;
-  /** Connections that each process takes on its public ports; by its own limits where missing. */
-  readonly connectionLimits?: Partial<ConnectionLimits>;
-  readonly log: Logger;
 }
+
+type OwnedByEdge = 'balancers' | 'workers' | 'reportAs' | 'siblings' | 'ticketKeys' | 'snapshot';
 
 export interface Edge {
   readonly ports: EdgePorts & { readonly metrics: number | null };
@@ -69,10 +46,10 @@ export async function createEdge(options: EdgeOptions): Promise<Edge> {
   const body =
     workers > 1
       ? await WorkerPool.start({ ...parts, workers })
-      : await EdgeProcess.start({ ...parts, workers, ticketKeys: randomBytes(ticketKeyBytes) });
+      : await EdgeProcess.start({ ...parts, workers, ticketKeys: createTicketKeys() });
   const metricsServer = metrics === undefined ? null : await openMetrics(body, metrics);
   return {
-    ports: { ...body.ports, metrics: metricsServer === null ? null : (metricsServer.address() as AddressInfo).port },
+    ports: { ...body.ports, metrics: metricsServer === null ? null : portOf(metricsServer) },
     stats: () => body.stats(),
     registry: createEdgeRegistry(figuresOf(body)),
     drain: (graceMs) => body.drain(graceMs),

@@ -26,6 +26,18 @@ export const layers = {
   rules: [['.'], ['connect']],
   dashboard: [['api', 'routing'], ['ui', 'session', 'live'], ['form'], ['bot-check'], ['shell', 'pages'], ['.']],
   client: [['process'], ['terminal', 'carry'], ['config'], ['account', 'tunnels'], ['doctor', 'service'], ['command'], ['.']],
+  edge: [
+    ['core'],
+    ['limits'],
+    ['routes'],
+    ['upstream'],
+    ['client', 'hop', 'feed', 'visitor'],
+    ['door'],
+    ['metrics'],
+    ['process'],
+    ['workers'],
+    ['.'],
+  ],
 };
 
 const impureNames =

@@ -14,9 +14,10 @@ import { encodeFrame } from '@underpass/wire/fixture/frames.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import { pino } from 'pino';
+import { createTicketKeys } from '../door/ticket-keys.ts';
 import { createRig, FakeControl, readUntil, regionHost, tunnelOf } from '../fixture/rig.ts';
 import { workerPids } from '../fixture/worker-pids.ts';
-import { EdgeProcess, ticketKeyBytes } from '../process/edge-process.ts';
+import { EdgeProcess } from '../process/edge-process.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 08:49:37 GMT\r\nContent-Length: 2\r\n\r\nok';
 const answerOk = (socket: import('node:net').Socket) => void socket.on('data', () => socket.write(ok));
@@ -310,7 +311,7 @@ describe('several workers', () => {
       workers: 2,
       hop: hop(),
       siblings: { socketPath: join(folder, 'own'), siblingPaths: () => siblings },
-      ticketKeys: randomBytes(ticketKeyBytes),
+      ticketKeys: createTicketKeys(),
       feed: control.dial,
       snapshot: null,
       log: pino({ level: 'silent' }),
@@ -321,7 +322,7 @@ describe('several workers', () => {
     try {
       const closed = once(await met.promise, 'close');
       siblings = [];
-      edge.forgetNeighbours();
+      edge.siblingsChanged();
       await closed;
     } finally {
       await edge.close();

@@ -1,9 +1,8 @@
 // Prometheus and health on a port that is not for visitors.
 
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Listen } from '../process/edge-process.ts';
+import { type Listen, listen } from '../door/listen.ts';
 import type { EdgeStats } from './stats.ts';
 
 export interface MetricsOptions {
@@ -31,9 +30,7 @@ export async function createMetricsServer(options: MetricsOptions): Promise<Serv
       response.end('Not found\n');
     }
   });
-  const { host, port } = options.listen;
-  server.listen({ port, ...(host === undefined ? {} : { host }) });
-  await once(server, 'listening');
+  await listen(server, { ...options.listen });
   return server;
 }
 

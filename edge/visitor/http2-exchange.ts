@@ -17,13 +17,29 @@ import {
   visitorErrors,
 } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
+import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from '../upstream/upstream-http.ts';
-import type { Http2Visitor } from './http2-visitor.ts';
-import type { Upload } from './upload-windows.ts';
+import type { Upload, UploadWindows } from './upload-windows.ts';
+import type { VisitorContext } from './visitor-context.ts';
+
+/** The connection of a request, and what all its requests share. */
+export interface ExchangeConnection {
+  readonly context: VisitorContext;
+  readonly tunnel: TunnelState | null;
+  readonly uploads: UploadWindows;
+  /** Payload of requests and of responses. */
+  bodyBytes: number;
+  sentBytes: number;
+  admit(authority: string): VisitorError | null;
+  /** The fields that tell the upstream about the visitor. */
+  identityFor(authority: string): Buffer;
+  takeUpstream(host: string, owner: ResponseOwner): UpstreamHttp;
+  giveBack(host: string, upstream: UpstreamHttp): void;
+}
 
 export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   deadlineMs: number;
-  readonly #visitor: Http2Visitor;
+  readonly #visitor: ExchangeConnection;
   readonly #stream: ServerHttp2Stream;
   readonly #writer: SocketWriter;
   #head = new RequestHead();
@@ -39,7 +55,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #payloadBytes = 0;
   #trailers: string[] = [];
 
-  constructor(visitor: Http2Visitor, stream: ServerHttp2Stream) {
+  constructor(visitor: ExchangeConnection, stream: ServerHttp2Stream) {
     this.#visitor = visitor;
     this.#stream = stream;
     this.#writer = new SocketWriter(stream, (bytes) => this.#taken(bytes), { recycles: true });

@@ -11,7 +11,7 @@ import type { VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
-import { Http2Exchange } from './http2-exchange.ts';
+import { type ExchangeConnection, Http2Exchange } from './http2-exchange.ts';
 import { UploadWindows } from './upload-windows.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
@@ -34,7 +34,7 @@ interface Kept {
   readonly upstream: UpstreamHttp;
 }
 
-export class Http2Visitor implements Visitor, Deadline {
+export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   readonly address: string;
   readonly host: string;
   deadlineMs: number;
@@ -45,7 +45,6 @@ export class Http2Visitor implements Visitor, Deadline {
   readonly #socket: TLSSocket;
   readonly #ends: Endpoints;
   readonly #scales: Deadline;
-  /** Payload of requests and of responses. */
   bodyBytes = 0;
   sentBytes = 0;
   #requests = 0;

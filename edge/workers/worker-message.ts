@@ -1,7 +1,7 @@
 // What a primary and its workers say to each other over the process channel. Routes and keys of tunnels go by the crew's feed.
 
 import type { EdgeStats } from '../metrics/stats.ts';
-import type { EdgePorts, EdgeProcessOptions } from '../process/edge-process.ts';
+import type { EdgePorts, EdgeProcessOptions } from '../process/edge-options.ts';
 
 export interface WorkerStart {
   readonly type: 'start';

@@ -1,16 +1,16 @@
 // The primary of an edge with several workers: starts them, feeds them, starts them again, adds them up.
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Listen, listen } from '../door/listen.ts';
+import { createTicketKeys, ticketKeysMs } from '../door/ticket-keys.ts';
 import { FeedLink } from '../feed/feed-link.ts';
 import { Reporter } from '../feed/reporter.ts';
 import { type EdgeStats, pastOf, sumStats } from '../metrics/stats.ts';
-import { type EdgePorts, type EdgeProcessOptions, type Listen, ticketKeyBytes, ticketKeysMs } from '../process/edge-process.ts';
+import type { EdgePorts, EdgeProcessOptions } from '../process/edge-options.ts';
 import { RouteTable } from '../routes/route-table.ts';
 import { WorkerFeed } from './worker-feed.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
@@ -143,7 +143,7 @@ export class WorkerPool {
   }
 
   #rotateTicketKeys(): void {
-    this.#ticketKeys = randomBytes(ticketKeyBytes);
+    this.#ticketKeys = createTicketKeys();
     for (const { child } of this.#workers.values())
       tell(child, { type: 'ticket-keys', keys: this.#ticketKeys.toString('base64') });
   }
@@ -192,9 +192,8 @@ async function openParts(options: WorkerPoolOptions, onReport: () => void): Prom
   const table = new RouteTable(options.log);
   const feed = new WorkerFeed(table, onReport);
   const feedServer = createServer((socket) => feed.accept(socket));
-  feedServer.listen(join(folder, 'feed'));
-  await once(feedServer, 'listening');
-  return { table, feed, feedServer, folder, ticketKeys: randomBytes(ticketKeyBytes) };
+  await listen(feedServer, { path: join(folder, 'feed') });
+  return { table, feed, feedServer, folder, ticketKeys: createTicketKeys() };
 }
 
 async function closeParts({ feed, feedServer, folder }: Parts): Promise<void> {

@@ -33,7 +33,7 @@ async function start({ edge: options, name, edgeId, feedPath, socketPath, ticket
 async function receive(message: ToWorker): Promise<void> {
   if (message.type === 'siblings') {
     siblingPaths = message.paths;
-    edge?.forgetNeighbours();
+    edge?.siblingsChanged();
   } else if (message.type === 'ticket-keys') edge?.setTicketKeys(Buffer.from(message.keys, 'base64'));
   else if (message.type === 'drain') {
     await edge?.drain(message.graceMs);

@@ -1,0 +1,140 @@
+// The way to the other workers of this edge and to the other edges of its region: the sessions with them, and the gates
+// at which their streams come in.
+
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { FeedPeer } from '@underpass/wire/feed.ts';
+import type { Logger } from 'pino';
+import type { RouteTable } from '../routes/route-table.ts';
+import { Dialer } from '../upstream/dialer.ts';
+import { HopGate } from './hop-gate.ts';
+import { createHopServer, dialHop, hopKey } from './hop-tls.ts';
+import { Neighbour } from './neighbour.ts';
+import { Neighbours } from './neighbours.ts';
+
+export interface HopNetworkOptions {
+  readonly table: RouteTable;
+  readonly edgeId: string;
+  readonly software: string;
+  /** Shared by the edges of the region; undefined if this edge reaches no other. */
+  readonly secret: string | undefined;
+  /** Sockets of the other workers of this edge, as of now. */
+  readonly siblingPaths: () => readonly string[];
+  readonly clientWaitMs: number;
+  readonly log: Logger;
+}
+
+/** A new worker gets to know its siblings within this time. */
+const meetEveryMs = 250;
+
+export class HopNetwork {
+  /** Where a stream of this process's own visitor may go. */
+  readonly forVisitors: Neighbours;
+  readonly #options: HopNetworkOptions;
+  /** Where a stream of another edge's visitor may go. */
+  readonly #forPeers: Neighbours;
+  readonly #siblingGate: HopGate;
+  readonly #peerGate: HopGate;
+  readonly #key: Buffer | null;
+  /** By unix socket or host:port. */
+  readonly #neighbours = new Map<string, Neighbour>();
+  #meeting: NodeJS.Timeout | undefined;
+
+  constructor(options: HopNetworkOptions) {
+    const { table, software, secret, clientWaitMs } = options;
+    this.#options = options;
+    this.#key = secret === undefined ? null : hopKey(secret);
+    this.forVisitors = new Neighbours(() => [...this.#siblings(), ...this.#peers()], clientWaitMs);
+    this.#forPeers = new Neighbours(() => this.#siblings(), clientWaitMs);
+    this.#siblingGate = new HopGate({ table, dialer: new Dialer(null), software });
+    this.#peerGate = new HopGate({
+      table,
+      dialer: new Dialer(this.#forPeers),
+      beyond: () => this.#siblings().flatMap(({ offers }) => offers),
+      software,
+    });
+  }
+
+  createSiblingServer(): Server {
+    return createServer({ allowHalfOpen: true }, (socket) => this.#siblingGate.receive(socket));
+  }
+
+  /** Null without a secret. */
+  createPeerServer(): Server | null {
+    return this.#key === null ? null : createHopServer(this.#key, (socket) => this.#peerGate.receive(socket));
+  }
+
+  /** Keeps sessions with all siblings, so that other edges hear of every client of this edge. */
+  meetSiblings(): void {
+    const meet = (): void => {
+      for (const sibling of this.#siblings()) void sibling.open();
+    };
+    this.#meeting = setInterval(meet, meetEveryMs).unref();
+  }
+
+  #siblings(): Neighbour[] {
+    return this.#options.siblingPaths().map((path) => this.#neighbour(path, () => dialUnix(path)));
+  }
+
+  #peers(): Neighbour[] {
+    const key = this.#key;
+    if (key === null) return [];
+    const reachable = this.otherEdges.filter(({ address }) => address !== '');
+    return reachable.map(({ address }) => this.#neighbour(address, () => dialHop(key, address)));
+  }
+
+  get otherEdges(): readonly FeedPeer[] {
+    return this.#options.table.peers.filter(({ edgeId }) => edgeId !== this.#options.edgeId);
+  }
+
+  #neighbour(name: string, dial: () => Promise<Duplex>): Neighbour {
+    const known = this.#neighbours.get(name);
+    if (known !== undefined) return known;
+    const made = new Neighbour(name, dial, this.#options.software, this.#options.log);
+    made.onOffers = () => this.#clientsChanged();
+    this.#neighbours.set(name, made);
+    return made;
+  }
+
+  /** Leaves neighbours that are no more: a worker that ended leaves a path that is not used again. */
+  forgetGone(): void {
+    const current = new Set([...this.#siblings(), ...this.#peers()].map(({ name }) => name));
+    for (const [name, neighbour] of this.#neighbours) {
+      if (current.has(name)) continue;
+      this.#neighbours.delete(name);
+      neighbour.leave();
+    }
+  }
+
+  /** A client of this process came, went or changed. */
+  presenceChanged(): void {
+    this.#siblingGate.presenceChanged();
+    this.#clientsChanged();
+  }
+
+  #clientsChanged(): void {
+    this.#peerGate.presenceChanged();
+    this.forVisitors.clientsChanged();
+    this.#forPeers.clientsChanged();
+  }
+
+  /** Takes no new streams from other edges. Siblings drain at the same time, so their gate stays open to the end. */
+  drain(): void {
+    this.#peerGate.drain();
+  }
+
+  close(): void {
+    clearInterval(this.#meeting);
+    this.#siblingGate.close();
+    this.#peerGate.close();
+    for (const neighbour of this.#neighbours.values()) neighbour.close();
+  }
+}
+
+function dialUnix(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path, allowHalfOpen: true });
+    socket.once('connect', () => resolve(socket));
+    socket.once('error', reject);
+  });
+}

@@ -1,0 +1,65 @@
+// What one process of an edge is started with, and the ports that it then has.
+
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import type { ConnectionLimits } from '../core/connection-limits.ts';
+import type { Listen } from '../door/listen.ts';
+import type { SnapshotFile } from '../feed/snapshot-file.ts';
+import type { Timeouts } from '../limits/timeouts.ts';
+import type { DashboardHostOptions } from '../visitor/dashboard-host.ts';
+
+export interface EdgePorts {
+  readonly https: number;
+  readonly http: number;
+  /** Null if other edges cannot dial in. */
+  readonly hop: number | null;
+}
+
+/** How edges of one region reach each other. */
+export interface HopOptions {
+  readonly listen: Listen;
+  /** host:port that the other edges dial. */
+  readonly address: string;
+  /** Shared by the edges of the region, and by nothing else. */
+  readonly secret: string;
+}
+
+/** How workers of one edge reach each other: unix sockets in a folder that belongs to the edge's user. */
+export interface SiblingOptions {
+  readonly socketPath: string;
+  readonly siblingPaths: () => readonly string[];
+}
+
+export interface EdgeProcessOptions {
+  readonly region: string;
+  /** Unique in the region and stable over restarts. */
+  readonly edgeId: string;
+  /** The name on the feed; the edge's id if missing. */
+  readonly reportAs?: string;
+  /** Name and version, `underpass/0.1.0`. */
+  readonly software: string;
+  /** Hosts on which clients dial in. */
+  readonly regionHosts: readonly string[];
+  readonly https: Listen;
+  readonly http: Listen;
+  /** The port of https as visitors see it. */
+  readonly publicHttpsPort: number;
+  /** Addresses and ranges of load balancers that put a PROXY header in front. */
+  readonly balancers: readonly string[];
+  readonly timeouts?: Partial<Timeouts> | undefined;
+  /** Connections that each process takes on its public ports; derived from the limits of the process if missing. */
+  readonly connectionLimits?: Partial<ConnectionLimits> | undefined;
+  /** Processes that share the machine's memory with this one, itself included. */
+  readonly workers: number;
+  /** How the edges of the region reach each other; not at all if missing. */
+  readonly hop?: HopOptions | undefined;
+  /** The dashboard on this machine, served under its own host; not served if missing. */
+  readonly dashboard?: DashboardHostOptions | undefined;
+  /** Missing if this is the only process of its edge. */
+  readonly siblings?: SiblingOptions | undefined;
+  readonly ticketKeys: Buffer;
+  /** Dials control; called again, with back-off, whenever the feed is lost. */
+  readonly feed: () => Promise<Duplex>;
+  readonly snapshot: SnapshotFile | null;
+  readonly log: Logger;
+}
