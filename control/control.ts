@@ -3,35 +3,38 @@
 import { limits, rateLimits } from '@underpass/rules/limits.ts';
 import type { Registry } from 'prom-client';
 import type { Handlers } from './access/call.ts';
-import { accountCalls } from './account/calls.ts';
-import { type Connection, createApp } from './api/app.ts';
+import { createAccountCalls } from './account/calls.ts';
+import { type App, type Connection, createApp } from './api/app.ts';
 import { createControlMetrics } from './api/metrics.ts';
 import { renderOpenApi } from './api/openapi.ts';
-import { auditCalls } from './audit/calls.ts';
-import { createBotCheck } from './auth/bot-check.ts';
-import { authCalls } from './auth/calls.ts';
+import { createAuditCalls } from './audit/calls.ts';
+import { createAltcha } from './auth/altcha.ts';
+import type { BotCheck } from './auth/bot-check.ts';
+import { createAuthCalls } from './auth/calls.ts';
+import { createTurnstile } from './auth/turnstile.ts';
 import type { ControlDeps } from './deps.ts';
-import { deviceCalls } from './device/calls.ts';
-import { domainCalls } from './domain/calls.ts';
+import { createDeviceCalls } from './device/calls.ts';
+import { createDomainCalls } from './domain/calls.ts';
 import { createDomainLoss } from './domain/ownership.ts';
-import { groupCalls } from './group/calls.ts';
+import { createGroupCalls } from './group/calls.ts';
 import { cookieNames } from './http/cookie.ts';
-import { invitationCalls } from './invitation/calls.ts';
+import { createInvitationCalls } from './invitation/calls.ts';
 import { createJobQueue } from './job/queue.ts';
 import { createJobHandlers } from './jobs.ts';
 import { createLimiter } from './limit/limiter.ts';
 import { createTurns } from './limit/turns.ts';
-import { reportAbuse } from './operator/abuse-reports.ts';
-import { operatorCalls } from './operator/calls.ts';
+import { createOperatorCalls } from './operator/calls.ts';
 import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
-import type { Parts } from './parts.ts';
-import { projectCalls } from './project/calls.ts';
-import { registrationCalls } from './registration/calls.ts';
-import { createMetaCalls } from './site/calls.ts';
+import { createProjectCalls } from './project/calls.ts';
+import { createRegistrationCalls } from './registration/calls.ts';
+import { takeSubscriptionWebhook } from './registration/webhook.ts';
+import { createSiteCalls } from './site/calls.ts';
+import { addMailbox } from './site/mailbox-page.ts';
 import { createReleases } from './site/releases.ts';
+import { addSite } from './site/site.ts';
 import { sweepStore } from './store/sweep.ts';
-import { tokenCalls } from './token/calls.ts';
-import { tunnelCalls } from './tunnel/calls.ts';
+import { createTokenCalls } from './token/calls.ts';
+import { createTunnelCalls } from './tunnel/calls.ts';
 import { createEventStreams, type EventStreams } from './tunnel/events.ts';
 
 export interface Control {
@@ -52,40 +55,63 @@ export interface Control {
 
 const sweepEveryMs = 10 * 60_000;
 
-const collectHandlers = (deps: ControlDeps, events: EventStreams): Handlers => ({
-  ...authCalls,
-  ...accountCalls,
-  ...registrationCalls,
-  ...projectCalls,
-  ...invitationCalls,
-  ...tokenCalls,
-  ...deviceCalls,
-  ...domainCalls,
-  ...tunnelCalls,
-  ...events.calls,
-  ...groupCalls,
-  ...auditCalls,
-  ...operatorCalls,
-  ...createMetaCalls(createReleases(deps.settings.releases)),
-  reportAbuse,
-});
-
 // A name server that never answers holds two of the resolver's 32 places for 5 s. A tunnel's page asks for all its domains.
 const dnsAtOnce = 4;
 const dnsWaiting = 2 * limits.ingressDomainsPerTunnel;
 
-const createParts = (deps: ControlDeps): Parts => ({
+const chooseBotCheck = ({ settings, store, keyRing, clock, log }: ControlDeps): BotCheck =>
+  settings.turnstile
+    ? createTurnstile({ ...settings.turnstile, origin: settings.origin, log })
+    : createAltcha({ store, clock, secret: keyRing.derive('altcha'), cost: 5_000 });
+
+/** Everything that an area may ask for. Each takes the few things that its own deps name. */
+const createParts = (deps: ControlDeps) => ({
   ...deps,
-  botCheck: deps.botCheck ?? createBotCheck(deps),
+  origin: deps.settings.origin,
+  version: deps.settings.version,
+  operatorEmail: deps.settings.operatorEmail,
+  botCheck: deps.botCheck ?? chooseBotCheck(deps),
   cookies: cookieNames(deps.settings.origin),
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
   limiter: deps.limiter ?? createLimiter(deps.store),
+  /** DNS questions by person. */
   dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsLookupPerUser.sentence),
 });
 
+type Parts = ReturnType<typeof createParts>;
+
+const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
+  const { version, origin, operatorIdentity: operator, releases } = parts.settings;
+  return {
+    ...createAuthCalls(parts),
+    ...createAccountCalls(parts),
+    ...createRegistrationCalls(parts),
+    ...createProjectCalls(parts),
+    ...createInvitationCalls(parts),
+    ...createTokenCalls(parts),
+    ...createDeviceCalls(parts),
+    ...createDomainCalls(parts),
+    ...createTunnelCalls(parts),
+    ...events.calls,
+    ...createGroupCalls(parts),
+    ...createAuditCalls(parts),
+    ...createOperatorCalls(parts),
+    ...createSiteCalls({ version, origin, operator }, createReleases(releases)),
+  };
+};
+
+const addPages = (app: App, parts: Parts, isStopping: () => boolean): void => {
+  const { settings, mailbox } = parts;
+  const webhook = { ...parts, secret: settings.subscriptionWebhookSecret };
+  app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(webhook, c.req.raw, c.env.address));
+  if (mailbox !== undefined && !settings.production) addMailbox(app, { ...parts, mailbox });
+  addSite(app, { ...parts, isStopping });
+};
+
 export const createControl = (deps: ControlDeps): Control => {
   const parts = createParts(deps);
-  const events = createEventStreams(deps.bus);
+  const { settings, jobs, origin, version } = parts;
+  const events = createEventStreams(parts);
   const metrics = createControlMetrics(deps.store);
   let isStopping = false;
   let sweeper: NodeJS.Timeout | undefined;
@@ -94,20 +120,22 @@ export const createControl = (deps: ControlDeps): Control => {
   };
   return {
     fetch: createApp({
-      parts,
-      handlers: collectHandlers(deps, events),
+      ...parts,
       metrics,
-      openApi: renderOpenApi(deps.settings, parts.cookies.session),
-      isStopping: () => isStopping,
+      handlers: createHandlers(parts, events),
+      openApi: renderOpenApi({ version, origin, sessionCookie: parts.cookies.session }),
+      trustedProxies: settings.trustedProxies,
+      withTurnstile: settings.turnstile !== undefined,
+      addPages: (app) => addPages(app, parts, () => isStopping),
     }),
     operator: createOperatorDesk(parts),
     onDomainLost: createDomainLoss(parts),
     metrics: metrics.registry,
     start: () => {
-      parts.jobs.start();
+      jobs.start();
       sweeper = setInterval(sweep, sweepEveryMs);
     },
-    settle: () => parts.jobs.drain(),
+    settle: () => jobs.drain(),
     beginStop: () => {
       isStopping = true;
       events.close();
@@ -116,7 +144,7 @@ export const createControl = (deps: ControlDeps): Control => {
       isStopping = true;
       clearInterval(sweeper);
       events.close();
-      await parts.jobs.stop();
+      await jobs.stop();
     },
   };
 };

@@ -62,7 +62,7 @@ const takeRegistration = async (deps: Deps, registration: JobPayloads['registrat
   const { store, settings, clock } = deps;
   const { email, firstName, lastName } = registration;
   const nowMs = clock();
-  const subscribed = await isSubscribed({ ...deps, db: store.db }, email);
+  const subscribed = await isSubscribed({ ...deps, db: store.db, lookup: settings.subscriptionLookup }, email);
   await store.write(async (trx) => {
     const user = await trx.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst();
     if (user || !(await insertRegistration(trx, registration, subscribed, nowMs))) return;

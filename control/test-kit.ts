@@ -5,13 +5,14 @@ import { randomBytes } from 'node:crypto';
 import type { Role, TunnelMetrics } from '@underpass/rules/entity.ts';
 import type { ConnectedClient, EdgeHealth } from '@underpass/rules/resource.ts';
 import { pino } from 'pino';
-import type { BotCheckPort } from './auth/bot-check.ts';
+import type { BotCheck } from './auth/bot-check.ts';
 import { createMemoryBus } from './bus/memory.ts';
 import { type Control, createControl } from './control.ts';
-import type { ControlSettings, KeptMail, Mail } from './deps.ts';
+import type { ControlSettings } from './deps.ts';
 import type { ChallengeAnswer } from './dns/core/challenge.ts';
 import type { DnsPort } from './dns/port.ts';
 import type { FeedPort } from './feed/port.ts';
+import type { KeptMail, Mail } from './mail/mail.ts';
 import { insertMember } from './project/projects.ts';
 import { insertUser } from './registration/registrations.ts';
 import { createKeyRing, type KeyRing } from './secret/key-ring.ts';
@@ -84,7 +85,7 @@ export const createFakeDns = (): FakeDns => {
 };
 
 /** Every answer that begins with `a-right-answer` is right. */
-export const easyBotCheck: BotCheckPort = {
+export const easyBotCheck: BotCheck = {
   describe: () => ({ kind: 'altcha', challengeUrl: '/api/bot-check/challenge' }),
   createChallenge: async () => ({ parameters: {}, signature: '' }),
   verify: async (answer) => answer.startsWith(rightAnswer),
@@ -176,7 +177,7 @@ export interface TestControlOptions {
   readonly store?: Store;
   readonly settings?: Partial<ControlSettings>;
   readonly keyRing?: KeyRing;
-  readonly botCheck?: BotCheckPort;
+  readonly botCheck?: BotCheck;
   readonly sendMail?: (mail: Mail) => Promise<void>;
   /** The real rate limits; without it a test may call as often as it likes. */
   readonly limited?: boolean;

@@ -10,7 +10,7 @@ import { resealAccountKeys } from '@underpass/control/certificate/acme/account-k
 import { resealCertificates } from '@underpass/control/certificate/reseal.ts';
 import { createUncoveredNotice } from '@underpass/control/certificate/uncovered-notice.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
-import type { ControlDeps, ControlSettings, SendMail } from '@underpass/control/deps.ts';
+import type { ControlDeps, ControlSettings } from '@underpass/control/deps.ts';
 import { createDns } from '@underpass/control/dns/dns.ts';
 import type { DnsPort } from '@underpass/control/dns/port.ts';
 import { createRecheck } from '@underpass/control/dns/recheck.ts';
@@ -18,6 +18,7 @@ import { createResolver } from '@underpass/control/dns/resolver.ts';
 import { createFeedHub, type FeedHub } from '@underpass/control/feed/hub.ts';
 import { createAddressReader } from '@underpass/control/http/address.ts';
 import { createLimiter } from '@underpass/control/limit/limiter.ts';
+import type { SendMail } from '@underpass/control/mail/mail.ts';
 import { createMailbox } from '@underpass/control/mail/mailbox.ts';
 import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';

@@ -38,6 +38,17 @@ export const layers = {
     ['workers'],
     ['.'],
   ],
+  control: [
+    ['bus', 'certificate', 'dns', 'feed', 'job', 'limit', 'mail', 'region', 'secret', 'store'],
+    ['http'],
+    ['access'],
+    [
+      ...['account', 'audit', 'auth', 'device', 'domain', 'group', 'invitation', 'operator', 'project', 'registration'],
+      ...['site', 'token', 'tunnel'],
+    ],
+    ['api'],
+    ['.'],
+  ],
 };
 
 const impureNames =

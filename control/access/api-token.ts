@@ -5,7 +5,7 @@ import { limits } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
-import type { Caller } from './call.ts';
+import type { Caller } from './caller.ts';
 
 // Recognisable, so that scanners of leaked secrets find it. (Tunnel tokens must not have a prefix; these may.)
 const prefix = 'upt_';

@@ -2,7 +2,7 @@
 
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
-import type { Caller } from './call.ts';
+import type { Caller } from './caller.ts';
 
 export interface AuditRow {
   readonly projectId: string | null;

@@ -1,30 +1,8 @@
 // The types between the table of calls and its handlers: each handler gets what its row promises, already checked.
 
 import type { CallName, calls, FieldType, PathNames } from '@underpass/rules/calls.ts';
-import type { Role } from '@underpass/rules/entity.ts';
-import type { ProjectQuotas } from '@underpass/rules/limits.ts';
-import type { Parts } from '../parts.ts';
-
-/** Who is calling, by session cookie or API token. */
-export interface Caller {
-  readonly userId: string;
-  readonly email: string;
-  readonly firstName: string;
-  readonly operator: boolean;
-  readonly defaultProject: string | null;
-  readonly sessionId: string | null;
-  /** An API token sees one project, with at most this role. */
-  readonly token: { readonly projectId: string; readonly role: Role } | null;
-}
-
-/** The project of the query, as far as the caller may act in it. */
-export interface Access {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly quotas: ProjectQuotas;
-  readonly suspended: boolean;
-}
+import type { Caller } from './caller.ts';
+import type { Access } from './project-access.ts';
 
 type ValueOf<T extends FieldType> = T extends `string${string}`
   ? T extends `strings${string}`
@@ -65,7 +43,6 @@ type CallerOf<Who> = Who extends 'anyone' ? Caller | null : Caller;
 type AccessOf<Who> = Who extends 'anyone' | 'user' | 'operator' ? null : Access;
 
 export interface CallContext<Name extends CallName = CallName> {
-  readonly deps: Parts;
   readonly request: Request;
   readonly segments: Readonly<Record<PathNames<Row<Name>['path']>, string>>;
   readonly query: QueryOf<Row<Name>['query']>;

@@ -1,9 +1,9 @@
 // Who is calling: by API token where the request carries one, else by session cookie.
 
-import { readCookie } from '../http/cookie.ts';
-import type { Parts } from '../parts.ts';
+import { type CookieNames, readCookie } from '../http/cookie.ts';
+import type { Store } from '../store/store.ts';
 import { findTokenCaller } from './api-token.ts';
-import type { Caller } from './call.ts';
+import type { Caller } from './caller.ts';
 import { findSessionCaller } from './session.ts';
 
 const readBearer = (headers: Headers): string | undefined => {
@@ -11,12 +11,17 @@ const readBearer = (headers: Headers): string | undefined => {
   return match?.[1];
 };
 
-export const findCaller = async (parts: Parts, headers: Headers, nowMs: number): Promise<Caller | null> => {
+export interface IdentifyDeps {
+  readonly store: Pick<Store, 'db'>;
+  readonly cookies: CookieNames;
+}
+
+export const findCaller = async ({ store, cookies }: IdentifyDeps, headers: Headers, nowMs: number): Promise<Caller | null> => {
   // A request that says it is a token's is never quietly somebody's session.
   if (headers.has('authorization')) {
     const bearer = readBearer(headers);
-    return bearer === undefined ? null : findTokenCaller(parts.store.db, bearer, nowMs);
+    return bearer === undefined ? null : findTokenCaller(store.db, bearer, nowMs);
   }
-  const cookie = readCookie(headers, parts.cookies.session);
-  return cookie === undefined ? null : findSessionCaller(parts.store.db, cookie, nowMs);
+  const cookie = readCookie(headers, cookies.session);
+  return cookie === undefined ? null : findSessionCaller(store.db, cookie, nowMs);
 };

@@ -3,8 +3,18 @@
 import type { Role } from '@underpass/rules/entity.ts';
 import { type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
 import { mayGrant } from '@underpass/rules/permission.ts';
+import { refuse } from '../http/refusal.ts';
 import type { Queries } from '../store/store.ts';
-import type { Access, Caller } from './call.ts';
+import type { Caller } from './caller.ts';
+
+/** The project of the query, as far as the caller may act in it. */
+export interface Access {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly quotas: ProjectQuotas;
+  readonly suspended: boolean;
+}
 
 export const readQuotas = (limits: string | null): ProjectQuotas =>
   limits === null ? projectQuotas : { ...projectQuotas, ...(JSON.parse(limits) as Partial<ProjectQuotas>) };
@@ -40,4 +50,8 @@ export const listAccess = async (db: Queries, caller: Caller): Promise<Access[]>
   const rows = await memberships(db, caller.userId).orderBy('p.id').execute();
   const visible = rows.filter((row) => !caller.token || row.id === caller.token.projectId);
   return visible.map((row) => toAccess(row, caller));
+};
+
+export const refuseStopped = ({ suspended }: Access): void => {
+  if (suspended) refuse('forbidden', 'This project is suspended. Please write to the operator.');
 };

@@ -2,8 +2,9 @@
 
 import { type QuotaName, quotaMessage } from '@underpass/rules/limits.ts';
 import { refuse } from '../http/refusal.ts';
-import { lockProject, type Queries } from '../store/store.ts';
-import type { Access } from './call.ts';
+import type { Queries } from '../store/store.ts';
+import type { Access } from './project-access.ts';
+import { lockProject } from './project-lock.ts';
 
 type Counted = Extract<QuotaName, 'tunnels' | 'domains' | 'securityGroups' | 'apiTokens' | 'members'>;
 

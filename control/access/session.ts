@@ -5,7 +5,7 @@ import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
 import { writeAudit } from './audit.ts';
-import type { Caller } from './call.ts';
+import type { Caller } from './caller.ts';
 
 const dayMs = 24 * 3600_000;
 export const idleMs = durations.sessionIdleDays * dayMs;

@@ -3,11 +3,23 @@
 import { confirmEmailMessage, confirms } from '@underpass/rules/account.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import { tellNarrowed } from '../bus/access.ts';
-import { renderCookie } from '../http/cookie.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { FeedPort } from '../feed/port.ts';
+import { type CookieNames, renderCookie } from '../http/cookie.ts';
 import { orMissing, refuse } from '../http/refusal.ts';
+import type { JobQueue } from '../job/queue.ts';
+import type { Store } from '../store/store.ts';
 import { eraseUser } from './erasure.ts';
 
-const deleteAccount = async ({ deps, caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> => {
+export interface AccountDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly bus: Bus;
+  readonly cookies: CookieNames;
+}
+
+const deleteAccount = async (deps: AccountDeps, { caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> => {
   if (!confirms(body.email, caller.email)) refuse('invalid', confirmEmailMessage);
   const tunnelIds = await deps.store.write(async (trx) => {
     const user = await trx.selectFrom('users').selectAll().where('id', '=', caller.userId).executeTakeFirst();
@@ -20,4 +32,6 @@ const deleteAccount = async ({ deps, caller, body, nowMs }: CallContext<'deleteA
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 };
 
-export const accountCalls: Handlers<'deleteAccount'> = { deleteAccount };
+export const createAccountCalls = (deps: AccountDeps): Handlers<'deleteAccount'> => ({
+  deleteAccount: (context) => deleteAccount(deps, context),
+});

@@ -3,12 +3,13 @@
 
 import { type Belonging, decideDeparture, deletedUser, isAlone, lastOperatorMessage } from '@underpass/rules/account.ts';
 import { writeAudit } from '../access/audit.ts';
+import { lockProject } from '../access/project-lock.ts';
 import { refuse } from '../http/refusal.ts';
 import { addJob } from '../job/queue.ts';
 import { deleteProject } from '../project/deletion.ts';
 import { countOwners } from '../project/projects.ts';
 import type { UsersTable } from '../store/schema.ts';
-import { lockProject, type Queries } from '../store/store.ts';
+import type { Queries } from '../store/store.ts';
 import { refuseSuspendedIn } from '../tunnel/tunnels.ts';
 
 interface Project extends Belonging {

@@ -3,17 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { type CallName, calls } from '@underpass/rules/calls.ts';
 import { Hono } from 'hono';
+import type { Logger } from 'pino';
 import type { Handlers } from '../access/call.ts';
 import { createAddressReader } from '../http/address.ts';
 import { loggedPath } from '../http/logged-path.ts';
 import { Refusal } from '../http/refusal.ts';
-import { securityHeaders } from '../http/security-headers.ts';
-import type { Parts } from '../parts.ts';
-import { takeSubscriptionWebhook } from '../registration/webhook.ts';
-import { addMailbox } from '../site/mailbox-page.ts';
-import { addSite } from '../site/site.ts';
+import { type HeaderSettings, securityHeaders } from '../http/security-headers.ts';
+import { LimitReached } from '../limit/limit-reached.ts';
 import { StoreOutage } from '../store/outage.ts';
-import { dispatch, readQuery } from './dispatch.ts';
+import { type DispatchDeps, dispatch, readQuery } from './dispatch.ts';
 import type { ControlMetrics } from './metrics.ts';
 
 /** What server/ tells of a request beside the request itself. */
@@ -21,12 +19,14 @@ export interface Connection {
   readonly remoteAddress: string;
 }
 
-export interface AppDeps {
-  readonly parts: Parts;
+export interface AppDeps extends DispatchDeps, HeaderSettings {
   readonly handlers: Handlers;
   readonly metrics: ControlMetrics;
   readonly openApi: object;
-  readonly isStopping: () => boolean;
+  readonly trustedProxies: readonly string[];
+  readonly log: Logger;
+  /** Adds the routes that are no calls: pages, downloads, the webhook. They come last and answer what no call does. */
+  readonly addPages: (app: App) => void;
 }
 
 const outageText = 'The database does not answer at the moment. Tunnels carry on; please try again soon.';
@@ -59,15 +59,15 @@ interface Trace {
   call: CallName | 'site';
 }
 
-type App = Hono<{ Bindings: Trace }>;
+export type App = Hono<{ Bindings: Trace }>;
 
-const addCalls = (app: App, parts: Parts, handlers: Handlers): void => {
+const addCalls = (app: App, deps: AppDeps): void => {
   for (const name of Object.keys(calls) as CallName[]) {
     app.on(calls[name].method, calls[name].path, async (c) => {
       c.env.call = name;
       const query = readQuery(new URL(c.req.url).searchParams, calls[name]);
       const incoming = { name, request: c.req.raw, segments: c.req.param(), query, address: c.env.address };
-      const response = await dispatch(parts, handlers, incoming);
+      const response = await dispatch(deps, deps.handlers, incoming);
       // Hono answers HEAD without the body of GET, and leaves it open: a live view would run on unread.
       if (c.req.raw.method === 'HEAD') await response.body?.cancel();
       if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
@@ -76,9 +76,10 @@ const addCalls = (app: App, parts: Parts, handlers: Handlers): void => {
   }
 };
 
-const addErrors = (app: App, { log }: Parts): void => {
+const addErrors = (app: App, log: Logger): void => {
   app.onError((error, c) => {
     if (error instanceof Refusal) return refusalAnswer(error);
+    if (error instanceof LimitReached) return refusalAnswer(new Refusal('tooMany', error.message, error.retryAfterSeconds));
     const { requestId } = c.env;
     if (error instanceof StoreOutage) {
       log.error({ err: error, requestId }, 'call failed: no database');
@@ -89,17 +90,15 @@ const addErrors = (app: App, { log }: Parts): void => {
   });
 };
 
-export const createApp = ({ parts, handlers, metrics, openApi, isStopping }: AppDeps) => {
-  const { settings, log } = parts;
+export const createApp = (deps: AppDeps) => {
+  const { log, metrics, openApi } = deps;
   const app: App = new Hono();
-  const headers = securityHeaders(settings);
-  const readAddress = createAddressReader(settings.trustedProxies);
-  addErrors(app, parts);
-  addCalls(app, parts, handlers);
-  app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(parts, c.req.raw, c.env.address));
+  const headers = securityHeaders(deps);
+  const readAddress = createAddressReader(deps.trustedProxies);
+  addErrors(app, log);
+  addCalls(app, deps);
   app.get('/openapi.json', () => Response.json(openApi));
-  addMailbox(app, parts);
-  addSite(app, { settings, store: parts.store, clock: parts.clock, isStopping });
+  deps.addPages(app);
 
   return async (request: Request, connection?: Connection): Promise<Response> => {
     const address = readAddress(connection?.remoteAddress ?? '', request.headers);

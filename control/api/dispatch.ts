@@ -5,12 +5,20 @@ import { addressKey } from '@underpass/rules/address.ts';
 import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
 import { isPlainWord } from '@underpass/rules/characters.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import { findCaller } from '../access/identify.ts';
+import { findCaller, type IdentifyDeps } from '../access/identify.ts';
 import { readBody } from '../http/body.ts';
 import { isForeignRead, isOwnRequest, isUnsafe } from '../http/origin.ts';
 import { refuse } from '../http/refusal.ts';
-import type { Parts } from '../parts.ts';
+import type { Limiter } from '../limit/limiter.ts';
+import type { Store } from '../store/store.ts';
 import { permit, type Values } from './permit.ts';
+
+export interface DispatchDeps extends IdentifyDeps {
+  readonly store: Store;
+  readonly limiter: Limiter;
+  readonly clock: () => number;
+  readonly origin: string;
+}
 
 export interface Incoming extends Values {
   readonly name: CallName;
@@ -47,25 +55,25 @@ const answerOf = (result: unknown): Response => {
   return Response.json(result);
 };
 
-const isForeign = ({ settings }: Parts, call: Call, { method, headers }: Request): boolean =>
-  isUnsafe(method) ? !isOwnRequest(headers, settings.origin) : call.who !== 'anyone' && isForeignRead(headers);
+const isForeign = (origin: string, call: Call, { method, headers }: Request): boolean =>
+  isUnsafe(method) ? !isOwnRequest(headers, origin) : call.who !== 'anyone' && isForeignRead(headers);
 
-export const dispatch = async (parts: Parts, handlers: Handlers, incoming: Incoming): Promise<Response> => {
+export const dispatch = async (deps: DispatchDeps, handlers: Handlers, incoming: Incoming): Promise<Response> => {
   const { name, request, address, segments, query } = incoming;
   const call: Call = calls[name];
-  await parts.limiter.take('apiPerAddress', addressKey(address));
-  if (isForeign(parts, call, request)) refuse('forbidden', 'This request came from another site.');
+  await deps.limiter.take('apiPerAddress', addressKey(address));
+  if (isForeign(deps.origin, call, request)) refuse('forbidden', 'This request came from another site.');
   refuseOddSegments(segments);
-  const sender = await findCaller(parts, request.headers, parts.clock());
-  if (sender) await parts.limiter.take('apiPerUser', sender.userId);
-  const allowed = await permit(parts, call, sender, { segments, query });
-  if (allowed && isUnsafe(call.method)) await parts.limiter.take('changePerProject', allowed.id);
+  const sender = await findCaller(deps, request.headers, deps.clock());
+  if (sender) await deps.limiter.take('apiPerUser', sender.userId);
+  const allowed = await permit(deps.store.db, call, sender, { segments, query });
+  if (allowed && isUnsafe(call.method)) await deps.limiter.take('changePerProject', allowed.id);
   const body = await readBody(request, call);
-  const nowMs = parts.clock();
+  const nowMs = deps.clock();
   // A body may be a minute on its way: what was taken from its sender meanwhile is gone.
-  const caller = body === undefined ? sender : await findCaller(parts, request.headers, nowMs);
-  const access = body === undefined ? allowed : await permit(parts, call, caller, { segments, query });
-  const context = { deps: parts, request, segments, query, body, caller, access, address, nowMs };
+  const caller = body === undefined ? sender : await findCaller(deps, request.headers, nowMs);
+  const access = body === undefined ? allowed : await permit(deps.store.db, call, caller, { segments, query });
+  const context = { request, segments, query, body, caller, access, address, nowMs };
   const handle = handlers[name] as (context: CallContext) => Promise<unknown>;
   return answerOf(await handle(context as unknown as CallContext));
 };

@@ -2,7 +2,6 @@
 
 import { type Call, type CallName, calls, type FieldType } from '@underpass/rules/calls.ts';
 import { z } from 'zod';
-import type { ControlSettings } from '../deps.ts';
 import { type AnswerName, answerSchemas } from './answers.ts';
 
 const fieldSchemas: Readonly<Record<string, object>> = {
@@ -91,10 +90,15 @@ const schemas = (): Record<string, object> =>
     }),
   );
 
-export const renderOpenApi = (
-  { version, origin }: Pick<ControlSettings, 'version' | 'origin'>,
-  sessionCookie: string,
-): object => ({
+export const renderOpenApi = ({
+  version,
+  origin,
+  sessionCookie,
+}: {
+  readonly version: string;
+  readonly origin: string;
+  readonly sessionCookie: string;
+}): object => ({
   openapi: '3.1.0',
   info: { title: 'Underpass', version },
   servers: [{ url: origin }],

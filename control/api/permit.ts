@@ -2,26 +2,26 @@
 
 import type { Call } from '@underpass/rules/calls.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
-import type { Access, Caller } from '../access/call.ts';
-import { findAccess } from '../access/project-access.ts';
+import type { Caller } from '../access/caller.ts';
+import { type Access, findAccess, refuseStopped } from '../access/project-access.ts';
 import { findGroupProjects } from '../group/groups.ts';
 import { isUnsafe } from '../http/origin.ts';
 import { orMissing, Refusal, refuse } from '../http/refusal.ts';
-import type { Parts } from '../parts.ts';
+import type { Queries } from '../store/store.ts';
 
 const accounts = new Set<Call['who']>(['anyone', 'user', 'operator']);
 
 /** The call's project: of the query, or of the path for calls about projects themselves. */
-const projectOf = async (parts: Parts, call: Call, caller: Caller, values: Values): Promise<string> => {
+const projectOf = async (db: Queries, call: Call, caller: Caller, values: Values): Promise<string> => {
   if (call.path.startsWith('/api/projects/')) return values.segments.id!;
   if (values.query.project !== undefined) return values.query.project;
-  if (call.query.includes('project?')) return soleGroupProject(parts, caller, values.segments.name!);
+  if (call.query.includes('project?')) return soleGroupProject(db, caller, values.segments.name!);
   return refuse('invalid', "Query parameter 'project' is missing.");
 };
 
 /** Design 9: without a project, the one project of the caller that has such a group. */
-const soleGroupProject = async (parts: Parts, caller: Caller, group: string): Promise<string> => {
-  const [only, ...others] = await findGroupProjects(parts.store.db, caller, group);
+const soleGroupProject = async (db: Queries, caller: Caller, group: string): Promise<string> => {
+  const [only, ...others] = await findGroupProjects(db, caller, group);
   if (only === undefined || others.length > 0) return refuse('invalid', "Query parameter 'project' is missing.");
   return only;
 };
@@ -38,16 +38,12 @@ const permitAccount = (call: Call, caller: Caller | null): void => {
   if (call.who === 'operator' && !caller.operator) refuse('forbidden', 'Only operators may do this.');
 };
 
-export const refuseStopped = ({ suspended }: Access): void => {
-  if (suspended) refuse('forbidden', 'This project is suspended. Please write to the operator.');
-};
-
 /** The project that the call may act in, or null for calls that act in none. */
-export const permit = async (parts: Parts, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
+export const permit = async (db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
   permitAccount(call, caller);
   if (accounts.has(call.who) || caller === null) return null;
-  const projectId = await projectOf(parts, call, caller, values);
-  const access = orMissing(await findAccess(parts.store.db, caller, projectId), 'Project');
+  const projectId = await projectOf(db, call, caller, values);
+  const access = orMissing(await findAccess(db, caller, projectId), 'Project');
   if (!may(access.role, call.who as Action)) refuse('forbidden', forbiddenMessage);
   if (isUnsafe(call.method)) refuseStopped(access);
   return access;

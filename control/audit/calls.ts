@@ -3,10 +3,10 @@
 import { parseTime } from '@underpass/rules/date.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
-import type { CallContext, Handlers } from '../access/call.ts';
+import type { Handlers } from '../access/call.ts';
 import { refuse } from '../http/refusal.ts';
 import type { AuditTable } from '../store/schema.ts';
-import type { Queries } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
 import { renderCsvRow } from './csv.ts';
 
 const toEntry = (row: AuditTable): AuditEntry => ({
@@ -68,15 +68,17 @@ async function* csvLines(db: Queries, projectId: string): AsyncGenerator<string>
   }
 }
 
-const exportAudit = async ({ deps, access }: CallContext<'exportAudit'>): Promise<Response> => {
-  const body = ReadableStream.from(csvLines(deps.store.db, access.id)).pipeThrough(new TextEncoderStream());
+const exportAudit = async (db: Queries, projectId: string): Promise<Response> => {
+  const body = ReadableStream.from(csvLines(db, projectId)).pipeThrough(new TextEncoderStream());
   return new Response(body, {
     headers: { 'content-type': 'text/csv; charset=utf-8', 'content-disposition': 'attachment; filename="audit.csv"' },
   });
 };
 
-export const auditCalls: Handlers<'listAudit' | 'exportAudit' | 'listServiceAudit'> = {
-  listAudit: ({ deps, access, query }) => readPage(deps.store.db, access.id, query),
-  exportAudit,
-  listServiceAudit: ({ deps, query }) => readPage(deps.store.db, null, query),
-};
+export type AuditCalls = 'listAudit' | 'exportAudit' | 'listServiceAudit';
+
+export const createAuditCalls = ({ store: { db } }: { readonly store: Pick<Store, 'db'> }): Handlers<AuditCalls> => ({
+  listAudit: ({ access, query }) => readPage(db, access.id, query),
+  exportAudit: ({ access }) => exportAudit(db, access.id),
+  listServiceAudit: ({ query }) => readPage(db, null, query),
+});

@@ -2,14 +2,13 @@
 
 import { createChallenge, type Payload, randomInt, verifySolution } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
-import type { Clock } from '../deps.ts';
 import { hashToken } from '../secret/token.ts';
 import { isUniqueViolation, type Store } from '../store/store.ts';
-import type { BotCheckPort } from './bot-check.ts';
+import type { BotCheck } from './bot-check.ts';
 
 export interface AltchaDeps {
   readonly store: Store;
-  readonly clock: Clock;
+  readonly clock: () => number;
   readonly secret: string;
   /** Rounds of PBKDF2 per try. 5,000 with 100 to 1,000 tries cost a browser about half a second. */
   readonly cost: number;
@@ -30,7 +29,7 @@ const parsePayload = (answer: string): Payload | undefined => {
   }
 };
 
-export const createAltcha = ({ store, clock, secret, cost }: AltchaDeps): BotCheckPort => {
+export const createAltcha = ({ store, clock, secret, cost }: AltchaDeps): BotCheck => {
   const secrets = { hmacSignatureSecret: secret, hmacKeySignatureSecret: `${secret}:key` };
 
   const isSolved = async ({ challenge, solution }: Payload): Promise<boolean> => {

@@ -1,31 +1,18 @@
 // The bot check of the public forms: altcha, hosted here, or Turnstile by setting. Both refuse an answer used twice.
 
-import type { BotCheck } from '@underpass/rules/resource.ts';
-import type { Logger } from 'pino';
-import type { Clock, ControlSettings } from '../deps.ts';
-import type { KeyRing } from '../secret/key-ring.ts';
-import type { Store } from '../store/store.ts';
-import { createAltcha } from './altcha.ts';
-import { createTurnstile } from './turnstile.ts';
+import type { BotCheck as BotCheckFacts } from '@underpass/rules/resource.ts';
+import { refuse } from '../http/refusal.ts';
 
-export interface BotCheckPort {
+export interface BotCheck {
   /** What the form needs to show it. */
-  describe(): BotCheck;
+  describe(): BotCheckFacts;
   /** A new puzzle; undefined where another server makes them. */
   createChallenge(): Promise<object | undefined>;
   /** True once per right answer. */
   verify(answer: string, address: string): Promise<boolean>;
 }
 
-export interface BotCheckDeps {
-  readonly settings: Pick<ControlSettings, 'turnstile' | 'origin'>;
-  readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-export const createBotCheck = ({ settings, store, keyRing, clock, log }: BotCheckDeps): BotCheckPort =>
-  settings.turnstile
-    ? createTurnstile({ ...settings.turnstile, origin: settings.origin, log })
-    : createAltcha({ store, clock, secret: keyRing.derive('altcha'), cost: 5_000 });
+/** Refuses unless a person, or something as patient, filled in the form. */
+export const passBotCheck = async (botCheck: BotCheck, answer: string, address: string): Promise<void> => {
+  if (!(await botCheck.verify(answer, address))) refuse('invalid', 'Please verify you are a human.');
+};

@@ -10,34 +10,40 @@ import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import { createSession, endSession, sessionMaxSeconds } from '../access/session.ts';
 import { tellNarrowed } from '../bus/access.ts';
-import { readCookie, renderCookie } from '../http/cookie.ts';
+import type { Bus } from '../bus/bus.ts';
+import { type CookieNames, readCookie, renderCookie } from '../http/cookie.ts';
 import { isOwnNavigation } from '../http/origin.ts';
 import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
-import { addJob } from '../job/queue.ts';
-import { takeShare } from '../limit/limiter.ts';
-import type { Parts } from '../parts.ts';
+import { addJob, type JobQueue } from '../job/queue.ts';
+import { type Limiter, takeShare } from '../limit/limiter.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import type { Store } from '../store/store.ts';
+import { type BotCheck, passBotCheck } from './bot-check.ts';
 import { isOwnLink, redeemLoginLink } from './login-link.ts';
+
+export interface AuthDeps {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly botCheck: BotCheck;
+  readonly cookies: CookieNames;
+}
 
 // Outlives the link, so that a browser asking twice keeps both of its links.
 const browserCookieSeconds = 24 * 3600;
 
-/** Refuses unless a person, or something as patient, filled in the form. */
-export const passBotCheck = async (parts: Parts, answer: string, address: string): Promise<void> => {
-  if (!(await parts.botCheck.verify(answer, address))) refuse('invalid', 'Please verify you are a human.');
-};
-
-const browserToken = (parts: Parts, headers: Headers): string => {
-  const known = readCookie(headers, parts.cookies.browser);
+const browserToken = (deps: AuthDeps, headers: Headers): string => {
+  const known = readCookie(headers, deps.cookies.browser);
   return known?.length === tokenLength ? known : createToken();
 };
 
 /** The same work and answer for every address: who it belongs to is looked up later, by the job. */
-const requestLoginLink = async ({ deps, request, body, address, nowMs }: CallContext<'requestLoginLink'>) => {
+const requestLoginLink = async (deps: AuthDeps, { request, body, address, nowMs }: CallContext<'requestLoginLink'>) => {
   const { email, botCheck } = orInvalidForm(parseLoginForm(body));
   await deps.limiter.take('loginLinkPerAddress', addressKey(address));
   // Before what is counted for others: who has not done the work uses up nobody's links.
-  await passBotCheck(deps, botCheck, address);
+  await passBotCheck(deps.botCheck, botCheck, address);
   await deps.limiter.take('loginLinkPerEmail', email);
   await takeShare(deps.limiter, 'loginLink', address);
   const browser = browserToken(deps, request.headers);
@@ -47,7 +53,7 @@ const requestLoginLink = async ({ deps, request, body, address, nowMs }: CallCon
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 };
 
-const redeem = async ({ deps, request, body, caller, address, nowMs }: CallContext<'redeemLoginLink'>) => {
+const redeem = async (deps: AuthDeps, { request, body, caller, address, nowMs }: CallContext<'redeemLoginLink'>) => {
   await deps.limiter.take('redeem', addressKey(address));
   const old = readCookie(request.headers, deps.cookies.session);
   const token = await deps.store.write(async (trx) => {
@@ -63,7 +69,7 @@ const redeem = async ({ deps, request, body, caller, address, nowMs }: CallConte
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 };
 
-const logOut = async ({ deps, request, caller, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) => {
+const logOut = async (deps: AuthDeps, { request, caller, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) => {
   const token = readCookie(request.headers, deps.cookies.session);
   if (token !== undefined) await deps.store.write((trx) => endSession(trx, token, address, nowMs));
   if (caller) tellNarrowed(deps.bus, caller.userId);
@@ -73,7 +79,7 @@ const logOut = async ({ deps, request, caller, address, nowMs }: CallContext<'lo
   return new Response(null, { status: 303, headers });
 };
 
-const listSessions = async ({ deps, caller, nowMs }: CallContext<'listSessions'>): Promise<Session[]> => {
+const listSessions = async (deps: AuthDeps, { caller, nowMs }: CallContext<'listSessions'>): Promise<Session[]> => {
   const rows = await deps.store.db
     .selectFrom('sessions')
     .selectAll()
@@ -92,8 +98,8 @@ const listSessions = async ({ deps, caller, nowMs }: CallContext<'listSessions'>
   }));
 };
 
-const deleteSession = async (context: CallContext<'deleteSession'>): Promise<void> => {
-  const { deps, caller, segments } = context;
+const deleteSession = async (deps: AuthDeps, context: CallContext<'deleteSession'>): Promise<void> => {
+  const { caller, segments } = context;
   await deps.store.write(async (trx) => {
     const query = trx.deleteFrom('sessions').where('id', '=', segments.id).where('user_id', '=', caller.userId);
     const { id } = orMissing(await query.returning('id').executeTakeFirst(), 'Session');
@@ -121,23 +127,23 @@ type Names =
   | 'getBotCheck'
   | 'getBotChallenge';
 
-export const authCalls: Handlers<Names> = {
+export const createAuthCalls = (deps: AuthDeps): Handlers<Names> => ({
   getUser,
-  requestLoginLink,
-  checkLoginLink: async ({ deps, request, body, address, nowMs }) => {
+  requestLoginLink: (context) => requestLoginLink(deps, context),
+  checkLoginLink: async ({ request, body, address, nowMs }) => {
     await deps.limiter.take('redeem', addressKey(address));
     const browser = readCookie(request.headers, deps.cookies.browser);
     return { sameBrowser: await isOwnLink(deps.store.db, body.token, browser, nowMs) };
   },
-  redeemLoginLink: redeem,
+  redeemLoginLink: (context) => redeem(deps, context),
   logOut: async (context) =>
-    isOwnNavigation(context.request.headers) ? logOut(context) : refuse('forbidden', 'Log out from a page of this site.'),
-  logOutByPost: logOut,
-  listSessions,
-  deleteSession,
-  getBotCheck: async ({ deps }) => deps.botCheck.describe(),
-  getBotChallenge: async ({ deps, address }) => {
+    isOwnNavigation(context.request.headers) ? logOut(deps, context) : refuse('forbidden', 'Log out from a page of this site.'),
+  logOutByPost: (context) => logOut(deps, context),
+  listSessions: (context) => listSessions(deps, context),
+  deleteSession: (context) => deleteSession(deps, context),
+  getBotCheck: async () => deps.botCheck.describe(),
+  getBotChallenge: async ({ address }) => {
     await deps.limiter.take('botCheck', addressKey(address));
     return orMissing(await deps.botCheck.createChallenge(), 'Challenge');
   },
-};
+});

@@ -1,7 +1,7 @@
 // The bot check by Cloudflare Turnstile. Its server spends each token; ours asks once, in bounded time, and fails closed.
 
 import type { Logger } from 'pino';
-import type { BotCheckPort } from './bot-check.ts';
+import type { BotCheck } from './bot-check.ts';
 
 export interface TurnstileDeps {
   readonly siteKey: string;
@@ -17,7 +17,7 @@ interface Verdict {
   readonly hostname?: string;
 }
 
-export const createTurnstile = ({ siteKey, secret, url, origin, log, timeoutMs = 5_000 }: TurnstileDeps): BotCheckPort => {
+export const createTurnstile = ({ siteKey, secret, url, origin, log, timeoutMs = 5_000 }: TurnstileDeps): BotCheck => {
   const ask = async (answer: string, address: string): Promise<Verdict> => {
     const response = await fetch(url, {
       method: 'POST',

@@ -10,20 +10,26 @@ import { parseApiTokenName } from '@underpass/rules/project-name.ts';
 import type { Device, DeviceStart, DeviceToken } from '@underpass/rules/resource.ts';
 import { createApiToken } from '../access/api-token.ts';
 import { writeAudit } from '../access/audit.ts';
-import type { Access, CallContext, Handlers } from '../access/call.ts';
-import { findAccess, lowerRole } from '../access/project-access.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import type { Access } from '../access/project-access.ts';
+import { findAccess, lowerRole, refuseStopped } from '../access/project-access.ts';
 import { takeQuota } from '../access/quota.ts';
-import { refuseStopped } from '../api/permit.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { takeShare } from '../limit/limiter.ts';
+import { type Limiter, takeShare } from '../limit/limiter.ts';
 import { createToken, hashToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { DeviceLoginsTable } from '../store/schema.ts';
-import type { Queries } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
+
+export interface DeviceDeps {
+  readonly store: Store;
+  readonly limiter: Limiter;
+  readonly origin: string;
+}
 
 const lifeMs = durations.deviceCodeMinutes * 60_000;
 
-const startDevice = async ({ deps, body, address, nowMs }: CallContext<'startDevice'>): Promise<DeviceStart> => {
+const startDevice = async (deps: DeviceDeps, { body, address, nowMs }: CallContext<'startDevice'>): Promise<DeviceStart> => {
   const name = orInvalid(parseApiTokenName(body.name));
   await deps.limiter.take('deviceStart', addressKey(address));
   await takeShare(deps.limiter, 'deviceStart', address);
@@ -45,7 +51,7 @@ const startDevice = async ({ deps, body, address, nowMs }: CallContext<'startDev
       expires_at: nowMs + lifeMs,
     })
     .execute();
-  const verificationUrl = `${deps.settings.origin}/activate?code=${userCode}`;
+  const verificationUrl = `${deps.origin}/activate?code=${userCode}`;
   return { deviceCode, userCode, verificationUrl, expiresIn: lifeMs / 1000, interval: durations.devicePollSeconds };
 };
 
@@ -77,7 +83,7 @@ const asCaller = (user: { id: string; email: string }) => ({
   token: null,
 });
 
-const pollDevice = async ({ deps, body, address, nowMs }: CallContext<'pollDevice'>): Promise<DeviceToken> => {
+const pollDevice = async (deps: DeviceDeps, { body, address, nowMs }: CallContext<'pollDevice'>): Promise<DeviceToken> => {
   await deps.limiter.take('devicePoll', addressKey(address));
   return deps.store.write(async (trx) => {
     const row = await findByDevice(trx, body.deviceCode, nowMs);
@@ -114,7 +120,7 @@ const issueToken = async (trx: Queries, { row, user, access, nowMs }: Approved):
 
 type CodeCall = CallContext<'getDevice'> | CallContext<'decideDevice'>;
 
-const findWaiting = async ({ deps, caller, segments, nowMs }: CodeCall): Promise<DeviceLoginsTable> => {
+const findWaiting = async (deps: DeviceDeps, { caller, segments, nowMs }: CodeCall): Promise<DeviceLoginsTable> => {
   await deps.limiter.take('deviceCodePerUser', caller.userId);
   const userCode = orInvalid(parseUserCode(segments.userCode));
   const row = await deps.store.db
@@ -127,31 +133,31 @@ const findWaiting = async ({ deps, caller, segments, nowMs }: CodeCall): Promise
   return orMissing(row, 'Code');
 };
 
-const getDevice = async (context: CallContext<'getDevice'>): Promise<Device> => {
-  const row = await findWaiting(context);
+const getDevice = async (deps: DeviceDeps, context: CallContext<'getDevice'>): Promise<Device> => {
+  const row = await findWaiting(deps, context);
   return { name: row.name, address: row.address, createdAt: new Date(row.created_at).toISOString() };
 };
 
-const decide = async ({ deps }: CallContext<'decideDevice'>, id: string, change: Partial<DeviceLoginsTable>): Promise<void> => {
+const decide = async (deps: DeviceDeps, id: string, change: Partial<DeviceLoginsTable>): Promise<void> => {
   const update = deps.store.db.updateTable('device_logins').set(change).where('id', '=', id).where('state', '=', 'pending');
   const { numUpdatedRows } = await update.executeTakeFirstOrThrow();
   if (numUpdatedRows === 0n) refuse('missing', 'Code not found');
 };
 
-const decideDevice = async (context: CallContext<'decideDevice'>): Promise<void> => {
-  const { deps, caller, body } = context;
-  const row = await findWaiting(context);
-  if (!body.approve) return decide(context, row.id, { state: 'denied' });
+const decideDevice = async (deps: DeviceDeps, context: CallContext<'decideDevice'>): Promise<void> => {
+  const { caller, body } = context;
+  const row = await findWaiting(deps, context);
+  if (!body.approve) return decide(deps, row.id, { state: 'denied' });
   const role = orInvalid(parseRole(body.role));
   const access = orMissing(await findAccess(deps.store.db, caller, body.project), 'Project');
   if (!may(access.role, 'device.approve') || !mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
   refuseStopped(access);
-  await decide(context, row.id, { state: 'approved', user_id: caller.userId, project_id: access.id, role });
+  await decide(deps, row.id, { state: 'approved', user_id: caller.userId, project_id: access.id, role });
 };
 
-export const deviceCalls: Handlers<'startDevice' | 'pollDevice' | 'getDevice' | 'decideDevice'> = {
-  startDevice,
-  pollDevice,
-  getDevice,
-  decideDevice,
-};
+export const createDeviceCalls = (deps: DeviceDeps): Handlers<'startDevice' | 'pollDevice' | 'getDevice' | 'decideDevice'> => ({
+  startDevice: (context) => startDevice(deps, context),
+  pollDevice: (context) => pollDevice(deps, context),
+  getDevice: (context) => getDevice(deps, context),
+  decideDevice: (context) => decideDevice(deps, context),
+});

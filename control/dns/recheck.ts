@@ -3,7 +3,7 @@
 
 import type { Logger } from 'pino';
 import type { WithLease } from '../store/lease.ts';
-import { lockProject, type Queries, type Store } from '../store/store.ts';
+import { type Queries, type Store, takeProjectLock } from '../store/store.ts';
 import { decideOwnership, type OwnershipDecision, recheckEveryMs } from './core/ownership.ts';
 import type { DnsPort } from './port.ts';
 
@@ -59,7 +59,7 @@ export function createRecheck(deps: RecheckDeps): Recheck {
   const lose = async (domain: DueRow, now: number): Promise<void> => {
     const after = await store.write(async (trx) => {
       // As every write of hosts: none goes live under an apex that is being lost.
-      await lockProject(trx, domain.projectId);
+      await takeProjectLock(trx, domain.projectId);
       const lost = await trx
         .updateTable('domains')
         .set({ verified_at: null, owned_apex: null, checked_at: now, misses: 0, first_missed_at: null })

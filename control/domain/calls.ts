@@ -5,25 +5,40 @@ import type { DnsLookup, Domain } from '@underpass/rules/entity.ts';
 import { isSameOrUnder, parseHostname } from '@underpass/rules/hostname.ts';
 import { renderInUse } from '@underpass/rules/in-use.ts';
 import { auditCall } from '../access/audit.ts';
-import type { Access, CallContext, Handlers } from '../access/call.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import type { Caller } from '../access/caller.ts';
+import type { Access } from '../access/project-access.ts';
 import { listAccess } from '../access/project-access.ts';
+import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
+import type { DnsPort } from '../dns/port.ts';
 import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import type { Parts } from '../parts.ts';
+import type { Limiter } from '../limit/limiter.ts';
+import type { Turns } from '../limit/turns.ts';
 import { ownHosts } from '../region/regions.ts';
 import type { DomainsTable } from '../store/schema.ts';
-import { lockProject, type Queries } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
 import { findDomain, insertDomain, listDomains, toDomain, tunnelsUnder } from './domains.ts';
 import { claimDomain } from './ownership.ts';
+
+export interface DomainDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly limiter: Limiter;
+  readonly dns: DnsPort;
+  readonly dnsTurns: Turns;
+  readonly origin: string;
+}
 
 const getRow = async (db: Queries, access: Access, apexName: string): Promise<DomainsTable> =>
   orMissing(await findDomain(db, access.id, apexName), 'Domain');
 
-const createDomain = async (context: CallContext<'createDomain'>): Promise<Domain> => {
-  const { deps, access, body, nowMs } = context;
+const createDomain = async (deps: DomainDeps, context: CallContext<'createDomain'>): Promise<Domain> => {
+  const { access, body, nowMs } = context;
   const apexName = orInvalid(parseApexDomain(body.name, registrableDomain));
-  if (isOwnDomain(apexName, await ownHosts(deps.store.db, deps.settings.origin))) refuse('invalid', apexDomainMessage);
+  if (isOwnDomain(apexName, await ownHosts(deps.store.db, deps.origin))) refuse('invalid', apexDomainMessage);
   await deps.store.write(async (trx) => {
     await takeQuota(trx, access, 'domains');
     if (await findDomain(trx, access.id, apexName)) refuse('conflict', `Domain '${apexName}' is already in this project`);
@@ -33,8 +48,8 @@ const createDomain = async (context: CallContext<'createDomain'>): Promise<Domai
   return toDomain(await getRow(deps.store.db, access, apexName));
 };
 
-const deleteDomain = async (context: CallContext<'deleteDomain'>): Promise<void> => {
-  const { deps, access, segments } = context;
+const deleteDomain = async (deps: DomainDeps, context: CallContext<'deleteDomain'>): Promise<void> => {
+  const { access, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.apexName);
@@ -45,8 +60,8 @@ const deleteDomain = async (context: CallContext<'deleteDomain'>): Promise<void>
   });
 };
 
-const verifyDomain = async (context: CallContext<'verifyDomain'>): Promise<Domain> => {
-  const { deps, access, caller, segments, nowMs } = context;
+const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain'>): Promise<Domain> => {
+  const { access, caller, segments, nowMs } = context;
   const row = await getRow(deps.store.db, access, segments.apexName);
   if (row.verified_at !== null) return toDomain(row);
   await deps.limiter.take('verifyPerProject', access.id);
@@ -60,8 +75,8 @@ const verifyDomain = async (context: CallContext<'verifyDomain'>): Promise<Domai
   return toDomain(await getRow(deps.store.db, access, segments.apexName));
 };
 
-const isDataPlaneHost = async (parts: Parts, host: string): Promise<boolean> => {
-  const query = parts.store.db.selectFrom('regions').select('name').where('data_plane_host', '=', host);
+const isDataPlaneHost = async (deps: DomainDeps, host: string): Promise<boolean> => {
+  const query = deps.store.db.selectFrom('regions').select('name').where('data_plane_host', '=', host);
   return (await query.executeTakeFirst()) !== undefined;
 };
 
@@ -73,7 +88,7 @@ const isOfProject = async (db: Queries, projectId: string, host: string): Promis
   return (await query.executeTakeFirst()) !== undefined;
 };
 
-const mayLookUp = async ({ deps, caller }: CallContext<'lookUpDns'>, host: string): Promise<boolean> => {
+const mayLookUp = async (deps: DomainDeps, caller: Caller, host: string): Promise<boolean> => {
   if (await isDataPlaneHost(deps, host)) return true;
   for (const project of await listAccess(deps.store.db, caller)) {
     if (await isOfProject(deps.store.db, project.id, host)) return true;
@@ -81,20 +96,21 @@ const mayLookUp = async ({ deps, caller }: CallContext<'lookUpDns'>, host: strin
   return false;
 };
 
-const lookUpDns = async (context: CallContext<'lookUpDns'>): Promise<DnsLookup> => {
-  const { deps, caller, query } = context;
+const lookUpDns = async (deps: DomainDeps, context: CallContext<'lookUpDns'>): Promise<DnsLookup> => {
+  const { caller, query } = context;
   await deps.limiter.take('dnsLookupPerUser', caller.userId);
   const host = parseHostname(query.host) ?? refuse('invalid', 'Please enter a valid domain name.');
-  if (!(await mayLookUp(context, host))) refuse('forbidden', 'Only hosts of your projects can be looked up.');
+  if (!(await mayLookUp(deps, caller, host))) refuse('forbidden', 'Only hosts of your projects can be looked up.');
   return { host, ips: await deps.dnsTurns(caller.userId, () => deps.dns.lookup(host)) };
 };
 
-export const domainCalls: Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'lookUpDns'> =
-  {
-    listDomains: async ({ deps, access }) => (await listDomains(deps.store.db, access.id)).map(toDomain),
-    getDomain: async ({ deps, access, segments }) => toDomain(await getRow(deps.store.db, access, segments.apexName)),
-    createDomain,
-    deleteDomain,
-    verifyDomain,
-    lookUpDns,
-  };
+export const createDomainCalls = (
+  deps: DomainDeps,
+): Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'lookUpDns'> => ({
+  listDomains: async ({ access }) => (await listDomains(deps.store.db, access.id)).map(toDomain),
+  getDomain: async ({ access, segments }) => toDomain(await getRow(deps.store.db, access, segments.apexName)),
+  createDomain: (context) => createDomain(deps, context),
+  deleteDomain: (context) => deleteDomain(deps, context),
+  verifyDomain: (context) => verifyDomain(deps, context),
+  lookUpDns: (context) => lookUpDns(deps, context),
+});

@@ -1,11 +1,11 @@
 // Taking and losing a verified apex, with what follows for tunnels: hosts go live or stop being live.
 
 import { writeAudit } from '../access/audit.ts';
-import type { Clock } from '../deps.ts';
+import { lockProject } from '../access/project-lock.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { refuse } from '../http/refusal.ts';
 import { addJob, type JobQueue } from '../job/queue.ts';
-import { isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';
+import { isUniqueViolation, type Queries, type Store } from '../store/store.ts';
 import { foreignDomainText, tunnelsUnder } from './domains.ts';
 
 interface Owned {
@@ -57,7 +57,7 @@ export const claimDomain = async (
 };
 
 export interface LossDeps {
-  readonly clock: Clock;
+  readonly clock: () => number;
   readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
   readonly jobs: Pick<JobQueue, 'wake'>;
 }

@@ -5,12 +5,20 @@ import { renderInUse } from '@underpass/rules/in-use.ts';
 import { mayDeleteSecurityGroup, parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { auditCall } from '../access/audit.ts';
-import type { Access, CallContext, Handlers } from '../access/call.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import type { Access } from '../access/project-access.ts';
+import { lockProject } from '../access/project-lock.ts';
 import { takeQuota, withinQuota } from '../access/quota.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { nextUpdate, refuseStale } from '../http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { isUniqueViolation, lockProject, type Queries } from '../store/store.ts';
+import { isUniqueViolation, type Queries, type Store } from '../store/store.ts';
 import { assignedTunnels, findGroup, insertGroup, listGroups, toGroup } from './groups.ts';
+
+export interface GroupDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+}
 
 const readGroup = async (db: Queries, access: Access, name: string): Promise<SecurityGroup> =>
   toGroup(orMissing(await findGroup(db, access.id, name), 'Security group'));
@@ -31,8 +39,8 @@ const changeOf = (before: readonly string[], after: readonly string[]): Readonly
   return added.length + removed.length === 0 ? { order: 'changed' } : { added, removed };
 };
 
-const createGroup = async (context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> => {
-  const { deps, access, body, nowMs } = context;
+const createGroup = async (deps: GroupDeps, context: CallContext<'createSecurityGroup'>): Promise<SecurityGroup> => {
+  const { access, body, nowMs } = context;
   const name = orInvalid(parseSecurityGroupName(body.name));
   const allowList = parseRules(access, body.allow);
   try {
@@ -49,8 +57,8 @@ const createGroup = async (context: CallContext<'createSecurityGroup'>): Promise
 };
 
 /** Saving the rules that are there already is no change: it is neither audited nor told to the edges. */
-const updateGroup = async (context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> => {
-  const { deps, access, body, segments, nowMs } = context;
+const updateGroup = async (deps: GroupDeps, context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> => {
+  const { access, body, segments, nowMs } = context;
   const allowList = parseRules(access, body.allow);
   const tunnels = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -67,8 +75,8 @@ const updateGroup = async (context: CallContext<'updateSecurityGroup'>): Promise
   return readGroup(deps.store.db, access, segments.name);
 };
 
-const deleteGroup = async (context: CallContext<'deleteSecurityGroup'>): Promise<void> => {
-  const { deps, access, segments } = context;
+const deleteGroup = async (deps: GroupDeps, context: CallContext<'deleteSecurityGroup'>): Promise<void> => {
+  const { access, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const group = orMissing(await findGroup(trx, access.id, segments.name), 'Security group');
@@ -81,12 +89,14 @@ const deleteGroup = async (context: CallContext<'deleteSecurityGroup'>): Promise
   });
 };
 
-export const groupCalls: Handlers<
+export const createGroupCalls = (
+  deps: GroupDeps,
+): Handlers<
   'listSecurityGroups' | 'getSecurityGroup' | 'createSecurityGroup' | 'updateSecurityGroup' | 'deleteSecurityGroup'
-> = {
-  listSecurityGroups: ({ deps, access }) => listGroups(deps.store.db, access.id),
-  getSecurityGroup: ({ deps, access, segments }) => readGroup(deps.store.db, access, segments.name),
-  createSecurityGroup: createGroup,
-  updateSecurityGroup: updateGroup,
-  deleteSecurityGroup: deleteGroup,
-};
+> => ({
+  listSecurityGroups: ({ access }) => listGroups(deps.store.db, access.id),
+  getSecurityGroup: ({ access, segments }) => readGroup(deps.store.db, access, segments.name),
+  createSecurityGroup: (context) => createGroup(deps, context),
+  updateSecurityGroup: (context) => updateGroup(deps, context),
+  deleteSecurityGroup: (context) => deleteGroup(deps, context),
+});

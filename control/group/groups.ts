@@ -2,7 +2,7 @@
 
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
-import type { Caller } from '../access/call.ts';
+import type { Caller } from '../access/caller.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
 

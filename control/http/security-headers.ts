@@ -1,7 +1,5 @@
 // Headers of every answer: what a page of ours may load, and that nobody frames it, sniffs it or learns where it was.
 
-import type { ControlSettings } from '../deps.ts';
-
 const turnstileOrigin = 'https://challenges.cloudflare.com';
 
 const contentPolicy = (withTurnstile: boolean): string => {
@@ -22,8 +20,13 @@ const contentPolicy = (withTurnstile: boolean): string => {
   ].join('; ');
 };
 
-export const securityHeaders = (settings: ControlSettings): readonly (readonly [string, string])[] => [
-  ['content-security-policy', contentPolicy(settings.turnstile !== undefined)],
+export interface HeaderSettings {
+  readonly origin: string;
+  readonly withTurnstile: boolean;
+}
+
+export const securityHeaders = (settings: HeaderSettings): readonly (readonly [string, string])[] => [
+  ['content-security-policy', contentPolicy(settings.withTurnstile)],
   ['x-content-type-options', 'nosniff'],
   ['x-frame-options', 'DENY'],
   // Pages have one-time tokens in their addresses.

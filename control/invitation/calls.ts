@@ -7,16 +7,23 @@ import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/per
 import type { Invitation, InvitationOffer } from '@underpass/rules/resource.ts';
 import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import { findAccess } from '../access/project-access.ts';
+import { findAccess, refuseStopped } from '../access/project-access.ts';
+import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
-import { refuseStopped } from '../api/permit.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { addJob } from '../job/queue.ts';
+import { addJob, type JobQueue } from '../job/queue.ts';
+import type { Limiter } from '../limit/limiter.ts';
 import { insertMember } from '../project/projects.ts';
 import { hashToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { InvitationsTable } from '../store/schema.ts';
-import { lockProject, type Queries } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
+
+export interface InvitationDeps {
+  readonly store: Store;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+}
 
 const lifeMs = durations.invitationDays * 24 * 3600_000;
 
@@ -43,8 +50,8 @@ const expectMayInvite = async (trx: Queries, { access, caller }: CallContext<'cr
   if (!may(actor, 'invitation.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
 };
 
-const createInvitation = async (context: CallContext<'createInvitation'>): Promise<Invitation> => {
-  const { deps, access, caller, body, nowMs } = context;
+const createInvitation = async (deps: InvitationDeps, context: CallContext<'createInvitation'>): Promise<Invitation> => {
+  const { access, caller, body, nowMs } = context;
   const email = orInvalid(parseEmail(body.email));
   const role = orInvalid(parseRole(body.role));
   if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
@@ -76,8 +83,8 @@ const createInvitation = async (context: CallContext<'createInvitation'>): Promi
   return toInvitation(row);
 };
 
-const deleteInvitation = async (context: CallContext<'deleteInvitation'>): Promise<void> => {
-  const { deps, access, segments } = context;
+const deleteInvitation = async (deps: InvitationDeps, context: CallContext<'deleteInvitation'>): Promise<void> => {
+  const { access, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const query = trx.deleteFrom('invitations').where('project_id', '=', access.id).where('id', '=', segments.id);
@@ -88,7 +95,10 @@ const deleteInvitation = async (context: CallContext<'deleteInvitation'>): Promi
 
 const invalidText = 'This invitation is invalid, used or expired, or is for another e-mail address.';
 
-const checkInvitation = async ({ deps, caller, body, nowMs }: CallContext<'checkInvitation'>): Promise<InvitationOffer> => {
+const checkInvitation = async (
+  deps: InvitationDeps,
+  { caller, body, nowMs }: CallContext<'checkInvitation'>,
+): Promise<InvitationOffer> => {
   const row = await deps.store.db
     .selectFrom('invitations as i')
     .innerJoin('projects as p', 'p.id', 'i.project_id')
@@ -100,8 +110,8 @@ const checkInvitation = async ({ deps, caller, body, nowMs }: CallContext<'check
   return row ?? refuse('invalid', invalidText);
 };
 
-const acceptInvitation = async (context: CallContext<'acceptInvitation'>): Promise<Project> => {
-  const { deps, caller, body, address, nowMs } = context;
+const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acceptInvitation'>): Promise<Project> => {
+  const { caller, body, address, nowMs } = context;
   return deps.store.write(async (trx) => {
     // Deleted by the statement that finds it: it is accepted once.
     const row = await trx
@@ -128,11 +138,11 @@ const acceptInvitation = async (context: CallContext<'acceptInvitation'>): Promi
 
 type InvitationCalls = 'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'checkInvitation' | 'acceptInvitation';
 
-export const invitationCalls: Handlers<InvitationCalls> = {
-  listInvitations: async ({ deps, access, nowMs }) =>
+export const createInvitationCalls = (deps: InvitationDeps): Handlers<InvitationCalls> => ({
+  listInvitations: async ({ access, nowMs }) =>
     (await openInvitations(deps.store.db, access.id, nowMs).execute()).map(toInvitation),
-  createInvitation,
-  deleteInvitation,
-  checkInvitation,
-  acceptInvitation,
-};
+  createInvitation: (context) => createInvitation(deps, context),
+  deleteInvitation: (context) => deleteInvitation(deps, context),
+  checkInvitation: (context) => checkInvitation(deps, context),
+  acceptInvitation: (context) => acceptInvitation(deps, context),
+});

@@ -3,7 +3,6 @@
 
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Clock } from '../deps.ts';
 import { NoSuchAddress } from '../mail/no-such-address.ts';
 import { createId } from '../store/id.ts';
 import type { JobsTable } from '../store/schema.ts';
@@ -85,7 +84,7 @@ export interface JobQueue {
 
 export interface JobQueueDeps {
   readonly store: Store;
-  readonly clock: Clock;
+  readonly clock: () => number;
   readonly log: Logger;
   readonly handlers: JobHandlers;
 }

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rateLimits } from '@underpass/rules/limits.ts';
-import { Refusal } from '../http/refusal.ts';
 import { openPostgresStore } from '../store/postgres.ts';
 import type { Store } from '../store/store.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { createBoundedMemory, memoryKeysMost } from './bounded-memory.ts';
+import { LimitReached } from './limit-reached.ts';
 import { createLimiter } from './limiter.ts';
 
-const isTooMany = (error: unknown): boolean => error instanceof Refusal && error.status === 429;
+const isTooMany = (error: unknown): boolean => error instanceof LimitReached;
 
 const suite: StoreSuite = (name, skip, open) =>
   describe(`limits with ${name}`, { skip }, () => {
@@ -26,7 +26,7 @@ const suite: StoreSuite = (name, skip, open) =>
       const limiter = createLimiter(store);
       for (let i = 0; i < rateLimits.loginLinkPerEmail.points; i++) await limiter.take('loginLinkPerEmail', 'a@example.com');
       await assert.rejects(limiter.take('loginLinkPerEmail', 'a@example.com'), (error) => {
-        assert.ok(error instanceof Refusal);
+        assert.ok(error instanceof LimitReached);
         assert.equal(error.message, rateLimits.loginLinkPerEmail.sentence);
         const seconds = error.retryAfterSeconds ?? 0;
         return seconds > 0 && seconds <= rateLimits.loginLinkPerEmail.windowSeconds;

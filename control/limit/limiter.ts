@@ -5,13 +5,13 @@ import { networkKey } from '@underpass/rules/address.ts';
 import { type RateLimitName, rateLimits } from '@underpass/rules/limits.ts';
 import { CompiledQuery } from 'kysely';
 import { type RateLimiterAbstract, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
-import { Refusal } from '../http/refusal.ts';
 import { hashToken } from '../secret/token.ts';
 import type { Store } from '../store/store.ts';
 import { createBoundedMemory } from './bounded-memory.ts';
+import { LimitReached } from './limit-reached.ts';
 
 export interface Limiter {
-  /** Counts one; refuses with 429 and Retry-After when there were too many. */
+  /** Counts one; throws LimitReached when there were too many. */
   take(name: RateLimitName, key: string): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export const createLimiter = (store: Store): Limiter => {
         await find(name).consume(keyIn(name, key));
       } catch (error) {
         if (!(error instanceof RateLimiterRes)) throw error;
-        throw new Refusal('tooMany', rateLimits[name].sentence, retryAfterSeconds(name, error.msBeforeNext));
+        throw new LimitReached(rateLimits[name].sentence, retryAfterSeconds(name, error.msBeforeNext));
       }
     },
   };
@@ -82,7 +82,7 @@ export const takeShare = async (
   try {
     await limiter.take(`${what}Overall`, 'all');
   } catch (refusal) {
-    if (!(refusal instanceof Refusal)) throw refusal;
+    if (!(refusal instanceof LimitReached)) throw refusal;
     // The refusal of both is the first one's: its window ends sooner.
     await limiter.take(`${what}PerNetwork`, networkKey(address)).catch(() => {
       throw refusal;

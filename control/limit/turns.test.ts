@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Refusal } from '../http/refusal.ts';
+import { LimitReached } from './limit-reached.ts';
 import { createTurns } from './turns.ts';
 
 test('so many run at once for a key, so many wait in order, and more are refused; a failure frees its place', async () => {
@@ -16,7 +16,7 @@ test('so many run at once for a key, so many wait in order, and more are refused
   const all = ends.map((_, index) => run(index));
   await nextTurn();
   assert.deepEqual(begun, [0, 1]);
-  await assert.rejects(turns('ann', assert.fail), (error) => error instanceof Refusal && error.status === 429);
+  await assert.rejects(turns('ann', assert.fail), (error) => error instanceof LimitReached);
   assert.equal(await turns('bob', async () => 'at once'), 'at once');
   const failed = assert.rejects(all[1]!, /no/);
   ends[1]!.reject(new Error('no'));

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KeptMail, SendMail } from '../deps.ts';
+import type { KeptMail, SendMail } from './mail.ts';
 
 export interface Mailbox {
   readonly send: SendMail;

@@ -1,7 +1,7 @@
 // Sends mail over SMTP. Bounded in time; the queue tries again what can be mended.
 
 import { createTransport } from 'nodemailer';
-import type { SendMail } from '../deps.ts';
+import type { SendMail } from './mail.ts';
 import { NoSuchAddress } from './no-such-address.ts';
 
 const timeoutMs = 15_000;

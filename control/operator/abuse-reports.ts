@@ -4,22 +4,28 @@ import { parseAbuseReport } from '@underpass/rules/abuse-report.ts';
 import { addressKey } from '@underpass/rules/address.ts';
 import type { AbuseReport } from '@underpass/rules/resource.ts';
 import type { CallContext } from '../access/call.ts';
-import { passBotCheck } from '../auth/calls.ts';
+import { type BotCheck, passBotCheck } from '../auth/bot-check.ts';
 import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
 import { addJob } from '../job/queue.ts';
+import type { Limiter } from '../limit/limiter.ts';
 import { createId } from '../store/id.ts';
 import type { AbuseReportsTable } from '../store/schema.ts';
-import { auditDesk, type Desk, pageOf } from './actor.ts';
+import { auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
 
-export const reportAbuse = async ({ deps, body, address, nowMs }: CallContext<'reportAbuse'>): Promise<void> => {
+export interface AbuseDeps extends Pick<DeskDeps, 'store' | 'jobs' | 'origin'> {
+  readonly limiter: Limiter;
+  readonly botCheck: BotCheck;
+}
+
+export const reportAbuse = async (deps: AbuseDeps, { body, address, nowMs }: CallContext<'reportAbuse'>): Promise<void> => {
   const { host, email, text, botCheck } = orInvalidForm(parseAbuseReport(body));
   await deps.limiter.take('abuseReport', addressKey(address));
-  await passBotCheck(deps, botCheck, address);
+  await passBotCheck(deps.botCheck, botCheck, address);
   await deps.limiter.take('abuseReportOverall', 'all');
   await deps.store.write(async (trx) => {
     const row = { id: createId(nowMs), host, email, text, state: 'open' as const, address, created_at: nowMs };
     await trx.insertInto('abuse_reports').values(row).execute();
-    const mail = `${email} reports ${host}. Read it at ${deps.settings.origin}/operator/abuse-reports\n`;
+    const mail = `${email} reports ${host}. Read it at ${deps.origin}/operator/abuse-reports\n`;
     await addJob(trx, nowMs, 'operator-mail', { subject: `Abuse report about ${host}`, text: mail });
   });
   deps.jobs.wake();
@@ -37,15 +43,15 @@ const toReport = (row: AbuseReportsTable): AbuseReport => ({
 const parseState = (text: string): AbuseReport['state'] =>
   text === 'open' || text === 'closed' ? text : refuse('invalid', "State must be 'open' or 'closed'.");
 
-export const listAbuseReports = async ({ parts }: Desk, state?: string, before?: string): Promise<AbuseReport[]> => {
-  const all = pageOf(parts.store.db.selectFrom('abuse_reports').selectAll(), 'id', before);
+export const listAbuseReports = async ({ deps }: Desk, state?: string, before?: string): Promise<AbuseReport[]> => {
+  const all = pageOf(deps.store.db.selectFrom('abuse_reports').selectAll(), 'id', before);
   const rows = await (state === undefined ? all : all.where('state', '=', parseState(state))).execute();
   return rows.map(toReport);
 };
 
 export const changeAbuseReport = async (desk: Desk, id: string, stateText: string): Promise<AbuseReport> => {
   const state = parseState(stateText);
-  return desk.parts.store.write(async (trx) => {
+  return desk.deps.store.write(async (trx) => {
     const row = await trx.updateTable('abuse_reports').set({ state }).where('id', '=', id).returningAll().executeTakeFirst();
     const report = toReport(orMissing(row, 'Report'));
     await auditDesk(trx, desk, { action: `abuse-report.${state}`, target: report.host });

@@ -2,14 +2,24 @@
 
 import { limits } from '@underpass/rules/limits.ts';
 import { type SelectQueryBuilder, sql } from 'kysely';
-import type { AuditRow } from '../access/audit.ts';
-import { writeAudit } from '../access/audit.ts';
-import type { Parts } from '../parts.ts';
-import type { Queries } from '../store/store.ts';
+import { type AuditRow, writeAudit } from '../access/audit.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { FeedPort } from '../feed/port.ts';
+import type { JobQueue } from '../job/queue.ts';
+import type { Queries, Store } from '../store/store.ts';
+
+export interface DeskDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'regionChanged' | 'isServing'>;
+  readonly bus: Bus;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly origin: string;
+  readonly operatorEmail: string;
+}
 
 /** What operator functions need of control, and who uses them. */
 export interface Desk {
-  readonly parts: Parts;
+  readonly deps: DeskDeps;
   /** An e-mail, or `operator` for a command. */
   readonly by: string;
   readonly address: string;

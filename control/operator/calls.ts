@@ -3,10 +3,10 @@
 import type { operatorCalls as table } from '@underpass/rules/calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import type { auditCalls } from '../audit/calls.ts';
-import type { Parts } from '../parts.ts';
-import { changeAbuseReport, listAbuseReports } from './abuse-reports.ts';
-import type { Desk } from './actor.ts';
+import type { AuditCalls } from '../audit/calls.ts';
+import type { FeedPort } from '../feed/port.ts';
+import { type AbuseDeps, changeAbuseReport, listAbuseReports, reportAbuse } from './abuse-reports.ts';
+import type { Desk, DeskDeps } from './actor.ts';
 import { changeProject, listAllProjects } from './projects.ts';
 import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperatorRegions } from './regions.ts';
 import { approve, listRegistrations, reject } from './registrations.ts';
@@ -14,45 +14,42 @@ import { createSubscription, deleteSubscription, importSubscriptions, listSubscr
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
 import { changeUser, listUsers } from './users.ts';
 
-const deskOf = ({
-  deps,
-  caller,
-  address,
-  nowMs,
-}: Pick<CallContext<'listUsers'>, 'deps' | 'caller' | 'address' | 'nowMs'>): Desk => ({
-  parts: deps,
-  by: caller.email,
-  address,
-  nowMs,
-});
+export interface OperatorDeps extends DeskDeps, AbuseDeps {
+  readonly feed: DeskDeps['feed'] & Pick<FeedPort, 'clients' | 'edges'>;
+}
 
-/** Here alone: edges tell the server, not a command at the machine. */
+/** The commands do without: clients are known to the process that edges connect to. */
 const withClients =
-  ({ feed }: Parts) =>
+  ({ feed }: OperatorDeps) =>
   (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clients(tunnel.id).length });
 
-export const operatorCalls: Handlers<Exclude<keyof typeof table, keyof typeof auditCalls>> = {
-  listRegistrations: (context) => listRegistrations(deskOf(context), context.query.state, context.query.before),
-  approveRegistration: (context) => approve(deskOf(context), context.segments.id),
-  rejectRegistration: (context) => reject(deskOf(context), context.segments.id),
-  listSubscriptions: (context) => listSubscriptions(deskOf(context)),
-  createSubscription: (context) => createSubscription(deskOf(context), context.body.email, context.body.expiresAt),
-  deleteSubscription: (context) => deleteSubscription(deskOf(context), context.segments.id),
-  importSubscriptions: (context) => importSubscriptions(deskOf(context), context.body),
-  listUsers: (context) => listUsers(deskOf(context), context.query.q, context.query.before),
-  changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
-  listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q, context.query.before),
-  changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
-  listAllTunnels: async (context) =>
-    (await listAllTunnels(deskOf(context), context.query.q, context.query.before)).map(withClients(context.deps)),
-  changeTunnel: async (context) =>
-    withClients(context.deps)(await changeTunnel(deskOf(context), context.segments.id, context.body)),
-  listOperatorRegions: (context) => listOperatorRegions(deskOf(context)),
-  createRegion: (context) => createRegion(deskOf(context), context.body),
-  changeRegion: (context) => changeRegion(deskOf(context), context.segments.name, context.body),
-  deleteRegion: (context) => deleteRegion(deskOf(context), context.segments.name),
-  createRegionKey: (context) => createRegionKey(deskOf(context), context.segments.name),
-  listEdges: async ({ deps }) => deps.feed.edges(),
-  listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state, context.query.before),
-  changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
+type Request = Pick<CallContext<'listUsers'>, 'caller' | 'address' | 'nowMs'>;
+
+export const createOperatorCalls = (deps: OperatorDeps): Handlers<Exclude<keyof typeof table, AuditCalls> | 'reportAbuse'> => {
+  const deskOf = ({ caller, address, nowMs }: Request): Desk => ({ deps, by: caller.email, address, nowMs });
+  return {
+    listRegistrations: (context) => listRegistrations(deskOf(context), context.query.state, context.query.before),
+    approveRegistration: (context) => approve(deskOf(context), context.segments.id),
+    rejectRegistration: (context) => reject(deskOf(context), context.segments.id),
+    listSubscriptions: (context) => listSubscriptions(deskOf(context)),
+    createSubscription: (context) => createSubscription(deskOf(context), context.body.email, context.body.expiresAt),
+    deleteSubscription: (context) => deleteSubscription(deskOf(context), context.segments.id),
+    importSubscriptions: (context) => importSubscriptions(deskOf(context), context.body),
+    listUsers: (context) => listUsers(deskOf(context), context.query.q, context.query.before),
+    changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
+    listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q, context.query.before),
+    changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
+    listAllTunnels: async (context) =>
+      (await listAllTunnels(deskOf(context), context.query.q, context.query.before)).map(withClients(deps)),
+    changeTunnel: async (context) => withClients(deps)(await changeTunnel(deskOf(context), context.segments.id, context.body)),
+    listOperatorRegions: (context) => listOperatorRegions(deskOf(context)),
+    createRegion: (context) => createRegion(deskOf(context), context.body),
+    changeRegion: (context) => changeRegion(deskOf(context), context.segments.name, context.body),
+    deleteRegion: (context) => deleteRegion(deskOf(context), context.segments.name),
+    createRegionKey: (context) => createRegionKey(deskOf(context), context.segments.name),
+    listEdges: async () => deps.feed.edges(),
+    listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state, context.query.before),
+    changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
+    reportAbuse: (context) => reportAbuse(deps, context),
+  };
 };

@@ -1,9 +1,9 @@
 // What underpass-server's commands and the first start do: the same functions as the operator pages, without a session.
 
-import type { Parts } from '../parts.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
 import { resealTunnelTokens } from '../tunnel/token.ts';
 import { changeAbuseReport, listAbuseReports } from './abuse-reports.ts';
-import type { Desk } from './actor.ts';
+import type { Desk, DeskDeps } from './actor.ts';
 import { changeProject, listAllProjects, type ProjectChange, removeProject } from './projects.ts';
 import {
   changeRegion,
@@ -20,8 +20,13 @@ import { createSubscription, deleteSubscription, importSubscriptions, listSubscr
 import { changeTunnel, listAllTunnels } from './tunnels.ts';
 import { changeUser, createOperatorLink, deleteUser, ensureOperator, listUsers, type UserChange } from './users.ts';
 
-export const createOperatorDesk = (parts: Parts) => {
-  const desk = (): Desk => ({ parts, by: 'operator', address: '', nowMs: parts.clock() });
+export interface OperatorDeskDeps extends DeskDeps {
+  readonly keyRing: KeyRing;
+  readonly clock: () => number;
+}
+
+export const createOperatorDesk = (deps: OperatorDeskDeps) => {
+  const desk = (): Desk => ({ deps, by: 'operator', address: '', nowMs: deps.clock() });
   return {
     listRegistrations: (state?: string) => listRegistrations(desk(), state),
     findRegistration: (key: string) => findRegistration(desk(), key),
@@ -52,7 +57,7 @@ export const createOperatorDesk = (parts: Parts) => {
     listAbuseReports: (state?: string) => listAbuseReports(desk(), state),
     changeAbuseReport: (id: string, state: string) => changeAbuseReport(desk(), id, state),
     /** Seals every tunnel token with the newest key; answers how many changed. */
-    resealTunnelTokens: () => resealTunnelTokens(parts.store.db, parts.keyRing),
+    resealTunnelTokens: () => resealTunnelTokens(deps.store.db, deps.keyRing),
   };
 };
 

@@ -4,11 +4,12 @@ import { limits, type ProjectQuotas, projectQuotas } from '@underpass/rules/limi
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { sql } from 'kysely';
 import { readQuotas } from '../access/project-access.ts';
+import { lockProject } from '../access/project-lock.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import { orMissing, refuse } from '../http/refusal.ts';
 import { deleteProject } from '../project/deletion.ts';
 import type { ProjectsTable } from '../store/schema.ts';
-import { lockProject, type Queries } from '../store/store.ts';
+import type { Queries } from '../store/store.ts';
 import { auditDesk, containing, type Desk, pageOf } from './actor.ts';
 
 const ownersOf = async (db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> => {
@@ -41,8 +42,8 @@ const toProjects = async (db: Queries, rows: readonly ProjectsTable[]): Promise<
 };
 
 /** `q` finds a name, an id, or an owner's e-mail. */
-export const listAllProjects = async ({ parts }: Desk, q = '', before?: string): Promise<OperatorProject[]> => {
-  const { db } = parts.store;
+export const listAllProjects = async ({ deps }: Desk, q = '', before?: string): Promise<OperatorProject[]> => {
+  const { db } = deps.store;
   const pattern = containing(q);
   const found = db
     .selectFrom('projects as p')
@@ -87,8 +88,8 @@ const tunnelIdsOf = async (db: Queries, projectId: string): Promise<string[]> =>
   (await db.selectFrom('tunnels').select('id').where('project_id', '=', projectId).execute()).map((row) => row.id);
 
 export const changeProject = async (desk: Desk, id: string, change: ProjectChange): Promise<OperatorProject> => {
-  const { parts, nowMs } = desk;
-  const { row, tunnelIds } = await parts.store.write(async (trx) => {
+  const { deps, nowMs } = desk;
+  const { row, tunnelIds } = await deps.store.write(async (trx) => {
     await lockProject(trx, id);
     const before = orMissing(await trx.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst(), 'Project');
     const set = columnsOf(before, change, nowMs);
@@ -97,21 +98,21 @@ export const changeProject = async (desk: Desk, id: string, change: ProjectChang
     await auditDesk(trx, desk, { projectId: id, action: 'project.change', target: before.name, detail: { ...change } });
     return { row: after, tunnelIds: change.suspended === undefined ? [] : await tunnelIdsOf(trx, id) };
   });
-  parts.feed.tunnelsChanged(tunnelIds);
-  return (await toProjects(parts.store.db, [row]))[0]!;
+  deps.feed.tunnelsChanged(tunnelIds);
+  return (await toProjects(deps.store.db, [row]))[0]!;
 };
 
 /** At the machine: a project whose owners are gone, or that was suspended for good. */
 export const removeProject = async (desk: Desk, id: string): Promise<{ readonly id: string; readonly name: string }> => {
-  const { parts, nowMs } = desk;
-  const { name, tunnelIds } = await parts.store.write(async (trx) => {
+  const { deps, nowMs } = desk;
+  const { name, tunnelIds } = await deps.store.write(async (trx) => {
     await lockProject(trx, id);
     const row = await trx.selectFrom('projects').select('name').where('id', '=', id).executeTakeFirstOrThrow();
     const ids = await deleteProject(trx, id, nowMs);
     await auditDesk(trx, desk, { projectId: id, action: 'project.delete', target: row.name });
     return { name: row.name, tunnelIds: ids };
   });
-  parts.feed.tunnelsChanged(tunnelIds);
-  tellNarrowed(parts.bus, id);
+  deps.feed.tunnelsChanged(tunnelIds);
+  tellNarrowed(deps.bus, id);
   return { id, name };
 };

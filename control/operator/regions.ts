@@ -16,8 +16,8 @@ const tunnelCounts = async (db: Queries): Promise<Map<string, number>> => {
   return new Map((await query.groupBy('region').execute()).map((row) => [row.region, Number(row.n)]));
 };
 
-export const listOperatorRegions = async ({ parts }: Desk): Promise<OperatorRegion[]> => {
-  const { db } = parts.store;
+export const listOperatorRegions = async ({ deps }: Desk): Promise<OperatorRegion[]> => {
+  const { db } = deps.store;
   const [rows, tunnels, problems] = await Promise.all([listRegionRows(db), tunnelCounts(db), readOwnProblems(db)]);
   return rows.map((row) => ({
     ...toRegion(row),
@@ -79,10 +79,10 @@ const toRow = (region: NewRegion, nowMs: number): RegionsTable => ({
 });
 
 export const createRegion = async (desk: Desk, region: NewRegion): Promise<OperatorRegion> => {
-  const { parts, nowMs } = desk;
+  const { deps, nowMs } = desk;
   const row = toRow(region, nowMs);
   try {
-    await parts.store.write(async (trx) => {
+    await deps.store.write(async (trx) => {
       await trx.insertInto('regions').values(row).execute();
       await auditDesk(trx, desk, { action: 'region.create', target: row.name });
     });
@@ -90,14 +90,14 @@ export const createRegion = async (desk: Desk, region: NewRegion): Promise<Opera
     if (isUniqueViolation(error)) refuse('conflict', `Region '${row.name}' or its data plane host already exists`);
     throw error;
   }
-  parts.feed.regionChanged(row.name);
+  deps.feed.regionChanged(row.name);
   return findOperatorRegion(desk, row.name);
 };
 
 /** The first region of a machine that runs everything: as the settings say on every start, but for what an operator changed. */
 export const ensureRegion = async (desk: Desk, region: NewRegion): Promise<void> => {
   const row = toRow(region, desk.nowMs);
-  await desk.parts.store.write(async (trx) => {
+  await desk.deps.store.write(async (trx) => {
     const kept = new Set<string>(['created_at', 'available', ...(await readChangedColumns(trx, row.name))]);
     const settings = Object.fromEntries(Object.entries(row).filter(([column]) => !kept.has(column)));
     const insert = trx.insertInto('regions').values(row);
@@ -120,13 +120,13 @@ const columnsOf = ({ description, available, wildcardIngressDomain }: RegionChan
 export const changeRegion = async (desk: Desk, name: string, change: RegionChange): Promise<OperatorRegion> => {
   const set = columnsOf(change);
   if (Object.keys(set).length === 0) refuse('invalid', 'Nothing to change.');
-  await desk.parts.store.write(async (trx) => {
+  await desk.deps.store.write(async (trx) => {
     const updated = await trx.updateTable('regions').set(set).where('name', '=', name).returning('name').executeTakeFirst();
     orMissing(updated, 'Region');
     await addChangedColumns(trx, name, Object.keys(set) as (keyof RegionsTable)[]);
     await auditDesk(trx, desk, { action: 'region.change', target: name, detail: { ...change } });
   });
-  desk.parts.feed.regionChanged(name);
+  desk.deps.feed.regionChanged(name);
   return findOperatorRegion(desk, name);
 };
 
@@ -136,7 +136,7 @@ const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
 };
 
 const removeUnused = (desk: Desk, name: string): Promise<void> =>
-  desk.parts.store.write(async (trx) => {
+  desk.deps.store.write(async (trx) => {
     await refuseInUse(trx, name);
     const row = await trx.deleteFrom('regions').where('name', '=', name).returning('name').executeTakeFirst();
     orMissing(row, 'Region');
@@ -152,7 +152,7 @@ export const deleteRegion = async (desk: Desk, name: string): Promise<void> => {
     // A tunnel was made behind the count.
     refuse('conflict', `Region '${name}' has tunnels`);
   }
-  desk.parts.feed.regionChanged(name);
+  desk.deps.feed.regionChanged(name);
 };
 
 /** Takes the region's row until the transaction ends, so that it is not deleted meanwhile. */
@@ -162,11 +162,11 @@ const lockRegion = async (trx: Queries, name: string): Promise<void> => {
 };
 
 export const createRegionKey = async (desk: Desk, name: string): Promise<RegionKey> => {
-  const key = await desk.parts.store.write(async (trx) => {
+  const key = await desk.deps.store.write(async (trx) => {
     await lockRegion(trx, name);
     await auditDesk(trx, desk, { action: 'region.key', target: name });
     return rotateEdgeKey(trx, name, desk.nowMs);
   });
-  desk.parts.feed.regionChanged(name);
+  desk.deps.feed.regionChanged(name);
   return { key };
 };

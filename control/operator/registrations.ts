@@ -26,11 +26,11 @@ const toRegistration = async (db: Queries, row: RegistrationsTable, nowMs: numbe
 });
 
 export const listRegistrations = async (
-  { parts, nowMs }: Desk,
+  { deps, nowMs }: Desk,
   stateText?: string,
   before?: string,
 ): Promise<OperatorRegistration[]> => {
-  const { db } = parts.store;
+  const { db } = deps.store;
   const state = states.find((each) => each === stateText);
   if (stateText !== undefined && !state) refuse('invalid', `State must be one of ${states.join(', ')}.`);
   const all = pageOf(db.selectFrom('registrations').selectAll(), 'id', before);
@@ -39,22 +39,22 @@ export const listRegistrations = async (
 };
 
 /** By id, or by e-mail: the list holds a page. */
-export const findRegistration = async ({ parts }: Desk, key: string): Promise<string> => {
-  const query = parts.store.db.selectFrom('registrations').select('id');
+export const findRegistration = async ({ deps }: Desk, key: string): Promise<string> => {
+  const query = deps.store.db.selectFrom('registrations').select('id');
   const row = await query.where((eb) => eb.or([eb('id', '=', key), eb('email', '=', key.toLowerCase())])).executeTakeFirst();
   return orMissing(row, 'Registration').id;
 };
 
-const deciderOf = ({ parts, by, address, nowMs }: Desk) => ({ store: parts.store, by, address, nowMs });
+const deciderOf = ({ deps, by, address, nowMs }: Desk) => ({ store: deps.store, by, address, nowMs });
 
 export const approve = async (desk: Desk, id: string): Promise<OperatorRegistration> => {
   const row = await approveRegistration(deciderOf(desk), id);
-  desk.parts.jobs.wake();
-  return toRegistration(desk.parts.store.db, row, desk.nowMs);
+  desk.deps.jobs.wake();
+  return toRegistration(desk.deps.store.db, row, desk.nowMs);
 };
 
 export const reject = async (desk: Desk, id: string): Promise<OperatorRegistration> => {
   const row = await rejectRegistration(deciderOf(desk), id);
-  desk.parts.jobs.wake();
-  return toRegistration(desk.parts.store.db, row, desk.nowMs);
+  desk.deps.jobs.wake();
+  return toRegistration(desk.deps.store.db, row, desk.nowMs);
 };

@@ -22,24 +22,24 @@ const toSubscription = (row: SubscriptionsTable): Subscription => ({
   updatedAt: new Date(row.updated_at).toISOString(),
 });
 
-export const listSubscriptions = async ({ parts }: Desk): Promise<Subscription[]> => {
-  const rows = await parts.store.db.selectFrom('subscriptions').selectAll().orderBy('email').limit(listedAtMost).execute();
+export const listSubscriptions = async ({ deps }: Desk): Promise<Subscription[]> => {
+  const rows = await deps.store.db.selectFrom('subscriptions').selectAll().orderBy('email').limit(listedAtMost).execute();
   return rows.map(toSubscription);
 };
 
 export const createSubscription = async (desk: Desk, emailText: string, expiresAt?: string): Promise<Subscription> => {
   const email = orInvalid(parseEmail(emailText));
   const change = { email, source: 'operator', active: true, expiresAt: parseExpiry(expiresAt) } as const;
-  await desk.parts.store.write(async (trx) => {
+  await desk.deps.store.write(async (trx) => {
     await putSubscription(trx, change, desk.nowMs);
     await auditDesk(trx, desk, { action: 'subscription.create', target: email });
   });
-  const { db } = desk.parts.store;
+  const { db } = desk.deps.store;
   return toSubscription(await db.selectFrom('subscriptions').selectAll().where('email', '=', email).executeTakeFirstOrThrow());
 };
 
 export const deleteSubscription = (desk: Desk, id: string): Promise<void> =>
-  desk.parts.store.write(async (trx) => {
+  desk.deps.store.write(async (trx) => {
     const row = await trx.deleteFrom('subscriptions').where('id', '=', id).returning('email').executeTakeFirst();
     await auditDesk(trx, desk, { action: 'subscription.delete', target: orMissing(row, 'Subscription').email });
   });
@@ -92,7 +92,7 @@ export const importSubscriptions = async (desk: Desk, csv: string): Promise<Subs
   const table = parseCsv(csv);
   if (table.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);
   const { changes, problems } = readTable(table);
-  const { store } = desk.parts;
+  const { store } = desk.deps;
   await store.write((trx) => auditDesk(trx, desk, { action: 'subscription.import', target: `${changes.length} lines` }));
   for (let from = 0; from < changes.length; from += importedAtOnce) {
     await store.write(async (trx) => {

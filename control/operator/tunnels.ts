@@ -3,11 +3,11 @@
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
 import { sql } from 'kysely';
+import { lockProject } from '../access/project-lock.ts';
 import { orMissing } from '../http/refusal.ts';
-import type { Parts } from '../parts.ts';
-import { lockProject, type Queries } from '../store/store.ts';
+import type { Queries } from '../store/store.ts';
 import { readHosts } from '../tunnel/tunnels.ts';
-import { auditDesk, containing, type Desk, pageOf } from './actor.ts';
+import { auditDesk, containing, type Desk, type DeskDeps, pageOf } from './actor.ts';
 
 const tunnelRows = (db: Queries) =>
   db
@@ -17,9 +17,9 @@ const tunnelRows = (db: Queries) =>
 
 type Row = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];
 
-const toTunnels = async (parts: Parts, rows: readonly Row[]): Promise<OperatorTunnel[]> => {
+const toTunnels = async (deps: DeskDeps, rows: readonly Row[]): Promise<OperatorTunnel[]> => {
   const hosts = await readHosts(
-    parts.store.db,
+    deps.store.db,
     rows.map((row) => row.id),
   );
   return rows.map((row) => {
@@ -31,7 +31,7 @@ const toTunnels = async (parts: Parts, rows: readonly Row[]): Promise<OperatorTu
       project: { id: row.project_id, name: row.project_name },
       type: row.type,
       region: row.region,
-      status: decideTunnelStatus({ allDomainsVerified, isAcknowledged: parts.feed.isServing(row.id) }),
+      status: decideTunnelStatus({ allDomainsVerified, isAcknowledged: deps.feed.isServing(row.id) }),
       ingressDomains: own.map((host) => host.host),
       suspended: row.suspended_at !== null,
     };
@@ -39,18 +39,18 @@ const toTunnels = async (parts: Parts, rows: readonly Row[]): Promise<OperatorTu
 };
 
 /** `q` finds a tunnel's name, an ingress domain or a project's name. */
-export const listAllTunnels = async ({ parts }: Desk, q = '', before?: string): Promise<OperatorTunnel[]> => {
+export const listAllTunnels = async ({ deps }: Desk, q = '', before?: string): Promise<OperatorTunnel[]> => {
   const pattern = containing(q);
-  const found = tunnelRows(parts.store.db).where(
+  const found = tunnelRows(deps.store.db).where(
     sql<boolean>`(lower(t.name || ' ' || p.name) like ${pattern} escape '\\' or exists (
       select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`,
   );
-  return toTunnels(parts, await pageOf(found, 't.id', before).execute());
+  return toTunnels(deps, await pageOf(found, 't.id', before).execute());
 };
 
 export const changeTunnel = async (desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> => {
-  const { parts, nowMs } = desk;
-  await parts.store.write(async (trx) => {
+  const { deps, nowMs } = desk;
+  await deps.store.write(async (trx) => {
     const known = trx.selectFrom('tunnels').select('project_id').where('id', '=', id);
     // In its turn: a deletion that has begun would take away what was just stopped.
     await lockProject(trx, orMissing(await known.executeTakeFirst(), 'Tunnel').project_id);
@@ -60,7 +60,7 @@ export const changeTunnel = async (desk: Desk, id: string, change: { readonly su
     const action = change.suspended ? 'tunnel.suspend' : 'tunnel.resume';
     await auditDesk(trx, desk, { projectId: row.project_id, action, target: row.name });
   });
-  parts.feed.tunnelsChanged([id]);
-  const row = await tunnelRows(parts.store.db).where('t.id', '=', id).executeTakeFirst();
-  return (await toTunnels(parts, [orMissing(row, 'Tunnel')]))[0]!;
+  deps.feed.tunnelsChanged([id]);
+  const row = await tunnelRows(deps.store.db).where('t.id', '=', id).executeTakeFirst();
+  return (await toTunnels(deps, [orMissing(row, 'Tunnel')]))[0]!;
 };

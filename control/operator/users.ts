@@ -22,8 +22,8 @@ const toUser = (row: UsersTable): OperatorUser => ({
   createdAt: new Date(row.created_at).toISOString(),
 });
 
-export const listUsers = async ({ parts }: Desk, q = '', before?: string): Promise<OperatorUser[]> => {
-  const found = parts.store.db
+export const listUsers = async ({ deps }: Desk, q = '', before?: string): Promise<OperatorUser[]> => {
+  const found = deps.store.db
     .selectFrom('users')
     .selectAll()
     .where(sql<boolean>`lower(email || ' ' || first_name || ' ' || last_name) like ${containing(q)} escape '\\'`);
@@ -60,10 +60,10 @@ const ownedTunnels = async (db: Queries, userId: string): Promise<string[]> => {
 };
 
 export const changeUser = async (desk: Desk, id: string, change: UserChange): Promise<OperatorUser> => {
-  const { parts, nowMs } = desk;
+  const { deps, nowMs } = desk;
   const set = columnsOf(change, nowMs);
   if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'operator'.");
-  const { row, tunnelIds } = await parts.store.write(async (trx) => {
+  const { row, tunnelIds } = await deps.store.write(async (trx) => {
     await lockOperators(trx);
     const updated = await trx.updateTable('users').set(set).where('id', '=', id).returningAll().executeTakeFirst();
     const user = orMissing(updated, 'User');
@@ -72,43 +72,40 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
     await auditDesk(trx, desk, { action: 'user.change', target: user.email, detail: { ...change } });
     return { row: user, tunnelIds: await ownedTunnels(trx, id) };
   });
-  parts.feed.tunnelsChanged(tunnelIds);
-  tellNarrowed(parts.bus, id);
+  deps.feed.tunnelsChanged(tunnelIds);
+  tellNarrowed(deps.bus, id);
   return toUser(row);
 };
 
 /** At the machine, for who asks by mail: the same as the person's own call. */
-export const deleteUser = async (
-  { parts, nowMs }: Desk,
-  id: string,
-): Promise<{ readonly id: string; readonly email: string }> => {
-  const { user, tunnelIds } = await parts.store.write(async (trx) => {
+export const deleteUser = async ({ deps, nowMs }: Desk, id: string): Promise<{ readonly id: string; readonly email: string }> => {
+  const { user, tunnelIds } = await deps.store.write(async (trx) => {
     const row = orMissing(await trx.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst(), 'User');
     return { user: row, tunnelIds: await eraseUser(trx, { user: row, byOperator: true, nowMs }) };
   });
-  parts.feed.tunnelsChanged(tunnelIds);
-  parts.jobs.wake();
-  tellNarrowed(parts.bus, id);
+  deps.feed.tunnelsChanged(tunnelIds);
+  deps.jobs.wake();
+  tellNarrowed(deps.bus, id);
   return { id, email: user.email };
 };
 
 /** A one-time link for a known user, printed at the machine: no browser asked for it, so its page shows the button. */
 export const createOperatorLink = async (desk: Desk, emailText: string): Promise<string> => {
   const email = orInvalid(parseEmail(emailText));
-  const { settings, store } = desk.parts;
+  const { origin, store } = desk.deps;
   const token = await store.write(async (trx) => {
     const user = orMissing(await trx.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst(), 'User');
     await auditDesk(trx, desk, { action: 'login-link.create', target: email });
     return createLoginLink(trx, { userId: user.id, browserHash: null }, desk.nowMs);
   });
-  return loginUrl(settings.origin, token);
+  return loginUrl(origin, token);
 };
 
 /** On the first start, when nobody can sign in yet. True where it made the operator. */
 export const ensureOperator = async (desk: Desk): Promise<boolean> => {
-  const { parts, nowMs } = desk;
-  const email = orInvalid(parseEmail(parts.settings.operatorEmail));
-  return parts.store.write(async (trx) => {
+  const { deps, nowMs } = desk;
+  const email = orInvalid(parseEmail(deps.operatorEmail));
+  return deps.store.write(async (trx) => {
     if ((await countOperators(trx)) > 0) return false;
     const known = await trx
       .updateTable('users')

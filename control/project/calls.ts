@@ -7,14 +7,22 @@ import { parseProjectName } from '@underpass/rules/project-name.ts';
 import type { Member } from '@underpass/rules/resource.ts';
 import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import { findAccess } from '../access/project-access.ts';
-import { refuseStopped } from '../api/permit.ts';
+import { findAccess, refuseStopped } from '../access/project-access.ts';
+import { lockProject } from '../access/project-lock.ts';
 import { tellNarrowed } from '../bus/access.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { lockProject, type Queries } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
 import { refuseSuspendedIn } from '../tunnel/tunnels.ts';
 import { deleteProject } from './deletion.ts';
 import { countOwners, insertProject, listProjects } from './projects.ts';
+
+export interface ProjectDeps {
+  readonly store: Store;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly bus: Bus;
+}
 
 // Sign-up is by approval; a person who makes projects without end is a script.
 const ownedProjectsPerUser = 20;
@@ -29,7 +37,10 @@ const countOwned = async (db: Queries, userId: string): Promise<number> => {
   return Number(row.n);
 };
 
-const createProject = async ({ deps, caller, body, address, nowMs }: CallContext<'createProject'>): Promise<Project> => {
+const createProject = async (
+  deps: ProjectDeps,
+  { caller, body, address, nowMs }: CallContext<'createProject'>,
+): Promise<Project> => {
   const name = orInvalid(parseProjectName(body.name));
   const id = await deps.store.write(async (trx) => {
     // The user's row stands in for a lock on what they own.
@@ -48,8 +59,8 @@ const createProject = async ({ deps, caller, body, address, nowMs }: CallContext
   return { id, name, role: 'owner' };
 };
 
-const renameProject = async (context: CallContext<'renameProject'>): Promise<Project> => {
-  const { deps, access, body } = context;
+const renameProject = async (deps: ProjectDeps, context: CallContext<'renameProject'>): Promise<Project> => {
+  const { access, body } = context;
   const name = orInvalid(parseProjectName(body.name));
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -59,8 +70,8 @@ const renameProject = async (context: CallContext<'renameProject'>): Promise<Pro
   return { id: access.id, name, role: access.role };
 };
 
-const deleteOwnProject = async (context: CallContext<'deleteProject'>): Promise<void> => {
-  const { deps, access, caller, body, nowMs } = context;
+const deleteOwnProject = async (deps: ProjectDeps, context: CallContext<'deleteProject'>): Promise<void> => {
+  const { access, caller, body, nowMs } = context;
   if (!confirms(body.name, access.name)) refuse('invalid', confirmProjectMessage);
   const tunnelIds = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -120,8 +131,8 @@ const withdrawInvitations = async (trx: Queries, projectId: string, email: strin
   await own.where('role', 'in', lost).execute();
 };
 
-const changeMember = async (context: CallContext<'changeMember'>): Promise<Member> => {
-  const { deps, access, caller, body } = context;
+const changeMember = async (deps: ProjectDeps, context: CallContext<'changeMember'>): Promise<Member> => {
+  const { access, caller, body } = context;
   const role = orInvalid(parseRole(body.role));
   const row = await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, role);
@@ -134,8 +145,8 @@ const changeMember = async (context: CallContext<'changeMember'>): Promise<Membe
   return toMember({ ...row, role }, caller.userId);
 };
 
-const removeMember = async (context: CallContext<'removeMember'>): Promise<void> => {
-  const { deps, access, caller, segments } = context;
+const removeMember = async (deps: ProjectDeps, context: CallContext<'removeMember'>): Promise<void> => {
+  const { access, caller, segments } = context;
   await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, null);
     const { id } = member;
@@ -153,15 +164,17 @@ const removeMember = async (context: CallContext<'removeMember'>): Promise<void>
   tellNarrowed(deps.bus, segments.id);
 };
 
-export const projectCalls: Handlers<
+export const createProjectCalls = (
+  deps: ProjectDeps,
+): Handlers<
   'listProjects' | 'createProject' | 'renameProject' | 'deleteProject' | 'listMembers' | 'changeMember' | 'removeMember'
-> = {
-  listProjects: ({ deps, caller }) => listProjects(deps.store.db, caller),
-  createProject,
-  renameProject,
-  deleteProject: deleteOwnProject,
-  listMembers: async ({ deps, access, caller }) =>
+> => ({
+  listProjects: ({ caller }) => listProjects(deps.store.db, caller),
+  createProject: (context) => createProject(deps, context),
+  renameProject: (context) => renameProject(deps, context),
+  deleteProject: (context) => deleteOwnProject(deps, context),
+  listMembers: async ({ access, caller }) =>
     (await memberRows(deps.store.db, access.id).execute()).map((row) => toMember(row, caller.userId)),
-  changeMember,
-  removeMember,
-};
+  changeMember: (context) => changeMember(deps, context),
+  removeMember: (context) => removeMember(deps, context),
+});

@@ -1,7 +1,7 @@
 // Projects and who is in them.
 
 import type { Project, Role } from '@underpass/rules/entity.ts';
-import type { Caller } from '../access/call.ts';
+import type { Caller } from '../access/caller.ts';
 import { listAccess } from '../access/project-access.ts';
 import { insertDefaultGroup } from '../group/groups.ts';
 import { createId } from '../store/id.ts';

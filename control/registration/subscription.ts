@@ -1,7 +1,6 @@
 // Whether an e-mail has an active subscription: by the store (import, webhook, operator), or by asking the provider.
 
 import type { Logger } from 'pino';
-import type { Clock, ControlSettings } from '../deps.ts';
 import { createId } from '../store/id.ts';
 import type { SubscriptionsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
@@ -21,9 +20,13 @@ export const hasStoredSubscription = async (db: Queries, email: string, nowMs: n
   return row !== undefined;
 };
 
-type Lookup = NonNullable<ControlSettings['subscriptionLookup']>;
+/** Where the provider answers whether an e-mail is subscribed. */
+export interface SubscriptionLookup {
+  readonly url: string;
+  readonly token?: string;
+}
 
-const ask = async ({ url, token }: Lookup, email: string): Promise<boolean> => {
+const ask = async ({ url, token }: SubscriptionLookup, email: string): Promise<boolean> => {
   const target = new URL(url);
   target.searchParams.set('email', email);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -36,17 +39,17 @@ const ask = async ({ url, token }: Lookup, email: string): Promise<boolean> => {
 
 export interface SubscriptionDeps {
   readonly db: Queries;
-  readonly settings: ControlSettings;
-  readonly clock: Clock;
+  readonly lookup: SubscriptionLookup | undefined;
+  readonly clock: () => number;
   readonly log: Logger;
 }
 
 /** An answer that does not come is no subscription: the operator still sees the registration and decides. */
-export const isSubscribed = async ({ db, settings, clock, log }: SubscriptionDeps, email: string): Promise<boolean> => {
+export const isSubscribed = async ({ db, lookup, clock, log }: SubscriptionDeps, email: string): Promise<boolean> => {
   if (await hasStoredSubscription(db, email, clock())) return true;
-  if (settings.subscriptionLookup === undefined) return false;
+  if (lookup === undefined) return false;
   try {
-    return await ask(settings.subscriptionLookup, email);
+    return await ask(lookup, email);
   } catch (error) {
     log.warn({ err: error }, 'subscription lookup failed');
     return false;

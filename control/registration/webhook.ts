@@ -9,7 +9,8 @@ import { bodyMaxBytes } from '@underpass/rules/limits.ts';
 import { writeAudit } from '../access/audit.ts';
 import { readBounded } from '../http/body.ts';
 import { orInvalid, refuse } from '../http/refusal.ts';
-import type { Parts } from '../parts.ts';
+import type { Limiter } from '../limit/limiter.ts';
+import type { Store } from '../store/store.ts';
 import { putSubscription } from './subscription.ts';
 
 // A recorded request is worth nothing after this; it also bounds how far the clocks may differ.
@@ -47,18 +48,26 @@ export const parseExpiry = (value: unknown): number | null => {
   return ms ?? refuse('invalid', 'expiresAt must be ISO 8601, such as 2027-01-31T00:00:00Z.');
 };
 
-export const takeSubscriptionWebhook = async (parts: Parts, request: Request, address: string): Promise<Response> => {
-  const secret = parts.settings.subscriptionWebhookSecret;
+export interface WebhookDeps {
+  readonly store: Store;
+  readonly limiter: Limiter;
+  readonly clock: () => number;
+  /** Undefined where no provider reports here: then the webhook is not there. */
+  readonly secret: string | undefined;
+}
+
+export const takeSubscriptionWebhook = async (deps: WebhookDeps, request: Request, address: string): Promise<Response> => {
+  const { secret } = deps;
   if (secret === undefined) return refuse('missing', 'Page not found');
-  await parts.limiter.take('apiPerAddress', addressKey(address));
+  await deps.limiter.take('apiPerAddress', addressKey(address));
   const body = await readBounded(request, bodyMaxBytes.webhook);
-  const nowMs = parts.clock();
+  const nowMs = deps.clock();
   const signature = request.headers.get('underpass-signature') ?? '';
   const signedAt = readSignedAt(signature, body, secret, nowMs) ?? refuse('signedOut', 'The signature is wrong or too old.');
   const { email, active, expiresAt } = parseChange(body);
   if (typeof active !== 'boolean') refuse('invalid', "Field 'active' must be true or false.");
   const change = { email: orInvalid(parseEmail(String(email))), active: active === true, expiresAt: parseExpiry(expiresAt) };
-  await parts.store.write(async (trx) => {
+  await deps.store.write(async (trx) => {
     if (!(await putSubscription(trx, { ...change, source: 'webhook' }, signedAt))) return;
     const detail = { active: change.active, expiresAt: change.expiresAt && new Date(change.expiresAt).toISOString() };
     const by = { projectId: null, actor: 'webhook', address };

@@ -1,13 +1,10 @@
-// Facts about this installation that anybody may read.
+// Facts about this installation that anybody may read, and the list of its downloads.
 
+import type { Meta } from '@underpass/rules/resource.ts';
 import type { Handlers } from '../access/call.ts';
 import type { Releases } from './releases.ts';
 
-export const createMetaCalls = (releases: Releases): Handlers<'getMeta' | 'listReleases'> => ({
-  getMeta: async ({ deps: { settings } }) => ({
-    version: settings.version,
-    origin: settings.origin,
-    operator: settings.operatorIdentity,
-  }),
-  listReleases: () => releases.list() as Promise<unknown>,
+export const createSiteCalls = (meta: Meta, releases: Releases): Handlers<'getMeta' | 'listReleases'> => ({
+  getMeta: async () => meta,
+  listReleases: () => releases.list(),
 });

@@ -1,21 +1,23 @@
-// The development mailbox as a page for operators: GET /dev/mailbox. Not there in production, nor where SMTP is set.
+// The development mailbox as a page for operators: GET /dev/mailbox.
 
 import type { Env, Hono } from 'hono';
-import { findCaller } from '../access/identify.ts';
-import type { KeptMail } from '../deps.ts';
+import { findCaller, type IdentifyDeps } from '../access/identify.ts';
 import { refuse } from '../http/refusal.ts';
-import type { Parts } from '../parts.ts';
+import type { KeptMail } from '../mail/mail.ts';
+
+export interface MailboxDeps extends IdentifyDeps {
+  readonly mailbox: { list(): Promise<readonly KeptMail[]> };
+  readonly clock: () => number;
+}
 
 // Plain text: nothing that somebody wrote into a form is ever read as HTML.
 const renderMail = ({ at, to, subject, text }: KeptMail): string => `${at}\nTo: ${to}\nSubject: ${subject}\n\n${text}`;
 
-export const addMailbox = <E extends Env>(app: Hono<E>, parts: Parts): void => {
-  const { mailbox, settings } = parts;
-  if (mailbox === undefined || settings.production) return;
+export const addMailbox = <E extends Env>(app: Hono<E>, deps: MailboxDeps): void => {
   app.get('/dev/mailbox', async (c) => {
-    const caller = await findCaller(parts, c.req.raw.headers, parts.clock());
+    const caller = await findCaller(deps, c.req.raw.headers, deps.clock());
     if (!caller?.operator) return refuse('forbidden', 'Only operators may do this.');
-    const mails = await mailbox.list();
+    const mails = await deps.mailbox.list();
     const text = mails.length === 0 ? 'No mail yet.\n' : mails.map(renderMail).join(`\n${'='.repeat(72)}\n\n`);
     return c.text(text);
   });

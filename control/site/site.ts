@@ -3,10 +3,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env, Hono } from 'hono';
-import type { ControlSettings } from '../deps.ts';
 import type { Store } from '../store/store.ts';
 import { createFileFolder, type FileFolder } from './files.ts';
 import { readReleaseKey } from './release-key.ts';
+
+export interface SiteSettings {
+  readonly origin: string;
+  readonly securityContact: string;
+  /** Folders of the built dashboard, of the released CLI files, and of install.sh and install.ps1. */
+  readonly dashboard?: string;
+  readonly releases?: string;
+  readonly installers?: string;
+}
 
 const plain = (text: string, status = 200): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
@@ -32,7 +40,7 @@ const servePage = async (dashboard: FileFolder, request: Request, path: string):
 };
 
 /** RFC 9116. The expiry moves with the day, so that it is stable to caches and never past. */
-const renderSecurityTxt = ({ origin, securityContact }: ControlSettings, nowMs: number): string => {
+const renderSecurityTxt = ({ origin, securityContact }: SiteSettings, nowMs: number): string => {
   const dayMs = 24 * 3600_000;
   const expires = new Date((Math.floor(nowMs / dayMs) + 180) * dayMs).toISOString();
   const canonical = `${origin}/.well-known/security.txt`;
@@ -40,7 +48,7 @@ const renderSecurityTxt = ({ origin, securityContact }: ControlSettings, nowMs: 
 };
 
 /** The installers are templates: they fetch from the server that handed them out, and trust its key. */
-const serveInstaller = async ({ installers, releases, origin }: ControlSettings, name: string): Promise<Response> => {
+const serveInstaller = async ({ installers, releases, origin }: SiteSettings, name: string): Promise<Response> => {
   const text = installers && (await readFile(join(installers, name), 'utf8').catch(() => undefined));
   return text === undefined
     ? notFound()
@@ -59,7 +67,7 @@ const isReady = async (store: Store): Promise<boolean> =>
     );
 
 export interface SiteDeps {
-  readonly settings: ControlSettings;
+  readonly settings: SiteSettings;
   readonly store: Store;
   readonly clock: () => number;
   /** True from the moment a stop was asked for. */

@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { dumpStore, restoreStore } from './dump.ts';
 import { createId } from './id.ts';
-import { isUniqueViolation, lockProject, migrateToLatest, type Queries, type Store } from './store.ts';
+import { isUniqueViolation, migrateToLatest, type Queries, type Store, takeProjectLock } from './store.ts';
 
 const user = (email: string, id = createId(1)) => ({
   id,
@@ -105,7 +105,7 @@ const suite: StoreSuite = (name, skip, open) =>
       await store.db.insertInto('projects').values(project('p')).execute();
       const addUnderQuota = (index: number) =>
         store.write(async (trx) => {
-          await lockProject(trx, 'p');
+          await takeProjectLock(trx, 'p');
           if ((await countDomains(trx)) >= 10) return false;
           await trx
             .insertInto('domains')

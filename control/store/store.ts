@@ -2,7 +2,6 @@
 
 import type { Kysely, Transaction } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { refuse } from '../http/refusal.ts';
 import { migrations } from './migrations.ts';
 import type { Schema } from './schema.ts';
 
@@ -43,15 +42,12 @@ export const isForeignKeyViolation = (error: unknown): boolean => {
   return errcode === 787 || code === '23503';
 };
 
-/**
- * Takes the project's row lock until the transaction ends, so that counts and owners read after it hold. One that was
- * deleted meanwhile is missing.
- */
-export const lockProject = async (trx: Queries, projectId: string): Promise<void> => {
+/** Takes the project's row lock until the transaction ends, so that counts and owners read after it hold. False where it is gone. */
+export const takeProjectLock = async (trx: Queries, projectId: string): Promise<boolean> => {
   const locked = await trx
     .updateTable('projects')
     .set((eb) => ({ revision: eb('revision', '+', 1) }))
     .where('id', '=', projectId)
     .executeTakeFirst();
-  if (locked.numUpdatedRows === 0n) refuse('missing', 'Project not found');
+  return locked.numUpdatedRows > 0n;
 };

@@ -8,10 +8,17 @@ import { createApiToken } from '../access/api-token.ts';
 import { auditCall } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import { findAccess } from '../access/project-access.ts';
+import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
 import { tellNarrowed } from '../bus/access.ts';
+import type { Bus } from '../bus/bus.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { lockProject, type Queries } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
+
+export interface TokenDeps {
+  readonly store: Store;
+  readonly bus: Bus;
+}
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -41,8 +48,8 @@ const parseDays = (days: number | undefined): number => {
   return fits ? whole : refuse('invalid', `A token may live from 1 to ${limits.apiTokenDays} days.`);
 };
 
-const createToken = async (context: CallContext<'createApiToken'>): Promise<NewApiToken> => {
-  const { deps, access, caller, body, nowMs } = context;
+const createToken = async (deps: TokenDeps, context: CallContext<'createApiToken'>): Promise<NewApiToken> => {
+  const { access, caller, body, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
   const role = orInvalid(parseRole(body.role));
   const expiresInDays = parseDays(body.expiresInDays);
@@ -60,8 +67,8 @@ const createToken = async (context: CallContext<'createApiToken'>): Promise<NewA
   return { ...toApiToken(row), token: made.token };
 };
 
-const deleteToken = async (context: CallContext<'deleteApiToken'>): Promise<void> => {
-  const { deps, access, caller, segments } = context;
+const deleteToken = async (deps: TokenDeps, context: CallContext<'deleteApiToken'>): Promise<void> => {
+  const { access, caller, segments } = context;
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = orMissing(await tokenRows(trx, access.id).where('t.id', '=', segments.id).executeTakeFirst(), 'API token');
@@ -73,8 +80,8 @@ const deleteToken = async (context: CallContext<'deleteApiToken'>): Promise<void
   tellNarrowed(deps.bus, access.id);
 };
 
-export const tokenCalls: Handlers<'listApiTokens' | 'createApiToken' | 'deleteApiToken'> = {
-  listApiTokens: async ({ deps, access }) => (await tokenRows(deps.store.db, access.id).execute()).map(toApiToken),
-  createApiToken: createToken,
-  deleteApiToken: deleteToken,
-};
+export const createTokenCalls = (deps: TokenDeps): Handlers<'listApiTokens' | 'createApiToken' | 'deleteApiToken'> => ({
+  listApiTokens: async ({ access }) => (await tokenRows(deps.store.db, access.id).execute()).map(toApiToken),
+  createApiToken: (context) => createToken(deps, context),
+  deleteApiToken: (context) => deleteToken(deps, context),
+});

@@ -8,21 +8,31 @@ import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.t
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import { defaultTunnelType, parseTunnelType } from '@underpass/rules/tunnel-type.ts';
 import { auditCall } from '../access/audit.ts';
-import type { Access, CallContext, Handlers } from '../access/call.ts';
+import type { CallContext, Handlers } from '../access/call.ts';
+import type { Access } from '../access/project-access.ts';
+import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { findGroup } from '../group/groups.ts';
 import { nextUpdate, refuseStale } from '../http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import type { Parts } from '../parts.ts';
+import type { Limiter } from '../limit/limiter.ts';
 import { listRegionRows, ownHosts, toRegion } from '../region/regions.ts';
 import { createId } from '../store/id.ts';
-import { isForeignKeyViolation, isUniqueViolation, lockProject, type Queries, type Store } from '../store/store.ts';
+import { isForeignKeyViolation, isUniqueViolation, type Queries, type Store } from '../store/store.ts';
 import { generateName, writeHosts } from './ingress-hosts.ts';
 import { insertTunnelToken, rotateTunnelToken } from './token.ts';
-import { findTunnelRow, listTunnels, readHosts, readTunnel, refuseSuspended } from './tunnels.ts';
+import { findTunnelRow, listTunnels, readHosts, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
 
-const getTunnel = async (parts: Parts, access: Access, name: string, withMetrics = false): Promise<Tunnel> =>
-  orMissing(await readTunnel(parts, access, name, withMetrics), 'Tunnel');
+export interface TunnelDeps extends TunnelReadDeps {
+  readonly store: Store;
+  readonly feed: FeedPort;
+  readonly limiter: Limiter;
+  readonly origin: string;
+}
+
+const getTunnel = async (deps: TunnelDeps, access: Access, name: string, withMetrics = false): Promise<Tunnel> =>
+  orMissing(await readTunnel(deps, access, name, withMetrics), 'Tunnel');
 
 const getRow = async (db: Queries, access: Access, name: string) => orMissing(await findTunnelRow(db, access.id, name), 'Tunnel');
 
@@ -41,7 +51,7 @@ interface NewTunnel {
   readonly wildcardDomain: string | null;
 }
 
-const parseNewTunnel = async ({ deps, body }: CallContext<'createTunnel'>): Promise<NewTunnel> => {
+const parseNewTunnel = async (deps: TunnelDeps, { body }: CallContext<'createTunnel'>): Promise<NewTunnel> => {
   const name = orInvalid(parseTunnelName(body.name));
   const type = orInvalid(parseTunnelType(body.type ?? defaultTunnelType));
   const proxyProtocol = orInvalid(parseProxyProtocol(body.proxyProtocol ?? ''));
@@ -89,11 +99,11 @@ const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise
   }
 };
 
-const createTunnel = async (context: CallContext<'createTunnel'>): Promise<Tunnel> => {
-  const { deps, access, caller, nowMs } = context;
-  const tunnel = await parseNewTunnel(context);
+const createTunnel = async (deps: TunnelDeps, context: CallContext<'createTunnel'>): Promise<Tunnel> => {
+  const { access, caller, nowMs } = context;
+  const tunnel = await parseNewTunnel(deps, context);
   if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', caller.userId);
-  const own = await ownHosts(deps.store.db, deps.settings.origin);
+  const own = await ownHosts(deps.store.db, deps.origin);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
     await takeQuota(trx, access, 'tunnels');
     if (await findTunnelRow(trx, access.id, tunnel.name)) refuse('conflict', `Tunnel '${tunnel.name}' already exists`);
@@ -130,16 +140,22 @@ const generatedNames = async (trx: Queries, tunnelId: string): Promise<ReadonlyS
 const hostsAfter = (asked: readonly string[], generated: ReadonlySet<string>): readonly string[] =>
   orInvalid(parseIngressDomains(asked.length === 0 ? [...generated] : asked));
 
-const changeHosts = async (trx: Queries, context: CallContext<'updateTunnel'>, tunnelId: string, asked: readonly string[]) => {
-  const { deps, access, nowMs } = context;
+const changeHosts = async (
+  deps: TunnelDeps,
+  trx: Queries,
+  context: CallContext<'updateTunnel'>,
+  tunnelId: string,
+  asked: readonly string[],
+) => {
+  const { access, nowMs } = context;
   const generated = await generatedNames(trx, tunnelId);
   const hosts = hostsAfter(asked, generated);
-  return writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.settings.origin), nowMs });
+  return writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.origin), nowMs });
 };
 
 /** Saving what is there already is no change: it is neither audited nor told to the edges. */
-const updateTunnel = async (context: CallContext<'updateTunnel'>): Promise<Tunnel> => {
-  const { deps, access, segments, nowMs } = context;
+const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel'>): Promise<Tunnel> => {
+  const { access, segments, nowMs } = context;
   const change = parseChange(context);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
     await lockProject(trx, access.id);
@@ -150,7 +166,7 @@ const updateTunnel = async (context: CallContext<'updateTunnel'>): Promise<Tunne
       security_group_id:
         change.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, change.securityGroup),
     };
-    const hostsChanged = change.hosts !== undefined && (await changeHosts(trx, context, row.id, change.hosts));
+    const hostsChanged = change.hosts !== undefined && (await changeHosts(deps, trx, context, row.id, change.hosts));
     const same = set.proxy_protocol === row.proxy_protocol && set.security_group_id === row.security_group_id;
     if (same && !hostsChanged) return undefined;
     refuseStale(context.request, row.updated_at, `Tunnel '${row.name}'`);
@@ -166,8 +182,8 @@ const updateTunnel = async (context: CallContext<'updateTunnel'>): Promise<Tunne
   return getTunnel(deps, access, segments.name);
 };
 
-const deleteTunnel = async (context: CallContext<'deleteTunnel'>): Promise<void> => {
-  const { deps, access, segments, nowMs } = context;
+const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel'>): Promise<void> => {
+  const { access, segments, nowMs } = context;
   const id = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.name);
@@ -185,8 +201,8 @@ const deleteTunnel = async (context: CallContext<'deleteTunnel'>): Promise<void>
 const parseOverlap = (text: string | undefined): boolean =>
   text === undefined || (text !== '0' && refuse('invalid', "Overlap must be '0', or left out."));
 
-const rotateToken = async (context: CallContext<'rotateToken'>): Promise<Tunnel> => {
-  const { deps, access, segments, query, nowMs } = context;
+const rotateToken = async (deps: TunnelDeps, context: CallContext<'rotateToken'>): Promise<Tunnel> => {
+  const { access, segments, query, nowMs } = context;
   const overlap = parseOverlap(query.overlap);
   const id = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
@@ -201,18 +217,20 @@ const rotateToken = async (context: CallContext<'rotateToken'>): Promise<Tunnel>
 
 const ranges = ['hour', 'day', 'week'] as const;
 
-const getHistory = async ({ deps, access, segments, query }: CallContext<'getHistory'>) => {
+const getHistory = async (deps: TunnelDeps, { access, segments, query }: CallContext<'getHistory'>) => {
   const range = ranges.find((each) => each === query.range) ?? refuse('invalid', "Range must be 'hour', 'day' or 'week'.");
   const row = await getRow(deps.store.db, access, segments.name);
   return deps.feed.history(row.id, range);
 };
 
-const listClients = async ({ deps, access, segments }: CallContext<'listClients'>) => {
+const listClients = async (deps: TunnelDeps, { access, segments }: CallContext<'listClients'>) => {
   const row = await getRow(deps.store.db, access, segments.name);
   return deps.feed.clients(row.id);
 };
 
-export const tunnelCalls: Handlers<
+export const createTunnelCalls = (
+  deps: TunnelDeps,
+): Handlers<
   | 'listTunnels'
   | 'getTunnel'
   | 'createTunnel'
@@ -222,14 +240,14 @@ export const tunnelCalls: Handlers<
   | 'listClients'
   | 'getHistory'
   | 'listRegions'
-> = {
-  listTunnels: ({ deps, access }) => listTunnels(deps, access),
-  getTunnel: ({ deps, access, segments, query }) => getTunnel(deps, access, segments.name, query.metrics === '1'),
-  createTunnel,
-  updateTunnel,
-  deleteTunnel,
-  rotateToken,
-  listClients,
-  getHistory,
-  listRegions: async ({ deps }) => (await listRegionRows(deps.store.db)).map(toRegion),
-};
+> => ({
+  listTunnels: ({ access }) => listTunnels(deps, access),
+  getTunnel: ({ access, segments, query }) => getTunnel(deps, access, segments.name, query.metrics === '1'),
+  createTunnel: (context) => createTunnel(deps, context),
+  updateTunnel: (context) => updateTunnel(deps, context),
+  deleteTunnel: (context) => deleteTunnel(deps, context),
+  rotateToken: (context) => rotateToken(deps, context),
+  listClients: (context) => listClients(deps, context),
+  getHistory: (context) => getHistory(deps, context),
+  listRegions: async () => (await listRegionRows(deps.store.db)).map(toRegion),
+});

@@ -3,13 +3,15 @@
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { TunnelEvent } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import { findCaller } from '../access/identify.ts';
+import { findCaller, type IdentifyDeps } from '../access/identify.ts';
 import { findAccess } from '../access/project-access.ts';
 import { hearNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { Refusal } from '../http/refusal.ts';
+import type { Store } from '../store/store.ts';
 import { openLiveStream } from './live-stream.ts';
-import { listMoved, listTunnels } from './tunnels.ts';
+import { listMoved, listTunnels, type TunnelReadDeps } from './tunnels.ts';
 
 // A browser has a handful of tabs; a script has no use for more.
 const streamsPerUser = 20;
@@ -24,9 +26,16 @@ const toEvent = ({ name, status, connectedClients = 0, metrics }: Tunnel): Tunne
 const renderEvent = (tunnel: Tunnel): string => `event: tunnel\ndata: ${JSON.stringify(toEvent(tunnel))}\n\n`;
 const renderEvents = (tunnels: readonly Tunnel[]): string => tunnels.map(renderEvent).join('');
 
+export interface EventDeps extends TunnelReadDeps, IdentifyDeps {
+  readonly store: Store;
+  readonly feed: FeedPort;
+  readonly bus: Bus;
+  readonly clock: () => number;
+}
+
 type Context = CallContext<'streamEvents'>;
 
-const isStillPermitted = async ({ deps, request, access }: Context): Promise<boolean> => {
+const isStillPermitted = async (deps: EventDeps, { request, access }: Context): Promise<boolean> => {
   const caller = await findCaller(deps, request.headers, deps.clock());
   return caller !== null && (await findAccess(deps.store.db, caller, access.id)) !== undefined;
 };
@@ -45,7 +54,7 @@ export interface EventStreams {
 
 const tooMany = 'Too many live views are open.';
 
-export const createEventStreams = (bus: Bus): EventStreams => {
+export const createEventStreams = (deps: EventDeps): EventStreams => {
   /** By user. */
   const open = new Map<string, Set<OpenStream>>();
   const all = (): OpenStream[] => [...open.values()].flatMap((own) => [...own]);
@@ -55,13 +64,13 @@ export const createEventStreams = (bus: Bus): EventStreams => {
     own?.delete(stream);
     if (own?.size === 0) open.delete(userId);
   };
-  const stopListening = hearNarrowed(bus, (id) => {
+  const stopListening = hearNarrowed(deps.bus, (id) => {
     const concerned = [...(open.get(id) ?? []), ...all().filter(({ projectId }) => projectId === id)];
     for (const { check } of concerned) check();
   });
 
   const streamEvents = async (context: Context): Promise<Response> => {
-    const { deps, caller, access } = context;
+    const { caller, access } = context;
     if (isClosed) throw new Refusal('unavailable', 'The server is stopping.', 5);
     const own = open.get(caller.userId) ?? new Set();
     if (own.size >= streamsPerUser) throw new Refusal('tooMany', tooMany, 60);
@@ -70,7 +79,7 @@ export const createEventStreams = (bus: Bus): EventStreams => {
       listen: deps.feed.onMoved,
       renderAll: async () => renderEvents(await listTunnels(deps, access, true)),
       render: async (ids) => renderEvents(await listMoved(deps, access, ids)),
-      isStillPermitted: () => isStillPermitted(context),
+      isStillPermitted: () => isStillPermitted(deps, context),
       onEnd: () => forget(caller.userId, kept),
     });
     open.set(caller.userId, own.add(kept));

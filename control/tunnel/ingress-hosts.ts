@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { generateDomain, generateNumberedDomain } from '@underpass/rules/generated-domain.ts';
 import { findApexName } from '@underpass/rules/ingress-domain.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import type { Access } from '../access/call.ts';
+import type { Access } from '../access/project-access.ts';
 import { takeQuota, withinQuota } from '../access/quota.ts';
 import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
 import { foreignApexes, foreignDomainText, insertDomain, listDomains } from '../domain/domains.ts';

@@ -3,11 +3,21 @@
 import type { IngressDomain, Role, Tunnel } from '@underpass/rules/entity.ts';
 import { redactTunnel } from '@underpass/rules/permission.ts';
 import { decideTunnelStatus, withPendingDefaults } from '@underpass/rules/tunnel-status.ts';
+import type { CertificatePort } from '../certificate/port.ts';
+import type { FeedPort } from '../feed/port.ts';
 import { refuse } from '../http/refusal.ts';
-import type { Parts } from '../parts.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
 import type { TunnelHostsTable } from '../store/schema.ts';
-import type { Queries } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
 import { readTunnelTokens } from './token.ts';
+
+export interface TunnelReadDeps {
+  readonly store: Pick<Store, 'db'>;
+  readonly keyRing: KeyRing;
+  readonly feed: Pick<FeedPort, 'isServing' | 'clients' | 'metrics'>;
+  readonly certificates: CertificatePort;
+  readonly version: string;
+}
 
 const tunnelRows = (db: Queries) =>
   db
@@ -38,29 +48,29 @@ export interface Facts {
   readonly token: string | undefined;
 }
 
-const statusOf = (parts: Parts, id: string, hosts: readonly TunnelHostsTable[]) =>
+const statusOf = (deps: TunnelReadDeps, id: string, hosts: readonly TunnelHostsTable[]) =>
   decideTunnelStatus({
     allDomainsVerified: hosts.every((host) => host.live_host !== null),
-    isAcknowledged: parts.feed.isServing(id),
+    isAcknowledged: deps.feed.isServing(id),
   });
 
-const toTunnel = (parts: Parts, row: TunnelRow, { hosts, token }: Facts, withMetrics: boolean): Tunnel => {
-  const metrics = withMetrics ? parts.feed.metrics(row.id) : undefined;
+const toTunnel = (deps: TunnelReadDeps, row: TunnelRow, { hosts, token }: Facts, withMetrics: boolean): Tunnel => {
+  const metrics = withMetrics ? deps.feed.metrics(row.id) : undefined;
   return withPendingDefaults({
     name: row.name,
     type: row.type,
     region: row.region,
     regionDescription: row.region_description,
-    status: statusOf(parts, row.id, hosts),
+    status: statusOf(deps, row.id, hosts),
     ingressDomains: hosts.map((host) => toIngressDomain(host, row.https_port)),
-    connectedClients: parts.feed.clients(row.id).length,
+    connectedClients: deps.feed.clients(row.id).length,
     dataPlaneHost: row.data_plane_host,
     proxyProtocol: row.proxy_protocol,
     securityGroup: row.security_group,
     updatedAt: new Date(row.updated_at).toISOString(),
     ...(token === undefined ? {} : { token }),
-    url: clientUrl(row, parts.certificates.clientPin()),
-    underpassVersion: parts.settings.version,
+    url: clientUrl(row, deps.certificates.clientPin()),
+    underpassVersion: deps.version,
     ...(metrics === undefined ? {} : { metrics }),
   });
 };
@@ -71,14 +81,19 @@ export const readHosts = async (db: Queries, tunnelIds: readonly string[]): Prom
   return Map.groupBy(rows, (row) => row.tunnel_id);
 };
 
-const assemble = async (parts: Parts, rows: readonly TunnelRow[], role: Role, withMetrics: boolean): Promise<Tunnel[]> => {
+const assemble = async (
+  deps: TunnelReadDeps,
+  rows: readonly TunnelRow[],
+  role: Role,
+  withMetrics: boolean,
+): Promise<Tunnel[]> => {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  const hosts = await readHosts(parts.store.db, ids);
-  const tokens = await readTunnelTokens(parts.store.db, parts.keyRing, ids);
+  const hosts = await readHosts(deps.store.db, ids);
+  const tokens = await readTunnelTokens(deps.store.db, deps.keyRing, ids);
   return rows.map((row) => {
     const facts = { hosts: hosts.get(row.id) ?? [], token: tokens.get(row.id) };
-    return redactTunnel(toTunnel(parts, row, facts, withMetrics), role);
+    return redactTunnel(toTunnel(deps, row, facts, withMetrics), role);
   });
 };
 
@@ -87,29 +102,29 @@ export interface Reader {
   readonly role: Role;
 }
 
-export const listTunnels = async (parts: Parts, project: Reader, withMetrics = false): Promise<Tunnel[]> => {
-  const rows = await tunnelRows(parts.store.db).where('t.project_id', '=', project.id).execute();
-  return assemble(parts, rows, project.role, withMetrics);
+export const listTunnels = async (deps: TunnelReadDeps, project: Reader, withMetrics = false): Promise<Tunnel[]> => {
+  const rows = await tunnelRows(deps.store.db).where('t.project_id', '=', project.id).execute();
+  return assemble(deps, rows, project.role, withMetrics);
 };
 
 /** Those of the tunnels that moved, anywhere, that are the project's; with metrics. */
-export const listMoved = async (parts: Parts, project: Reader, movedIds: readonly string[]): Promise<Tunnel[]> => {
-  const own = await parts.store.db.selectFrom('tunnels').select('id').where('project_id', '=', project.id).execute();
+export const listMoved = async (deps: TunnelReadDeps, project: Reader, movedIds: readonly string[]): Promise<Tunnel[]> => {
+  const own = await deps.store.db.selectFrom('tunnels').select('id').where('project_id', '=', project.id).execute();
   const moved = new Set(movedIds);
   const ids = own.map((row) => row.id).filter((id) => moved.has(id));
   if (ids.length === 0) return [];
-  const rows = await tunnelRows(parts.store.db).where('t.id', 'in', ids).execute();
-  return assemble(parts, rows, project.role, true);
+  const rows = await tunnelRows(deps.store.db).where('t.id', 'in', ids).execute();
+  return assemble(deps, rows, project.role, true);
 };
 
 export const readTunnel = async (
-  parts: Parts,
+  deps: TunnelReadDeps,
   project: Reader,
   name: string,
   withMetrics: boolean,
 ): Promise<Tunnel | undefined> => {
-  const rows = await tunnelRows(parts.store.db).where('t.project_id', '=', project.id).where('t.name', '=', name).execute();
-  return (await assemble(parts, rows, project.role, withMetrics))[0];
+  const rows = await tunnelRows(deps.store.db).where('t.project_id', '=', project.id).where('t.name', '=', name).execute();
+  return (await assemble(deps, rows, project.role, withMetrics))[0];
 };
 
 export const findTunnelRow = (db: Queries, projectId: string, name: string) =>

@@ -1,7 +1,7 @@
 // The mails that a product under test has sent: the files of its development mailbox.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KeptMail } from '@underpass/control/deps.ts';
+import type { KeptMail } from '@underpass/control/mail/mail.ts';
 import { createMailbox } from '@underpass/control/mail/mailbox.ts';
 import type { Product } from './product.ts';
 
