@@ -1,5 +1,5 @@
 // One thing a person sets going: running or not, and how it failed. What was typed stays where it was.
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 
 export interface Task<Input extends readonly unknown[]> {
   readonly busy: boolean;
@@ -28,17 +28,4 @@ export function useTask<Input extends readonly unknown[]>(work: (...input: Input
   }, []);
   const dismiss = useCallback(() => setState(({ busy }) => ({ busy, error: undefined })), []);
   return { ...state, run, dismiss };
-}
-
-/** The task of a panel whose form is empty each time it opens: how the last try failed is not told again. */
-export function usePanelTask<Input extends readonly unknown[]>(
-  open: boolean,
-  work: (...input: Input) => Promise<void>,
-): Task<Input> {
-  const task = useTask(work);
-  const { dismiss } = task;
-  useEffect(() => {
-    if (open) dismiss();
-  }, [open, dismiss]);
-  return task;
 }

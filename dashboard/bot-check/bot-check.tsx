@@ -1,5 +1,4 @@
-// The 'I am human' control of the public forms. It fills its field; remount it (key) for a fresh token after every send.
-
+// The 'I am human' control of the public forms. It fills its field. A token works once: remount the control (key) after every send.
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import type { BotCheck as BotCheckKind } from '@underpass/rules/resource.ts';
 import { Check } from 'lucide-react';
@@ -12,7 +11,7 @@ import { FieldError } from '../ui/field.tsx';
 import { Ring, Skeleton } from '../ui/spinner.tsx';
 
 export interface BotCheckProps {
-  readonly form: Pick<Form<typeof botCheckField>, 'set' | 'await' | 'errors'>;
+  readonly form: Pick<Form<Readonly<Record<typeof botCheckField, string>>>, 'set' | 'await' | 'errors'>;
 }
 
 const CANNOT_LOAD = 'The bot check cannot be loaded.';
@@ -20,7 +19,9 @@ const CANNOT_LOAD = 'The bot check cannot be loaded.';
 export function BotCheck({ form }: BotCheckProps) {
   const [kind, setKind] = useState<BotCheckKind | 'failed'>();
   const [attempt, setAttempt] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: attempt is what asks again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a remounted control drops the used token.
+  useEffect(() => form.set(botCheckField, ''), []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt asks again.
   useEffect(() => {
     const abort = new AbortController();
     setKind(undefined);

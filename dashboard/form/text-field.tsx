@@ -1,23 +1,23 @@
 // A text input of a form: label, hint and error around it, its value in the form's state.
-import type { ComponentProps, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Field } from '../ui/field.tsx';
 import { Input, type InputProps } from '../ui/input.tsx';
 import type { Form } from './use-form.ts';
 
 export interface TextFieldProps<Name extends string> extends Omit<InputProps, 'form' | 'name' | 'value' | 'onChange'> {
-  readonly form: Form<Name>;
+  readonly form: Pick<Form<Readonly<Record<NoInfer<Name>, string>>>, 'values' | 'errors' | 'set'>;
   readonly name: Name;
   readonly label: string;
   readonly hint?: ReactNode;
   readonly optional?: boolean;
-  readonly fieldClassName?: string;
+  /** Shown when the form has no message of its own for the field. */
+  readonly error?: string | undefined;
 }
 
 export function TextField<Name extends string>(props: TextFieldProps<Name>) {
-  const { form, name, label, hint, optional, fieldClassName, ...input } = props;
-  const field: Pick<ComponentProps<typeof Field>, 'label' | 'hint' | 'error'> = { label, hint, error: form.errors[name] };
+  const { form, name, label, hint, optional = false, error, ...input } = props;
   return (
-    <Field {...field} {...(optional ? { optional } : {})} {...(fieldClassName ? { className: fieldClassName } : {})}>
+    <Field label={label} hint={hint} error={form.errors[name] ?? error} optional={optional}>
       {(control) => (
         <Input
           {...input}

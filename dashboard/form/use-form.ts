@@ -1,78 +1,83 @@
-// A form's state: what was typed, what a rule says about it, and how the sending went. What was typed survives every failure.
+// The state of a form: the typed values, what the rules say about them, and the result of the last submit. A failure keeps the values.
 import type { ParsedForm } from '@underpass/rules/parsed.ts';
 import { text } from '@underpass/rules/text.ts';
 import { type FormEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { useTask } from '../api/use-task.ts';
 
-type Values<Field extends string> = Readonly<Record<Field, string>>;
+type FieldOf<Values> = keyof Values & string;
 
-export interface FormOptions<Field extends string, Value> {
-  readonly initial: Values<Field>;
-  readonly parse: (values: Values<Field>) => ParsedForm<Value, Field>;
-  /** Rejects where the form has to stay. */
+export interface FormOptions<Values, Value> {
+  readonly initial: Values;
+  readonly parse: (values: Values) => ParsedForm<Value, FieldOf<Values>>;
+  /** Rejects to keep the form open. */
   readonly send: (value: Value) => Promise<unknown>;
-  readonly onFailure?: (error: unknown) => void;
 }
 
-export interface Form<Field extends string> {
+export interface Form<Values> {
   readonly ref: RefObject<HTMLFormElement | null>;
-  readonly values: Values<Field>;
-  readonly set: (field: Field, value: string) => void;
-  /** The value of this field is on its way; undefined: of none any more. A submit that lacks nothing else waits for it, busy. */
-  readonly await: (field: Field | undefined) => void;
-  /** Empty until the first try; from then on they follow the typing. */
-  readonly errors: Readonly<Partial<Record<Field, string>>>;
+  readonly values: Values;
+  readonly set: <Field extends FieldOf<Values>>(field: Field, value: Values[Field]) => void;
+  /** For an edit that touches several fields. */
+  readonly change: (edit: (values: Values) => Values) => void;
+  /** Names a field whose value is still being computed (undefined: none). If only that field is missing, a submit waits for it. */
+  readonly await: (field: FieldOf<Values> | undefined) => void;
+  /** Empty until the first submit; from then on they follow the typing. */
+  readonly errors: Readonly<Partial<Record<FieldOf<Values>, string>>>;
   readonly busy: boolean;
-  /** The response text of the last failure. */
+  readonly error: unknown;
+  /** The text of `error`. */
   readonly failure: string | undefined;
+  /** How many submits failed. */
+  readonly failures: number;
   readonly dismissFailure: () => void;
   readonly onSubmit: (event: FormEvent) => void;
-  readonly reset: () => void;
+  /** Starts over, without messages. */
+  readonly reset: (values: Values) => void;
 }
 
-export function useForm<Field extends string, Value>(options: FormOptions<Field, Value>): Form<Field> {
+export function useForm<Values extends object, Value>({ initial, parse, send }: FormOptions<Values, Value>): Form<Values> {
   const ref = useRef<HTMLFormElement>(null);
-  const [values, setValues] = useState(options.initial);
+  const [values, setValues] = useState(initial);
   const [tries, setTries] = useState(0);
+  const [failures, setFailures] = useState(0);
   const task = useTask(async (value: Value) => {
-    await options.send(value).catch((error: unknown) => {
-      options.onFailure?.(error);
+    await send(value).catch((error: unknown) => {
+      setFailures((before) => before + 1);
       throw error;
     });
   });
-  const parsed = options.parse(values);
-  const errors: Partial<Record<Field, string>> = tries > 0 && !parsed.ok ? parsed.errors : {};
+  const parsed = parse(values);
+  const errors = (tries > 0 && !parsed.ok ? parsed.errors : {}) as Form<Values>['errors'];
   useFocusOnFirstError(ref, tries);
   const submit = useSubmit(parsed, task.run);
-
-  const onSubmit = (event: FormEvent) => {
-    event.preventDefault();
-    setTries(tries + 1);
-    submit.run();
-  };
-  const reset = () => {
-    setValues(options.initial);
-    setTries(0);
-  };
-  const set = (field: Field, value: string) => setValues((before) => ({ ...before, [field]: value }));
-  const failure = task.error === undefined ? undefined : (messageOf(task.error) ?? text.error.fallback);
   return {
     ref,
     values,
-    set,
+    set: (field, value) => setValues((before) => ({ ...before, [field]: value })),
+    change: setValues,
     await: submit.await,
     errors,
     busy: task.busy || submit.held,
-    failure,
+    error: task.error,
+    failure: task.error === undefined ? undefined : (messageOf(task.error) ?? text.error.fallback),
+    failures,
     dismissFailure: task.dismiss,
-    onSubmit,
-    reset,
+    onSubmit: (event) => {
+      event.preventDefault();
+      setTries(tries + 1);
+      submit.run();
+    },
+    reset: (next) => {
+      setValues(next);
+      setTries(0);
+      task.dismiss();
+    },
   };
 }
 
-/** Sends what is whole. A submit that lacks the awaited value alone is held until that has come, or comes no more. */
-function useSubmit<Field extends string, Value>(parsed: ParsedForm<Value, Field>, send: (value: Value) => void) {
+/** Sends a valid form. A submit that lacks only the awaited value is held until the value arrives or stops being awaited. */
+function useSubmit<Value, Field extends string>(parsed: ParsedForm<Value, Field>, send: (value: Value) => void) {
   const [awaited, setAwaited] = useState<Field>();
   const [held, setHeld] = useState(false);
   useEffect(() => {
@@ -87,7 +92,7 @@ function useSubmit<Field extends string, Value>(parsed: ParsedForm<Value, Field>
   return { held, run, await: setAwaited };
 }
 
-/** After a refused try the focus goes to the first field that has to change. */
+/** After a refused submit the focus goes to the first field that needs a change. */
 function useFocusOnFirstError(ref: RefObject<HTMLFormElement | null>, tries: number): void {
   useEffect(() => {
     if (tries > 0) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();

@@ -1,6 +1,11 @@
-// The one card of the pages before sign-in, and what stands in its place when its work is done.
+// The card of the pages before sign-in, its form with the bot check, and the result that replaces it.
+import type { botCheckField } from '@underpass/rules/bot-check.ts';
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { BotCheck } from '../bot-check/bot-check.tsx';
+import type { Form } from '../form/use-form.ts';
+import { Banner } from '../ui/banner.tsx';
+import { Button } from '../ui/button.tsx';
 
 export interface AuthCardProps {
   readonly title: string;
@@ -31,12 +36,36 @@ export function AuthCard({ title, text, foot, wide = false, children }: AuthCard
   );
 }
 
+export interface AuthFormProps {
+  readonly form: Omit<Form<Readonly<Record<typeof botCheckField, string>>>, 'values' | 'change' | 'reset'>;
+  readonly failureTitle: string;
+  readonly submitLabel: string;
+  readonly children: ReactNode;
+}
+
+export function AuthForm({ form, failureTitle, submitLabel, children }: AuthFormProps) {
+  return (
+    <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
+      {children}
+      <BotCheck key={form.failures} form={form} />
+      {form.failure && (
+        <Banner tone="danger" title={failureTitle} onDismiss={form.dismissFailure}>
+          {form.failure}
+        </Banner>
+      )}
+      <Button type="submit" variant="primary" busy={form.busy} className="w-full">
+        {submitLabel}
+      </Button>
+    </form>
+  );
+}
+
 export interface AuthOutcomeProps {
   readonly title: string;
   readonly text?: ReactNode;
   readonly illustration?: ReactNode;
   readonly action?: ReactNode;
-  /** It came in place of a form: the focus goes to it, and so it is read. */
+  /** It replaces a form: it takes the focus, so that screen readers read it. */
   readonly takesFocus?: boolean;
 }
 

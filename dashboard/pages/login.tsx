@@ -1,21 +1,19 @@
 // Asks for a sign-in link (spec 2, Login page).
 import { botCheckField } from '@underpass/rules/bot-check.ts';
-import { type Login, type LoginField, parseLoginForm } from '@underpass/rules/login-form.ts';
+import { type Login, parseLoginForm } from '@underpass/rules/login-form.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { Link, redirect, useLocation } from 'react-router';
 import { isApiError } from '../api/error.ts';
 import { requestMagicLink } from '../api/session.ts';
-import { BotCheck } from '../bot-check/bot-check.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { paths } from '../routing/paths.ts';
 import { sessionEnded } from '../routing/return-path.ts';
 import { loadSession } from '../session/session.ts';
-import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
-import { AuthCard, AuthOutcome } from './auth-card.tsx';
+import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
 
 /** spec 2: a signed-in user is redirected to /. */
 export async function loader() {
@@ -36,19 +34,18 @@ export function Component() {
 }
 
 function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
-  const [attempt, setAttempt] = useState(0);
   const hasEnded = useLocation().state === sessionEnded;
-  const form = useForm<LoginField, Login>({
+  const form = useForm({
     initial: { email: '', [botCheckField]: '' },
     parse: parseLoginForm,
-    send: async ({ email, botCheck }) => {
-      await requestMagicLink(loginFields(email, botCheck));
+    send: async ({ email, botCheck }: Login) => {
+      try {
+        await requestMagicLink(loginFields(email, botCheck));
+      } catch (error) {
+        console.error(text.login.failedLog, isApiError(error) ? error.status : error);
+        throw error;
+      }
       onSent(email);
-    },
-    onFailure: (error) => {
-      console.error(text.login.failedLog, isApiError(error) ? error.status : error);
-      form.set(botCheckField, '');
-      setAttempt(attempt + 1);
     },
   });
   return (
@@ -65,18 +62,9 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
         </>
       }
     >
-      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
+      <AuthForm form={form} failureTitle="The login link could not be sent." submitLabel="Sign in">
         <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" autoFocus />
-        <BotCheck key={attempt} form={form} />
-        {form.failure && (
-          <Banner tone="danger" title="The login link could not be sent." onDismiss={form.dismissFailure}>
-            {form.failure}
-          </Banner>
-        )}
-        <Button type="submit" variant="primary" busy={form.busy} className="w-full">
-          Sign in
-        </Button>
-      </form>
+      </AuthForm>
     </AuthCard>
   );
 }

@@ -8,17 +8,13 @@ import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { getMeta } from '../api/public.ts';
 import { register } from '../api/session.ts';
-import { BotCheck } from '../bot-check/bot-check.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { type Form, useForm } from '../form/use-form.ts';
 import { paths } from '../routing/paths.ts';
-import { Banner } from '../ui/banner.tsx';
-import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/field.tsx';
 import { RegisteredIllustration } from '../ui/illustrations/registered.tsx';
 import { Checkbox } from '../ui/input.tsx';
-import { AuthCard, AuthOutcome } from './auth-card.tsx';
-
+import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
 import { LegalText } from './legal/legal-text.tsx';
 import { privacyPolicy } from './legal/privacy-policy.ts';
 import { termsOfService } from './legal/terms-of-service.ts';
@@ -32,7 +28,9 @@ export function Component() {
   return <AuthOutcome illustration={<RegisteredIllustration />} title={text.register.doneTitle} text={text.register.done} />;
 }
 
-const EMPTY: Readonly<Record<RegistrationField, string>> = {
+type RegistrationTexts = Readonly<Record<RegistrationField, string>>;
+
+const EMPTY: RegistrationTexts = {
   'first-name': '',
   'last-name': '',
   email: '',
@@ -44,18 +42,17 @@ const EMPTY: Readonly<Record<RegistrationField, string>> = {
 };
 
 function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentity; readonly onDone: () => void }) {
-  const [attempt, setAttempt] = useState(0);
-  const form = useForm<RegistrationField, Registration>({
+  const form = useForm({
     initial: EMPTY,
     parse: parseRegistration,
-    send: async (registration) => {
-      await register(registrationFields(registration));
+    send: async (registration: Registration) => {
+      try {
+        await register(registrationFields(registration));
+      } catch (error) {
+        console.error('Registration failed', isApiError(error) ? error.status : undefined, messageOf(error));
+        throw error;
+      }
       onDone();
-    },
-    onFailure: (error) => {
-      console.error('Registration failed', isApiError(error) ? error.status : undefined, messageOf(error));
-      form.set(botCheckField, '');
-      setAttempt(attempt + 1);
     },
   });
   return (
@@ -69,25 +66,16 @@ function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentit
       }
       wide
     >
-      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
+      <AuthForm form={form} failureTitle="Registration failed." submitLabel="Register">
         <PersonFields form={form} />
         <TermsAndPrivacy operator={operator} />
         <AcceptTerms form={form} />
-        <BotCheck key={attempt} form={form} />
-        {form.failure && (
-          <Banner tone="danger" title="Registration failed." onDismiss={form.dismissFailure}>
-            {form.failure}
-          </Banner>
-        )}
-        <Button type="submit" variant="primary" busy={form.busy} className="w-full">
-          Register
-        </Button>
-      </form>
+      </AuthForm>
     </AuthCard>
   );
 }
 
-function PersonFields({ form }: { readonly form: Form<RegistrationField> }) {
+function PersonFields({ form }: { readonly form: Form<RegistrationTexts> }) {
   return (
     <div className="grid gap-5 sm:grid-cols-2">
       <TextField form={form} name="first-name" label="First name" autoComplete="given-name" required />
@@ -120,7 +108,7 @@ function TermsAndPrivacy({ operator }: { readonly operator: OperatorIdentity }) 
 
 const ACCEPT_ERROR_ID = 'accept-terms-error';
 
-function AcceptTerms({ form }: { readonly form: Form<RegistrationField> }) {
+function AcceptTerms({ form }: { readonly form: Form<RegistrationTexts> }) {
   const error = form.errors['accept-terms'];
   return (
     <div className="grid gap-1.5">

@@ -1,18 +1,15 @@
 // Reports a tunnel to the operator; anybody may.
-import { type AbuseReportField, type NewAbuseReport, parseAbuseReport } from '@underpass/rules/abuse-report.ts';
+import { type NewAbuseReport, parseAbuseReport } from '@underpass/rules/abuse-report.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { reportAbuse } from '../api/public.ts';
-import { BotCheck } from '../bot-check/bot-check.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
-import { Banner } from '../ui/banner.tsx';
-import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
 import { Textarea } from '../ui/input.tsx';
-import { AuthCard, AuthOutcome } from './auth-card.tsx';
+import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
 
 export function Component() {
   const [done, setDone] = useState(false);
@@ -28,18 +25,13 @@ export function Component() {
 
 function ReportForm({ onDone }: { readonly onDone: () => void }) {
   const [search] = useSearchParams();
-  const [attempt, setAttempt] = useState(0);
-  const form = useForm<AbuseReportField, NewAbuseReport>({
+  const form = useForm({
     // The pages that visitors see at the edge link here with the host filled in.
     initial: { host: search.get('host') ?? '', email: '', text: '', [botCheckField]: '' },
     parse: parseAbuseReport,
-    send: async (report) => {
+    send: async (report: NewAbuseReport) => {
       await reportAbuse(report);
       onDone();
-    },
-    onFailure: () => {
-      form.set(botCheckField, '');
-      setAttempt(attempt + 1);
     },
   });
   return (
@@ -48,7 +40,7 @@ function ReportForm({ onDone }: { readonly onDone: () => void }) {
       text="Tell us about phishing, malware or other unlawful content that is served through Underpass."
       wide
     >
-      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-5">
+      <AuthForm form={form} failureTitle="The report could not be sent." submitLabel="Send report">
         <TextField
           form={form}
           name="host"
@@ -78,16 +70,7 @@ function ReportForm({ onDone }: { readonly onDone: () => void }) {
           autoComplete="email"
           inputMode="email"
         />
-        <BotCheck key={attempt} form={form} />
-        {form.failure && (
-          <Banner tone="danger" title="The report could not be sent." onDismiss={form.dismissFailure}>
-            {form.failure}
-          </Banner>
-        )}
-        <Button type="submit" variant="primary" busy={form.busy} className="w-full">
-          Send report
-        </Button>
-      </form>
+      </AuthForm>
     </AuthCard>
   );
 }

@@ -11,12 +11,10 @@ export interface SidePanelProps {
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;
   readonly description?: ReactNode;
-  /** A bar runs under the head while something is sent. */
-  readonly busy?: boolean;
   readonly children: ReactNode;
 }
 
-export function SidePanel({ open, onOpenChange, title, description, busy = false, children }: SidePanelProps) {
+export function SidePanel({ open, onOpenChange, title, description, children }: SidePanelProps) {
   return (
     <Base.Root open={open} onOpenChange={onOpenChange}>
       <Base.Portal>
@@ -30,7 +28,6 @@ export function SidePanel({ open, onOpenChange, title, description, busy = false
                   {description && <Base.Description className="mt-1 text-sm text-ink-soft">{description}</Base.Description>}
                 </div>
                 <Base.Close render={<IconButton label="Close panel" icon={<X aria-hidden="true" />} />} />
-                {busy && <ProgressBar />}
               </div>
               {children}
             </OverlayContainer>
@@ -57,12 +54,9 @@ export function PanelActions({ children }: { readonly children: ReactNode }) {
   return <div className="flex justify-end gap-2 border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
 }
 
-function ProgressBar() {
+/** Over the upper edge of a form while it is sent. */
+export function ProgressBar() {
   return (
-    <div
-      role="progressbar"
-      aria-label="Sending"
-      className="absolute inset-x-0 -bottom-px h-0.5 animate-lanes text-accent lanes"
-    />
+    <div role="progressbar" aria-label="Sending" className="absolute inset-x-0 -top-px h-0.5 animate-lanes text-accent lanes" />
   );
 }

@@ -1,18 +1,15 @@
-// Registers a domain (spec 2, Domains list). A 400 is the name's fault and is shown under it; anything else above the form.
+// Registers a domain (spec 2, Domains list). A 400 concerns the name and is shown under it; any other failure above the form.
 import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
-import { text } from '@underpass/rules/text.ts';
-import { type FormEvent, useRef, useState } from 'react';
+import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { createDomain } from '../../api/domains.ts';
-import { isApiError, messageOf } from '../../api/error.ts';
+import { isApiError } from '../../api/error.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
-import { useTask } from '../../api/use-task.ts';
+import { DialogForm } from '../../form/overlay-form.tsx';
+import { TextField } from '../../form/text-field.tsx';
+import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { Banner } from '../../ui/banner.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Dialog, DialogActions } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/field.tsx';
-import { Input } from '../../ui/input.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 export interface AddDomainDialogProps {
@@ -26,7 +23,7 @@ export function AddDomainDialog({ open, onOpenChange }: AddDomainDialogProps) {
       open={open}
       onOpenChange={onOpenChange}
       title="Add Domain"
-      description="You prove that it is yours by a TXT record, which comes next."
+      description="Next, add a TXT record to prove you own it."
       flush
     >
       <AddDomainForm onCancel={() => onOpenChange(false)} />
@@ -34,60 +31,43 @@ export function AddDomainDialog({ open, onOpenChange }: AddDomainDialogProps) {
   );
 }
 
+function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
+  const parsed = parseApexDomain(name);
+  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
+}
+
 function AddDomainForm({ onCancel }: { readonly onCancel: () => void }) {
   const project = useProject();
   const leadOn = useLeadOn();
-  const input = useRef<HTMLInputElement>(null);
-  const [name, setName] = useState('');
-  const [refusal, setRefusal] = useState<string>();
-  const task = useTask(async (apexName: string) => {
-    const domain = await createDomain(project.id, apexName);
-    toast.done(`Domain ${domain.apexName} added.`);
-    await leadOn(paths.domain(project.id, domain.apexName));
+  const form = useForm({
+    initial: { name: '' },
+    parse: parseFields,
+    send: async (name) => {
+      const { apexName } = await createDomain(project.id, name);
+      toast.done(`Domain ${apexName} added.`);
+      await leadOn(paths.domain(project.id, apexName));
+    },
   });
-  const badRequest = isApiError(task.error) && task.error.status === 400 ? task.error.message : undefined;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const parsed = parseApexDomain(name);
-    setRefusal(parsed.ok ? undefined : parsed.message);
-    if (parsed.ok) task.run(parsed.value);
-    else input.current?.focus();
-  };
-  const type = (typed: string) => {
-    setName(typed);
-    setRefusal(undefined);
-    task.dismiss();
-  };
+  const isBadName = isApiError(form.error) && form.error.status === 400;
   return (
-    <form noValidate onSubmit={submit}>
-      <div className="grid gap-4 px-5 pb-5 sm:px-6 sm:pb-6">
-        {task.error !== undefined && badRequest === undefined && (
-          <Banner tone="danger" title="The domain was not added." onDismiss={task.dismiss}>
-            {messageOf(task.error) ?? text.error.fallback}
-          </Banner>
-        )}
-        <Field label="Name" error={refusal ?? badRequest}>
-          {(control) => (
-            <Input
-              {...control}
-              ref={input}
-              mono
-              placeholder="example.com"
-              autoComplete="off"
-              autoCapitalize="none"
-              spellCheck={false}
-              value={name}
-              onChange={(event) => type(event.target.value)}
-            />
-          )}
-        </Field>
-      </div>
-      <DialogActions>
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" variant="primary" busy={task.busy}>
-          Create
-        </Button>
-      </DialogActions>
-    </form>
+    <DialogForm
+      form={isBadName ? { ...form, failure: undefined } : form}
+      submitLabel="Create"
+      onCancel={onCancel}
+      failureTitle="The domain was not added."
+    >
+      <TextField
+        form={form}
+        name="name"
+        label="Name"
+        error={isBadName ? form.failure : undefined}
+        mono
+        placeholder="example.com"
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        onInput={form.dismissFailure}
+      />
+    </DialogForm>
   );
 }

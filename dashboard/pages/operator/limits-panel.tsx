@@ -4,19 +4,18 @@ import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { useRevalidator } from 'react-router';
 import { changeProject } from '../../api/operator.ts';
+import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { Banner } from '../../ui/banner.tsx';
-import { Button } from '../../ui/button.tsx';
-import { PanelActions, PanelBody, SidePanel } from '../../ui/side-panel.tsx';
+import { SidePanel } from '../../ui/side-panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 const LABELS: Readonly<Record<QuotaName, string>> = {
   tunnels: 'Tunnels',
   domains: 'Domains',
   securityGroups: 'Security groups',
-  rulesPerGroup: 'Rules in a security group',
-  ingressDomainsPerTunnel: 'Ingress domains on a tunnel',
+  rulesPerGroup: 'Rules per security group',
+  ingressDomainsPerTunnel: 'Ingress domains per tunnel',
   members: 'Members and invitations',
   apiTokens: 'API tokens',
 };
@@ -39,51 +38,43 @@ export interface LimitsPanelProps {
 }
 
 export function LimitsPanel({ project, open, onClose }: LimitsPanelProps) {
-  const { revalidate } = useRevalidator();
-  const form = useForm<QuotaName, ProjectQuotas>({
-    initial: textsOf(project.limits),
-    parse: parseLimits,
-    send: async (limits) => {
-      await changeProject(project.id, { limits });
-      onClose();
-      toast.done(`The limits of ${project.name} were changed.`);
-      await revalidate();
-    },
-  });
   return (
     <SidePanel
       open={open}
       onOpenChange={(next) => next || onClose()}
       title={`Limits of ${project.name}`}
-      description="What exists already stays, even where it is more."
-      busy={form.busy}
+      description="A lower limit removes nothing. It only prevents new entries."
     >
-      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="flex min-h-0 flex-1 flex-col">
-        <PanelBody>
-          {form.failure && (
-            <Banner tone="danger" onDismiss={form.dismissFailure}>
-              {form.failure}
-            </Banner>
-          )}
-          {NAMES.map((name) => (
-            <TextField
-              key={name}
-              form={form}
-              name={name}
-              label={LABELS[name]}
-              hint={`Without a change: ${projectQuotas[name]}.`}
-              inputMode="numeric"
-              autoComplete="off"
-            />
-          ))}
-        </PanelBody>
-        <PanelActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" busy={form.busy}>
-            Save
-          </Button>
-        </PanelActions>
-      </form>
+      <LimitsForm project={project} onDone={onClose} />
     </SidePanel>
+  );
+}
+
+function LimitsForm({ project, onDone }: { readonly project: OperatorProject; readonly onDone: () => void }) {
+  const { revalidate } = useRevalidator();
+  const form = useForm({
+    initial: textsOf(project.limits),
+    parse: parseLimits,
+    send: async (limits) => {
+      await changeProject(project.id, { limits });
+      onDone();
+      toast.done(`Limits of ${project.name} saved.`);
+      await revalidate();
+    },
+  });
+  return (
+    <PanelForm form={form} submitLabel="Save" onCancel={onDone}>
+      {NAMES.map((name) => (
+        <TextField
+          key={name}
+          form={form}
+          name={name}
+          label={LABELS[name]}
+          hint={`Default: ${projectQuotas[name]}.`}
+          inputMode="numeric"
+          autoComplete="off"
+        />
+      ))}
+    </PanelForm>
   );
 }

@@ -41,7 +41,7 @@ export function Component() {
         actions={<SearchForm label="Project or owner" />}
       />
       <PagedList promise={projects}>{(loaded) => <ProjectList projects={loaded} onLimits={limit} ask={confirm.ask} />}</PagedList>
-      {limited && <LimitsPanel key={limited.id} project={limited} open={open} onClose={() => setOpen(false)} />}
+      {limited && <LimitsPanel project={limited} open={open} onClose={() => setOpen(false)} />}
       {confirm.dialog}
     </>
   );

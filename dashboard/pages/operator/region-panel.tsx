@@ -1,4 +1,4 @@
-// Adds a region, or changes one. Its name, host and TLS stay as they were made: tunnels hang on them.
+// Adds a region or changes one. Name, host and TLS termination cannot change: tunnels depend on them.
 import { parseHostname } from '@underpass/rules/hostname.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import type { OperatorRegion } from '@underpass/rules/resource.ts';
@@ -6,11 +6,10 @@ import { parseSingleLine } from '@underpass/rules/single-line.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { changeRegion, createRegion } from '../../api/operator.ts';
+import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
-import { Banner } from '../../ui/banner.tsx';
-import { Button } from '../../ui/button.tsx';
-import { PanelActions, PanelBody, SidePanel } from '../../ui/side-panel.tsx';
+import { SidePanel } from '../../ui/side-panel.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -43,16 +42,29 @@ function parseHost(text: string): Parsed<string> {
 }
 
 export interface RegionPanelProps {
-  /** undefined: a new one. */
+  /** undefined: add a region. */
   readonly region: OperatorRegion | undefined;
   readonly open: boolean;
   readonly onClose: () => void;
 }
 
 export function RegionPanel({ region, open, onClose }: RegionPanelProps) {
+  return (
+    <SidePanel open={open} onOpenChange={(next) => next || onClose()} title={region ? `Edit ${region.name}` : 'Add region'}>
+      <RegionForm region={region} onDone={onClose} />
+    </SidePanel>
+  );
+}
+
+interface RegionFormProps {
+  readonly region: OperatorRegion | undefined;
+  readonly onDone: () => void;
+}
+
+function RegionForm({ region, onDone }: RegionFormProps) {
   const [tlsTermination, setTlsTermination] = useState(true);
   const { revalidate } = useRevalidator();
-  const form = useForm<RegionField, RegionTexts>({
+  const form = useForm({
     initial: {
       name: region?.name ?? '',
       description: region?.description ?? '',
@@ -60,50 +72,29 @@ export function RegionPanel({ region, open, onClose }: RegionPanelProps) {
       wildcardIngressDomain: region?.wildcardIngressDomain ?? '',
     },
     parse: parseRegion,
-    send: async (texts) => {
+    send: async (texts: RegionTexts) => {
       await save(region, texts, tlsTermination);
-      onClose();
-      if (!region) form.reset();
-      toast.done(region ? `${texts.name} was changed.` : `${texts.name} was added.`);
+      onDone();
+      toast.done(`Region ${texts.name} ${region ? 'saved' : 'added'}.`);
       await revalidate();
     },
   });
   return (
-    <SidePanel
-      open={open}
-      onOpenChange={(next) => next || onClose()}
-      title={region ? `Edit ${region.name}` : 'Add region'}
-      busy={form.busy}
-    >
-      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="flex min-h-0 flex-1 flex-col">
-        <PanelBody>
-          {form.failure && (
-            <Banner tone="danger" onDismiss={form.dismissFailure}>
-              {form.failure}
-            </Banner>
-          )}
-          <RegionFields form={form} isNew={region === undefined} />
-          {region === undefined && (
-            <Switch
-              label="TLS termination"
-              hint="Without it the region offers ingress tunnels only."
-              checked={tlsTermination}
-              onChange={setTlsTermination}
-            />
-          )}
-        </PanelBody>
-        <PanelActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" busy={form.busy}>
-            {region ? 'Save' : 'Add'}
-          </Button>
-        </PanelActions>
-      </form>
-    </SidePanel>
+    <PanelForm form={form} submitLabel={region ? 'Save' : 'Add'} onCancel={onDone}>
+      <RegionFields form={form} isNew={region === undefined} />
+      {region === undefined && (
+        <Switch
+          label="TLS termination"
+          hint="Without it, the region offers only ingress tunnels."
+          checked={tlsTermination}
+          onChange={setTlsTermination}
+        />
+      )}
+    </PanelForm>
   );
 }
 
-function RegionFields({ form, isNew }: { readonly form: Form<RegionField>; readonly isNew: boolean }) {
+function RegionFields({ form, isNew }: { readonly form: Form<RegionTexts>; readonly isNew: boolean }) {
   return (
     <>
       {isNew && (
@@ -129,7 +120,7 @@ function RegionFields({ form, isNew }: { readonly form: Form<RegionField>; reado
           form={form}
           name="dataPlaneHost"
           label="Data-plane host"
-          hint="Clients dial it, and users point their DNS at it."
+          hint="Clients connect to it, and users point their DNS at it."
           mono
           autoCapitalize="none"
           autoComplete="off"
@@ -139,7 +130,7 @@ function RegionFields({ form, isNew }: { readonly form: Form<RegionField>; reado
         form={form}
         name="wildcardIngressDomain"
         label="Wildcard ingress domain"
-        hint="Generated names live under it. Its DNS has to point at the region."
+        hint="Generated domains are names under it. Point its wildcard DNS record at the region."
         mono
         autoCapitalize="none"
         autoComplete="off"

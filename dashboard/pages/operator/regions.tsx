@@ -48,7 +48,7 @@ export function Component() {
         actions={add}
       />
       <Load promise={regions}>{(loaded) => <RegionList regions={loaded} actions={actions} add={add} />}</Load>
-      <RegionPanel key={edited?.name ?? ''} region={edited} open={editing} onClose={() => setEditing(false)} />
+      <RegionPanel region={edited} open={editing} onClose={() => setEditing(false)} />
       <SecretDialog
         title="The region's new key"
         label="Key"

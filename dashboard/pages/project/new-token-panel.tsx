@@ -2,19 +2,17 @@
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { parseRole } from '@underpass/rules/permission.ts';
 import { parseApiTokenName } from '@underpass/rules/project-name.ts';
 import type { NewApiToken } from '@underpass/rules/resource.ts';
 import { useRevalidator } from 'react-router';
 import { type ApiTokenWish, createApiToken } from '../../api/tokens.ts';
+import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
-import { Banner } from '../../ui/banner.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
 import { RadioCards } from '../../ui/radio-cards.tsx';
 import { Select } from '../../ui/select.tsx';
-import { PanelActions, PanelBody, SidePanel } from '../../ui/side-panel.tsx';
+import { SidePanel } from '../../ui/side-panel.tsx';
 import { grantableRoles } from './role-options.ts';
 
 export interface NewTokenPanelProps {
@@ -24,7 +22,18 @@ export interface NewTokenPanelProps {
   readonly onCreated: (token: NewApiToken) => void;
 }
 
-type TokenField = 'name' | 'role' | 'days';
+export function NewTokenPanel({ project, open, onOpenChange, onCreated }: NewTokenPanelProps) {
+  return (
+    <SidePanel
+      open={open}
+      onOpenChange={onOpenChange}
+      title="Create API token"
+      description={`The token acts for you within ${project.name}. It is shown only once.`}
+    >
+      <TokenForm project={project} onCancel={() => onOpenChange(false)} onCreated={onCreated} />
+    </SidePanel>
+  );
+}
 
 const LIFETIMES = [
   { value: '7', label: '7 days' },
@@ -33,61 +42,48 @@ const LIFETIMES = [
   { value: String(limits.apiTokenDays), label: '1 year' },
 ] as const;
 
-function parseToken(fields: Readonly<Record<TokenField, string>>): ParsedForm<ApiTokenWish, TokenField> {
-  const name = parseApiTokenName(fields.name);
-  const role = parseRole(fields.role);
-  if (name.ok && role.ok) return accept({ name: name.value, role: role.value, expiresInDays: Number(fields.days) });
-  return { ok: false, errors: collectErrors({ name, role, days: accept(fields.days) }) };
+interface TokenValues {
+  readonly name: string;
+  readonly role: Role;
+  readonly days: string;
 }
 
-export function NewTokenPanel({ project, open, onOpenChange, onCreated }: NewTokenPanelProps) {
+function parseToken({ name, role, days }: TokenValues): ParsedForm<ApiTokenWish, 'name'> {
+  const parsed = parseApiTokenName(name);
+  if (!parsed.ok) return { ok: false, errors: collectErrors({ name: parsed }) };
+  return accept({ name: parsed.value, role, expiresInDays: Number(days) });
+}
+
+interface TokenFormProps {
+  readonly project: Project;
+  readonly onCancel: () => void;
+  readonly onCreated: (token: NewApiToken) => void;
+}
+
+function TokenForm({ project, onCancel, onCreated }: TokenFormProps) {
   const { revalidate } = useRevalidator();
-  const form = useForm<TokenField, ApiTokenWish>({
+  const form = useForm<TokenValues, ApiTokenWish>({
     initial: { name: '', role: 'member', days: '90' },
     parse: parseToken,
     send: async (wish) => {
-      const created = await createApiToken(project.id, wish);
-      onOpenChange(false);
-      onCreated(created);
-      form.reset();
+      onCreated(await createApiToken(project.id, wish));
       await revalidate();
     },
   });
   return (
-    <SidePanel
-      open={open}
-      onOpenChange={onOpenChange}
-      title="Create API token"
-      description={`It acts for you within ${project.name}. You see it once.`}
-      busy={form.busy}
-    >
-      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="flex min-h-0 flex-1 flex-col">
-        <PanelBody>
-          {form.failure && (
-            <Banner tone="danger" onDismiss={form.dismissFailure}>
-              {form.failure}
-            </Banner>
-          )}
-          <TextField form={form} name="name" label="Name" hint="What uses it, such as ‘deploy pipeline’." autoComplete="off" />
-          <RadioCards
-            label="Role"
-            value={form.values.role as Role}
-            options={grantableRoles(project.role)}
-            onChange={(role) => form.set('role', role)}
-          />
-          <Field label="Expires after">
-            {(control) => (
-              <Select {...control} value={form.values.days} options={LIFETIMES} onChange={(days) => form.set('days', days)} />
-            )}
-          </Field>
-        </PanelBody>
-        <PanelActions>
-          <Button onClick={() => onOpenChange(false)}>Cancel</Button>
-          <Button type="submit" variant="primary" busy={form.busy}>
-            Create
-          </Button>
-        </PanelActions>
-      </form>
-    </SidePanel>
+    <PanelForm form={form} submitLabel="Create" onCancel={onCancel}>
+      <TextField form={form} name="name" label="Name" hint="What uses the token, such as ‘deploy pipeline’." autoComplete="off" />
+      <RadioCards
+        label="Role"
+        value={form.values.role}
+        options={grantableRoles(project.role)}
+        onChange={(role) => form.set('role', role)}
+      />
+      <Field label="Expires after">
+        {(control) => (
+          <Select {...control} value={form.values.days} options={LIFETIMES} onChange={(days) => form.set('days', days)} />
+        )}
+      </Field>
+    </PanelForm>
   );
 }

@@ -18,7 +18,7 @@ function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'n
 }
 
 export function ProjectNameForm({ initialName, submitLabel, send }: ProjectNameFormProps) {
-  const form = useForm<'name', string>({ initial: { name: initialName }, parse: parseFields, send });
+  const form = useForm({ initial: { name: initialName }, parse: parseFields, send });
   const unchanged = form.values.name.trim() === initialName;
   return (
     <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid max-w-md gap-4">

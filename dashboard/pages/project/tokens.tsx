@@ -29,6 +29,10 @@ export function Component() {
   const project = useProject();
   const [open, setOpen] = useState(false);
   const [created, setCreated] = useState<NewApiToken>();
+  const showCreated = (token: NewApiToken) => {
+    setOpen(false);
+    setCreated(token);
+  };
   const confirm = useConfirm();
   const mayCreate = may(project.role, 'api-token.create');
   const add = mayCreate && (
@@ -44,7 +48,7 @@ export function Component() {
         actions={add}
       />
       <Load promise={tokens}>{(loaded) => <TokenList projectId={project.id} tokens={loaded} add={add} ask={confirm.ask} />}</Load>
-      {mayCreate && <NewTokenPanel project={project} open={open} onOpenChange={setOpen} onCreated={setCreated} />}
+      {mayCreate && <NewTokenPanel project={project} open={open} onOpenChange={setOpen} onCreated={showCreated} />}
       <SecretDialog
         title="Your new API token"
         label="API token"

@@ -1,17 +1,33 @@
-// Edits the source addresses of a security group; the rule for one is rules/source-address.ts.
+// Edits the source addresses of a security group, as fields of the form around it.
 import { addSourceAddress } from '@underpass/rules/source-address.ts';
-import { ListEditor, type ListEditorProps } from '../../ui/list-editor.tsx';
+import type { Form } from '../../form/use-form.ts';
+import { ListEditor } from '../../ui/list-editor.tsx';
 
-type AllowListEditorProps = Omit<ListEditorProps, 'add' | 'placeholder' | 'emptyText' | 'hint'>;
+interface AllowListValues {
+  readonly allow: readonly string[];
+  /** Typed and not added yet. */
+  readonly pending: string;
+}
 
-export function AllowListEditor(props: AllowListEditorProps) {
+export interface AllowListEditorProps {
+  readonly form: Pick<Form<AllowListValues>, 'values' | 'errors' | 'set'>;
+  readonly label: string;
+  readonly disabled?: boolean;
+}
+
+export function AllowListEditor({ form, ...rest }: AllowListEditorProps) {
   return (
     <ListEditor
-      {...props}
+      {...rest}
+      items={form.values.allow}
+      onChange={(allow) => form.set('allow', allow)}
+      pending={form.values.pending}
+      onPendingChange={(pending) => form.set('pending', pending)}
+      error={form.errors.allow}
       add={addSourceAddress}
       hint="IPv4 or IPv6 addresses and CIDR ranges."
       placeholder="203.0.113.0/24"
-      emptyText="No rules yet. Without a rule nobody gets in."
+      emptyText="No rules yet. Nobody can connect until you add one."
     />
   );
 }

@@ -1,87 +1,88 @@
 // The editor of a group's rules: Save after a change only, Cancel back to what is saved (spec 4, Security group editor).
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
-import { type FormEvent, useEffect, useState } from 'react';
-import { useFetcher } from 'react-router';
+import { useEffect, useState } from 'react';
+import { useRevalidator } from 'react-router';
+import { isStale } from '../../api/error.ts';
+import { updateSecurityGroup } from '../../api/security-groups.ts';
 import { LoadNewest } from '../../form/load-newest.tsx';
+import { useForm } from '../../form/use-form.ts';
+import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { AllowListEditor } from './allow-list-editor.tsx';
 
-export type ActionResult =
-  | { readonly ok: true; readonly group: SecurityGroup }
-  | { readonly ok: false; readonly message: string };
+interface RuleValues {
+  readonly allow: readonly string[];
+  readonly pending: string;
+}
+
+const valuesOf = ({ allowList }: SecurityGroup): RuleValues => ({ allow: allowList, pending: '' });
+
+function parseRules({ allow, pending }: RuleValues): ParsedForm<readonly string[], 'allow'> {
+  const parsed = parseAllowList(allow, pending);
+  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { allow: parsed.message } };
+}
+
+/** `base` is the version that the form edits: a save names it, so control refuses to overwrite a newer one. */
+function useRulesForm(group: SecurityGroup) {
+  const project = useProject();
+  const { revalidate } = useRevalidator();
+  const [base, setBase] = useState(group);
+  const form = useForm({
+    initial: valuesOf(group),
+    parse: parseRules,
+    send: async (allowList: readonly string[]) => {
+      const { name, updatedAt } = base;
+      const saved = await updateSecurityGroup(project.id, name, { updatedAt, allowList }).catch((error: unknown) => {
+        if (isStale(error)) revalidate();
+        throw error;
+      });
+      startFrom(saved);
+      toast.done(`Security group ${name} saved.`);
+      await revalidate();
+    },
+  });
+  const startFrom = (saved: SecurityGroup) => {
+    setBase(saved);
+    form.reset(valuesOf(saved));
+  };
+  const newest = group.updatedAt > base.updatedAt ? group : base;
+  const changed = form.values.pending.trim() !== '' || !isSameList(form.values.allow, base.allowList);
+  useEffect(() => {
+    if (newest !== base && !changed) startFrom(newest);
+  });
+  return { form, changed, isOutdated: newest !== base, loadNewest: () => startFrom(newest) };
+}
+
+const isSameList = (a: readonly string[], b: readonly string[]) =>
+  a.length === b.length && a.every((rule, index) => rule === b[index]);
 
 export function AllowListForm({ group, readOnly }: { readonly group: SecurityGroup; readonly readOnly: boolean }) {
-  const fetcher = useFetcher<ActionResult>();
-  /** What the form began with: what is saved is a change of this, whatever becomes of the group meanwhile. */
-  const [base, setBase] = useState(group);
-  const [allow, setAllow] = useState(group.allowList);
-  const [pending, setPending] = useState('');
-  const [error, setError] = useState<string>();
-  const [dismissed, setDismissed] = useState<ActionResult>();
-  const changed = pending.trim() !== '' || !isSameList(allow, base.allowList);
-  const newest = group.updatedAt > base.updatedAt ? group : base;
-  const beginWith = (saved: SecurityGroup) => {
-    setBase(saved);
-    setAllow(saved.allowList);
-    setPending('');
-    setError(undefined);
-    setDismissed(fetcher.data);
-  };
-  useSaved(fetcher.data, (saved) => {
-    toast.done(`Security group ${saved.name} saved.`);
-    beginWith(saved);
-  });
-  useEffect(() => {
-    if (newest !== base && !changed) beginWith(newest);
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (!changed) return;
-    const parsed = parseAllowList(allow, pending);
-    setError(parsed.ok ? undefined : parsed.message);
-    if (parsed.ok)
-      fetcher.submit(
-        { updatedAt: base.updatedAt, allowList: [...parsed.value] },
-        { method: 'PATCH', encType: 'application/json' },
-      );
-  };
-  const failure = fetcher.data && !fetcher.data.ok && fetcher.data !== dismissed ? fetcher.data : undefined;
+  const { form, changed, isOutdated, loadNewest } = useRulesForm(group);
   return (
-    <Card
-      title="Allowed source addresses"
-      description="Visitors from these addresses get in. Everybody else is refused."
-      className="max-w-3xl"
-    >
-      <form noValidate onSubmit={submit} className="grid gap-4">
-        {failure && (
+    <Card title="Allowed source addresses" description="Only visitors from these addresses can connect." className="max-w-3xl">
+      <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid gap-4">
+        {form.failure && (
           <Banner
             tone="danger"
             title="The security group was not saved."
-            action={newest !== base && <LoadNewest onClick={() => beginWith(newest)} />}
-            onDismiss={() => setDismissed(failure)}
+            action={isOutdated && <LoadNewest onClick={loadNewest} />}
+            onDismiss={form.dismissFailure}
           >
-            {failure.message}
+            {form.failure}
           </Banner>
         )}
-        <AllowListEditor
-          label="Source address"
-          items={allow}
-          onChange={setAllow}
-          pending={pending}
-          onPendingChange={setPending}
-          error={error}
-          disabled={readOnly}
-        />
+        <AllowListEditor form={form} label="Source address" disabled={readOnly} />
         {!readOnly && (
           <div className="flex justify-end gap-2">
-            <Button onClick={() => beginWith(newest)} disabled={!changed}>
+            <Button onClick={loadNewest} disabled={!changed}>
               Cancel
             </Button>
-            <Button type="submit" variant="primary" disabled={!changed} busy={fetcher.state !== 'idle'}>
+            <Button type="submit" variant="primary" disabled={!changed} busy={form.busy}>
               Save
             </Button>
           </div>
@@ -89,15 +90,4 @@ export function AllowListForm({ group, readOnly }: { readonly group: SecurityGro
       </form>
     </Card>
   );
-}
-
-const isSameList = (a: readonly string[], b: readonly string[]) =>
-  a.length === b.length && a.every((rule, index) => rule === b[index]);
-
-/** Once for each result of the action. */
-function useSaved(result: ActionResult | undefined, onSaved: (saved: SecurityGroup) => void): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows the result alone.
-  useEffect(() => {
-    if (result?.ok) onSaved(result.group);
-  }, [result]);
 }

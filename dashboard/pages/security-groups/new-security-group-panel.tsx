@@ -1,20 +1,16 @@
 // Creates a security group (spec 2, Security groups list).
-import { collectErrors } from '@underpass/rules/parsed.ts';
+import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { text } from '@underpass/rules/text.ts';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { messageOf } from '../../api/error.ts';
 import { createSecurityGroup } from '../../api/security-groups.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
-import { usePanelTask } from '../../api/use-task.ts';
+import { PanelForm } from '../../form/overlay-form.tsx';
+import { TextField } from '../../form/text-field.tsx';
+import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
-import { Banner } from '../../ui/banner.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Field } from '../../ui/field.tsx';
-import { Input } from '../../ui/input.tsx';
-import { PanelActions, PanelBody, SidePanel } from '../../ui/side-panel.tsx';
+import { SidePanel } from '../../ui/side-panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { AllowListEditor } from './allow-list-editor.tsx';
 
@@ -24,77 +20,49 @@ export interface NewSecurityGroupPanelProps {
 }
 
 export function NewSecurityGroupPanel({ open, onOpenChange }: NewSecurityGroupPanelProps) {
-  const project = useProject();
-  const leadOn = useLeadOn();
-  const task = usePanelTask(open, async (name: string, allow: readonly string[]) => {
-    await createSecurityGroup(project.id, name, allow);
-    toast.done(`Security group ${name} created.`);
-    await leadOn(paths.securityGroup(project.id, name));
-  });
   return (
     <SidePanel
       open={open}
       onOpenChange={onOpenChange}
       title={text.groups.newTitle}
-      description="Only the addresses on the list reach the tunnels of the group."
-      busy={task.busy}
+      description="Only the listed addresses can reach the tunnels that use this group."
     >
-      <NewGroupForm busy={task.busy} onCreate={task.run} onCancel={() => onOpenChange(false)}>
-        {task.error !== undefined && (
-          <Banner tone="danger" title="The security group was not created." onDismiss={task.dismiss}>
-            {messageOf(task.error) ?? text.error.fallback}
-          </Banner>
-        )}
-      </NewGroupForm>
+      <NewGroupForm onCancel={() => onOpenChange(false)} />
     </SidePanel>
   );
 }
 
-interface NewGroupFormProps {
-  readonly busy: boolean;
-  readonly onCreate: (name: string, allow: readonly string[]) => void;
-  readonly onCancel: () => void;
-  readonly children: React.ReactNode;
+interface NewGroupValues {
+  readonly name: string;
+  readonly allow: readonly string[];
+  readonly pending: string;
 }
 
-function NewGroupForm({ busy, onCreate, onCancel, children }: NewGroupFormProps) {
-  const ref = useRef<HTMLFormElement>(null);
-  const [name, setName] = useState('');
-  const [allow, setAllow] = useState<readonly string[]>([]);
-  const [pending, setPending] = useState('');
-  const [tries, setTries] = useState(0);
-  const parsed = { name: parseSecurityGroupName(name), allow: parseAllowList(allow, pending) };
-  const errors = tries > 0 ? collectErrors(parsed) : {};
-  useEffect(() => {
-    if (tries > 0) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [tries]);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setTries(tries + 1);
-    if (parsed.name.ok && parsed.allow.ok) onCreate(parsed.name.value, parsed.allow.value);
-  };
+type NewGroup = Pick<NewGroupValues, 'name' | 'allow'>;
+
+function parseNewGroup(values: NewGroupValues): ParsedForm<NewGroup, keyof NewGroup> {
+  const name = parseSecurityGroupName(values.name);
+  const allow = parseAllowList(values.allow, values.pending);
+  if (name.ok && allow.ok) return accept({ name: name.value, allow: allow.value });
+  return { ok: false, errors: collectErrors({ name, allow }) };
+}
+
+function NewGroupForm({ onCancel }: { readonly onCancel: () => void }) {
+  const project = useProject();
+  const leadOn = useLeadOn();
+  const form = useForm<NewGroupValues, NewGroup>({
+    initial: { name: '', allow: [], pending: '' },
+    parse: parseNewGroup,
+    send: async ({ name, allow }) => {
+      await createSecurityGroup(project.id, name, allow);
+      toast.done(`Security group ${name} created.`);
+      await leadOn(paths.securityGroup(project.id, name));
+    },
+  });
   return (
-    <form ref={ref} noValidate onSubmit={submit} className="flex min-h-0 flex-1 flex-col">
-      <PanelBody>
-        {children}
-        <Field label="Name" error={errors.name}>
-          {(control) => <Input {...control} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
-        </Field>
-        <AllowListEditor
-          label="Allow"
-          items={allow}
-          onChange={setAllow}
-          pending={pending}
-          onPendingChange={setPending}
-          error={errors.allow}
-        />
-      </PanelBody>
-      <PanelActions>
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" variant="primary" busy={busy}>
-          Create
-        </Button>
-      </PanelActions>
-    </form>
+    <PanelForm form={form} submitLabel="Create" onCancel={onCancel} failureTitle="The security group was not created.">
+      <TextField form={form} name="name" label="Name" autoComplete="off" />
+      <AllowListEditor form={form} label="Allow" />
+    </PanelForm>
   );
 }

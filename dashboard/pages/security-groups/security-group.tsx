@@ -1,4 +1,4 @@
-// One security group: its rules, its use, its end (spec 2, Security group detail). Saving and deleting are this route's action.
+// One security group: its rules, and its deletion, which is this route's action (spec 2, Security group detail).
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { mayDeleteSecurityGroup } from '@underpass/rules/security-group-name.ts';
@@ -8,7 +8,7 @@ import { useEffect, useState } from 'react';
 import { type ActionFunctionArgs, type LoaderFunctionArgs, redirect, useFetcher, useLoaderData, useParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
-import { deleteSecurityGroup, getSecurityGroup, updateSecurityGroup } from '../../api/security-groups.ts';
+import { deleteSecurityGroup, getSecurityGroup } from '../../api/security-groups.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -18,22 +18,20 @@ import { Load } from '../../ui/load.tsx';
 import { NamedThing } from '../../ui/named-thing.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { type ActionResult, AllowListForm } from './allow-list-form.tsx';
+import { AllowListForm } from './allow-list-form.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   return { group: later(getSecurityGroup(params.projectID!, params.securityGroup!, request.signal)) };
 }
 
-/** PATCH saves the list, DELETE ends the group and goes to ../security-groups. A failure is an answer: what was typed stays. */
-export async function action({ params, request }: ActionFunctionArgs) {
+/** Deletes the group. A failure is returned, not thrown: the page stays. */
+export async function action({ params }: ActionFunctionArgs) {
   const project = params.projectID!;
   const name = params.securityGroup!;
   try {
-    if (request.method !== 'DELETE')
-      return { ok: true, group: await updateSecurityGroup(project, name, await request.json()) } satisfies ActionResult;
     await deleteSecurityGroup(project, name);
   } catch (error) {
-    return { ok: false, message: messageOf(error) ?? text.error.fallback } satisfies ActionResult;
+    return { failure: messageOf(error) ?? text.error.fallback };
   }
   toast.done(`Security group ${name} deleted.`);
   return redirect(paths.securityGroups(project));
@@ -70,25 +68,25 @@ function GroupView({ group, back }: { readonly group: SecurityGroup; readonly ba
 
 function DeleteGroup({ group }: { readonly group: SecurityGroup }) {
   const [open, setOpen] = useState(false);
-  const fetcher = useFetcher<ActionResult>();
-  const [dismissed, setDismissed] = useState<ActionResult>();
-  const failure = fetcher.data && !fetcher.data.ok && fetcher.data !== dismissed ? fetcher.data : undefined;
+  const fetcher = useFetcher<{ readonly failure: string }>();
+  const [dismissed, setDismissed] = useState<unknown>();
+  const failed = fetcher.data !== dismissed ? fetcher.data : undefined;
   useEffect(() => {
-    if (failure) setOpen(false);
-  }, [failure]);
+    if (failed) setOpen(false);
+  }, [failed]);
   return (
     <>
       <Button icon={<Trash2 aria-hidden="true" />} onClick={() => setOpen(true)}>
         Delete
       </Button>
-      {failure && (
+      {failed && (
         <Banner
           tone="danger"
           title="The security group was not deleted."
-          onDismiss={() => setDismissed(failure)}
+          onDismiss={() => setDismissed(failed)}
           className="order-first basis-full"
         >
-          {failure.message}
+          {failed.failure}
         </Banner>
       )}
       <ConfirmDialog

@@ -1,17 +1,16 @@
-// Creates a tunnel (spec 2, New Tunnel panel). What was typed survives a failure and is gone after a success.
+// Creates a tunnel (spec 2, New Tunnel panel).
 import type { Project, Region } from '@underpass/rules/entity.ts';
 import { capitaliseFirst, text } from '@underpass/rules/text.ts';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { createTunnel, listRegions, type NewTunnel } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
-import { usePanelTask } from '../../api/use-task.ts';
+import { PanelForm } from '../../form/overlay-form.tsx';
+import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
 import { Banner } from '../../ui/banner.tsx';
-import { Button } from '../../ui/button.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
-import { PanelActions, PanelBody, SidePanel } from '../../ui/side-panel.tsx';
+import { PanelBody, SidePanel } from '../../ui/side-panel.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { NewTunnelFields } from './new-tunnel-fields.tsx';
@@ -24,37 +23,15 @@ export interface NewTunnelPanelProps {
 }
 
 export function NewTunnelPanel({ project, open, onOpenChange }: NewTunnelPanelProps) {
-  const leadOn = useLeadOn();
-  const task = usePanelTask(open, async (tunnel: NewTunnel) => {
-    await createTunnel(project.id, tunnel);
-    toast.done(`Tunnel ${tunnel.name} created.`);
-    // Back leads to the list, not to the panel that has done its work.
-    await leadOn(paths.tunnel(project.id, tunnel.name), { replace: true });
-  });
   return (
-    <SidePanel
-      open={open}
-      onOpenChange={onOpenChange}
-      title={text.tunnels.newTitle}
-      description={text.tunnels.newText}
-      busy={task.busy}
-    >
-      <PanelContent
-        busy={task.busy}
-        error={task.error}
-        onDismiss={task.dismiss}
-        onCreate={task.run}
-        onCancel={() => onOpenChange(false)}
-      />
+    <SidePanel open={open} onOpenChange={onOpenChange} title={text.tunnels.newTitle} description={text.tunnels.newText}>
+      <PanelContent project={project} onCancel={() => onOpenChange(false)} />
     </SidePanel>
   );
 }
 
 interface PanelContentProps {
-  readonly busy: boolean;
-  readonly error: unknown;
-  readonly onDismiss: () => void;
-  readonly onCreate: (tunnel: NewTunnel) => void;
+  readonly project: Project;
   readonly onCancel: () => void;
 }
 
@@ -73,7 +50,7 @@ function PanelContent(props: PanelContentProps) {
     return (
       <PanelBody>
         <Banner tone="warn" title="No region is available.">
-          Tunnels can be created as soon as a region is available again.
+          Try again later, or ask the operator to open a region.
         </Banner>
       </PanelBody>
     );
@@ -81,43 +58,27 @@ function PanelContent(props: PanelContentProps) {
   return <NewTunnelFormView {...props} regions={regions.data} initial={initial} />;
 }
 
-function NewTunnelFormView({
-  regions,
-  initial,
-  busy,
-  error,
-  onDismiss,
-  onCreate,
-  onCancel,
-}: PanelContentProps & { readonly regions: readonly Region[]; readonly initial: NewTunnelForm }) {
-  const ref = useRef<HTMLFormElement>(null);
-  const [form, setForm] = useState(initial);
-  const [tries, setTries] = useState(0);
-  const parsed = parseNewTunnel(form, regions);
-  useEffect(() => {
-    if (tries > 0) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [tries]);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setTries(tries + 1);
-    if (parsed.ok) onCreate(parsed.value);
-  };
+interface FormViewProps extends PanelContentProps {
+  readonly regions: readonly Region[];
+  readonly initial: NewTunnelForm;
+}
+
+function NewTunnelFormView({ project, regions, initial, onCancel }: FormViewProps) {
+  const leadOn = useLeadOn();
+  const form = useForm({
+    initial,
+    parse: (values) => parseNewTunnel(values, regions),
+    send: async (tunnel: NewTunnel) => {
+      await createTunnel(project.id, tunnel);
+      toast.done(`Tunnel ${tunnel.name} created.`);
+      // Back then leads to the list, not to the finished panel.
+      await leadOn(paths.tunnel(project.id, tunnel.name), { replace: true });
+    },
+  });
+  const failure = form.failure && capitaliseFirst(form.failure);
   return (
-    <form ref={ref} noValidate onSubmit={submit} className="flex min-h-0 flex-1 flex-col">
-      <PanelBody>
-        {error !== undefined && (
-          <Banner tone="danger" title="The tunnel was not created." onDismiss={onDismiss}>
-            {capitaliseFirst(messageOf(error) ?? text.error.fallback)}
-          </Banner>
-        )}
-        <NewTunnelFields form={form} onChange={setForm} regions={regions} errors={tries > 0 && !parsed.ok ? parsed.errors : {}} />
-      </PanelBody>
-      <PanelActions>
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" variant="primary" busy={busy}>
-          Create
-        </Button>
-      </PanelActions>
-    </form>
+    <PanelForm form={{ ...form, failure }} submitLabel="Create" onCancel={onCancel} failureTitle="The tunnel was not created.">
+      <NewTunnelFields form={form.values} onChange={form.change} regions={regions} errors={form.errors} />
+    </PanelForm>
   );
 }

@@ -1,0 +1,70 @@
+// The form of a side panel or a dialog: the failure above its fields, Cancel and the submit button below. The panel mounts it when it
+// opens, so every opening starts with an empty form.
+import type { ReactNode } from 'react';
+import { Banner } from '../ui/banner.tsx';
+import { Button } from '../ui/button.tsx';
+import { DialogActions } from '../ui/dialog.tsx';
+import { PanelActions, PanelBody, ProgressBar } from '../ui/side-panel.tsx';
+import type { Form } from './use-form.ts';
+
+export interface OverlayFormProps {
+  readonly form: Pick<Form<object>, 'ref' | 'busy' | 'failure' | 'dismissFailure' | 'onSubmit'>;
+  readonly submitLabel: string;
+  readonly onCancel: () => void;
+  /** What failed, above the reason. */
+  readonly failureTitle?: string;
+  readonly failureAction?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function PanelForm(props: OverlayFormProps) {
+  const { form, children } = props;
+  return (
+    <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="relative flex min-h-0 flex-1 flex-col">
+      {form.busy && <ProgressBar />}
+      <PanelBody>
+        <Failure {...props} />
+        {children}
+      </PanelBody>
+      <PanelActions>
+        <Answers {...props} />
+      </PanelActions>
+    </form>
+  );
+}
+
+/** Give the dialog `flush`: its foot belongs to the form. */
+export function DialogForm(props: OverlayFormProps) {
+  const { form, children } = props;
+  return (
+    <form ref={form.ref} noValidate onSubmit={form.onSubmit}>
+      <div className="grid gap-4 px-5 pb-5 sm:px-6 sm:pb-6">
+        <Failure {...props} />
+        {children}
+      </div>
+      <DialogActions>
+        <Answers {...props} />
+      </DialogActions>
+    </form>
+  );
+}
+
+function Failure({ form, failureTitle, failureAction }: OverlayFormProps) {
+  if (form.failure === undefined) return null;
+  return (
+    <Banner tone="danger" title={failureTitle} action={failureAction} onDismiss={form.dismissFailure}>
+      {form.failure}
+    </Banner>
+  );
+}
+
+function Answers({ form, submitLabel, onCancel }: OverlayFormProps) {
+  return (
+    <>
+      <Button onClick={onCancel}>Cancel</Button>
+      <Button type="submit" variant="primary" busy={form.busy}>
+        {submitLabel}
+      </Button>
+    </>
+  );
+}
