@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { eachCase, eachRefused } from './test-kit.ts';
 import {
-  defaultHttpUpstream,
-  defaultIngressUpstream,
+  defaultUpstreams,
   formatUpstream,
   parseHttpUpstream,
   parseIngressUpstream,
@@ -19,8 +18,8 @@ const badUrl = 'Upstream must be like http://127.0.0.1:8080';
 const badPlace = 'Upstream must be like 127.0.0.1:8443';
 
 test('the defaults are upstreams', () => {
-  assert.equal(parsePlainUpstream(defaultHttpUpstream).ok, true);
-  assert.equal(parseIngressUpstream(defaultIngressUpstream).ok, true);
+  assert.equal(parsePlainUpstream(defaultUpstreams.http).ok, true);
+  assert.equal(parseIngressUpstream(defaultUpstreams.ingress).ok, true);
 });
 
 test('a URL upstream is scheme, host and port', (t) => {

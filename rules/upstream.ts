@@ -5,6 +5,7 @@ import { formatAddress, parseAddress } from './address.ts';
 import { isCanonicalHostname, lowerAscii } from './hostname.ts';
 import { parseIngressDomain } from './ingress-domain.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
+import type { TunnelType } from './tunnel-type.ts';
 
 export interface Upstream {
   readonly scheme: 'http' | 'https' | 'tcp';
@@ -29,8 +30,10 @@ export type IngressPort = (typeof ingressPorts)[number];
 /** The ports that an ingress tunnel passes through (spec 1). */
 export const ingressPorts = [80, 443] as const;
 
-export const defaultHttpUpstream = 'http://127.0.0.1:8080';
-export const defaultIngressUpstream = '127.0.0.1';
+export const defaultUpstreams = {
+  http: 'http://127.0.0.1:8080',
+  ingress: '127.0.0.1',
+} as const satisfies Readonly<Record<TunnelType, string>>;
 
 const upstreamRequired = 'Please provide an upstream';
 const schemePorts = { http: 80, https: 443 } as const;

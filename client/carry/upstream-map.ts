@@ -1,7 +1,7 @@
 // Which of its own upstreams a client dials for a stream. Whatever its user did not configure is not dialled. Pure.
 
 import type { Upstream } from '@underpass/rules/upstream.ts';
-import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import { kindsOfType, type OpenRequest, type StreamKind } from '@underpass/wire/core/open.ts';
 import type { TunnelUpstreams } from './api.ts';
 
 export interface OfferedUpstream {
@@ -11,8 +11,12 @@ export interface OfferedUpstream {
 }
 
 export function listOffered(upstreams: TunnelUpstreams): OfferedUpstream[] {
-  if (upstreams.type === 'http') return upstreams.list.map(({ domain, upstream }) => ({ key: domain ?? '*', upstream }));
-  return upstreams.list.map(({ port, upstream }) => ({ key: `:${port}`, upstream }));
+  switch (upstreams.type) {
+    case 'http':
+      return upstreams.list.map(({ domain, upstream }) => ({ key: domain ?? '*', upstream }));
+    case 'ingress':
+      return upstreams.list.map(({ port, upstream }) => ({ key: `:${port}`, upstream }));
+  }
 }
 
 export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => Upstream | null;
@@ -20,6 +24,17 @@ export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => Upst
 /** An http client takes no passthrough stream and the other way round: the bytes would mean something else. */
 export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
   const byKey = new Map(listOffered(upstreams).map(({ key, upstream }) => [key, upstream]));
-  if (upstreams.type === 'ingress') return ({ kind }) => byKey.get(kind === 'http' ? '' : kind.replace('ingress-', ':')) ?? null;
-  return ({ kind, host }) => (kind === 'http' ? (byKey.get(host) ?? byKey.get('*') ?? null) : null);
+  const kinds: readonly StreamKind[] = kindsOfType[upstreams.type];
+  return ({ kind, host }) => (kinds.includes(kind) ? find(kind, host) : null);
+
+  function find(kind: StreamKind, host: string): Upstream | null {
+    switch (kind) {
+      case 'http':
+        return byKey.get(host) ?? byKey.get('*') ?? null;
+      case 'ingress-80':
+        return byKey.get(':80') ?? null;
+      case 'ingress-443':
+        return byKey.get(':443') ?? null;
+    }
+  }
 }

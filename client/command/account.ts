@@ -1,5 +1,7 @@
 // login, logout, whoami, projects, regions: who speaks, for what, to whom.
+
 import type { Project, Region, User } from '@underpass/rules/entity.ts';
+import { tunnelTypesOf } from '@underpass/rules/region.ts';
 import type { Command } from 'commander';
 import { openAccount, openProject, serverOf } from '../account/account.ts';
 import { createApi, exchange } from '../account/api.ts';
@@ -158,7 +160,7 @@ async function listRegions(shell: Shell, flags: CommonFlags): Promise<void> {
     region.name,
     region.description,
     region.available ? 'yes' : 'no',
-    region.tlsTermination ? 'http, ingress' : 'ingress',
+    tunnelTypesOf(region).join(', '),
     region.wildcardIngressDomain ?? '',
   ]);
   outputOf(shell, flags).result(regions, renderTable(['NAME', 'DESCRIPTION', 'AVAILABLE', 'TYPES', 'GENERATED UNDER'], rows));

@@ -1,5 +1,7 @@
 // http and ingress: carry the traffic of one tunnel, given by its URL and token. `connect` fetches both by name.
+
 import { resolve } from 'node:path';
+import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { loadTunnel } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
@@ -24,30 +26,42 @@ interface CarryFlags extends UpstreamFlags {
 }
 
 export function addCarryCommands(program: Command, shell: Shell): void {
-  addCarry(program, shell, 'http', 'Carry an http tunnel: the edge ends TLS, your service gets plain HTTP.', {
+  for (const type of tunnelTypeNames) addCarry(program, shell, type);
+}
+
+const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
+  http: {
+    about: 'Carry an http tunnel: the edge ends TLS, your service gets plain HTTP.',
+    checksUpstream: true,
     upstream: 'URL, HOST:PORT or PORT for all domains, or DOMAIN=URL; may be repeated',
     examples: [
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080 --upstream api.example.com=https://10.0.0.7',
     ],
-  });
-  addCarry(program, shell, 'ingress', 'Carry an ingress tunnel: ports 80 and 443 pass through untouched.', {
+  },
+  ingress: {
+    about: 'Carry an ingress tunnel: ports 80 and 443 pass through untouched.',
+    checksUpstream: false,
     upstream: 'HOST for both ports, or 80=HOST:PORT and 443=HOST:PORT; may be repeated',
     examples: [
       'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream ingress-nginx-controller',
       'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream 80=127.0.0.1:8080 --upstream 443=127.0.0.1:8443',
     ],
-  });
-}
+  },
+};
 
 interface CarryTexts {
+  readonly about: string;
+  /** Its upstreams may speak https, whose certificate the client checks. */
+  readonly checksUpstream: boolean;
   readonly upstream: string;
   readonly examples: readonly string[];
 }
 
-function addCarry(program: Command, shell: Shell, type: 'http' | 'ingress', about: string, texts: CarryTexts): void {
+function addCarry(program: Command, shell: Shell, type: TunnelType): void {
+  const texts = carryTexts[type];
   withUpstreamOptions(
-    describe(program.command(type), about, texts.examples)
+    describe(program.command(type), texts.about, texts.examples)
       .option('--url <url>', 'URL of the tunnel, from its Connect section')
       .option('--token-file <file>', 'file that holds the token, - for standard input (default: UNDERPASS_TOKEN)')
       .option('--upstream <upstream>', texts.upstream, collect),
@@ -56,8 +70,8 @@ function addCarry(program: Command, shell: Shell, type: 'http' | 'ingress', abou
 }
 
 /** An ingress tunnel passes TLS through: it takes the two of https upstreams, as a file does, but they mean nothing to it. */
-export function withUpstreamOptions(command: Command, type?: 'http' | 'ingress'): Command {
-  const hidden = type === 'ingress';
+export function withUpstreamOptions(command: Command, type?: TunnelType): Command {
+  const hidden = type !== undefined && !carryTexts[type].checksUpstream;
   return command
     .option('--ca <file>', 'CA certificates (PEM) that may vouch for the region, besides those of the system')
     .addOption(
@@ -69,7 +83,7 @@ export function withUpstreamOptions(command: Command, type?: 'http' | 'ingress')
     .option('--health <address>', 'answer /healthz and /readyz on this address, e.g. 127.0.0.1:8471');
 }
 
-async function carry(shell: Shell, type: 'http' | 'ingress', flags: CarryFlags): Promise<void> {
+async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const url = parseTunnelUrl(requireOption(flags.url, '--url <url>'));
   if (!url.ok) throw new ClientError('usage', url.message);

@@ -5,7 +5,7 @@ import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.t
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { maskToken } from '@underpass/rules/token-mask.ts';
 import { isWaitingForVerification } from '@underpass/rules/tunnel-status.ts';
-import { defaultHttpUpstream, defaultIngressUpstream } from '@underpass/rules/upstream.ts';
+import { defaultUpstreams } from '@underpass/rules/upstream.ts';
 import { type Command, Option } from 'commander';
 import { openProject } from '../account/account.ts';
 import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
@@ -94,7 +94,7 @@ export async function fetchConnectable(shell: Shell, name: string, flags: Common
 }
 
 export function upstreamTexts(tunnel: Tunnel, { upstream }: { readonly upstream?: readonly string[] }): readonly string[] {
-  return upstream ?? [tunnel.type === 'http' ? defaultHttpUpstream : defaultIngressUpstream];
+  return upstream ?? [defaultUpstreams[tunnel.type]];
 }
 
 function print(shell: Shell, tunnel: Tunnel & { token: string }, tab: SnippetTab, flags: ConnectFlags): void {

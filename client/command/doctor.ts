@@ -1,5 +1,7 @@
 // doctor: what stands between this machine and a working tunnel, line by line, each ok or with what to do.
+
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
+import { tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { openProject, serverOf } from '../account/account.ts';
 import { request } from '../account/api.ts';
@@ -55,7 +57,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     ),
   )
     .option('--url <url>', 'URL of the tunnel, instead of its name')
-    .addOption(new Option('--type <type>', 'with --url: type of the tunnel (default: http)').choices(['http', 'ingress']))
+    .addOption(new Option('--type <type>', 'with --url: type of the tunnel (default: http)').choices(tunnelTypeNames))
     .option('--token-file <file>', 'with --url: file that holds the token')
     .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
     .addOption(new Option('--proxy-protocol <version>', 'with --url: what the tunnel is set to').choices(['off', 'v1', 'v2']))

@@ -1,7 +1,9 @@
 // service install|status|uninstall: the tunnel as a service of this machine (systemd, launchd, task scheduler).
+
 import { realpath } from 'node:fs/promises';
 import type { ConnectUpstreams } from '@underpass/rules/connect/command.ts';
 import { resourceName } from '@underpass/rules/connect/resource-name.ts';
+import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { formatUpstream } from '@underpass/rules/upstream.ts';
 import { type Command, Option } from 'commander';
 import { configHome } from '../account/credentials.ts';
@@ -27,7 +29,7 @@ interface ScopeFlags extends CommonFlags {
 interface InstallFlags extends ScopeFlags {
   readonly upstream?: readonly string[];
   readonly url?: string;
-  readonly type?: 'http' | 'ingress';
+  readonly type?: TunnelType;
   readonly tokenFile?: string;
 }
 
@@ -43,7 +45,7 @@ export function addServiceCommands(program: Command, shell: Shell): void {
   )
     .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
     .option('--url <url>', 'URL of the tunnel; with --type and --token-file nothing is asked of the server')
-    .addOption(new Option('--type <type>', 'with --url: type of the tunnel').choices(['http', 'ingress']))
+    .addOption(new Option('--type <type>', 'with --url: type of the tunnel').choices(tunnelTypeNames))
     .option('--token-file <file>', 'with --url: file that holds the token, - for standard input')
     .action((name: string, flags: InstallFlags) => install(shell, name, flags));
   withScope(

@@ -1,4 +1,5 @@
 // How a tunnel reads in a terminal: a row of the list, and the page of one.
+
 import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
 import { renderTunnelMetrics } from '@underpass/rules/metrics.ts';
 import {
@@ -7,6 +8,7 @@ import {
   waitingText,
   withPendingDefaults,
 } from '@underpass/rules/tunnel-status.ts';
+import { defaultUpstreams } from '@underpass/rules/upstream.ts';
 import { renderFields } from '../terminal/output.ts';
 
 export function tunnelRow(tunnel: Tunnel): readonly string[] {
@@ -44,6 +46,5 @@ function nextStep(tunnel: Tunnel): string {
   if (isWaitingForVerification(tunnel.status)) {
     return apex ? `${waitingText}\nNext: underpass domains verify ${apex}` : waitingText;
   }
-  const upstream = tunnel.type === 'http' ? 'http://127.0.0.1:8080' : '127.0.0.1';
-  return `Next: underpass connect ${tunnel.name} --upstream ${upstream}`;
+  return `Next: underpass connect ${tunnel.name} --upstream ${defaultUpstreams[tunnel.type]}`;
 }

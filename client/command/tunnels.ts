@@ -1,8 +1,10 @@
 // tunnels list|show|add|update|rm, as the dashboard does it.
+
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
 import { parseIngressDomain } from '@underpass/rules/ingress-domain.ts';
 import { proxyProtocolWarning } from '@underpass/rules/proxy-protocol.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
+import { defaultTunnelType, tunnelTypeNames, tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { type Command, Option } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';
@@ -66,8 +68,8 @@ function addAdd(tunnels: Command, shell: Shell): void {
     .option('--region <name>', 'region (default: the first available one)')
     .addOption(
       new Option('--type <type>', 'http ends TLS at the edge, ingress passes it through')
-        .choices(['http', 'ingress'])
-        .default('http'),
+        .choices(tunnelTypeNames)
+        .default(defaultTunnelType),
     )
     .option('--domain <name>', 'ingress domain; may be repeated', collect)
     .addOption(new Option('--generate-domain', 'let the region choose a name').conflicts('domain'))
@@ -113,7 +115,7 @@ async function show(shell: Shell, name: string, flags: CommonFlags): Promise<voi
 
 async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
   if (!flags.domain && !flags.generateDomain) throw new ClientError('usage', 'give --domain NAME or --generate-domain');
-  if (flags.generateDomain && flags.type === 'ingress')
+  if (flags.generateDomain && !tunnelTypes[flags.type].edgeEndsTls)
     throw new ClientError('usage', '--generate-domain is for http tunnels: give --domain NAME');
   const account = await openProject(shell.io, flags);
   const region = await regionFor(account, flags.region);

@@ -1,7 +1,9 @@
 // The file of `underpass run`: several tunnels in one process. Strict: every wrong line is named, nothing is guessed.
 // Keys are the long flags of `underpass http` and `underpass ingress`.
+
 import { isAbsolute, join } from 'node:path';
 import type { Parsed } from '@underpass/rules/parsed.ts';
+import { isTunnelType, type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { parseHealthAddress } from './health-address.ts';
 import { parseTunnelUrl, parseUpstreams, type TokenSource, type TunnelConfig } from './tunnel-config.ts';
@@ -88,10 +90,10 @@ function readPath<K extends string>(map: YAMLMap, key: string, as: K, reader: Re
   return path === undefined ? {} : ({ [as]: resolvePath(reader, path) } as { [key in K]: string });
 }
 
-function readType(map: YAMLMap, reader: Reader): 'http' | 'ingress' | undefined {
+function readType(map: YAMLMap, reader: Reader): TunnelType | undefined {
   const type = required(map, 'type', reader);
-  if (type === 'http' || type === 'ingress' || type === undefined) return type;
-  return void reader.report(offsetOf(map.get('type', true)), `'type' must be http or ingress, not '${type}'`);
+  if (type === undefined || isTunnelType(type)) return type;
+  return void reader.report(offsetOf(map.get('type', true)), `'type' must be ${tunnelTypeNames.join(' or ')}, not '${type}'`);
 }
 
 function readTokenSource(map: YAMLMap, reader: Reader): TokenSource | undefined {
@@ -104,7 +106,7 @@ function readTokenSource(map: YAMLMap, reader: Reader): TokenSource | undefined 
   return name === undefined ? undefined : { kind: 'env', name };
 }
 
-function readUpstreams(map: YAMLMap, type: 'http' | 'ingress', reader: Reader) {
+function readUpstreams(map: YAMLMap, type: TunnelType, reader: Reader) {
   const node = map.get('upstream', true) as unknown;
   const items = isSeq(node) ? node.items : node === undefined || node === null ? [] : [node];
   const texts = items.map((item) => (isScalar(item) ? textOf(item) : undefined));

@@ -1,6 +1,8 @@
 // What one tunnel of this process carries: where to, with which token, to which upstreams. Made from flags or from the file.
+
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { accept, refuse } from '@underpass/rules/parsed.ts';
+import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
 import { formatUpstream, parseHttpUpstream, parseIngressUpstream } from '@underpass/rules/upstream.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 
@@ -24,10 +26,15 @@ export interface TunnelConfig {
 }
 
 /** One for all domains or one a domain; no two for the same visitors. */
-export function parseUpstreams(type: 'http' | 'ingress', texts: readonly string[]): Parsed<TunnelUpstreams> {
+export function parseUpstreams(type: TunnelType, texts: readonly string[]): Parsed<TunnelUpstreams> {
   if (texts.length === 0) return refuse('Please provide an upstream');
-  return type === 'http' ? parseHttpList(texts) : parseIngressList(texts);
+  return listParsers[type](texts);
 }
+
+const listParsers: Readonly<Record<TunnelType, (texts: readonly string[]) => Parsed<TunnelUpstreams>>> = {
+  http: parseHttpList,
+  ingress: parseIngressList,
+};
 
 function parseHttpList(texts: readonly string[]): Parsed<TunnelUpstreams> {
   const parsed = parseEach(texts, (text) => parseHttpUpstream(inFull(text)));
@@ -76,6 +83,10 @@ export function parseTunnelUrl(text: string): Parsed<string> {
 
 /** `shop.example.com → http://127.0.0.1:8080`, a line each. */
 export function upstreamLines({ type, list }: TunnelUpstreams): readonly string[] {
-  if (type === 'http') return list.map(({ domain, upstream }) => `${domain ?? 'all domains'} → ${formatUpstream(upstream)}`);
-  return list.map(({ port, upstream }) => `port ${port} → ${formatUpstream(upstream)}`);
+  switch (type) {
+    case 'http':
+      return list.map(({ domain, upstream }) => `${domain ?? 'all domains'} → ${formatUpstream(upstream)}`);
+    case 'ingress':
+      return list.map(({ port, upstream }) => `port ${port} → ${formatUpstream(upstream)}`);
+  }
 }

@@ -1,7 +1,9 @@
 // From a tunnel and `--upstream` flags to what the snippets and units are rendered from.
+
 import type { ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
-import { formatUpstream } from '@underpass/rules/upstream.ts';
+import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
+import { defaultUpstreams, formatUpstream } from '@underpass/rules/upstream.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { ClientError } from '../process/error.ts';
 import { parseUpstreams } from './tunnel-config.ts';
@@ -28,9 +30,8 @@ export function domainUpstreams(
   });
 }
 
-export function upstreamsOfFlags(type: 'http' | 'ingress', texts: readonly string[]): TunnelUpstreams {
+export function upstreamsOfFlags(type: TunnelType, texts: readonly string[]): TunnelUpstreams {
   const parsed = parseUpstreams(type, texts);
   if (parsed.ok) return parsed.value;
-  const example = type === 'http' ? '--upstream http://127.0.0.1:8080' : '--upstream 127.0.0.1';
-  throw new ClientError('usage', parsed.message, { fix: `Give it as ${example}.` });
+  throw new ClientError('usage', parsed.message, { fix: `Give it as --upstream ${defaultUpstreams[type]}.` });
 }

@@ -1,5 +1,6 @@
 // Certificates, attempts and challenges in the store. Keys are sealed before they are written.
 
+import { tunnelTypeNames, tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import type { FeedCertificate, FeedChallenge } from '@underpass/wire/feed.ts';
 import { certificateContext, challengeContext } from '../feed/region-content.ts';
 import { readConsoleHost } from '../region/console-host.ts';
@@ -11,6 +12,9 @@ import type { IssuedCertificate } from './authority.ts';
 import { type Attempt, attemptsKeptMs } from './core/budget.ts';
 import type { Lifetime } from './core/renewal.ts';
 import { type HeldCertificate, namesServing, type WantedName } from './core/wanted.ts';
+
+/** Tunnels whose hosts need a certificate. */
+const certifiedTypes = tunnelTypeNames.filter((type) => tunnelTypes[type].edgeEndsTls);
 
 /** Our own names: each region's host and its wildcard, and the dashboard's where an edge serves it. */
 export async function readOwnNames(db: Queries): Promise<WantedName[]> {
@@ -35,7 +39,7 @@ export async function readTunnelNames(db: Queries): Promise<WantedName[]> {
     .innerJoin('projects as p', 'p.id', 't.project_id')
     .innerJoin('regions as r', 'r.name', 't.region')
     .where('h.live_host', 'is not', null)
-    .where('t.type', '=', 'http')
+    .where('t.type', 'in', certifiedTypes)
     .where('r.tls_termination', '=', 1)
     .where('t.suspended_at', 'is', null)
     .where('p.suspended_at', 'is', null)
@@ -58,7 +62,7 @@ export async function isStillWanted(db: Queries, wanted: WantedName): Promise<bo
     .selectFrom('tunnel_hosts as h')
     .innerJoin('tunnels as t', 't.id', 'h.tunnel_id')
     .where('h.live_host', '=', wanted.name)
-    .where('t.type', '=', 'http')
+    .where('t.type', 'in', certifiedTypes)
     .where('t.suspended_at', 'is', null)
     .select('t.id')
     .executeTakeFirst();

@@ -2,6 +2,7 @@
 // a time; what is asked for meanwhile is gathered for the next.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import type { FeedCertificate, FeedPeer, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Store } from '../store/store.ts';
@@ -58,7 +59,7 @@ const marksOf = (tunnels: readonly StoredTunnel[]): Marks =>
 const noMarks: Marks = new Map();
 
 const hostsOf = (tunnels: readonly FeedTunnel[]): string[] =>
-  tunnels.filter((tunnel) => tunnel.type === 'http').flatMap((tunnel) => tunnel.hosts);
+  tunnels.filter((tunnel) => tunnelTypes[tunnel.type].edgeEndsTls).flatMap((tunnel) => tunnel.hosts);
 
 /** By region, the names whose certificates its tunnels need. */
 type Names = Map<string, Set<string>>;

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
-import { readySeq } from './core/liveness.ts';
+import { certifiedSeq, readySeq } from './core/liveness.ts';
 import {
   applyChange,
   type Change,
@@ -144,7 +144,7 @@ export function createRegionState(): RegionState {
   };
 
   const acknowledge = (acked: number, nowMs: number): readonly LiveMark[] => {
-    const dialSeq = readySeq({ type: 'http', hosts: dialled }, 0, certificates.named, nowMs);
+    const dialSeq = certifiedSeq(dialled, 0, certificates.named, nowMs);
     if (dialSeq === undefined || dialSeq > acked) return [];
     return [...waiting].flatMap((id) => {
       const route = routes.get(id);

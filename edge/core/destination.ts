@@ -1,6 +1,6 @@
 // Where a visitor's connection goes, decided once from its first flight. Pure: what is known is passed in.
 
-import type { TunnelType } from '@underpass/rules/entity.ts';
+import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
 
 export interface Door<Tunnel extends { readonly type: TunnelType }> {
   /** The dashboard's own host, which no tunnel ever has. */
@@ -19,6 +19,14 @@ export type Destination<Tunnel> =
   | { readonly kind: 'dashboard' }
   | { readonly kind: 'nowhere' };
 
+/** What each tunnel type does with a connection to the public ports. */
+export const portUse = {
+  http: { https: 'terminate', http: 'redirect' },
+  ingress: { https: 'passthrough', http: 'passthrough' },
+} as const satisfies Readonly<
+  Record<TunnelType, { readonly https: 'terminate' | 'passthrough'; readonly http: 'redirect' | 'passthrough' }>
+>;
+
 const acmeProtocol = 'acme-tls/1';
 const nowhere = { kind: 'nowhere' } as const;
 
@@ -30,7 +38,7 @@ export function decideDestination<Tunnel extends { readonly type: TunnelType }>(
   if (host === null) return nowhere;
   const isDashboard = door.isDashboard(host);
   const tunnel = isDashboard ? null : door.tunnelOf(host);
-  if (tunnel?.type === 'ingress') return { kind: 'passthrough', tunnel, host };
+  if (tunnel !== null && portUse[tunnel.type].https === 'passthrough') return { kind: 'passthrough', tunnel, host };
   // RFC 8737 3: a validation connection offers this protocol and nothing else.
   if (protocols.includes(acmeProtocol)) {
     return protocols.length === 1 && door.hasTlsChallenge(host) ? { kind: 'challenge' } : nowhere;

@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from 'node:net';
 import { hostOf } from '../core/authority.ts';
-import { encodeAlert } from '../core/destination.ts';
+import { encodeAlert, portUse } from '../core/destination.ts';
 import { RequestHead } from '../core/request-head.ts';
 import { errorOfReset, errorOfStatus, renderErrorResponse, type VisitorError } from '../core/visitor-error.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
@@ -65,7 +65,7 @@ export class HttpDoor {
     const target = bytes.toString('latin1', head.targetStart, head.targetEnd);
     const tunnel = host === this.#options.dashboard?.host ? null : context.table.tunnelOf(host);
     if (tunnel !== null) tunnel.connections++;
-    if (tunnel?.type === 'ingress') return this.#pass(connection, bytes, head, tunnel, host);
+    if (tunnel !== null && portUse[tunnel.type].http === 'passthrough') return this.#pass(connection, bytes, head, tunnel, host);
     const proof = target.startsWith(challengePath) ? context.table.httpChallenge(host, target.slice(challengePath.length)) : null;
     if (proof !== null) return this.#say(connection, renderProof(proof));
     if (tunnel === null && !isOurs) return this.#refuse(connection, head, 'UNDERPASS_NO_SUCH_HOST');

@@ -2,7 +2,7 @@
 
 import { accept, type Parsed, refuse } from '../parsed.ts';
 import type { TunnelType } from '../tunnel-type.ts';
-import { defaultHttpUpstream, defaultIngressUpstream, parseIngressUpstreams, parsePlainUpstream } from '../upstream.ts';
+import { defaultUpstreams, parseIngressUpstreams, parsePlainUpstream } from '../upstream.ts';
 import { renderCliSnippet } from './cli-snippet.ts';
 import type { ConnectTunnel, ConnectUpstreams } from './command.ts';
 import { type IngressService, ingressPresets, parseNamespace, parseServiceName, serviceHost } from './ingress-preset.ts';
@@ -34,12 +34,12 @@ export function defaultConnectInputs(tunnel: {
 }): ConnectInputs {
   switch (tunnel.type) {
     case 'http': {
-      const upstreams = tunnel.ingressDomains.map(({ name }) => ({ domain: name, upstream: defaultHttpUpstream }));
+      const upstreams = tunnel.ingressDomains.map(({ name }) => ({ domain: name, upstream: defaultUpstreams.http }));
       return { type: 'http', upstreams };
     }
     case 'ingress': {
       const { service, namespace } = ingressPresets[0]!;
-      return { type: 'ingress', upstream: defaultIngressUpstream, service, namespace };
+      return { type: 'ingress', upstream: defaultUpstreams.ingress, service, namespace };
     }
   }
 }

@@ -1,6 +1,7 @@
 // The payloads of HELLO and INFO: versions, limits and what a side says about itself. Layout: docs/protocol.md 3, HELLO.
 
 import type { TunnelType } from '@underpass/rules/entity.ts';
+import { isTunnelType } from '@underpass/rules/tunnel-type.ts';
 import { checkCredit } from './credit.ts';
 import { maxPayloadBytes, readU32, WireError, writeU32 } from './frame.ts';
 
@@ -82,7 +83,7 @@ export function parseInfo(payload: Uint8Array): Info {
     if (typeof value[key] === 'string') info[key] = value[key];
   }
   if (Number.isSafeInteger(value.edges)) info.edges = value.edges as number;
-  if (value.type === 'http' || value.type === 'ingress') info.type = value.type;
+  if (isTunnelType(value.type)) info.type = value.type;
   if (Array.isArray(value.urls)) info.urls = value.urls.filter((url) => typeof url === 'string');
   return info;
 }

@@ -1,10 +1,17 @@
 // The payload of OPEN: for which visitor the stream is, and which bytes come first. Layout: docs/protocol.md 4, Streams.
 
+import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
 import { checkCredit } from './credit.ts';
 import { readU16, readU32, WireError, writeU16, writeU32 } from './frame.ts';
 
 export const streamKinds = ['http', 'ingress-80', 'ingress-443'] as const;
 export type StreamKind = (typeof streamKinds)[number];
+
+/** The streams that an edge opens towards a client of each tunnel type. */
+export const kindsOfType = {
+  http: ['http'],
+  ingress: ['ingress-80', 'ingress-443'],
+} as const satisfies Readonly<Record<TunnelType, readonly StreamKind[]>>;
 
 export interface OpenRequest {
   readonly kind: StreamKind;

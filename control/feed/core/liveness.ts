@@ -19,9 +19,23 @@ export function readySeq(
   certificatesNamed: (name: string) => Iterable<SentCertificate>,
   nowMs: number,
 ): number | undefined {
-  if (tunnel.type === 'ingress') return tunnelSeq;
+  switch (tunnel.type) {
+    case 'ingress':
+      return tunnelSeq;
+    case 'http':
+      return certifiedSeq(tunnel.hosts, tunnelSeq, certificatesNamed, nowMs);
+  }
+}
+
+/** The same for a tunnel whose hosts all need a certificate at the edge. */
+export function certifiedSeq(
+  hosts: readonly string[],
+  tunnelSeq: number,
+  certificatesNamed: (name: string) => Iterable<SentCertificate>,
+  nowMs: number,
+): number | undefined {
   let seq = tunnelSeq;
-  for (const host of tunnel.hosts) {
+  for (const host of hosts) {
     const serving = servingNames(host).flatMap((name) => [...certificatesNamed(name)]);
     const usable = serving.filter((certificate) => certificate.notAfterMs > nowMs);
     if (usable.length === 0) return undefined;
