@@ -15,8 +15,8 @@ import { createFeedHub } from '@underpass/control/feed/hub.ts';
 import { addProject, addRegion, addTunnel, silentLog } from '@underpass/control/feed/test-kit.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { freePorts } from '../tests/helpers/port.ts';
-import { openEdge } from './edge-part.ts';
-import { openState } from './state.ts';
+import { openEdge } from './serve/edge-part.ts';
+import { openState } from './state/state.ts';
 import { dropHome, eventually, makeHome, openServer, signIn, type TestServer, testSettings } from './test-kit.ts';
 
 const zone = 'example.test';

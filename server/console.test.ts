@@ -11,7 +11,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { Session } from '@underpass/rules/resource.ts';
 import { freePorts } from '../tests/helpers/port.ts';
-import { type Environment, readSettings } from './settings.ts';
+import { type Environment, readSettings } from './settings/settings.ts';
 import { carry, dropHome, eventually, makeHome, openServer, type TestServer, visit } from './test-kit.ts';
 
 const host = 'console.localhost';

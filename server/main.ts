@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The process of underpass-server.
 
-import { createProcessIo } from './process-io.ts';
+import { createProcessIo } from './process/process-io.ts';
 import { run } from './run.ts';
 
 // What the server keeps is its user's alone, whatever folder it is given.

@@ -10,8 +10,8 @@ import { startPostgres, type TestPostgres } from '@underpass/control/test-kit-po
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
 import { requireTool, skipWithout } from '../tests/helpers/tool.ts';
-import { createLog } from './log.ts';
-import { type Running, startServer } from './start.ts';
+import { createLog } from './process/log.ts';
+import { type Running, startServer } from './serve/start.ts';
 import {
   appliedMs,
   type Browser,

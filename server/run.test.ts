@@ -5,10 +5,10 @@ import { after, before, describe, test } from 'node:test';
 import { saveChallenge } from '@underpass/control/certificate/certificate-rows.ts';
 import { createKeyRing } from '@underpass/control/secret/key-ring.ts';
 import { openSqliteStore } from '@underpass/control/store/sqlite.ts';
-import { exitCodes } from './error.ts';
-import type { Io } from './io.ts';
+import { exitCodes } from './process/error.ts';
+import type { Io } from './process/io.ts';
 import { run } from './run.ts';
-import type { Environment } from './settings.ts';
+import type { Environment } from './settings/settings.ts';
 import { dropHome, makeHome, openServer, signIn } from './test-kit.ts';
 
 interface Ended {

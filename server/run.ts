@@ -1,16 +1,16 @@
 // The command line as a function: arguments and the outside world go in, the exit code comes out. main.ts is the process.
 
 import { Command, CommanderError } from 'commander';
+import type { Shell } from './command/command-line.ts';
 import { addConfigCommand } from './command/config.ts';
 import { addKeepingCommands } from './command/keeping.ts';
 import { addPeopleCommands } from './command/people.ts';
 import { addPlaceCommands } from './command/places.ts';
 import { addStartCommand } from './command/start.ts';
-import type { Shell } from './command-line.ts';
-import { exitCodeOf, exitCodes, renderError, ServerError } from './error.ts';
-import type { Io } from './io.ts';
-import { translateFault } from './refusal.ts';
-import { version } from './version.ts';
+import { exitCodeOf, exitCodes, renderError, ServerError } from './process/error.ts';
+import type { Io } from './process/io.ts';
+import { translateFault } from './process/refusal.ts';
+import { version } from './process/version.ts';
 
 /** In the order in which --help lists them. */
 const groups = [addStartCommand, addConfigCommand, addPeopleCommands, addPlaceCommands, addKeepingCommands];

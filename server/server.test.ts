@@ -8,8 +8,8 @@ import type { Tunnel } from '@underpass/rules/entity.ts';
 import { rateLimits } from '@underpass/rules/limits.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
-import { createLog } from './log.ts';
-import { type Running, startServer } from './start.ts';
+import { createLog } from './process/log.ts';
+import { type Running, startServer } from './serve/start.ts';
 import {
   appliedMs,
   type Browser,

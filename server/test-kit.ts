@@ -12,9 +12,9 @@ import type { Session } from '@underpass/wire/api.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createSession } from '@underpass/wire/session.ts';
-import { createLog } from './log.ts';
-import { type Environment, readSettings, type Settings } from './settings.ts';
-import { type Running, startServer } from './start.ts';
+import { createLog } from './process/log.ts';
+import { type Running, startServer } from './serve/start.ts';
+import { type Environment, readSettings, type Settings } from './settings/settings.ts';
 
 export const makeHome = (): Promise<string> => mkdtemp(join(tmpdir(), 'underpass-server-'));
 export const dropHome = (home: string): Promise<void> => rm(home, { recursive: true, force: true });

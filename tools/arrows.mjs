@@ -49,6 +49,7 @@ export const layers = {
     ['api'],
     ['.'],
   ],
+  server: [['settings'], ['process'], ['state'], ['serve'], ['command'], ['.']],
 };
 
 const impureNames =

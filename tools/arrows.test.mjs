@@ -35,7 +35,7 @@ const allowed = [
   ],
   ['wire/session.ts', "import { Duplex } from 'node:stream';", 'a shell may use Node'],
   ['wire/core/codec.test.ts', "import { requireTool } from '../../tests/helpers/tool.ts';", 'tests may use the helpers'],
-  ['server/start.ts', "import { createEdge } from '@underpass/edge/edge.ts';", 'the server composes'],
+  ['server/serve/start.ts', "import { createEdge } from '@underpass/edge/edge.ts';", 'the server composes'],
   ['dashboard/main.tsx', "import { parseEmail } from '@underpass/rules/email.ts';", 'rules are for all'],
 ];
 

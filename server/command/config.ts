@@ -1,10 +1,10 @@
 // underpass-server config: every setting, its value in force, and what is wrong.
 
 import type { Command } from 'commander';
-import type { Shell } from '../command-line.ts';
-import { exitCodes } from '../error.ts';
-import { readSettings } from '../settings.ts';
-import { renderSettings, renderSettingsPage, showSettings } from '../settings-page.ts';
+import { exitCodes } from '../process/error.ts';
+import { readSettings } from '../settings/settings.ts';
+import { renderSettings, renderSettingsPage, showSettings } from '../settings/settings-page.ts';
+import type { Shell } from './command-line.ts';
 
 export function addConfigCommand(program: Command, shell: Shell): void {
   const { io } = shell;

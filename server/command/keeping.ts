@@ -8,12 +8,12 @@ import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.
 import { dumpStore, restoreStore } from '@underpass/control/store/dump.ts';
 import type { Queries } from '@underpass/control/store/store.ts';
 import type { Command } from 'commander';
-import { type OutputOptions, printRows, type Shell, withState } from '../command-line.ts';
-import { ServerError } from '../error.ts';
-import { createKeyText, keyFile, readIfThere, writeWhole } from '../home.ts';
-import { findMissingKeys } from '../missing-keys.ts';
-import type { Settings } from '../settings.ts';
-import type { State } from '../state.ts';
+import { ServerError } from '../process/error.ts';
+import type { Settings } from '../settings/settings.ts';
+import { createKeyText, keyFile, readIfThere, writeWhole } from '../state/home.ts';
+import { findMissingKeys } from '../state/missing-keys.ts';
+import type { State } from '../state/state.ts';
+import { type OutputOptions, printRows, type Shell, withState } from './command-line.ts';
 
 export function addKeepingCommands(program: Command, shell: Shell): void {
   addBackup(program, shell);

@@ -2,8 +2,8 @@
 
 import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
 import type { Command } from 'commander';
-import { type OutputOptions, printRows, printValue, type Shell, withDesk } from '../command-line.ts';
-import { ServerError } from '../error.ts';
+import { ServerError } from '../process/error.ts';
+import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';
 
 export function addPeopleCommands(program: Command, shell: Shell): void {
   addRegistrations(program, shell);

@@ -1,8 +1,8 @@
 // Commands about projects, tunnels and regions: lists, limits, suspension, keys.
 
 import type { Command } from 'commander';
-import { type OutputOptions, printRows, printValue, type Shell, withDesk } from '../command-line.ts';
-import { ServerError } from '../error.ts';
+import { ServerError } from '../process/error.ts';
+import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';
 import { userIdOf } from './people.ts';
 
 export function addPlaceCommands(program: Command, shell: Shell): void {

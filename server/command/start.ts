@@ -1,10 +1,10 @@
 // underpass-server start: runs until it is told to stop.
 
 import type { Command } from 'commander';
-import { requireSettings, type Shell } from '../command-line.ts';
-import { exitCodes } from '../error.ts';
-import { createLog } from '../log.ts';
-import { startServer } from '../start.ts';
+import { exitCodes } from '../process/error.ts';
+import { createLog } from '../process/log.ts';
+import { startServer } from '../serve/start.ts';
+import { requireSettings, type Shell } from './command-line.ts';
 
 export function addStartCommand(program: Command, shell: Shell): void {
   program

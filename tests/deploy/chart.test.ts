@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readSettings, settingTable } from '@underpass/server/settings.ts';
+import { readSettings, settingTable } from '@underpass/server/settings/settings.ts';
 import { stringify } from 'yaml';
 import { type KubernetesObject, kubernetesComplaints, parseManifests } from '../helpers/kubernetes.ts';
 import { requireTool, skipWithout } from '../helpers/tool.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readSettings, settingTable } from '@underpass/server/settings.ts';
+import { readSettings, settingTable } from '@underpass/server/settings/settings.ts';
 import { parse } from 'yaml';
 import { requireTool, skipWithout } from '../helpers/tool.ts';
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { problems } from '@underpass/client/carry/problem.ts';
 import { errors, exitCodeMeanings, exitCodes } from '@underpass/client/process/error.ts';
 import { visitorErrors } from '@underpass/edge/core/visitor-error.ts';
-import * as server from '@underpass/server/error.ts';
+import * as server from '@underpass/server/process/error.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/errors.md', import.meta.url)), 'utf8');
 

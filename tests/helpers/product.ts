@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Project, Role, Tunnel } from '@underpass/rules/entity.ts';
-import { ServerError } from '@underpass/server/error.ts';
-import { createLog } from '@underpass/server/log.ts';
+import { ServerError } from '@underpass/server/process/error.ts';
+import { createLog } from '@underpass/server/process/log.ts';
 import { run } from '@underpass/server/run.ts';
-import { readSettings, type Settings } from '@underpass/server/settings.ts';
-import { type Running, startServer } from '@underpass/server/start.ts';
+import { type Running, startServer } from '@underpass/server/serve/start.ts';
+import { readSettings, type Settings } from '@underpass/server/settings/settings.ts';
 import { freePorts } from './port.ts';
 
 export type Environment = Readonly<Record<string, string>>;

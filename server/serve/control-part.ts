@@ -28,31 +28,31 @@ import { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts'
 import { readProcessLimits } from '@underpass/edge/limits/process-limits.ts';
 import { addressKey } from '@underpass/rules/address.ts';
 import type { Logger } from 'pino';
+import { ServerError } from '../process/error.ts';
+import { version } from '../process/version.ts';
+import { type Settings, settingTable } from '../settings/settings.ts';
+import { findMissingKeys } from '../state/missing-keys.ts';
+import type { State } from '../state/state.ts';
 import { type CertificateSources, openCertificateSources, openUpkeep } from './certificate-part.ts';
 import { type ConsoleDoor, openConsoleDoor } from './console-door.ts';
-import { ServerError } from './error.ts';
 import { openFeedDoor } from './feed-door.ts';
 import { createHttpServer, seatCallers } from './http-server.ts';
 import { listen } from './listen.ts';
-import { findMissingKeys } from './missing-keys.ts';
-import { type Settings, settingTable } from './settings.ts';
-import type { State } from './state.ts';
-import { version } from './version.ts';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
+const root = fileURLToPath(new URL(import.meta.url));
 
 /** The folder if it is there: a fresh clone has no releases yet. */
 const folderOf = (setting: string | undefined, ...fallback: readonly string[]): string | undefined => {
-  const path = setting ?? join(here, ...fallback);
+  const path = setting ?? join(root, ...fallback);
   return existsSync(path) ? path : undefined;
 };
 
-const builtDashboard = ['..', 'dashboard', 'dist'] as const;
+const builtDashboard = ['dashboard', 'dist'] as const;
 
 function controlSettings(settings: Settings): ControlSettings {
   const dashboard = folderOf(settings.dashboard, ...builtDashboard);
-  const releases = folderOf(settings.releases, '..', 'client', 'dist', 'releases');
-  const installers = folderOf(undefined, '..', 'deploy', 'installer');
+  const releases = folderOf(settings.releases, 'client', 'dist', 'releases');
+  const installers = folderOf(undefined, 'deploy', 'installer');
   const {
     turnstileSiteKey: siteKey,
     turnstileSecret: secret,

@@ -1,7 +1,7 @@
 // The log: JSON lines on standard error, without secrets.
 
 import { type Logger, pino } from 'pino';
-import type { Settings } from './settings.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** Whatever carries a secret by one of these names is left out, however deep a caller put it. */
 const secretNames = ['token', 'password', 'secret', 'authorization', 'cookie', 'privateKeyPem', 'key'];

@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ServerError } from './error.ts';
+import { ServerError } from '../process/error.ts';
+import type { Settings } from '../settings/settings.ts';
 import { openHome } from './home.ts';
-import type { Settings } from './settings.ts';
 
 /** Of control the embedded database; of an edge its name and its copy of the routes. */
 const lockedParts = ({ role, databaseUrl }: Settings): readonly string[] => [

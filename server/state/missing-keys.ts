@@ -2,8 +2,8 @@
 
 import { readSealed } from '@underpass/control/operator/sealed-rows.ts';
 import type { Queries } from '@underpass/control/store/store.ts';
+import type { Settings } from '../settings/settings.ts';
 import { keyFile } from './home.ts';
-import type { Settings } from './settings.ts';
 import type { State } from './state.ts';
 
 /** What is missing, in words; undefined where nothing is. */

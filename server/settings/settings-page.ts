@@ -22,7 +22,7 @@ export function renderSettingsPage(): string {
   const intro = [
     '# Settings of the server',
     '',
-    'Every setting is an environment variable. This page is printed from the table in `server/settings.ts` by',
+    'Every setting is an environment variable. This page is printed from the table in `server/settings/settings.ts` by',
     '`underpass-server config --markdown`; `underpass-server config` shows the values in force. A secret may also be',
     'kept in a file: `NAME_FILE` holds its path. In production (`UNDERPASS_PRODUCTION=true` or `NODE_ENV=production`)',
     'the server refuses to start on defaults that are only fit for a laptop, and names each one.',

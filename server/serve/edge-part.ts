@@ -4,10 +4,10 @@ import { availableParallelism } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { createEdge, type Edge, type EdgeOptions } from '@underpass/edge/edge.ts';
 import type { Logger } from 'pino';
-import { keepEdgeId, openHome } from './home.ts';
+import { software } from '../process/version.ts';
+import { type Settings, settingTable } from '../settings/settings.ts';
+import { keepEdgeId, openHome } from '../state/home.ts';
 import { portError } from './listen.ts';
-import { type Settings, settingTable } from './settings.ts';
-import { software } from './version.ts';
 
 /** Several processes share a port on Linux alone. */
 const workersOf = ({ edgeWorkers }: Settings): number => {

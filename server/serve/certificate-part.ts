@@ -12,15 +12,16 @@ import { createGivenFiles, type GivenFiles } from '@underpass/control/certificat
 import { type LocalCa, openLocalCa } from '@underpass/control/certificate/local-ca.ts';
 import { createDnsUpdater, type DnsUpdater } from '@underpass/control/certificate/rfc2136/updater.ts';
 import { createUpkeep, type Upkeep } from '@underpass/control/certificate/upkeep.ts';
+import type { Control } from '@underpass/control/control.ts';
+import type { DnsPort } from '@underpass/control/dns/port.ts';
 import type { FeedHub } from '@underpass/control/feed/hub.ts';
 import { addJob } from '@underpass/control/job/queue.ts';
 import { certificateTroubleMail } from '@underpass/control/mail/mails.ts';
 import { createWithLease } from '@underpass/control/store/lease.ts';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
-import type { ControlCore } from './control-part.ts';
-import { ServerError } from './error.ts';
-import type { Settings } from './settings.ts';
-import type { State } from './state.ts';
+import { ServerError } from '../process/error.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { State } from '../state/state.ts';
 
 /** What there is before the feed: the feed itself carries the given files. */
 export interface CertificateSources {
@@ -87,11 +88,18 @@ async function openAcme(settings: Settings, directory: string, state: State, hub
   });
 }
 
+interface UpkeepNeeds {
+  readonly control: Pick<Control, 'metrics'>;
+  readonly hub: FeedHub;
+  readonly dns: DnsPort;
+  readonly sources: CertificateSources;
+}
+
 /** Undefined where only given files are used. */
 export async function openUpkeep(
   settings: Settings,
   state: State,
-  { control, hub, dns, sources }: Pick<ControlCore, 'control' | 'hub' | 'dns' | 'sources'>,
+  { control, hub, dns, sources }: UpkeepNeeds,
 ): Promise<Upkeep | undefined> {
   const { store, keyRing, clock, log } = state;
   const metrics = addCertificateMetrics({

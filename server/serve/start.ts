@@ -5,16 +5,16 @@ import { keepConsoleHost } from '@underpass/control/region/console-host.ts';
 import type { Edge } from '@underpass/edge/edge.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { Logger } from 'pino';
+import { translateRefusal } from '../process/refusal.ts';
+import { version } from '../process/version.ts';
+import type { Settings } from '../settings/settings.ts';
+import { lockHome } from '../state/home-lock.ts';
+import { openState, type State } from '../state/state.ts';
 import { type ControlCore, type RunningControl, startControl } from './control-part.ts';
 import { openEdge } from './edge-part.ts';
 import { dialFeed } from './feed-dial.ts';
 import { type FirstTunnel, isUnused, openFirstTunnel } from './first-run.ts';
-import { lockHome } from './home-lock.ts';
 import { openMetricsDoor } from './metrics-door.ts';
-import { translateRefusal } from './refusal.ts';
-import type { Settings } from './settings.ts';
-import { openState, type State } from './state.ts';
-import { version } from './version.ts';
 import { renderHints, renderSummary, renderWelcome } from './welcome.ts';
 
 export interface Running {

@@ -6,10 +6,10 @@ import { createMemoryBus } from '@underpass/control/bus/memory.ts';
 import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
 import type { Store } from '@underpass/control/store/store.ts';
 import type { Logger } from 'pino';
-import { type ErrorCode, ServerError } from './error.ts';
+import { type ErrorCode, ServerError } from '../process/error.ts';
+import { translateFault } from '../process/refusal.ts';
+import type { Settings } from '../settings/settings.ts';
 import { openHome, openKeys } from './home.ts';
-import { translateFault } from './refusal.ts';
-import type { Settings } from './settings.ts';
 
 /** The embedded database, in the home folder. */
 export const databaseFile = 'underpass.db';

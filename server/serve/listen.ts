@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
-import { type ErrorCode, ServerError } from './error.ts';
+import { type ErrorCode, ServerError } from '../process/error.ts';
 
 const codes: Readonly<Record<string, ErrorCode>> = {
   EADDRINUSE: 'port-in-use',

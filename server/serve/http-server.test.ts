@@ -6,9 +6,9 @@ import type { IncomingMessage, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
+import { createLog } from '../process/log.ts';
 import { openFeedDoor } from './feed-door.ts';
 import { createHttpServer, seatCallers } from './http-server.ts';
-import { createLog } from './log.ts';
 
 const idleMs = 100;
 const feedRequest = (key: string): string =>

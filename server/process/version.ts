@@ -1,6 +1,6 @@
 // Which release this is.
 
-import manifest from './package.json' with { type: 'json' };
+import manifest from '../package.json' with { type: 'json' };
 
 export const version: string = manifest.version;
 export const software = `underpass/${version}`;

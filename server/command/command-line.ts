@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
-import { openControlCore } from './control-part.ts';
-import { ServerError } from './error.ts';
-import type { Io } from './io.ts';
-import { createLog } from './log.ts';
-import { translateRefusal } from './refusal.ts';
-import { readSettings, type Settings } from './settings.ts';
-import { databaseFile, openState, type State } from './state.ts';
+import { ServerError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { createLog } from '../process/log.ts';
+import { translateRefusal } from '../process/refusal.ts';
+import { openControlCore } from '../serve/control-part.ts';
+import { readSettings, type Settings } from '../settings/settings.ts';
+import { databaseFile, openState, type State } from '../state/state.ts';
 
 export interface Shell {
   readonly io: Io;

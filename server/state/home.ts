@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { ServerError } from './error.ts';
+import { ServerError } from '../process/error.ts';
 
 /** Node's own recursion never ends where the parent is there and still nothing can be made in it: procfs, automounts. */
 async function makeFolder(path: string): Promise<void> {

@@ -200,7 +200,7 @@ describe('production', () => {
 
 describe('what is printed', () => {
   test('docs/settings.md is what the table prints', () => {
-    const page = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8');
+    const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
     assert.equal(page, renderSettingsPage(), 'run: node server/main.ts config --markdown > docs/settings.md');
   });
 

@@ -2,8 +2,8 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { Settings } from '../settings/settings.ts';
 import { listen } from './listen.ts';
-import type { Settings } from './settings.ts';
 
 /** What prom-client's Registry is to us. */
 export interface MetricsSource {

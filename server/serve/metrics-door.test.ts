@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
+import { testSettings } from '../test-kit.ts';
 import { openMetricsDoor } from './metrics-door.ts';
-import { testSettings } from './test-kit.ts';
 
 test('a figure that cannot be read is a failed scrape and a line in the log, not the end of the server', async () => {
   const lines: string[] = [];

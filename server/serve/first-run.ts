@@ -6,9 +6,9 @@ import type { Queries, Store } from '@underpass/control/store/store.ts';
 import { generateName } from '@underpass/control/tunnel/ingress-hosts.ts';
 import { insertTunnelToken, readTunnelTokens } from '@underpass/control/tunnel/token.ts';
 import { retentionDays } from '@underpass/rules/limits.ts';
-import { writeWhole } from './home.ts';
-import type { Settings } from './settings.ts';
-import type { State } from './state.ts';
+import type { Settings } from '../settings/settings.ts';
+import { writeWhole } from '../state/home.ts';
+import type { State } from '../state/state.ts';
 
 export interface FirstTunnel {
   readonly host: string;

@@ -1,6 +1,6 @@
 // What the server's command line touches of the outside world, passed in so that a test is one function call.
 
-import type { Environment } from './settings.ts';
+import type { Environment } from '../settings/settings.ts';
 
 export interface Io {
   readonly stdout: { write(text: string): void };
