@@ -1,4 +1,4 @@
-// createControl: the API and everything behind it, from deps alone. No sockets: server/ brings requests and edges.
+// createControl: the API and everything behind it, made from deps alone. It opens no sockets: server/ brings requests and edges.
 
 import { limits, rateLimits } from '@underpass/rules/limits.ts';
 import type { Registry } from 'prom-client';
@@ -43,19 +43,19 @@ export interface Control {
   /** For the daily re-check of domains (dns/recheck.ts). */
   readonly onDomainLost: ReturnType<typeof createDomainLoss>;
   readonly metrics: Registry;
-  /** Begins the work that no request asks for: mails, sweeping. */
+  /** Starts the background work: jobs and sweeping. */
   start(): void;
   /** Runs every job that is due now. */
   settle(): Promise<void>;
-  /** From now on /readyz says no, so that a balancer looks elsewhere. */
+  /** From now on /readyz answers 503, so that a load balancer sends requests elsewhere. */
   beginStop(): void;
-  /** Ends live views and waits for the job at hand. The store stays open: who opened it closes it. */
+  /** Ends live views and waits for the running job. Leaves the store open: its opener closes it. */
   close(): Promise<void>;
 }
 
 const sweepEveryMs = 10 * 60_000;
 
-// A name server that never answers holds two of the resolver's 32 places for 5 s. A tunnel's page asks for all its domains.
+// A name server that never answers occupies two of the resolver's 32 places for 5 s. The page of a tunnel asks for all of its domains.
 const dnsAtOnce = 4;
 const dnsWaiting = 2 * limits.ingressDomainsPerTunnel;
 
@@ -74,7 +74,7 @@ const createParts = (deps: ControlDeps) => ({
   cookies: cookieNames(deps.settings.origin),
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
   limiter: deps.limiter ?? createLimiter(deps.store),
-  /** DNS questions by person. */
+  /** DNS look-ups, limited for each user. */
   dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsLookupPerUser.sentence),
 });
 

@@ -1,4 +1,4 @@
-// What control is made of: everything that touches the world, passed in. server/ composes it; tests pass fakes.
+// What createControl takes: everything that touches the outside world. server/ passes the real things, tests pass fakes.
 
 import type { OperatorIdentity } from '@underpass/rules/resource.ts';
 import type { Logger } from 'pino';
@@ -15,17 +15,17 @@ import type { SiteSettings } from './site/site.ts';
 import type { Store } from './store/store.ts';
 
 export interface ControlSettings extends SiteSettings {
-  /** Public address of the dashboard, no trailing slash. Links start with it, never with a request's Host. */
+  /** The dashboard's public URL without a trailing slash. Links start with it, never with a request's Host. */
   readonly origin: string;
   readonly production: boolean;
   readonly version: string;
   readonly operatorEmail: string;
   readonly trustedProxies: readonly string[];
-  /** Both or neither; neither means the self-hosted check. */
+  /** Left out, the self-hosted bot check is used. */
   readonly turnstile?: { readonly siteKey: string; readonly secret: string; readonly url: string };
   readonly subscriptionLookup?: SubscriptionLookup;
   readonly subscriptionWebhookSecret?: string;
-  /** Who runs the service: for the legal pages and the footer. */
+  /** Who runs the service; shown on the legal pages and in the footer. */
   readonly operatorIdentity: OperatorIdentity;
 }
 
@@ -37,13 +37,13 @@ export interface ControlDeps {
   readonly clock: () => number;
   readonly log: Logger;
   readonly sendMail: SendMail;
-  /** Mails kept in development, newest first; absent in production. */
+  /** The mails kept in development, newest first; left out in production. */
   readonly mailbox?: { list(): Promise<readonly KeptMail[]> };
   readonly feed: FeedPort;
   readonly dns: DnsPort;
   readonly certificates: CertificatePort;
-  /** Left out, the settings choose; tests pass a cheap one. */
+  /** Left out, the settings decide; tests pass a cheap one. */
   readonly botCheck?: BotCheck;
-  /** Left out, the numbers of rules/limits.ts hold. */
+  /** Left out, the limits of rules/limits.ts apply. */
   readonly limiter?: Limiter;
 }

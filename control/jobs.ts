@@ -1,4 +1,4 @@
-// What each kind of job does. Every mail is written here; its token, where it has one, is made here too.
+// What each kind of job does. Jobs write every mail, and make the token that a mail contains.
 
 import { createLoginLink, loginUrl } from './auth/login-link.ts';
 import type { ControlDeps } from './deps.ts';
@@ -24,7 +24,7 @@ type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail
 
 const send = (deps: Deps, to: string, mail: MailText): Promise<void> => deps.sendMail({ to, ...mail });
 
-/** Nothing for an address without an account, and nothing for one that is suspended: the caller got the same answer. */
+/** Sends nothing to an address without an account or with a suspended one. The caller got the same answer in every case. */
 const sendLoginLink = async (deps: Deps, { email, browserHash }: JobPayloads['login-link']): Promise<void> => {
   const { db } = deps.store;
   const user = await db
@@ -33,14 +33,14 @@ const sendLoginLink = async (deps: Deps, { email, browserHash }: JobPayloads['lo
     .where('email', '=', email)
     .where('suspended_at', 'is', null)
     .executeTakeFirst();
-  // Also for nobody: who watches how long the server is busy learns nothing.
+  // Also without a user, so that the time it takes does not reveal whether the account exists.
   const token = await createLoginLink(db, { userId: user?.id ?? null, browserHash }, deps.clock());
   if (user) await send(deps, email, loginLinkMail(user.first_name, loginUrl(deps.settings.origin, token)));
 };
 
 /**
- * Anybody makes the operator get one: past so many in an hour of the clock the list says more than another mail. A flood that
- * goes on is told again in the next.
+ * Anybody can cause such a mail. After this many within one hour of the clock, the operator reads the list instead; a flood
+ * that goes on is mailed again in the next hour.
  */
 const registrationMailsPerHour = 20;
 const hourMs = 3600_000;
@@ -53,9 +53,9 @@ const mailOperator = async (trx: Queries, origin: string, news: string, nowMs: n
     .where('id', '>', endOfIds(hour - 1));
   const count = (await recent.limit(registrationMailsPerHour + 1).execute()).length;
   if (count > registrationMailsPerHour) return;
-  const last = count === registrationMailsPerHour ? 'No more mails of this kind in this hour.\n' : '';
+  const last = count === registrationMailsPerHour ? 'No more mails about registrations in this hour.\n' : '';
   const text = `${news} Decide at ${origin}/operator/registrations\n${last}`;
-  await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits', text });
+  await addJob(trx, nowMs, 'operator-mail', { subject: 'A registration waits for your decision', text });
 };
 
 const takeRegistration = async (deps: Deps, registration: JobPayloads['registration']): Promise<void> => {

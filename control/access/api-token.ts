@@ -1,4 +1,4 @@
-// API tokens: one project, one role, kept as a hash. A token never does more than its maker may do at that moment.
+// API tokens: for one project and one role, stored as a hash. A token never does more than the user who made it may do now.
 
 import type { Role } from '@underpass/rules/entity.ts';
 import { limits } from '@underpass/rules/limits.ts';
@@ -7,7 +7,7 @@ import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
 import type { Caller } from './caller.ts';
 
-// Recognisable, so that scanners of leaked secrets find it. (Tunnel tokens must not have a prefix; these may.)
+// Lets scanners of leaked secrets recognise it. (Tunnel tokens must not have a prefix; API tokens may.)
 const prefix = 'upt_';
 const usedEveryMs = 60_000;
 const dayMs = 24 * 3600_000;

@@ -1,4 +1,4 @@
-// The audit log: who changed what, when and from where, written in the transaction of the change (design 4).
+// Writes the audit log: who changed what, when and from where, in the transaction of the change (design 4).
 
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts';
 
 export interface AuditRow {
   readonly projectId: string | null;
-  /** An e-mail; `operator` for commands of underpass-server, `webhook`, `underpass` for what the service does by itself. */
+  /** An e-mail, `operator` for commands of underpass-server, `webhook`, or `underpass` for what the service does by itself. */
   readonly actor: string;
   /** Noun and verb: `tunnel.create`. */
   readonly action: string;
@@ -16,7 +16,7 @@ export interface AuditRow {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Of a list: what a person reads. A project may write 300 rows a minute, and they stay for a year. */
+/** Longer lists are cut. Nobody reads more, and a project may write 300 rows a minute, which stay for a year. */
 const listMost = 50;
 
 const shorten = (_: string, value: unknown): unknown =>
@@ -45,7 +45,7 @@ interface Source {
   readonly nowMs: number;
 }
 
-/** The row of a call: actor, project and address are the context's. */
+/** Writes the row of a call: actor, project and address come from its context. */
 export const auditCall = (
   db: Queries,
   { caller, access, address, nowMs }: Source,

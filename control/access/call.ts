@@ -1,4 +1,4 @@
-// The types between the table of calls and its handlers: each handler gets what its row promises, already checked.
+// The types that connect the call table with its handlers: a handler gets what its row promises, already checked.
 
 import type { CallName, calls, FieldType, PathNames } from '@underpass/rules/calls.ts';
 import type { Caller } from './caller.ts';
@@ -20,7 +20,7 @@ type FieldsOf<F> = {
   readonly [K in keyof F as F[K] extends `${string}?` ? K : never]?: F[K] extends FieldType ? ValueOf<F[K]> : never;
 };
 
-/** Form fields are texts, empty where missing: the rules say which are required. */
+/** Form fields are strings, empty if missing: the rules say which are required. */
 type FormOf<F> = { readonly [K in keyof F]: string };
 
 type BodyOf<P> = P extends { kind: 'json'; fields: infer F }
@@ -39,7 +39,7 @@ type QueryOf<Q extends readonly string[]> = {
 
 type Row<Name extends CallName> = (typeof calls)[Name];
 type CallerOf<Who> = Who extends 'anyone' ? Caller | null : Caller;
-/** Only a call whose `who` is an action has the project at hand. */
+/** Only a call whose `who` is an action of the role table has a project. */
 type AccessOf<Who> = Who extends 'anyone' | 'user' | 'operator' ? null : Access;
 
 export interface CallContext<Name extends CallName = CallName> {
@@ -49,11 +49,11 @@ export interface CallContext<Name extends CallName = CallName> {
   readonly body: BodyOf<Row<Name>['payload']>;
   readonly caller: CallerOf<Row<Name>['who']>;
   readonly access: AccessOf<Row<Name>['who']>;
-  /** The visitor's address, proxies taken into account. */
+  /** The caller's address, behind trusted proxies too. */
   readonly address: string;
   readonly nowMs: number;
 }
 
-/** A plain value becomes JSON with 200; undefined becomes 204; a Response goes as it is. */
+/** A plain value becomes JSON with 200; undefined becomes 204; a Response is sent as it is. */
 export type Handler<Name extends CallName> = (context: CallContext<Name>) => Promise<unknown>;
 export type Handlers<Names extends CallName = CallName> = { readonly [Name in Names]: Handler<Name> };

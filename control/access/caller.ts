@@ -1,6 +1,6 @@
 import type { Role } from '@underpass/rules/entity.ts';
 
-/** Who is calling, by session cookie or API token. */
+/** A signed-in person with a session cookie, or a program with an API token of theirs. */
 export interface Caller {
   readonly userId: string;
   readonly email: string;

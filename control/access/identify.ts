@@ -1,4 +1,4 @@
-// Who is calling: by API token where the request carries one, else by session cookie.
+// Finds who is calling: by API token if the request carries one, else by session cookie.
 
 import { type CookieNames, readCookie } from '../http/cookie.ts';
 import type { Store } from '../store/store.ts';
@@ -17,7 +17,7 @@ export interface IdentifyDeps {
 }
 
 export const findCaller = async ({ store, cookies }: IdentifyDeps, headers: Headers, nowMs: number): Promise<Caller | null> => {
-  // A request that says it is a token's is never quietly somebody's session.
+  // A request with an Authorization header must never fall back to a session.
   if (headers.has('authorization')) {
     const bearer = readBearer(headers);
     return bearer === undefined ? null : findTokenCaller(store.db, bearer, nowMs);

@@ -1,4 +1,4 @@
-// What a caller may be in a project: the member's role, lowered to the token's where one is used.
+// A caller's role in a project: the member's, or the API token's if that is lower.
 
 import type { Role } from '@underpass/rules/entity.ts';
 import { type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
@@ -7,7 +7,7 @@ import { refuse } from '../http/refusal.ts';
 import type { Queries } from '../store/store.ts';
 import type { Caller } from './caller.ts';
 
-/** The project of the query, as far as the caller may act in it. */
+/** A project, and what the caller may do in it. */
 export interface Access {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Access {
 export const readQuotas = (limits: string | null): ProjectQuotas =>
   limits === null ? projectQuotas : { ...projectQuotas, ...(JSON.parse(limits) as Partial<ProjectQuotas>) };
 
-/** The lower of the two: a token keeps its role, or what its maker has left of it. */
+/** The lower of the two: a token loses rights when the member who made it loses them. */
 export const lowerRole = (member: Role, token: Role): Role => (mayGrant(member, token) ? token : member);
 
 const memberships = (db: Queries, userId: string) =>
@@ -39,7 +39,7 @@ const toAccess = (row: Row, caller: Caller): Access => ({
   suspended: row.suspended_at !== null,
 });
 
-/** Undefined where the project does not exist, and where it is none of the caller's: nobody can tell which. */
+/** Undefined if the project does not exist or is not the caller's: a caller cannot tell which. */
 export const findAccess = async (db: Queries, caller: Caller, projectId: string): Promise<Access | undefined> => {
   if (caller.token && caller.token.projectId !== projectId) return undefined;
   const row = await memberships(db, caller.userId).where('p.id', '=', projectId).executeTakeFirst();

@@ -1,4 +1,4 @@
-// How many of a thing a project may have. Counted under the project's lock, so that a race makes no more.
+// How many of a thing a project may have. It counts under the project's lock, so that two calls at once cannot exceed a quota.
 
 import { type QuotaName, quotaMessage } from '@underpass/rules/limits.ts';
 import { refuse } from '../http/refusal.ts';
@@ -30,7 +30,7 @@ export const withinQuota = (access: Access, name: QuotaName, count: number): voi
   if (message !== null) refuse('conflict', message);
 };
 
-/** Locks the project until the transaction ends, and refuses where `adding` more would be too many. */
+/** Locks the project until the transaction ends, and refuses if `adding` more would exceed the quota. */
 export const takeQuota = async (trx: Queries, access: Access, name: Counted, adding = 1): Promise<void> => {
   await lockProject(trx, access.id);
   const invited = name === 'members' ? await countRows(trx, 'invitations', access.id) : 0;

@@ -1,4 +1,4 @@
-// Sessions: made at sign-in, found by the hash of their cookie, ended by idleness, age or revocation.
+// Sessions: made at sign-in, found by the hash of their cookie. They end when idle, old or revoked.
 
 import { durations } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
@@ -10,10 +10,10 @@ import type { Caller } from './caller.ts';
 const dayMs = 24 * 3600_000;
 export const idleMs = durations.sessionIdleDays * dayMs;
 export const sessionMaxSeconds = durations.sessionMaxDays * 24 * 3600;
-// Being seen is written at most this often, so that reading is not writing.
+// `seen_at` is written at most this often, so that reads rarely cause a write.
 const seenEveryMs = 5 * 60_000;
 const userAgentMaxChars = 256;
-// The oldest go first: a person with more browsers than this has a script.
+// A user with more browsers than this runs a script. The oldest sessions make room.
 const sessionsPerUser = 50;
 
 export interface NewSession {
@@ -28,7 +28,7 @@ const dropOldest = async (db: Queries, userId: string): Promise<void> => {
   if (surplus.length > 0) await db.deleteFrom('sessions').where('id', 'in', surplus).execute();
 };
 
-/** Answers the cookie's value: always a new one, so that nobody signs in with a session that somebody else chose. */
+/** Answers the cookie's value, always a new one: an attacker cannot choose a victim's session. */
 export const createSession = async (db: Queries, session: NewSession, nowMs: number): Promise<string> => {
   const token = createToken();
   await dropOldest(db, session.userId);
@@ -79,7 +79,7 @@ export const findSessionCaller = async (db: Queries, token: string, nowMs: numbe
   };
 };
 
-/** Audited as its person's; a cookie that is nobody's session ends nothing. */
+/** Ends the cookie's session, if there is one, and audits that as its user's change. */
 export const endSession = async (trx: Queries, token: string, address: string, nowMs: number): Promise<void> => {
   if (token.length !== tokenLength) return;
   const query = trx.deleteFrom('sessions').where('token_hash', '=', hashToken(token)).returning('user_id');

@@ -1,4 +1,4 @@
-// The call by which people give up their own account.
+// The call with which users delete their own account.
 
 import { confirmEmailMessage, confirms } from '@underpass/rules/account.ts';
 import type { CallContext, Handlers } from '../access/call.ts';

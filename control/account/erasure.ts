@@ -1,5 +1,5 @@
-// Erases a person: the account with all that signs it in, the projects that nobody else is in, the registration.
-// Records that stay (the audit log, decisions on registrations) lose who it was. Privacy policy, sections 11 and 13.
+// Erases a user: the account with its sign-ins, the projects without another member, the registration.
+// Records that stay (the audit log, decisions on registrations) lose the name. Privacy policy, sections 11 and 13.
 
 import { type Belonging, decideDeparture, deletedUser, isAlone, lastOperatorMessage } from '@underpass/rules/account.ts';
 import { writeAudit } from '../access/audit.ts';
@@ -18,7 +18,7 @@ interface Project extends Belonging {
 
 export interface Erasure {
   readonly user: UsersTable;
-  /** The person, or the operator at the machine. */
+  /** True for the operator's command, false for the user's own call. */
   readonly byOperator: boolean;
   readonly nowMs: number;
 }
@@ -31,7 +31,10 @@ const isSuspended = async (trx: Queries, projectId: string): Promise<boolean> =>
 const countMembers = async (trx: Queries, projectId: string): Promise<number> =>
   (await trx.selectFrom('members').select('user_id').where('project_id', '=', projectId).execute()).length;
 
-/** Locked in the order of their ids, so that two who go at once do not wait for each other; counted, and whether suspended, after. */
+/**
+ * Locks projects in the order of their ids: two users who leave at once would otherwise deadlock.
+ * Reads counts and suspension after the lock.
+ */
 const lockBelongings = async (trx: Queries, userId: string): Promise<Project[]> => {
   const rows = await trx
     .selectFrom('members as m')
@@ -49,7 +52,7 @@ const lockBelongings = async (trx: Queries, userId: string): Promise<Project[]> 
   return projects;
 };
 
-/** Takes every operator's row: two cannot leave the service without one at once. */
+/** Locks every operator's row: otherwise the last two could delete themselves at once. */
 const refuseLastOperator = async (trx: Queries, user: UsersTable): Promise<void> => {
   if (user.operator !== 1) return;
   const operators = trx
@@ -84,7 +87,7 @@ const forget = async (trx: Queries, { id, email }: UsersTable): Promise<void> =>
 const auditDeparture = (trx: Queries, { byOperator, nowMs }: Erasure, projectId: string | null, action: string, target: string) =>
   writeAudit(trx, { projectId, actor: byOperator ? 'operator' : deletedUser, action, target, address: '' }, nowMs);
 
-/** In the caller's transaction. Answers the tunnels that the edges must let go of after the commit. */
+/** Runs in the caller's transaction. Answers the tunnels that the edges must drop after the commit. */
 export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[]> => {
   const { user, byOperator, nowMs } = erasure;
   await refuseLastOperator(trx, user);

@@ -1,4 +1,4 @@
-// Reading the audit log, of a project or of the service: filtered, in pages, and as CSV.
+// Reads the audit log of a project or of the service: filtered, in pages, and as CSV.
 
 import { parseTime } from '@underpass/rules/date.ts';
 import { limits } from '@underpass/rules/limits.ts';
@@ -40,11 +40,11 @@ const auditRows = (db: Queries, projectId: string | null, filter: Filter) => {
   if (from !== undefined) query = query.where('at', '>=', timeOf(from));
   if (to !== undefined) query = query.where('at', '<', timeOf(to));
   if (action === undefined) return query;
-  // Nouns are letters and hyphens: nothing in one is a pattern.
+  // A noun consists of letters and hyphens, so it contains no LIKE pattern.
   return /^[a-z-]+$/.test(action) ? query.where('action', 'like', `${action}.%`) : query.where('action', '=', action);
 };
 
-/** `projectId` null: what concerns no project. */
+/** With `projectId` null: the rows that concern no project. */
 const readPage = async (db: Queries, projectId: string | null, filter: Filter): Promise<AuditPage> => {
   const rows = await auditRows(db, projectId, filter)
     .limit(limits.auditPageRows + 1)

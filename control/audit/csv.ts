@@ -1,6 +1,6 @@
-// CSV both ways (RFC 4180): rows that no spreadsheet runs as a formula, and a bounded reader of imports.
+// CSV both ways (RFC 4180): writes rows that no spreadsheet runs as a formula, and reads imports with bounds.
 
-/** A cell that starts like a formula is shown as text: OWASP, CSV Injection. */
+/** A cell that starts like this gets a leading apostrophe, so a spreadsheet shows it as text: OWASP, CSV Injection. */
 const formulaStart = /^[=+\-@\t\r]/;
 
 const renderCell = (text: string): string => {
@@ -13,7 +13,7 @@ export const renderCsvRow = (cells: readonly string[]): string => `${cells.map(r
 const quotedCell = /^\s*"((?:[^"]|"")*)"\s*(?=,|$)/;
 const plainCell = /^([^",]*)(?=,|$)/;
 
-// An address, a time and a flag, with room.
+// Room for an e-mail, a time and a flag.
 const lineMaxChars = 1_000;
 
 const parseLine = (line: string): string[] | undefined => {
@@ -30,7 +30,7 @@ const parseLine = (line: string): string[] | undefined => {
   return cells;
 };
 
-/** One list of cells a line; undefined for a line that is not CSV. Cells hold no line breaks here. */
+/** One list of cells for each line, undefined for a line that is not CSV. Cells with line breaks are not supported. */
 export const parseCsv = (text: string): (string[] | undefined)[] =>
   text
     .replace(/^\uFEFF/, '')

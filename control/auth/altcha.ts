@@ -1,4 +1,4 @@
-// The self-hosted bot check: a signed proof-of-work puzzle, whose answer is spent in the store.
+// The self-hosted bot check: a signed proof-of-work puzzle. The store keeps spent answers, so each counts once.
 
 import { createChallenge, type Payload, randomInt, verifySolution } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
@@ -14,7 +14,7 @@ export interface AltchaDeps {
   readonly cost: number;
 }
 
-// Long enough for a form that is filled in slowly; a spent answer is remembered as long.
+// Enough time to fill in a form slowly.
 const puzzleLifeMs = 20 * 60_000;
 const fewestTries = 100;
 const mostTries = 1_000;
@@ -33,13 +33,13 @@ export const createAltcha = ({ store, clock, secret, cost }: AltchaDeps): BotChe
   const secrets = { hmacSignatureSecret: secret, hmacKeySignatureSecret: `${secret}:key` };
 
   const isSolved = async ({ challenge, solution }: Payload): Promise<boolean> => {
-    // Checked on our clock; the library's own look at the real one agrees or refuses.
+    // Checked with our clock. The library then checks with the system's, and can only refuse more.
     if ((challenge.parameters.expiresAt ?? 0) * 1000 <= clock()) return false;
     const result = await verifySolution({ challenge, solution, deriveKey, ...secrets });
     return result.verified;
   };
 
-  /** The nonce is signed, so nobody can dress one answer up as two. */
+  /** The nonce is signed, so one answer cannot be presented as two. */
   const spend = async (nonce: string): Promise<boolean> => {
     const nowMs = clock();
     try {

@@ -1,18 +1,18 @@
-// The bot check of the public forms: altcha, hosted here, or Turnstile by setting. Both refuse an answer used twice.
+// The bot check of the public forms: self-hosted altcha, or Turnstile if the settings say so. Both accept an answer once.
 
 import type { BotCheck as BotCheckFacts } from '@underpass/rules/resource.ts';
 import { refuse } from '../http/refusal.ts';
 
 export interface BotCheck {
-  /** What the form needs to show it. */
+  /** What a form needs to show the check. */
   describe(): BotCheckFacts;
-  /** A new puzzle; undefined where another server makes them. */
+  /** A new puzzle; undefined if another server makes them. */
   createChallenge(): Promise<object | undefined>;
-  /** True once per right answer. */
+  /** True the first time for a right answer. */
   verify(answer: string, address: string): Promise<boolean>;
 }
 
-/** Refuses unless a person, or something as patient, filled in the form. */
+/** Refuses without a right answer. */
 export const passBotCheck = async (botCheck: BotCheck, answer: string, address: string): Promise<void> => {
   if (!(await botCheck.verify(answer, address))) refuse('invalid', 'Please verify you are a human.');
 };

@@ -30,7 +30,7 @@ export interface AuthDeps {
   readonly cookies: CookieNames;
 }
 
-// Outlives the link, so that a browser asking twice keeps both of its links.
+// Longer than a link lives: a browser that asks twice keeps its cookie, so both of its links work without a button.
 const browserCookieSeconds = 24 * 3600;
 
 const browserToken = (deps: AuthDeps, headers: Headers): string => {
@@ -38,11 +38,11 @@ const browserToken = (deps: AuthDeps, headers: Headers): string => {
   return known?.length === tokenLength ? known : createToken();
 };
 
-/** The same work and answer for every address: who it belongs to is looked up later, by the job. */
+/** Does the same work and gives the same answer for every e-mail: the job looks up the account later. */
 const requestLoginLink = async (deps: AuthDeps, { request, body, address, nowMs }: CallContext<'requestLoginLink'>) => {
   const { email, botCheck } = orInvalidForm(parseLoginForm(body));
   await deps.limiter.take('loginLinkPerAddress', addressKey(address));
-  // Before what is counted for others: who has not done the work uses up nobody's links.
+  // Before the limits that are shared with others: a bot that skips the check must not use up somebody else's links.
   await passBotCheck(deps.botCheck, botCheck, address);
   await deps.limiter.take('loginLinkPerEmail', email);
   await takeShare(deps.limiter, 'loginLink', address);

@@ -7,10 +7,10 @@ import type { Queries } from '../store/store.ts';
 
 const lifeMs = durations.loginLinkMinutes * 60_000;
 
-/** The link's address: from the configured origin, never from a request. */
+/** The link's URL starts with the configured origin, never with a request's Host. */
 export const loginUrl = (origin: string, token: string): string => `${origin}/magiclink/${token}`;
 
-/** Answers the token. `browserHash` is null for a link that no browser asked for. */
+/** Answers the token. `browserHash` is null for a link that the operator made. */
 export const createLoginLink = async (
   db: Queries,
   link: { readonly userId: string | null; readonly browserHash: string | null },
@@ -32,7 +32,7 @@ export const createLoginLink = async (
   return token;
 };
 
-/** True where this browser asked for this link. Tells nothing else, and consumes nothing. */
+/** True if this browser asked for this link. Does not consume the link. */
 export const isOwnLink = async (db: Queries, token: string, browser: string | undefined, nowMs: number): Promise<boolean> => {
   if (token.length !== tokenLength || browser === undefined) return false;
   const row = await db
@@ -46,7 +46,7 @@ export const isOwnLink = async (db: Queries, token: string, browser: string | un
   return row !== undefined;
 };
 
-/** The user, once: of all who redeem a link at the same time, one statement finds it unused. */
+/** The link's user, the first time: of several requests at once, only one statement finds the link unused. */
 export const redeemLoginLink = async (
   db: Queries,
   token: string,

@@ -1,4 +1,4 @@
-// The bot check by Cloudflare Turnstile. Its server spends each token; ours asks once, in bounded time, and fails closed.
+// The bot check by Cloudflare Turnstile. Its server accepts each token once. We ask with a timeout, and refuse without an answer.
 
 import type { Logger } from 'pino';
 import type { BotCheck } from './bot-check.ts';
@@ -33,7 +33,7 @@ export const createTurnstile = ({ siteKey, secret, url, origin, log, timeoutMs =
     verify: async (answer, address) => {
       try {
         const verdict = await ask(answer, address);
-        // A token solved on another site with our key is not ours.
+        // A token that was solved on another site with our key does not count.
         return verdict.success === true && verdict.hostname === new URL(origin).hostname;
       } catch (error) {
         log.warn({ err: error }, 'turnstile did not answer');

@@ -1,5 +1,5 @@
-// Sign-in from a terminal: the CLI shows a code, a signed-in person approves it in the dashboard, the CLI gets an
-// API token. Made when it is fetched, so that no secret waits in the store.
+// Sign-in from a terminal: the CLI shows a code, a signed-in user approves it in the dashboard, the CLI gets an API token.
+// The token is made when the CLI fetches it, so no secret waits in the store.
 
 import { randomInt } from 'node:crypto';
 import { addressKey } from '@underpass/rules/address.ts';
@@ -63,7 +63,7 @@ const findByDevice = (db: Queries, deviceCode: string, nowMs: number) =>
     .where('expires_at', '>', nowMs)
     .executeTakeFirst();
 
-/** Who approved, if they may still do what they approved. */
+/** The user who approved, unless suspended since. */
 const findApprover = async (db: Queries, row: DeviceLoginsTable) => {
   const user = db
     .selectFrom('users')
@@ -107,7 +107,7 @@ const issueToken = async (trx: Queries, { row, user, access, nowMs }: Approved):
   const taken = await trx.deleteFrom('device_logins').where('id', '=', row.id).executeTakeFirst();
   if (taken.numDeletedRows === 0n) return refuse('gone', 'The sign-in was denied or has expired.');
   await takeQuota(trx, access, 'apiTokens');
-  // Behind the lock: who is removed meanwhile leaves no token behind.
+  // Read again under the lock: a member who was just removed must not get a token.
   const now = (await findAccess(trx, asCaller(user), access.id)) ?? refuse('gone', 'The sign-in was denied or has expired.');
   refuseStopped(now);
   const role = lowerRole(now.role, row.role ?? 'viewer');

@@ -1,4 +1,4 @@
-// The calls about domains, and DNS look-ups of hosts that are the caller's (spec 7).
+// The calls about domains, and DNS look-ups of the caller's own hosts (spec 7).
 
 import { apexDomainMessage, parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import type { DnsLookup, Domain } from '@underpass/rules/entity.ts';
@@ -80,7 +80,7 @@ const isDataPlaneHost = async (deps: DomainDeps, host: string): Promise<boolean>
   return (await query.executeTakeFirst()) !== undefined;
 };
 
-/** An ingress domain of the project, or a name of one of its domains. */
+/** True for an ingress domain of the project and for every name under its domains. */
 const isOfProject = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
   const apexes = await db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId).execute();
   if (apexes.some((row) => isSameOrUnder(host, row.apex_name))) return true;

@@ -1,4 +1,4 @@
-// Domains of a project in the store: an apex, its challenge, and whether the project has proved to own it.
+// Domains of a project in the store: an apex, its challenge, and whether the project has proved that it owns the apex.
 
 import { randomBytes } from 'node:crypto';
 import type { Domain } from '@underpass/rules/entity.ts';
@@ -18,7 +18,7 @@ export const listDomains = (db: Queries, projectId: string): Promise<DomainsTabl
 export const findDomain = (db: Queries, projectId: string, apexName: string): Promise<DomainsTable | undefined> =>
   db.selectFrom('domains').selectAll().where('project_id', '=', projectId).where('apex_name', '=', apexName).executeTakeFirst();
 
-/** Unverified. 128 random bits: nobody has this value in DNS before. */
+/** Inserts an unverified domain. Its challenge has 128 random bits, so no DNS record can hold it already. */
 export const insertDomain = async (db: Queries, projectId: string, apexName: string, nowMs: number): Promise<void> => {
   await db
     .insertInto('domains')
@@ -37,7 +37,7 @@ export const insertDomain = async (db: Queries, projectId: string, apexName: str
     .execute();
 };
 
-/** Apexes among these that another project has verified. */
+/** Those of the apexes that another project has verified. */
 export const foreignApexes = async (db: Queries, projectId: string, apexNames: readonly string[]): Promise<string[]> => {
   if (apexNames.length === 0) return [];
   const rows = await db

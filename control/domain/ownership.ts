@@ -1,4 +1,4 @@
-// Taking and losing a verified apex, with what follows for tunnels: hosts go live or stop being live.
+// What happens when a project verifies or loses an apex: the hosts of its tunnels under it go live, or stop being live.
 
 import { writeAudit } from '../access/audit.ts';
 import { lockProject } from '../access/project-lock.ts';
@@ -34,8 +34,8 @@ const markVerified = (trx: Queries, { id, apexName }: Owned, nowMs: number) =>
     .executeTakeFirst();
 
 /**
- * The first project to prove an apex has it: the unique `owned_apex` decides a race. Answers the tunnels whose hosts
- * went live; nothing where the domain is gone or was verified meanwhile.
+ * The first project to prove an apex owns it: the unique `owned_apex` decides a race. Answers the tunnels whose hosts
+ * went live; none if the domain is gone or another call verified it first.
  */
 export const claimDomain = async (
   store: Store,
@@ -68,7 +68,7 @@ const managerEmails = async (db: Queries, projectId: string): Promise<string[]> 
   return rows.map((row) => row.email);
 };
 
-/** What else a lost domain means, for the daily re-check: in its transaction, and after it. */
+/** For the daily re-check: the consequences of a lost domain, in its transaction and (the function that it answers) after it. */
 export const createDomainLoss =
   ({ clock, feed, jobs }: LossDeps) =>
   async (trx: Queries, domain: Owned): Promise<() => void> => {

@@ -56,7 +56,7 @@ const createGroup = async (deps: GroupDeps, context: CallContext<'createSecurity
   return readGroup(deps.store.db, access, name);
 };
 
-/** Saving the rules that are there already is no change: it is neither audited nor told to the edges. */
+/** Saving the rules that the group already has changes nothing: no audit row, no message to the edges. */
 const updateGroup = async (deps: GroupDeps, context: CallContext<'updateSecurityGroup'>): Promise<SecurityGroup> => {
   const { access, body, segments, nowMs } = context;
   const allowList = parseRules(access, body.allow);

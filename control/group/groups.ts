@@ -1,4 +1,4 @@
-// Security groups in the store. The rules of names and allow rules are in rules/.
+// Security groups in the store. The syntax of names and allow rules is in rules/.
 
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
@@ -61,7 +61,7 @@ export const listGroups = async (db: Queries, projectId: string): Promise<Securi
 export const findGroup = (db: Queries, projectId: string, name: string): Promise<GroupRow | undefined> =>
   groupRows(db, projectId).where('g.name', '=', name).executeTakeFirst();
 
-/** Ids of the caller's projects that have a group of this name; two are enough to know that it is not one. */
+/** Ids of the caller's projects that have a group of this name; at most two, which is enough to see that the name is ambiguous. */
 export const findGroupProjects = async (db: Queries, caller: Caller, name: string): Promise<string[]> => {
   const query = db
     .selectFrom('security_groups as g')

@@ -1,13 +1,13 @@
-// The visitor's address: the socket's, or what a trusted proxy says of it.
+// The caller's address: the socket's, or the one that a trusted proxy reports.
 
 import { canonicalAddress } from '@underpass/rules/address.ts';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 
-/** Tells whether an address is a proxy of ours. */
+/** Answers whether an address is one of the trusted proxies. */
 export const compileProxies = (trustedProxies: readonly string[]): ((address: string) => boolean) =>
   trustedProxies.length === 0 ? () => false : compileAllowList(trustedProxies);
 
-/** Walks X-Forwarded-For from our side: the first address that is no proxy of ours is the visitor. */
+/** Reads X-Forwarded-For from the end, which is our side: the first address that is no trusted proxy is the caller's. */
 export const createAddressReader = (trustedProxies: readonly string[]) => {
   const isTrusted = compileProxies(trustedProxies);
   return (remote: string, headers: Pick<Headers, 'get'>): string => {

@@ -5,7 +5,7 @@ import { isPlainText } from '@underpass/rules/characters.ts';
 import { bodyMaxBytes, jsonMaxDepth } from '@underpass/rules/limits.ts';
 import { Refusal, refuse } from './refusal.ts';
 
-/** Whoever goes in the middle of a body, or frames it wrongly, is no failure of ours: it must raise no alert. */
+/** A caller that disconnects in the middle of a body, or frames it wrongly, causes a 400, not an error in the log that alerts the operator. */
 async function* unbroken(body: Request['body']): AsyncGenerator<Uint8Array> {
   try {
     yield* body ?? [];

@@ -1,5 +1,5 @@
-// The two cookies: the session, and the mark of the browser that asked for a link.
-// `__Host-` binds a cookie to https, this host and every path; plain http (development) has names without it.
+// The two cookies: the session, and the one that recognises the browser that asked for a login link.
+// The prefix `__Host-` binds a cookie to https, this host and every path. Development on plain http has to leave it out.
 
 export interface CookieNames {
   readonly session: string;
@@ -13,7 +13,7 @@ export const cookieNames = (origin: string): CookieNames => {
   return { session: `${prefix}underpass-session`, browser: `${prefix}underpass-browser`, secure };
 };
 
-/** The first cookie of that name; a second one is somebody's attempt and is not looked at. */
+/** The first cookie of that name. A second one can only come from an attack and is ignored. */
 export const readCookie = (headers: Headers, name: string): string | undefined => {
   for (const pair of (headers.get('cookie') ?? '').split(';')) {
     const equals = pair.indexOf('=');

@@ -1,14 +1,14 @@
-// The path of a request as it may be logged: whatever lets somebody in is left out of it.
+// The path of a request as the log may contain it: without tokens and codes that let somebody in.
 
 import { calls, secretNames } from '@underpass/rules/calls.ts';
 import { tokenLength } from '../secret/token.ts';
 
-/** Pages that mails lead to; their token follows. */
+/** Pages that mails link to; a token follows the name. */
 const pages = ['login', 'magiclink', 'invitations'];
 
 const isSecret = (segment: string): boolean => (secretNames as readonly string[]).includes(segment.slice(1));
 
-/** What comes before a secret segment of a call: `api/device`. */
+/** The path before a secret segment of a call: `api/device`. */
 const prefixesOfCalls = (): string[] =>
   Object.values(calls).flatMap(({ path }) => {
     const segments = path.split('/').slice(1);
@@ -17,9 +17,9 @@ const prefixesOfCalls = (): string[] =>
   });
 
 const prefixes = [...new Set([...pages, ...prefixesOfCalls()])].join('|');
-// However the prefix is written, the page behind it may open: routers ignore case and doubled slashes.
+// In any case and with doubled slashes: routers ignore both, so the page would open.
 const afterPrefix = new RegExp(`^/+(${prefixes})/+.+$`, 'is');
-// Session and tunnel tokens, API tokens with their prefix; a name as long as one is hidden with them.
+// Session and tunnel tokens, and API tokens with their prefix. An ordinary name of that length is hidden too.
 const tokens = new RegExp(`[\\w-]{${tokenLength},}`, 'g');
 
 const decode = (path: string): string => {
@@ -32,6 +32,6 @@ const decode = (path: string): string => {
 
 export const loggedPath = (path: string): string => {
   const hidden = decode(path).replace(afterPrefix, '/$1/[secret]');
-  // Only what hides something is logged decoded: the rest stays as it came, with no line ends in it.
+  // Only a path with a secret is logged decoded. Others stay encoded, so they cannot contain line ends.
   return (hidden.endsWith('/[secret]') ? hidden : path).replace(tokens, '[secret]');
 };

@@ -1,10 +1,10 @@
-// Which requests come from our own pages. SameSite cookies alone are not enough: a sibling host is the same site.
+// Which requests come from our own pages. SameSite cookies alone are not enough: a sibling host counts as the same site.
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * True where an unsafe request cannot have been made by somebody else's page. Browsers send Sec-Fetch-Site or Origin
- * with every such request; what has neither and carries no cookie is a program, and holds no one's session.
+ * True if no foreign page can have made this unsafe request. Browsers send Sec-Fetch-Site or Origin with every such
+ * request. One that has neither, and no cookie, comes from a program and uses nobody's session.
  */
 export const isOwnRequest = (headers: Headers, origin: string): boolean => {
   const site = headers.get('sec-fetch-site');
@@ -15,14 +15,14 @@ export const isOwnRequest = (headers: Headers, origin: string): boolean => {
 };
 
 /**
- * A page of somebody else's that asks with its visitor's cookie. It cannot read the answer; but a page on a sibling host
- * (SameSite lets its requests have the cookie) could use up that visitor's live views and rates.
+ * True for a read by a foreign page with its visitor's cookie. That page cannot read the answer. But a page on a sibling
+ * host, whose requests carry the cookie despite SameSite, could use up the visitor's live views and rate limits.
  */
 export const isForeignRead = (headers: Headers): boolean =>
   headers.has('cookie') && ['same-site', 'cross-site'].includes(headers.get('sec-fetch-site') ?? '');
 
 export const isUnsafe = (method: string): boolean => !safeMethods.has(method);
 
-/** `GET /auth/logout`: a link or a call of our own pages, never an image of anybody's (design 9). */
+/** For `GET /auth/logout`: true for a link or a call on our own pages, false for an image on any page (design 9). */
 export const isOwnNavigation = (headers: Headers): boolean =>
   headers.get('sec-fetch-site') === 'same-origin' && headers.get('sec-fetch-mode') !== 'no-cors';

@@ -1,5 +1,5 @@
-// What a call answers when it refuses: one table from code to status, and the public text that travels with it.
-// Spec 8: errors are plain text. Anything else that is thrown is a defect and answers 500 without a word about it.
+// How a call refuses: a code, its status, and the public text, which the API answers as plain text (spec 8).
+// Any other error is a defect: the API answers 500 and reveals nothing of it.
 
 const statusOf = {
   invalid: 400,
@@ -38,7 +38,7 @@ export const refuse = (code: RefusalCode, publicText: string): never => {
   throw new Refusal(code, publicText);
 };
 
-/** The value, or a 404 that names what was asked for. */
+/** The value, or a 404 that names what is missing. */
 export const orMissing = <T>(value: T | undefined | null, what: string): T => {
   if (value === undefined || value === null) throw new Refusal('missing', `${what} not found`);
   return value;
@@ -46,7 +46,7 @@ export const orMissing = <T>(value: T | undefined | null, what: string): T => {
 
 type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
-/** The value that a rule accepted, or a 400 with the rule's own text. */
+/** The value that a rule accepted, or a 400 with the rule's text. */
 export const orInvalid = <T>(parsed: Parsed<T>): T => {
   if (!parsed.ok) throw new Refusal('invalid', parsed.message);
   return parsed.value;
@@ -54,7 +54,7 @@ export const orInvalid = <T>(parsed: Parsed<T>): T => {
 
 type ParsedForm<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly errors: object };
 
-/** The same for a form: the text of the first field that has a problem. */
+/** The same for a form: a 400 with the text of the first wrong field. */
 export const orInvalidForm = <T>(parsed: ParsedForm<T>): T => {
   if (parsed.ok) return parsed.value;
   const [[field, message] = ['form', 'is invalid']] = Object.entries(parsed.errors);

@@ -1,4 +1,4 @@
-// Headers of every answer: what a page of ours may load, and that nobody frames it, sniffs it or learns where it was.
+// Headers of every answer: they limit what our pages may load, and forbid framing, type sniffing and referrers.
 
 const turnstileOrigin = 'https://challenges.cloudflare.com';
 
@@ -29,7 +29,7 @@ export const securityHeaders = (settings: HeaderSettings): readonly (readonly [s
   ['content-security-policy', contentPolicy(settings.withTurnstile)],
   ['x-content-type-options', 'nosniff'],
   ['x-frame-options', 'DENY'],
-  // Pages have one-time tokens in their addresses.
+  // Some pages have one-time tokens in their addresses.
   ['referrer-policy', 'no-referrer'],
   ['cross-origin-opener-policy', 'same-origin'],
   ['cross-origin-resource-policy', 'same-origin'],

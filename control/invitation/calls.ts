@@ -1,4 +1,4 @@
-// Invitations to a project: mailed, for one e-mail address, accepted once by the user who has it.
+// Invitations to a project: mailed to one e-mail address, and accepted once by the user who has that address.
 
 import { parseEmail } from '@underpass/rules/email.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
@@ -44,7 +44,7 @@ const isMember = async (db: Queries, projectId: string, email: string): Promise<
   return (await query.where('m.project_id', '=', projectId).where('u.email', '=', email).executeTakeFirst()) !== undefined;
 };
 
-/** Under the project's lock, with the caller's role read anew: who is removed meanwhile cannot come back by it. */
+/** Runs under the project's lock and reads the caller's role again: a member who was just removed must not invite themselves back. */
 const expectMayInvite = async (trx: Queries, { access, caller }: CallContext<'createInvitation'>, role: Role): Promise<void> => {
   const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
   if (!may(actor, 'invitation.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
@@ -70,7 +70,7 @@ const createInvitation = async (deps: InvitationDeps, context: CallContext<'crea
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     await expectMayInvite(trx, context, role);
-    // A second invitation takes the place of the first, and so does one of those that expired.
+    // Replaces an earlier invitation of the same e-mail. Removes expired ones, which would count towards the quota.
     await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('email', '=', email).execute();
     await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('expires_at', '<=', nowMs).execute();
     await takeQuota(trx, access, 'members');
@@ -113,7 +113,7 @@ const checkInvitation = async (
 const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acceptInvitation'>): Promise<Project> => {
   const { caller, body, address, nowMs } = context;
   return deps.store.write(async (trx) => {
-    // Deleted by the statement that finds it: it is accepted once.
+    // One statement finds and deletes the row, so it is accepted once.
     const row = await trx
       .deleteFrom('invitations')
       .where('token_hash', '=', hashToken(body.token))

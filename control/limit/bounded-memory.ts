@@ -1,19 +1,19 @@
-// A rate limit in memory with a bound: whoever has a /48 has 65,536 networks to come from, and each is a key.
+// A rate limit in memory that holds a bounded number of keys: the owner of one /48 can come from 65,536 networks, each a key.
 
 import { type IRateLimiterOptions, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 
 /**
- * For each limit. A key takes some 500 bytes: 5 MB, and under 130 MB for all limits at once. More than the e-mails that
- * `loginLinkOverall` lets through in the window of `loginLinkPerEmail`, and 1,000 networks by `loginLinkPerNetwork`: no
- * flood of theirs makes one of those forgotten.
+ * For each limit. A key takes about 500 bytes: 5 MB, and under 130 MB for all limits together. It is more than the e-mails
+ * that `loginLinkOverall` lets through within the window of `loginLinkPerEmail`, plus 1,000 networks by
+ * `loginLinkPerNetwork`: so a flood of login links cannot push out a key that still counts.
  */
 export const memoryKeysMost = 10_000;
 
-/** When full, the key that has been quiet longest is forgotten: who goes on is counted on. */
+/** When full, it forgets the key that was used longest ago: active callers stay counted. */
 class BoundedMemory extends RateLimiterMemory {
-  /** Quietest first. */
+  /** The key used longest ago comes first. */
   readonly #keys = new Set<string>();
-  /** One for good: a new one each time would step over all that was forgotten since. It never ends, the set is full. */
+  /** One iterator for all calls: a new one would step over every deleted entry first. It never ends while the set is full. */
   readonly #quietest = this.#keys.values();
 
   override consume(key: string | number, points?: number, options?: Record<string, unknown>): Promise<RateLimiterRes> {

@@ -1,5 +1,5 @@
-// How often somebody may do something: the numbers are in rules/limits.ts, the counting is here.
-// Counted in memory; what guards sign-in is counted in the database where several replicas share one.
+// Counts how often somebody does something; the numbers are in rules/limits.ts. It counts in memory. On Postgres, which
+// replicas share, it counts in the database what guards sign-in.
 
 import { networkKey } from '@underpass/rules/address.ts';
 import { type RateLimitName, rateLimits } from '@underpass/rules/limits.ts';
@@ -15,7 +15,7 @@ export interface Limiter {
   take(name: RateLimitName, key: string): Promise<void>;
 }
 
-// Every request takes one of these: a write to the database for each would be the load that they are against.
+// Every request counts here: a database write for each would itself be the load that these limits prevent.
 const inMemoryAlways = new Set<RateLimitName>(['apiPerAddress', 'apiPerUser', 'changePerProject', 'dnsLookupPerUser']);
 
 const memoryLimiter = (name: RateLimitName): RateLimiterAbstract =>
@@ -39,7 +39,7 @@ const databaseLimiter = (store: Store, name: RateLimitName): RateLimiterAbstract
     points: rateLimits[name].points,
     duration: rateLimits[name].windowSeconds,
     clearExpiredByTimeout: false,
-    // A database that does not answer must not open the door: memory counts on.
+    // While the database does not answer, memory counts: an outage must not lift the limits.
     insuranceLimiter: memoryLimiter(name),
   });
 
@@ -48,12 +48,12 @@ const isShared = (store: Store, name: RateLimitName): boolean => store.kind === 
 const limiterFor = (store: Store, name: RateLimitName): RateLimiterAbstract =>
   isShared(store, name) ? databaseLimiter(store, name) : memoryLimiter(name);
 
-/** Never longer than the window, whatever the clock did since it began. */
+/** Never longer than the window, even if the clock was set back since it began. */
 const retryAfterSeconds = (name: RateLimitName, waitMs: number): number =>
   Math.min(rateLimits[name].windowSeconds, Math.max(1, Math.ceil(waitMs / 1000)));
 
 export const createLimiter = (store: Store): Limiter => {
-  // The column holds 255 characters, and no e-mail has to stay in it.
+  // The column holds 255 characters, and a hash keeps e-mails out of it.
   const keyIn = (name: RateLimitName, key: string): string => (isShared(store, name) ? hashToken(key) : key);
   const limiters = new Map<RateLimitName, RateLimiterAbstract>();
   const find = (name: RateLimitName): RateLimiterAbstract => {
@@ -73,7 +73,7 @@ export const createLimiter = (store: Store): Limiter => {
   };
 };
 
-/** Counts one for all; where that is used up, for the network that it comes from: a flood keeps out nobody from elsewhere. */
+/** Counts against the limit for all callers together. Once that is used up, counts per network, so a flood locks out only its own networks. */
 export const takeShare = async (
   limiter: Limiter,
   what: 'loginLink' | 'register' | 'deviceStart',
@@ -83,7 +83,7 @@ export const takeShare = async (
     await limiter.take(`${what}Overall`, 'all');
   } catch (refusal) {
     if (!(refusal instanceof LimitReached)) throw refusal;
-    // The refusal of both is the first one's: its window ends sooner.
+    // If both refuse, answer the first refusal: its window ends sooner.
     await limiter.take(`${what}PerNetwork`, networkKey(address)).catch(() => {
       throw refusal;
     });

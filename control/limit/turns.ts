@@ -1,12 +1,13 @@
-// Work that holds something scarce while it waits for strangers: so many at once for one person, and the rest in order.
+// Limits how much work of one person runs at once, for work that holds a scarce resource while it waits for other servers.
+// The rest waits its turn.
 
 import { LimitReached } from './limit-reached.ts';
 
 export type Turns = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-/** `sentence` is the refusal's, for what would wait behind `mostWaiting` others of its key. */
+/** `sentence` is the public text for work that would wait behind `mostWaiting` others of its key. */
 export const createTurns = (most: number, mostWaiting: number, sentence: string): Turns => {
-  /** What waits, for each key that has work under way. */
+  /** One line for each key that has work running. */
   const lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
 
   const enter = async (key: string): Promise<void> => {
@@ -16,7 +17,7 @@ export const createTurns = (most: number, mostWaiting: number, sentence: string)
     if (line.running < most) line.running += 1;
     else await new Promise<void>((resolve) => line.waiting.push(resolve));
   };
-  /** The place goes to the next, or is free. */
+  /** Hands the place to the next in line, or frees it. */
   const leave = (key: string): void => {
     const line = lines.get(key)!;
     const next = line.waiting.shift();

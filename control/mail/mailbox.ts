@@ -1,4 +1,4 @@
-// The development mailbox: mails become files under the home folder instead of leaving the machine.
+// The development mailbox: writes mails to files under the home folder instead of sending them.
 
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ export interface Mailbox {
   list(): Promise<KeptMail[]>;
 }
 
-// The newest are kept; a laptop's mailbox is nobody's archive.
+// Only the newest are kept: a development mailbox is no archive.
 const mailsKept = 200;
 
 const fileName = (atMs: number): string => `${String(atMs).padStart(15, '0')}-${randomUUID().slice(0, 8)}.json`;

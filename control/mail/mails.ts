@@ -1,4 +1,4 @@
-// The words of every mail. Pure: each renders to a subject and plain text. No HTML: nothing to sanitise or to track.
+// The text of every mail: a subject and plain text, made by pure functions. Without HTML there is nothing to sanitise or to track.
 
 import { durations } from '@underpass/rules/limits.ts';
 import { productName } from '@underpass/rules/text.ts';
@@ -14,12 +14,12 @@ const compose = (subject: string, ...paragraphs: readonly string[]): MailText =>
 });
 
 const shownNameChars = 40;
-/** Mail programs make links of these, and numbers to call. */
+/** Mail programs turn texts with these characters into links and phone numbers. */
 const linkish = /[\d.:/@]/;
 
 /**
- * A name as a mail may say it. Anybody may register anybody's address: a name that is a message of its own, or a link,
- * would reach a stranger, or the operator, in our name.
+ * The name if a mail may contain it, else an empty string. Anybody may register somebody else's address. A "name" that is
+ * a message or a link would reach that stranger, or the operator, in our name.
  */
 export const plainName = (name: string): string => (name.length > shownNameChars || linkish.test(name) ? '' : name);
 
@@ -29,30 +29,30 @@ export const loginLinkMail = (firstName: string, url: string): MailText =>
   compose(
     `Your ${productName} login link`,
     hello(firstName),
-    'open this link to sign in:',
+    'Open this link to sign in:',
     url,
-    `It works once, within ${durations.loginLinkMinutes} minutes. If you did not ask for it, ignore this mail: nothing happens without the link.`,
+    `It works once, within ${durations.loginLinkMinutes} minutes. If you did not ask for it, ignore this mail: nobody can sign in without the link.`,
   );
 
 export const registrationReceivedMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} registration`,
     hello(firstName),
-    `we have received your registration for the ${productName} cloud preview. You will receive another mail once it has been decided.`,
+    `We have received your registration for the ${productName} cloud preview. We will send you another mail when we have decided.`,
   );
 
 export const registrationApprovedMail = (firstName: string, origin: string): MailText =>
   compose(
     `Welcome to ${productName}`,
     hello(firstName),
-    `your registration has been approved. Sign in with this e-mail address at ${origin}/login`,
+    `Your registration has been approved. Sign in with this e-mail address at ${origin}/login`,
   );
 
 export const registrationRejectedMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} registration`,
     hello(firstName),
-    `we cannot approve your registration for the ${productName} cloud preview at this time. Reply to this mail if you think that this is a mistake.`,
+    `We cannot approve your registration for the ${productName} cloud preview at this time. If you think that this is a mistake, reply to this mail.`,
   );
 
 export interface InvitationFacts {
@@ -75,8 +75,8 @@ export const accountDeletedMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} account is deleted`,
     hello(firstName),
-    'your account has been deleted, with the projects that nobody else was in: their tunnels, domains, security groups and tokens have stopped working.',
-    'The audit logs of other projects keep what was changed, without your name or address. If it was not you who asked for this, reply to this mail at once.',
+    'Your account has been deleted, and so have the projects in which you were the only member: their tunnels, domains, security groups and tokens no longer work.',
+    'The audit logs of other projects keep the changes that you made, without your name or address. If you did not ask for this, reply to this mail at once.',
   );
 
 export interface CertificateTroubleFacts {
@@ -89,16 +89,18 @@ export interface CertificateTroubleFacts {
 /** To the operator. */
 export const certificateTroubleMail = ({ name, failures, why, expiresAt }: CertificateTroubleFacts): MailText => {
   const left =
-    expiresAt === undefined ? 'There is none that is valid.' : `The one in use ends at ${new Date(expiresAt).toISOString()}.`;
+    expiresAt === undefined
+      ? 'There is no valid certificate.'
+      : `The one in use expires at ${new Date(expiresAt).toISOString()}.`;
   const single = name.startsWith('*.')
-    ? 'Until it can be had, each name under it gets a certificate of its own where the budget of the authority allows.'
+    ? 'Until then, each name under it gets its own certificate, as far as the rate limits of the authority allow.'
     : 'Clients of the region cannot connect without it.';
   return compose(
     `No certificate for ${name}`,
     'Hello,',
-    `the certificate of ${name} could not be had, ${failures} times in a row. ${left} ${single}`,
+    `Underpass failed to get a certificate for ${name}, ${failures} times in a row. ${left} ${single}`,
     `The last error: ${why}`,
-    'It is tried again, daily at least. "Incidents" in the documentation of operations says what to look at.',
+    'Underpass tries again, at least daily. "Incidents" in docs/operations.md says what to check.',
   );
 };
 
@@ -106,6 +108,6 @@ export const domainLostMail = (apexName: string, origin: string): MailText =>
   compose(
     `${apexName} is no longer verified`,
     'Hello,',
-    `the DNS record that proves the ownership of ${apexName} has been missing for three days, so its tunnels have stopped serving it.`,
-    `Set the record again and press Refresh on the domain's page: ${origin}`,
+    `The DNS record that proves that you own ${apexName} has been missing for three days, so tunnels no longer serve this domain.`,
+    `To verify it again, set the record and press Refresh on the domain's page: ${origin}`,
   );

@@ -1,5 +1,5 @@
-// What no later try can mend: the mail server says that nobody has the address, and nobody will. Whoever registers names
-// one freely, and must not keep the queue full of what is tried for days.
+// The mail server says that an address does not exist, so trying again is useless. Anybody can register any address:
+// without this error, invented ones would stay in the queue for days.
 
 export class NoSuchAddress extends Error {
   override readonly name = 'NoSuchAddress';

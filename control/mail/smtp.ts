@@ -1,4 +1,4 @@
-// Sends mail over SMTP. Bounded in time; the queue tries again what can be mended.
+// Sends mail over SMTP, with timeouts. The job queue tries again after an error that may pass.
 
 import { createTransport } from 'nodemailer';
 import type { SendMail } from './mail.ts';
@@ -6,7 +6,10 @@ import { NoSuchAddress } from './no-such-address.ts';
 
 const timeoutMs = 15_000;
 
-/** RFC 3463 3.2: the address, and neither that of the sender (X.1.7, X.1.8) nor who knows what (X.1.0). A bare 550 may be our settings. */
+/**
+ * RFC 3463 3.2: the recipient's address is wrong, not the sender's (X.1.7, X.1.8) and not an unknown fault (X.1.0).
+ * A 550 without such a code may be caused by our own settings.
+ */
 const noSuchAddress = /^5\d\d[ -]5\.1\.(?![078]\b)/;
 
 interface SmtpError extends Error {
@@ -22,7 +25,7 @@ export interface SmtpMail {
   close(): void;
 }
 
-/** `url` such as smtps://user:password@mail.example.com; plain smtp:// upgrades by STARTTLS where it is offered. */
+/** `url` such as smtps://user:password@mail.example.com; plain smtp:// upgrades by STARTTLS if the server offers it. */
 export const createSmtpMail = (url: string, from: string): SmtpMail => {
   const transport = createTransport(
     { url, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },

@@ -1,4 +1,4 @@
-// Abuse reports: anybody may send one, operators read and close them.
+// Abuse reports: anybody may send one, and operators read and close them.
 
 import { parseAbuseReport } from '@underpass/rules/abuse-report.ts';
 import { addressKey } from '@underpass/rules/address.ts';

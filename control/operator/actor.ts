@@ -1,4 +1,4 @@
-// Who acts for the operator: a signed-in operator, or somebody at the machine's command line.
+// An operator at work: signed in to the dashboard, or running a command on the machine.
 
 import { limits } from '@underpass/rules/limits.ts';
 import { type SelectQueryBuilder, sql } from 'kysely';
@@ -17,10 +17,10 @@ export interface DeskDeps {
   readonly operatorEmail: string;
 }
 
-/** What operator functions need of control, and who uses them. */
+/** What operator functions need, and who calls them. */
 export interface Desk {
   readonly deps: DeskDeps;
-  /** An e-mail, or `operator` for a command. */
+  /** The operator's e-mail, or `operator` for a command. */
   readonly by: string;
   readonly address: string;
   readonly nowMs: number;
@@ -32,7 +32,7 @@ export const auditDesk = (
   row: Pick<AuditRow, 'action' | 'target'> & Partial<Pick<AuditRow, 'projectId' | 'detail'>>,
 ): Promise<void> => writeAudit(db, { projectId: null, actor: by, address, ...row }, nowMs);
 
-/** The newest first, a page of them; `before` is the id that ends the page above, of which the next begins behind. */
+/** One page of rows, newest first. `before` is the last id of the previous page. */
 export const pageOf = <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   id: string,

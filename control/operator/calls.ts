@@ -1,4 +1,4 @@
-// The calls of the operator pages. Each is one of the functions that underpass-server's commands use as well.
+// The calls of the operator pages. The commands of underpass-server use the same functions.
 
 import type { operatorCalls as table } from '@underpass/rules/calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
@@ -18,7 +18,7 @@ export interface OperatorDeps extends DeskDeps, AbuseDeps {
   readonly feed: DeskDeps['feed'] & Pick<FeedPort, 'clients' | 'edges'>;
 }
 
-/** The commands do without: clients are known to the process that edges connect to. */
+/** Only the calls: edges report clients to the server's process, which a command is not. */
 const withClients =
   ({ feed }: OperatorDeps) =>
   (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clients(tunnel.id).length });

@@ -1,4 +1,4 @@
-// What underpass-server's commands and the first start do: the same functions as the operator pages, without a session.
+// The operator functions for underpass-server's commands and the first start, which have no session.
 
 import type { KeyRing } from '../secret/key-ring.ts';
 import { resealTunnelTokens } from '../tunnel/token.ts';
@@ -41,7 +41,7 @@ export const createOperatorDesk = (deps: OperatorDeskDeps) => {
     deleteUser: (id: string) => deleteUser(desk(), id),
     /** A one-time sign-in link for a known user. */
     createLoginLink: (email: string) => createOperatorLink(desk(), email),
-    /** True where it made the first operator. */
+    /** True if it made the first operator. */
     ensureOperator: () => ensureOperator(desk()),
     listProjects: (q?: string) => listAllProjects(desk(), q),
     changeProject: (id: string, change: ProjectChange) => changeProject(desk(), id, change),
@@ -56,7 +56,7 @@ export const createOperatorDesk = (deps: OperatorDeskDeps) => {
     ensureRegion: (region: NewRegion) => ensureRegion(desk(), region),
     listAbuseReports: (state?: string) => listAbuseReports(desk(), state),
     changeAbuseReport: (id: string, state: string) => changeAbuseReport(desk(), id, state),
-    /** Seals every tunnel token with the newest key; answers how many changed. */
+    /** Seals every tunnel token with the newest key. Answers how many changed. */
     resealTunnelTokens: () => resealTunnelTokens(deps.store.db, deps.keyRing),
   };
 };

@@ -99,7 +99,7 @@ describe('a registration', () => {
     for (let i = 0; i < 24; i++) await register(test, `person-${i}@example.com`);
     const mails = () => test.mails.filter((mail) => mail.to === 'operator@example.com');
     assert.equal(mails().length, 20);
-    assert.match(mails().at(-1)!.text, /No more mails of this kind in this hour\.\n$/);
+    assert.match(mails().at(-1)!.text, /No more mails about registrations in this hour\.\n$/);
     const first = { first_name: 'A', last_name: 'B', company: '', github: '', x_account: '', subscribed: 0 as const };
     const state = { state: 'waiting' as const, created_at: test.time.now, decided_at: null, decided_by: null };
     const rows = Array.from({ length: 200 }, (_, i) => ({
@@ -460,7 +460,7 @@ describe('users', () => {
   it('keep the last operator, also when two dismiss each other at once', async () => {
     assert.deepEqual(await refusal(await operator.send('PATCH', `/api/operator/users/${operator.userId}`, { operator: false })), [
       409,
-      'The last operator cannot be suspended or dismissed.',
+      'This is the last operator. Make another user an operator first.',
     ]);
     const second = await test.signUp('second@example.com', { operator: true });
     const answers = await Promise.all([

@@ -54,7 +54,7 @@ export const listAllProjects = async ({ deps }: Desk, q = '', before?: string): 
   return toProjects(db, await pageOf(found, 'p.id', before).execute());
 };
 
-// A quota over the hard bound of one request or feed message would promise what cannot be done.
+// Hard limits: a higher quota would not fit into one request or feed message.
 const highest: Readonly<Record<keyof ProjectQuotas, number>> = {
   tunnels: 10_000,
   domains: 10_000,
@@ -102,7 +102,7 @@ export const changeProject = async (desk: Desk, id: string, change: ProjectChang
   return (await toProjects(deps.store.db, [row]))[0]!;
 };
 
-/** At the machine: a project whose owners are gone, or that was suspended for good. */
+/** For a command: deletes a project whose owners are gone, or that was suspended for good. */
 export const removeProject = async (desk: Desk, id: string): Promise<{ readonly id: string; readonly name: string }> => {
   const { deps, nowMs } = desk;
   const { name, tunnelIds } = await deps.store.write(async (trx) => {

@@ -1,4 +1,4 @@
-// The operator's view of regions: made, changed, removed, and given keys for their edges.
+// The operator's view of regions: creates, changes and deletes them, and makes keys for their edges.
 
 import { parseHostname } from '@underpass/rules/hostname.ts';
 import type { OperatorRegion, RegionKey } from '@underpass/rules/resource.ts';
@@ -94,7 +94,7 @@ export const createRegion = async (desk: Desk, region: NewRegion): Promise<Opera
   return findOperatorRegion(desk, row.name);
 };
 
-/** The first region of a machine that runs everything: as the settings say on every start, but for what an operator changed. */
+/** The first region of a server that runs everything. Every start applies the settings again, except to what an operator changed. */
 export const ensureRegion = async (desk: Desk, region: NewRegion): Promise<void> => {
   const row = toRow(region, desk.nowMs);
   await desk.deps.store.write(async (trx) => {
@@ -149,13 +149,13 @@ export const deleteRegion = async (desk: Desk, name: string): Promise<void> => {
     await removeUnused(desk, name);
   } catch (error) {
     if (!isForeignKeyViolation(error)) throw error;
-    // A tunnel was made behind the count.
+    // A tunnel was made after the count.
     refuse('conflict', `Region '${name}' has tunnels`);
   }
   desk.deps.feed.regionChanged(name);
 };
 
-/** Takes the region's row until the transaction ends, so that it is not deleted meanwhile. */
+/** Locks the region's row until the transaction ends, so that no other transaction deletes it. */
 const lockRegion = async (trx: Queries, name: string): Promise<void> => {
   const update = trx.updateTable('regions').set({ name }).where('name', '=', name);
   orMissing(await update.returning('name').executeTakeFirst(), 'Region');

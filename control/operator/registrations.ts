@@ -38,7 +38,7 @@ export const listRegistrations = async (
   return Promise.all(rows.map((row) => toRegistration(db, row, nowMs)));
 };
 
-/** By id, or by e-mail: the list holds a page. */
+/** Finds it by id or by e-mail, also beyond the first page of the list. */
 export const findRegistration = async ({ deps }: Desk, key: string): Promise<string> => {
   const query = deps.store.db.selectFrom('registrations').select('id');
   const row = await query.where((eb) => eb.or([eb('id', '=', key), eb('email', '=', key.toLowerCase())])).executeTakeFirst();

@@ -1,4 +1,4 @@
-// Every sealed text of the store: counted, and given up where its key is lost.
+// Every sealed text of the store: reads them all, and discards those whose key is lost.
 
 import { durations } from '@underpass/rules/limits.ts';
 import { accountSettings } from '../certificate/acme/account-key.ts';
@@ -6,7 +6,7 @@ import type { KeyRing } from '../secret/key-ring.ts';
 import type { Queries } from '../store/store.ts';
 import { giveUpTunnelTokens } from '../tunnel/token.ts';
 
-/** But for challenges that have ended: nobody opens those again. */
+/** Leaves out expired challenges, which nothing opens again. */
 export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> => {
   const tokens = await db.selectFrom('tunnel_tokens').select('token_sealed as sealed').execute();
   const certificates = await db.selectFrom('certificates').select('key_sealed as sealed').execute();
@@ -17,8 +17,8 @@ export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> 
 };
 
 /**
- * The keys are gone for good: tunnels get new tokens, and the old ones work on for the overlap of a rotation, by their
- * hashes; certificates and the account at the authority are made anew.
+ * For keys that are lost for good. Tunnels get new tokens; the old ones keep working for the overlap of a rotation, by their
+ * hashes. Upkeep then makes new certificates and a new account at the authority.
  */
 export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> => {
   await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * 3600_000);

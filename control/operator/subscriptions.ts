@@ -1,4 +1,4 @@
-// The operator's list of subscriptions, and its import from CSV.
+// The operator's list of subscriptions, and the import from CSV.
 
 import { parseTime } from '@underpass/rules/date.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
@@ -10,7 +10,7 @@ import { parseExpiry } from '../registration/webhook.ts';
 import type { SubscriptionsTable } from '../store/schema.ts';
 import { auditDesk, type Desk } from './actor.ts';
 
-// The page shows all of them: subscribers of a closed preview.
+// The page shows all subscribers of a closed preview at once.
 const listedAtMost = 5_000;
 
 const toSubscription = (row: SubscriptionsTable): Subscription => ({
@@ -44,25 +44,25 @@ export const deleteSubscription = (desk: Desk, id: string): Promise<void> =>
     await auditDesk(trx, desk, { action: 'subscription.delete', target: orMissing(row, 'Subscription').email });
   });
 
-// 5 MB of addresses; more than this is another file.
+// About 5 MB of e-mails; split larger files.
 const importedAtMost = 50_000;
-// One transaction: short, because the embedded database does one thing at a time. What is cut off is imported again.
+// Rows of one transaction. It is short because SQLite runs one write at a time. An import that stops half-way can be repeated.
 const importedAtOnce = 200;
-// Shown to somebody who looks at the file beside it.
+// Enough for the operator to find the mistake in the file.
 const problemsShown = 20;
 
 type Line = { readonly change: SubscriptionChange } | { readonly problem: string };
 
-// Without a header line: addresses, and where there is a second column the end of the subscription.
+// The columns of a file without a header line; only the first is required.
 const plainColumns: readonly string[] = ['email', 'expires_at', 'active'];
 
-/** A first line that names its columns says their order; `expiresAt`, as the API spells it, does too. */
+/** The order of the columns, if the first line names them. Accepts `expiresAt`, as the API spells it. */
 const columnsOf = (first: readonly string[] | undefined): readonly string[] | undefined => {
   const names = first?.map((cell) => cell.toLowerCase().replace('expiresat', 'expires_at'));
   return names?.includes('email') ? names : undefined;
 };
 
-/** Active unless it says false, no or 0. */
+/** A subscription is active unless its cell says false, no or 0. */
 const readLine = (cells: readonly string[] | undefined, columns: readonly string[]): Line => {
   if (!cells) return { problem: 'not CSV' };
   const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
@@ -87,7 +87,7 @@ const readTable = (table: readonly (readonly string[] | undefined)[]): { changes
   return { changes, problems: problems.slice(0, problemsShown) };
 };
 
-/** Lines that cannot be read are told and passed over; the others count. */
+/** Imports the lines that it can read, and answers the problems of the others. */
 export const importSubscriptions = async (desk: Desk, csv: string): Promise<SubscriptionImport> => {
   const table = parseCsv(csv);
   if (table.length > importedAtMost) refuse('invalid', `A file may have at most ${importedAtMost} lines.`);

@@ -1,4 +1,4 @@
-// The operator's view of tunnels: find one by what a report names, and suspend it.
+// The operator's view of tunnels: finds one by the host that a report names, and suspends it.
 
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
@@ -52,7 +52,7 @@ export const changeTunnel = async (desk: Desk, id: string, change: { readonly su
   const { deps, nowMs } = desk;
   await deps.store.write(async (trx) => {
     const known = trx.selectFrom('tunnels').select('project_id').where('id', '=', id);
-    // In its turn: a deletion that has begun would take away what was just stopped.
+    // Waits for the project's lock: a deletion that has begun would remove the tunnel that this suspends.
     await lockProject(trx, orMissing(await known.executeTakeFirst(), 'Tunnel').project_id);
     const suspendedAt = change.suspended ? nowMs : null;
     const update = trx.updateTable('tunnels').set({ suspended_at: suspendedAt }).where('id', '=', id);

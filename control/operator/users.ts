@@ -1,4 +1,4 @@
-// The operator's view of users: suspension, operators, and login links made at the machine.
+// The operator's view of users: suspends them, makes operators, and makes login links for commands.
 
 import { parseEmail } from '@underpass/rules/email.ts';
 import type { OperatorUser } from '@underpass/rules/resource.ts';
@@ -40,7 +40,7 @@ const countOperators = async (db: Queries): Promise<number> => {
   return (await query.execute()).length;
 };
 
-/** Takes every operator's row: two cannot remove each other at once. */
+/** Locks every operator's row: otherwise two operators could remove each other at once. */
 const lockOperators = (trx: Queries) =>
   trx
     .updateTable('users')
@@ -53,7 +53,7 @@ const columnsOf = ({ suspended, operator }: UserChange, nowMs: number) => ({
   ...(operator === undefined ? {} : { operator: operator ? (1 as const) : (0 as const) }),
 });
 
-/** Tunnels that a user's suspension may stop: those of projects that the user owns. */
+/** The tunnels of the projects that the user owns: a suspension may stop them. */
 const ownedTunnels = async (db: Queries, userId: string): Promise<string[]> => {
   const query = db.selectFrom('tunnels as t').innerJoin('members as m', 'm.project_id', 't.project_id').select('t.id');
   return (await query.where('m.user_id', '=', userId).where('m.role', '=', 'owner').execute()).map((row) => row.id);
@@ -67,7 +67,7 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
     await lockOperators(trx);
     const updated = await trx.updateTable('users').set(set).where('id', '=', id).returningAll().executeTakeFirst();
     const user = orMissing(updated, 'User');
-    if ((await countOperators(trx)) === 0) refuse('conflict', 'The last operator cannot be suspended or dismissed.');
+    if ((await countOperators(trx)) === 0) refuse('conflict', 'This is the last operator. Make another user an operator first.');
     if (change.suspended) await trx.deleteFrom('sessions').where('user_id', '=', id).execute();
     await auditDesk(trx, desk, { action: 'user.change', target: user.email, detail: { ...change } });
     return { row: user, tunnelIds: await ownedTunnels(trx, id) };
@@ -77,7 +77,7 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
   return toUser(row);
 };
 
-/** At the machine, for who asks by mail: the same as the person's own call. */
+/** For a command, when a user asks by mail. Does the same as the user's own call. */
 export const deleteUser = async ({ deps, nowMs }: Desk, id: string): Promise<{ readonly id: string; readonly email: string }> => {
   const { user, tunnelIds } = await deps.store.write(async (trx) => {
     const row = orMissing(await trx.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst(), 'User');
@@ -89,7 +89,7 @@ export const deleteUser = async ({ deps, nowMs }: Desk, id: string): Promise<{ r
   return { id, email: user.email };
 };
 
-/** A one-time link for a known user, printed at the machine: no browser asked for it, so its page shows the button. */
+/** A one-time link for a known user, printed by a command. No browser asked for it, so its page shows a button. */
 export const createOperatorLink = async (desk: Desk, emailText: string): Promise<string> => {
   const email = orInvalid(parseEmail(emailText));
   const { origin, store } = desk.deps;
@@ -101,7 +101,7 @@ export const createOperatorLink = async (desk: Desk, emailText: string): Promise
   return loginUrl(origin, token);
 };
 
-/** On the first start, when nobody can sign in yet. True where it made the operator. */
+/** For the first start, when nobody can sign in yet. True if it made the operator. */
 export const ensureOperator = async (desk: Desk): Promise<boolean> => {
   const { deps, nowMs } = desk;
   const email = orInvalid(parseEmail(deps.operatorEmail));

@@ -24,7 +24,7 @@ export interface ProjectDeps {
   readonly bus: Bus;
 }
 
-// Sign-up is by approval; a person who makes projects without end is a script.
+// The operator approves accounts, so only a script would need more.
 const ownedProjectsPerUser = 20;
 
 const countOwned = async (db: Queries, userId: string): Promise<number> => {
@@ -43,7 +43,7 @@ const createProject = async (
 ): Promise<Project> => {
   const name = orInvalid(parseProjectName(body.name));
   const id = await deps.store.write(async (trx) => {
-    // The user's row stands in for a lock on what they own.
+    // Locks the user's row, so that two calls at once cannot both pass the count.
     await trx
       .updateTable('users')
       .set((eb) => ({ created_at: eb.ref('created_at') }))
@@ -110,20 +110,20 @@ const toMember = (row: MemberRow, selfId: string): Member => ({
 
 type MemberCall = CallContext<'changeMember'> | CallContext<'removeMember'>;
 
-/** Under the project's lock, with the caller's role read anew: two changes at once cannot remove both owners. */
+/** Locks the project and reads the caller's role again: two changes at once must not remove both owners. */
 const decideChange = async (trx: Queries, { access, caller, segments }: MemberCall, to: Role | null): Promise<MemberRow> => {
   await lockProject(trx, access.id);
   const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
   const row = orMissing(await memberRows(trx, access.id).where('u.id', '=', segments.id).executeTakeFirst(), 'Member');
   const ownerCount = await countOwners(trx, access.id);
-  // A token is not the person who made it: a viewer's token must not make an owner leave.
+  // An API token does not act as its owner here: a viewer's token must not make the owner leave.
   const isSelf = row.id === caller.userId && caller.token === null;
   const decision = decideMembershipChange({ actor, isSelf, from: row.role, to, ownerCount });
   if (!decision.ok) refuse(decision.message === forbiddenMessage ? 'forbidden' : 'conflict', decision.message);
   return row;
 };
 
-/** Whoever may no longer invite, or not as much, cannot come back by an invitation made before. */
+/** Deletes the invitations that a member made and with the new role could not make: otherwise they could undo the change through one. */
 const withdrawInvitations = async (trx: Queries, projectId: string, email: string, to: Role | null): Promise<void> => {
   const lost = roles.filter((role) => to === null || !may(to, 'invitation.create') || !mayGrant(to, role));
   if (lost.length === 0) return;

@@ -1,4 +1,4 @@
-// Projects and who is in them.
+// Projects and their members in the store.
 
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import type { Caller } from '../access/caller.ts';
@@ -7,7 +7,7 @@ import { insertDefaultGroup } from '../group/groups.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
 
-/** With its first owner and its group `default`. */
+/** Inserts a project with its first owner and its group `default`. */
 export const insertProject = async (trx: Queries, project: { name: string; ownerId: string }, nowMs: number): Promise<string> => {
   const id = createId(nowMs);
   await trx

@@ -1,4 +1,4 @@
-// What an operator has changed of a region: the settings of a start leave that as it is.
+// Which columns of a region an operator has changed: the settings that a start applies leave those as they are.
 
 import type { RegionsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';

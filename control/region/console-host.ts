@@ -1,10 +1,10 @@
-// The dashboard's own host, where an edge serves it: a name of ours like a region's, with a certificate by the same means.
+// The dashboard's own host, if an edge serves it: a name of ours like a region's, and certificates for it come the same way.
 
 import type { Queries } from '../store/store.ts';
 
 export interface ConsoleHost {
   readonly host: string;
-  /** Its edges answer challenges for the host and get its certificate. */
+  /** The region whose edges answer challenges for the host and get its certificate. */
   readonly region: string;
 }
 
@@ -15,7 +15,7 @@ export const readConsoleHost = async (db: Queries): Promise<ConsoleHost | undefi
   return row && (JSON.parse(row.value) as ConsoleHost);
 };
 
-/** Null where something else than an edge of ours serves it. */
+/** Null if no edge of ours serves the dashboard. */
 export const keepConsoleHost = async (db: Queries, console: ConsoleHost | null): Promise<void> => {
   if (console === null) {
     await db.deleteFrom('settings').where('name', '=', settingName).execute();

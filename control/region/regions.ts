@@ -1,4 +1,4 @@
-// Regions in the store, and the keys by which their edges sign in to the feed.
+// Regions in the store, and the keys with which their edges open the feed.
 
 import type { Region } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
@@ -18,14 +18,14 @@ export const toRegion = (row: RegionsTable): Region => ({
   ...(row.wildcard_ingress_domain === null ? {} : { wildcardIngressDomain: row.wildcard_ingress_domain }),
 });
 
-/** Hosts that no project may claim, or claim the apex of: the dashboard's and the regions'. */
+/** The hosts of the dashboard and of the regions. No project may claim one of them, or its apex. */
 export const ownHosts = async (db: Queries, origin: string): Promise<string[]> => {
   const rows = await listRegionRows(db);
   const hosts = rows.flatMap((row) => [row.data_plane_host, row.wildcard_ingress_domain ?? '']);
   return [new URL(origin).hostname, ...hosts].filter((host) => host !== '');
 };
 
-/** Answers the new key, once. The old one opens the feed for an overlap, so that edges can be told the new one. */
+/** Answers the new key, which is never shown again. The old one works for an overlap, so that the operator can replace it on the edges. */
 export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number): Promise<string> => {
   const overlapEnd = nowMs + durations.tokenOverlapHours * 3600_000;
   await trx
@@ -43,7 +43,7 @@ export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number)
   return key;
 };
 
-/** Whether a key, by its hash, opens the feed of this region now. */
+/** True if the key with this hash opens the region's feed now. */
 export const keyOpensRegion = async (db: Queries, region: string, keyHash: string, nowMs: number): Promise<boolean> => {
   const row = await db
     .selectFrom('edge_keys')
@@ -55,5 +55,5 @@ export const keyOpensRegion = async (db: Queries, region: string, keyHash: strin
   return row !== undefined;
 };
 
-/** The hash of a key as edges send it, or null for what cannot be one. */
+/** The hash of a key as edges send it; null if the text cannot be a key. */
 export const hashEdgeKey = (key: string): string | null => (key.length === tokenLength ? hashToken(key) : null);

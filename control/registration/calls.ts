@@ -1,4 +1,4 @@
-// The public call that registers: a constant answer, whoever is registered already.
+// The public call that registers. It answers the same whether or not the e-mail is already registered.
 
 import { addressKey } from '@underpass/rules/address.ts';
 import { parseRegistration } from '@underpass/rules/registration.ts';
@@ -20,7 +20,7 @@ export interface RegistrationDeps {
 const register = async (deps: RegistrationDeps, { body, address, nowMs }: CallContext<'register'>): Promise<void> => {
   const { botCheck, ...registration } = orInvalidForm(parseRegistration(body));
   await deps.limiter.take('register', addressKey(address));
-  // Before what is counted for everybody: who has not done the work keeps nobody else out.
+  // Before the limit that all callers share: a bot that skips the check must not lock others out.
   await passBotCheck(deps.botCheck, botCheck, address);
   await takeShare(deps.limiter, 'register', address);
   await addJob(deps.store.db, nowMs, 'registration', registration);

@@ -1,4 +1,4 @@
-// Registrations in the store, and what approving or rejecting one does.
+// Registrations in the store, and what happens when the operator approves or rejects one.
 
 import { writeAudit } from '../access/audit.ts';
 import { orMissing, refuse } from '../http/refusal.ts';
@@ -9,8 +9,8 @@ import type { RegistrationsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 
 /**
- * A first registration waits; one that was rejected waits again; a waiting or approved one stays as it is, so that
- * nobody changes what somebody else registered. Answers whether it now waits because of this call.
+ * A new registration waits, and a rejected one waits again. A waiting or approved one stays as it is, because anybody could
+ * register the same e-mail. Answers whether this call made it wait.
  */
 export const insertRegistration = async (
   db: Queries,
@@ -64,7 +64,7 @@ export interface NewUser {
   readonly projectName: string;
 }
 
-/** With a first project, as its owner. */
+/** Inserts a user who owns a first project. */
 export const insertUser = async (trx: Queries, user: NewUser, nowMs: number): Promise<string> => {
   const id = createId(nowMs);
   await trx

@@ -1,4 +1,4 @@
-// Whether an e-mail has an active subscription: by the store (import, webhook, operator), or by asking the provider.
+// Answers whether an e-mail has an active subscription: from the store (import, webhook, operator), else by asking the provider.
 
 import type { Logger } from 'pino';
 import { createId } from '../store/id.ts';
@@ -6,7 +6,7 @@ import type { SubscriptionsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 
 const lookupTimeoutMs = 5_000;
-// An answer is `{"active": true}` and a little more.
+// The expected answer is `{"active": true}` and little more.
 const answerMaxChars = 64 * 1024;
 
 export const hasStoredSubscription = async (db: Queries, email: string, nowMs: number): Promise<boolean> => {
@@ -44,7 +44,7 @@ export interface SubscriptionDeps {
   readonly log: Logger;
 }
 
-/** An answer that does not come is no subscription: the operator still sees the registration and decides. */
+/** Without an answer from the provider this is false: the operator still sees the registration and decides. */
 export const isSubscribed = async ({ db, lookup, clock, log }: SubscriptionDeps, email: string): Promise<boolean> => {
   if (await hasStoredSubscription(db, email, clock())) return true;
   if (lookup === undefined) return false;
@@ -64,8 +64,8 @@ export interface SubscriptionChange {
 }
 
 /**
- * One row per e-mail: the latest word on it, said at `saidAt`. Webhooks come late and twice: one that is older than
- * another changes nothing. Answers whether it did.
+ * One row per e-mail holds the latest report, made at `saidAt`. Webhooks arrive late and twice, so an older one changes
+ * nothing. Answers whether the row changed.
  */
 export const putSubscription = async (db: Queries, change: SubscriptionChange, saidAt: number): Promise<boolean> => {
   const values = {

@@ -1,4 +1,4 @@
-// The signed webhook by which the provider reports changed subscriptions: POST /hooks/subscriptions.
+// The signed webhook with which the provider reports changed subscriptions: POST /hooks/subscriptions.
 // Header Underpass-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -13,10 +13,10 @@ import type { Limiter } from '../limit/limiter.ts';
 import type { Store } from '../store/store.ts';
 import { putSubscription } from './subscription.ts';
 
-// A recorded request is worth nothing after this; it also bounds how far the clocks may differ.
+// After this time a recorded request cannot be replayed. The clocks may differ by as much.
 const toleranceSeconds = 300;
 
-/** When it was signed, in ms, for a signature made with the secret within the tolerance of `nowMs`. */
+/** The time of the signature in ms; undefined if it is wrong, or not within the tolerance of `nowMs`. */
 export const readSignedAt = (header: string, body: Buffer, secret: string, nowMs: number): number | undefined => {
   const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header);
   if (!match) return undefined;
@@ -41,7 +41,7 @@ const parseChange = (body: Buffer): Change => {
   }
 };
 
-/** ISO 8601, or nothing for an open end. */
+/** Null if there is no end. */
 export const parseExpiry = (value: unknown): number | null => {
   if (value === undefined || value === null || value === '') return null;
   const ms = typeof value === 'string' ? parseTime(value) : null;
@@ -52,7 +52,7 @@ export interface WebhookDeps {
   readonly store: Store;
   readonly limiter: Limiter;
   readonly clock: () => number;
-  /** Undefined where no provider reports here: then the webhook is not there. */
+  /** Undefined if no provider is set up: then the webhook answers 404. */
   readonly secret: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Seals what must be readable again (tunnel tokens, private keys) with AES-256-GCM. The newest key seals; every key opens.
+// Encrypts what must be readable again (tunnel tokens, private keys) with AES-256-GCM. The newest key seals; every key opens.
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
@@ -8,18 +8,18 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 export interface KeyRing {
-  /** `context` names what is sealed (table and row id): a sealed text moved to another row does not open. */
+  /** `context` names the table and row id of what is sealed: a sealed text that is moved to another row does not open. */
   seal(text: string, context: string): string;
   open(sealed: string, context: string): string;
-  /** Whether its key is here. */
+  /** True when the ring still has the key that sealed it. */
   canOpen(sealed: string): boolean;
   /** True when `sealed` was made by a key that is no longer the newest. */
   isStale(sealed: string): boolean;
-  /** Signs proof-of-work challenges and the like; differs per `purpose`. */
+  /** A secret for signatures, such as those of proof-of-work challenges; different for each `purpose`. */
   derive(purpose: string): string;
 }
 
-// The key's id travels with what it sealed. 48 bits tell apart the few keys of a ring.
+// The key's id is stored with what it sealed. 48 bits are enough to tell the few keys of a ring apart.
 const keyId = (key: Buffer): string => createHash('sha256').update('key-id').update(key).digest('hex').slice(0, 12);
 
 const sealWith = (key: Buffer, text: string, context: string): string => {

@@ -1,13 +1,13 @@
-// Random bearer tokens and the hash that is kept of them.
+// Random bearer tokens, and the hash that the database keeps of them.
 
 import { createHash, randomBytes } from 'node:crypto';
 
 // Design section 4: 256 random bits and no fixed prefix, because screens mask the first 8 characters.
 const tokenBytes = 32;
-/** Base64url of 32 bytes; whatever is longer is no token of ours. */
+/** The length of 32 bytes in base64url. A text of another length is not one of our tokens. */
 export const tokenLength = 43;
 
 export const createToken = (): string => randomBytes(tokenBytes).toString('base64url');
 
-/** SHA-256, hex. A fast hash is right here: the input has 256 random bits. */
+/** SHA-256, hex. A fast hash is safe because the input has 256 random bits. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');

@@ -1,4 +1,4 @@
-// Facts about this installation that anybody may read, and the list of its downloads.
+// The calls about this installation that anybody may make: its facts and its downloads.
 
 import type { Meta } from '@underpass/rules/resource.ts';
 import type { Handlers } from '../access/call.ts';

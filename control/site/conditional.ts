@@ -1,8 +1,9 @@
-// What a request's conditions ask of a file: all of it, a part, or nothing new (RFC 9110 13 and 14). Pure.
+// Decides from a request's conditions whether to send a file, a part of it, or only that it is unchanged (RFC 9110 13 and 14).
+// Pure.
 
 export interface FileFacts {
   readonly size: number;
-  /** Strong: two files with one tag are the same bytes. */
+  /** A strong tag: two files with the same tag have the same bytes. */
   readonly etag: string;
 }
 
@@ -16,7 +17,7 @@ export type Delivery =
 const matches = (header: string, etag: string): boolean =>
   header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
 
-/** `undefined`: nothing that we serve in parts, so the whole is served (RFC 9110 14.2). */
+/** `undefined` for a range that we do not support: then the whole file is sent (RFC 9110 14.2). */
 const parseRange = (header: string, size: number): Delivery | undefined => {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header.replaceAll(' ', ''));
   const [, first = '', last = ''] = match ?? [];
@@ -36,7 +37,7 @@ export const decideDelivery = (method: string, headers: Headers, { size, etag }:
   if (known !== null && matches(known, etag)) return { kind: 'unchanged' };
   const range = headers.get('range');
   const onlyIf = headers.get('if-range');
-  // A part of another file than the one begun would be garbage; dates are not exact enough to tell.
+  // A part of a changed file would corrupt what the client has. Only the tag proves that it is the same file; a date is not exact enough.
   if (method !== 'GET' || range === null || (onlyIf !== null && onlyIf.trim() !== etag)) return { kind: 'whole' };
   return parseRange(range, size) ?? { kind: 'whole' };
 };

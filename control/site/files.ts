@@ -26,10 +26,10 @@ const encodings = [
   ['gzip', '.gz'],
 ] as const;
 
-// Vite names what it builds by content: such a file never changes.
+// Vite puts a hash of the content into these names, so such a file never changes.
 const immutablePattern = /-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 
-/** Plain names alone: no dot files, no `..`, nothing that a file system reads in its own way. */
+/** Allows plain names only: no dot files, no `..`, no characters that a file system treats specially. */
 const isPlainPath = (path: string): boolean =>
   path.length <= 512 && path.split('/').every((name) => /^[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*$/.test(name) && !name.includes('..'));
 
@@ -46,7 +46,7 @@ const findFile = async (path: string): Promise<Found | undefined> => {
     : undefined;
 };
 
-/** The smallest form that the browser reads and the build left beside the file. */
+/** The smallest compressed form that the build left beside the file and the browser accepts. */
 const findEncoded = async (path: string, accepted: string): Promise<{ file: Found; encoding: string } | undefined> => {
   for (const [encoding, suffix] of encodings) {
     if (!accepted.includes(encoding)) continue;
@@ -59,7 +59,7 @@ const findEncoded = async (path: string, accepted: string): Promise<{ file: Foun
 const streamOf = (path: string, start: number, end: number): ReadableStream =>
   Readable.toWeb(createReadStream(path, { start, end })) as ReadableStream;
 
-/** The file, the part of it that is asked for, or that there is nothing new. */
+/** Sends the file, the requested part of it, or 304. */
 const deliver = (request: Request, { path, size, etag }: Found, headers: Headers): Response => {
   const delivery = decideDelivery(request.method, request.headers, { size, etag });
   if (delivery.kind === 'unchanged') return new Response(null, { status: 304, headers });
@@ -86,7 +86,7 @@ const answer = async (request: Request, plain: Found, cacheControl: string): Pro
 };
 
 export interface FileFolder {
-  /** `path` without a leading slash; undefined where there is no such file. */
+  /** `path` has no leading slash. Undefined if there is no such file. */
   serve(request: Request, path: string): Promise<Response | undefined>;
 }
 

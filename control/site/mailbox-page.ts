@@ -10,7 +10,7 @@ export interface MailboxDeps extends IdentifyDeps {
   readonly clock: () => number;
 }
 
-// Plain text: nothing that somebody wrote into a form is ever read as HTML.
+// Plain text, so that a browser never reads what somebody wrote into a form as HTML.
 const renderMail = ({ at, to, subject, text }: KeptMail): string => `${at}\nTo: ${to}\nSubject: ${subject}\n\n${text}`;
 
 export const addMailbox = <E extends Env>(app: Hono<E>, deps: MailboxDeps): void => {

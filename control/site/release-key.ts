@@ -1,10 +1,10 @@
-// The public half of the key that signs releases: the release build leaves it beside them, installers carry it.
+// The public key of the releases' signatures: the release build puts it beside them, and installers contain it.
 
 import { createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** SPKI, base64; empty where there is none, or something else than an Ed25519 key. */
+/** SPKI in base64; empty if there is no Ed25519 key. */
 export const readReleaseKey = async (folder: string | undefined): Promise<string> => {
   const pem = folder === undefined ? '' : await readFile(join(folder, 'release-key.pem'), 'utf8').catch(() => '');
   try {

@@ -1,4 +1,4 @@
-// The released command-line files: a folder with one subfolder a version, read when asked for.
+// The released CLI files: a folder with one subfolder for each version, read at each request.
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Release, ReleaseFile } from '@underpass/rules/resource.ts';
 
 const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
-// A program; its sums, their signature and the manifest lie beside it. The hyphen before keeps darwin from being read as win.
+// Matches programs, not the checksums, signature and manifest beside them. The hyphen keeps `darwin` from matching `win`.
 const platformPattern = /^underpass-(?:.*-)?((?:linux|darwin|win)-(?:x64|arm64))(?:\.exe)?$/;
 
 const hashFile = async (path: string): Promise<string> => {
@@ -16,7 +16,7 @@ const hashFile = async (path: string): Promise<string> => {
   return hash.digest('hex');
 };
 
-// 100 MB are hashed once, not at every visit.
+// Keeps hashes: a release has 100 MB.
 const createHashCache = () => {
   const known = new Map<string, { readonly stamp: string; readonly sha256: Promise<string> }>();
   return (path: string, stamp: string): Promise<string> => {

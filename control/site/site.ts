@@ -20,14 +20,14 @@ const plain = (text: string, status = 200): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
 const notFound = (): Response => plain('Page not found', 404);
 
-/** Whatever is here is read and nothing else (RFC 9110 15.5.6). */
+/** Everything here is read-only (RFC 9110 15.5.6). */
 const refuseMethod = (): Response => {
   const response = plain('Method not allowed', 405);
   response.headers.set('allow', 'GET, HEAD');
   return response;
 };
 
-/** What a browser asks for when somebody opens or reloads a page; a missing script is a missing script. */
+/** True when a browser opens or reloads a page. Only then the dashboard's page stands in for a missing file. */
 const wantsPage = (request: Request): boolean =>
   ['GET', 'HEAD'].includes(request.method) && (request.headers.get('accept') ?? '*/*').match(/text\/html|\*\/\*/) !== null;
 
@@ -39,7 +39,7 @@ const servePage = async (dashboard: FileFolder, request: Request, path: string):
   return page ?? notFound();
 };
 
-/** RFC 9116. The expiry moves with the day, so that it is stable to caches and never past. */
+/** RFC 9116. The expiry changes once a day: stable for caches, and never in the past. */
 const renderSecurityTxt = ({ origin, securityContact }: SiteSettings, nowMs: number): string => {
   const dayMs = 24 * 3600_000;
   const expires = new Date((Math.floor(nowMs / dayMs) + 180) * dayMs).toISOString();
@@ -47,7 +47,7 @@ const renderSecurityTxt = ({ origin, securityContact }: SiteSettings, nowMs: num
   return `Contact: ${securityContact}\nContact: ${origin}/abuse\nExpires: ${expires}\nCanonical: ${canonical}\nPreferred-Languages: en\n`;
 };
 
-/** The installers are templates: they fetch from the server that handed them out, and trust its key. */
+/** The installers are templates: they download from this server and trust its release key. */
 const serveInstaller = async ({ installers, releases, origin }: SiteSettings, name: string): Promise<Response> => {
   const text = installers && (await readFile(join(installers, name), 'utf8').catch(() => undefined));
   return text === undefined
@@ -70,7 +70,7 @@ export interface SiteDeps {
   readonly settings: SiteSettings;
   readonly store: Store;
   readonly clock: () => number;
-  /** True from the moment a stop was asked for. */
+  /** True once the server has been asked to stop. */
   readonly isStopping: () => boolean;
 }
 

@@ -55,7 +55,7 @@ const createToken = async (deps: TokenDeps, context: CallContext<'createApiToken
   const expiresInDays = parseDays(body.expiresInDays);
   const made = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
-    // Read anew: who is removed meanwhile leaves no token behind that works when they come back.
+    // Read again under the lock: a member who was just removed must not leave a token that works if they come back.
     const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
     if (!may(actor, 'api-token.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
     await takeQuota(trx, access, 'apiTokens');
@@ -72,7 +72,7 @@ const deleteToken = async (deps: TokenDeps, context: CallContext<'deleteApiToken
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = orMissing(await tokenRows(trx, access.id).where('t.id', '=', segments.id).executeTakeFirst(), 'API token');
-    // One's own always; somebody else's where one may remove that somebody.
+    // Members delete their own tokens. Deleting another's takes the right to remove members.
     if (row.user_id !== caller.userId && !may(access.role, 'member.remove')) refuse('forbidden', forbiddenMessage);
     await trx.deleteFrom('api_tokens').where('id', '=', row.id).execute();
     await auditCall(trx, context, 'api-token.delete', row.name);

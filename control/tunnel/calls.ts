@@ -46,7 +46,7 @@ interface NewTunnel {
   readonly type: Tunnel['type'];
   readonly region: string;
   readonly proxyProtocol: ProxyProtocol;
-  /** Empty where a name is to be generated under `wildcardDomain`. */
+  /** Empty if a name is to be generated under `wildcardDomain`. */
   readonly hosts: readonly string[];
   readonly wildcardDomain: string | null;
 }
@@ -83,7 +83,7 @@ const insertTunnel = async (trx: Queries, access: Access, tunnel: NewTunnel, now
   return id;
 };
 
-// Under the project's lock only a name that is generated in two projects at once can still be taken.
+// Under the project's lock, only two projects that generate the same name at once can collide.
 const writeTries = 5;
 
 const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise<T>): Promise<T> => {
@@ -91,7 +91,7 @@ const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise
     try {
       return await store.write(body);
     } catch (error) {
-      // All else that a tunnel refers to is under the project's lock.
+      // It must be the region: everything else that a tunnel refers to is under the project's lock.
       if (isForeignKeyViolation(error)) return refuse('invalid', regionMissingMessage);
       if (!isUniqueViolation(error)) throw error;
       if (tries === writeTries) return refuse('conflict', 'An ingress domain is in use by another tunnel');
@@ -136,7 +136,7 @@ const generatedNames = async (trx: Queries, tunnelId: string): Promise<ReadonlyS
   return new Set(hosts.filter((host) => host.apex_name === '').map((host) => host.host));
 };
 
-/** An empty list leaves a generated name as it is: the screen has no editor for it (spec 2, Update tunnel panel). */
+/** An empty list keeps the generated name: the screen cannot edit it (spec 2, Update tunnel panel). */
 const hostsAfter = (asked: readonly string[], generated: ReadonlySet<string>): readonly string[] =>
   orInvalid(parseIngressDomains(asked.length === 0 ? [...generated] : asked));
 
@@ -153,7 +153,7 @@ const changeHosts = async (
   return writeHosts(trx, { access, tunnelId, hosts, generated, ownHosts: await ownHosts(trx, deps.origin), nowMs });
 };
 
-/** Saving what is there already is no change: it is neither audited nor told to the edges. */
+/** Saving the values that the tunnel already has changes nothing: no audit row, no message to the edges. */
 const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel'>): Promise<Tunnel> => {
   const { access, segments, nowMs } = context;
   const change = parseChange(context);
@@ -197,7 +197,7 @@ const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel
   deps.feed.tunnelsChanged([id]);
 };
 
-/** Whoever means to end the old token hears of a value that would not. */
+/** Refuses every value but '0': a caller who means to end the old token at once must not miss a typing error. */
 const parseOverlap = (text: string | undefined): boolean =>
   text === undefined || (text !== '0' && refuse('invalid', "Overlap must be '0', or left out."));
 

@@ -1,4 +1,4 @@
-// Live status for the dashboard: server-sent `tunnel` events of one project, one for each tunnel at first, then for each that moved.
+// Live status for the dashboard: server-sent `tunnel` events of one project. First one for each tunnel, then one for each change.
 
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { TunnelEvent } from '@underpass/rules/resource.ts';
@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import { openLiveStream } from './live-stream.ts';
 import { listMoved, listTunnels, type TunnelReadDeps } from './tunnels.ts';
 
-// A browser has a handful of tabs; a script has no use for more.
+// A user has a handful of tabs open; a script does not need more.
 const streamsPerUser = 20;
 
 const toEvent = ({ name, status, connectedClients = 0, metrics }: Tunnel): TunnelEvent => ({
@@ -48,7 +48,7 @@ interface OpenStream {
 
 export interface EventStreams {
   readonly calls: Handlers<'streamEvents'>;
-  /** Ends every stream, so that a server can stop. */
+  /** Ends every stream, so that the server can stop. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-// Which hosts a tunnel may have, and writing them: under apexes of its project, or generated under the region's
+// Decides which hosts a tunnel may have and writes them: names under the project's apexes, or generated under the region's
 // wildcard domain. Runs under the project's lock; the unique `live_host` decides races between projects.
 
 import { randomInt } from 'node:crypto';
@@ -18,7 +18,7 @@ export interface HostPlan {
   readonly access: Access;
   readonly tunnelId: string;
   readonly hosts: readonly string[];
-  /** Generated names that the tunnel has already, and keeps. */
+  /** The tunnel's present generated names. They are allowed though they are under no apex of the project. */
   readonly generated: ReadonlySet<string>;
   readonly ownHosts: readonly string[];
   readonly nowMs: number;
@@ -42,7 +42,7 @@ const refuseTaken = async (trx: Queries, { access, tunnelId, hosts }: HostPlan):
   if (taken) refuse('conflict', `Ingress domain '${taken.host}' is in use by tunnel '${taken.name}'`);
 };
 
-/** Apexes that the project does not have yet are added to it, unverified; the tunnel waits for their proof. */
+/** Adds new apexes to the project, unverified: the tunnel is pending until they are proven. */
 const addMissingApexes = async (trx: Queries, plan: HostPlan, missing: readonly string[]): Promise<void> => {
   if (missing.length === 0) return;
   const [foreign] = await foreignApexes(trx, plan.access.id, missing);
@@ -82,7 +82,7 @@ const restingRow = (plan: HostPlan, host: string) => ({
   resting_until: plan.nowMs + durations.generatedNameRestDays * 24 * 3600_000,
 });
 
-/** A generated name that is given up rests, so that nobody gets the visitors of the one before (design 9). */
+/** Reserves generated names that the tunnel gives up, so that another project does not get their visitors (design 9). */
 const restNames = async (trx: Queries, plan: HostPlan, names: readonly string[]): Promise<void> => {
   for (const name of names) {
     const row = restingRow(plan, name);
@@ -108,7 +108,7 @@ const isWritten = async (trx: Queries, tunnelId: string, rows: readonly TunnelHo
   return isDeepStrictEqual(written.map(compared), rows.map(compared));
 };
 
-/** Replaces all hosts of the tunnel; false where they are as they were. The project must be locked. */
+/** Replaces all hosts of the tunnel. False if nothing changed. The project must be locked. */
 export const writeHosts = async (trx: Queries, plan: HostPlan): Promise<boolean> => {
   withinQuota(plan.access, 'ingressDomainsPerTunnel', plan.hosts.length);
   if (plan.hosts.length > 0) await refuseTaken(trx, plan);
@@ -136,7 +136,7 @@ const isNameFree = async (trx: Queries, host: string, nowMs: number): Promise<bo
   return resting === undefined;
 };
 
-// With half of all pairs of words taken, this many in a row are taken once in a million.
+// With half of all word pairs in use, 20 tries in a row fail once in a million.
 const nameTries = 20;
 const pick = (bound: number): number => randomInt(bound);
 

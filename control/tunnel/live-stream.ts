@@ -1,19 +1,19 @@
-// One stream of server-sent events: tells what is, gathers what moved, tells it in batches while its reader may know, and ends
-// when nobody may or does read.
+// One stream of server-sent events: sends the present state, then changes in batches. It ends when its reader loses the
+// right to it, goes away, or stops reading.
 
-// Moves within this are one event: a screen needs no more.
+// Changes within this time are sent together: a screen needs no more.
 const gatherMs = 500;
-// Comments keep proxies from closing a quiet stream; with each, the right to it is looked at again.
+// Comments keep proxies from closing a quiet stream. The reader's right is checked with each.
 const beatMs = 20_000;
-// Chunks that may wait for a slow reader before it is let go.
+// Chunks that may wait for a slow reader before its stream is cut.
 const waitingChunksMost = 64;
 
 export interface LiveSource {
-  /** Answers how to stop listening. */
+  /** Answers a function that stops listening. */
   readonly listen: (onMoved: (ids: readonly string[]) => void) => () => void;
-  /** The events to begin with: who asked before the stream was open has missed what moved in between. */
+  /** The events of the present state. The stream listens first, so that no change is lost in between. */
   readonly renderAll: () => Promise<string>;
-  /** The events to write for what moved. */
+  /** The events for the tunnels that changed. */
   readonly render: (ids: readonly string[]) => Promise<string>;
   readonly isStillPermitted: () => Promise<boolean>;
   readonly onEnd: () => void;
@@ -21,7 +21,7 @@ export interface LiveSource {
 
 export interface LiveStream {
   readonly body: ReadableStream<Uint8Array>;
-  /** Looks at the right to it now. */
+  /** Checks the reader's right now. */
   check(): void;
   end(): void;
 }
@@ -32,7 +32,7 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
   const stops: (() => void)[] = [];
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  /** Once; answers what is left to close. */
+  /** Releases everything, once. Answers the controller if the stream is still to be closed. */
   const stop = (): ReadableStreamDefaultController<Uint8Array> | undefined => {
     const open = controller;
     controller = undefined;
@@ -41,8 +41,8 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
     return open;
   };
   const end = (): void => stop()?.close();
-  /** With what waits for it, and with its connection: a close would stand behind all of that. */
-  const drop = (): void => stop()?.error(new Error('live view: its reader does not read'));
+  /** Cuts the stream with its connection: a close would wait behind the unread chunks. */
+  const drop = (): void => stop()?.error(new Error('live view: the reader does not read'));
   const write = (text: string): void => {
     if (!controller || text === '') return;
     if ((controller.desiredSize ?? 0) < -waitingChunksMost) drop();
@@ -57,7 +57,7 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
     else end();
   };
   const beat = async (): Promise<void> => ((await source.isStillPermitted()) ? write(': still here\n\n') : end());
-  /** Never twice at once: what was read later is told later. */
+  /** Never runs twice at once, so that events stay in order. */
   const every = (ms: number, work: () => Promise<void>): void => {
     let busy = false;
     const run = async (): Promise<void> => {
@@ -86,7 +86,7 @@ export const openLiveStream = (source: LiveSource): LiveStream => {
       write(': live\n\n');
       begin().catch(end);
     },
-    // Closed by its reader: there is nothing left to close.
+    // The reader has closed it.
     cancel: () => void stop(),
   });
   return { body, check: () => void beat().catch(end), end };

@@ -1,4 +1,4 @@
-// Tunnel tokens: sealed for those who may read them, hashed for the edges, rotated with an overlap (design 4).
+// Tunnel tokens: sealed for members who may read them, hashed for the edges, rotated with an overlap (design 4).
 
 import { durations } from '@underpass/rules/limits.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
@@ -25,8 +25,8 @@ export const insertTunnelToken = async (db: Queries, keyRing: KeyRing, tunnelId:
 };
 
 /**
- * A second rotation within the overlap ends the oldest token at once: two are alive at most. Without an overlap every
- * other token ends at once; the edges then send its clients away.
+ * A second rotation within the overlap ends the oldest token at once, so that at most two are valid. Without an overlap every
+ * other token ends at once, and the edges disconnect its clients.
  */
 export const rotateTunnelToken = async (
   trx: Queries,
@@ -45,7 +45,7 @@ export const rotateTunnelToken = async (
   await insertTunnelToken(trx, keyRing, tunnelId, nowMs);
 };
 
-/** Tokens whose key is lost cannot be shown any more: each tunnel gets another, and the old hash works until `endsAt`. */
+/** Replaces tokens whose key is lost, since nobody can read them any more. The old ones work until `endsAt`, by their hashes. */
 export const giveUpTunnelTokens = async (trx: Queries, keyRing: KeyRing, nowMs: number, endsAt: number): Promise<void> => {
   const rows = await trx.selectFrom('tunnel_tokens').select(['id', 'tunnel_id', 'token_sealed', 'expires_at']).execute();
   for (const row of rows.filter((each) => !keyRing.canOpen(each.token_sealed))) {
@@ -55,7 +55,7 @@ export const giveUpTunnelTokens = async (trx: Queries, keyRing: KeyRing, nowMs: 
   }
 };
 
-/** The token in use of each tunnel. */
+/** Each tunnel's present token. */
 export const readTunnelTokens = async (
   db: Queries,
   keyRing: KeyRing,
@@ -72,7 +72,7 @@ export const readTunnelTokens = async (
 
 const resealBatch = 200;
 
-/** Seals again with the newest key what an older one sealed; after it, the older key may go. Answers how many. */
+/** Seals with the newest key what an older key sealed; afterwards the operator may remove the older key. Answers how many. */
 export const resealTunnelTokens = async (db: Queries, keyRing: KeyRing): Promise<number> => {
   let count = 0;
   for (let last = ''; ; ) {

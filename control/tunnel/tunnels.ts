@@ -1,4 +1,4 @@
-// Tunnels as they are read: rows of the store, joined with what the edges have told.
+// Reads tunnels: rows of the store, joined with what the edges reported.
 
 import type { IngressDomain, Role, Tunnel } from '@underpass/rules/entity.ts';
 import { redactTunnel } from '@underpass/rules/permission.ts';
@@ -32,7 +32,7 @@ type TunnelRow = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[n
 
 const portSuffix = (port: number): string => (port === 443 ? '' : `:${port}`);
 
-/** What a client dials; the fragment pins a private CA and never travels. */
+/** What a client dials. The fragment pins a private CA; clients do not send it. */
 const clientUrl = (row: TunnelRow, pin: string | undefined): string =>
   `https://${row.data_plane_host}${portSuffix(row.https_port)}${pin === undefined ? '' : `#ca=${pin}`}`;
 
@@ -107,7 +107,7 @@ export const listTunnels = async (deps: TunnelReadDeps, project: Reader, withMet
   return assemble(deps, rows, project.role, withMetrics);
 };
 
-/** Those of the tunnels that moved, anywhere, that are the project's; with metrics. */
+/** The project's tunnels among those that changed, with metrics. */
 export const listMoved = async (deps: TunnelReadDeps, project: Reader, movedIds: readonly string[]): Promise<Tunnel[]> => {
   const own = await deps.store.db.selectFrom('tunnels').select('id').where('project_id', '=', project.id).execute();
   const moved = new Set(movedIds);
@@ -130,14 +130,14 @@ export const readTunnel = async (
 export const findTunnelRow = (db: Queries, projectId: string, name: string) =>
   db.selectFrom('tunnels').selectAll().where('project_id', '=', projectId).where('name', '=', name).executeTakeFirst();
 
-/** What the operator has stopped stays until the operator has looked: deleted, it could be made again at once. */
+/** Refuses to change a suspended tunnel: its owner could otherwise delete it and make it again. */
 export const refuseSuspended = (tunnel: { readonly name: string; readonly suspended_at: number | null } | undefined): void => {
   if (tunnel && tunnel.suspended_at !== null) {
     refuse('forbidden', `Tunnel '${tunnel.name}' is suspended. Please write to the operator.`);
   }
 };
 
-/** The same for all that would go with the project, which must be locked. */
+/** The same for all tunnels of a project that is to be deleted. The project must be locked. */
 export const refuseSuspendedIn = async (trx: Queries, projectId: string): Promise<void> => {
   const tunnels = trx.selectFrom('tunnels').select(['name', 'suspended_at']).where('project_id', '=', projectId);
   refuseSuspended(await tunnels.where('suspended_at', 'is not', null).executeTakeFirst());
