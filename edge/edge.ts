@@ -1,4 +1,4 @@
-// An edge of one region: what the server starts. One process, or several on one machine.
+// An edge of one region, as the server starts it: one process, or several on one machine.
 
 import type { Server } from 'node:http';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface EdgeOptions extends Omit<EdgeProcessOptions, OwnedByEdge> {
   readonly metrics?: Listen;
   /** Addresses and ranges of load balancers that put a PROXY header in front. */
   readonly balancers?: readonly string[];
-  /** Where the last copy of the routes is kept; nowhere if missing. */
+  /** Folder for the last copy of the routes; no copy is kept if missing. */
   readonly home?: string;
   /** Processes that share the ports. 1, the default, stays in this one; more need Linux. */
   readonly workers?: number;
@@ -28,11 +28,11 @@ type OwnedByEdge = 'balancers' | 'workers' | 'reportAs' | 'siblings' | 'ticketKe
 
 export interface Edge {
   readonly ports: EdgePorts & { readonly metrics: number | null };
-  /** What is held at the moment and was counted so far. */
+  /** Current figures, and counters since the start. */
   stats(): EdgeStats;
-  /** The same for Prometheus, without the figures of the process: for a server that has a port of its own for them. */
+  /** The same for Prometheus, without the figures of Node's process, for a server that adds those itself. */
   readonly registry: Registry;
-  /** Takes nothing new, lets what is open finish, gives up after graceMs. */
+  /** Stops accepting and lets open connections finish, for at most graceMs. */
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Where clients come in: the upgrade, the token, the carrier and its place in the roster of its tunnel.
+// Where clients come in: checks the upgrade request and its token, opens the carrier, and adds it to the client list of its tunnel.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -15,11 +15,11 @@ import { TunnelClient } from '../routes/tunnel-client.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import { ProjectWindows } from './project-windows.ts';
 
-/** Clients of one tunnel on one process of an edge, and carriers that one client may hold there; as many may be leaving. */
+/** For one tunnel in one process: clients, and carriers of one client. As many more carriers may be draining. */
 const maxClients = 64;
 const maxCarriersPerClient = 4;
 const upgradeMs = 10_000;
-/** What a refused client waits at least, so that a wrong token in a loop costs little here. */
+/** A refused client waits at least this long, so one that retries a wrong token in a loop costs little. */
 const retryAfterSeconds = 5;
 
 export interface GateOptions {
@@ -27,12 +27,12 @@ export interface GateOptions {
   readonly edgeId: string;
   readonly region: string;
   readonly software: string;
-  /** Public address of a host, for the client's status. */
+  /** The public URL of a host, for the client's status. */
   readonly urlOf: (host: string) => string;
-  /** Edges that the region has now, this one included. */
+  /** The number of edges in the region now, with this one. */
   readonly countEdges: () => number;
   readonly log: Logger;
-  /** Somebody takes streams now, went, or was proven for the first time. */
+  /** A client came, went, changed its offers, or was proven for the first time. */
   readonly onPresence: () => void;
 }
 
@@ -48,7 +48,7 @@ export class ClientGate {
     this.#edges = options.countEdges();
   }
 
-  /** Clients hear of these tunnels' new names and addresses, and all of them how many edges there are: they look for a second. */
+  /** Sends INFO to the clients of changed tunnels, or to all clients if the number of edges changed: they keep carriers to two. */
   changed(tunnels: readonly FeedTunnel[]): void {
     const { table, countEdges } = this.#options;
     const edges = countEdges();
@@ -59,7 +59,7 @@ export class ClientGate {
 
   #tell(client: TunnelClient, tunnel: TunnelState): void {
     const info = this.#infoOf(tunnel);
-    // Before its HELLO it takes no news; it is told then.
+    // A client gets no INFO before its HELLO; onReady sends it then.
     if (client.session.version === 0 || isDeepStrictEqual(info, client.sentInfo)) return;
     client.sentInfo = info;
     client.session.inform(info);
@@ -72,8 +72,8 @@ export class ClientGate {
   }
 
   /**
-   * Takes a connection on the region's host: a client, or somebody who is told that he is none. Resolves when that is done:
-   * its carrier takes streams, or there will be none.
+   * Takes a connection to the region's host: admits a client, and refuses anything else. Resolves once the carrier takes
+   * streams, or is refused or lost.
    */
   async receive(socket: Duplex, address: string): Promise<void> {
     this.#sockets.add(socket);
@@ -148,8 +148,8 @@ export class ClientGate {
   }
 
   /**
-   * A client that came back before its old carriers were found dead must not fill the roster with them. Those that it only
-   * lets finish are counted apart: they must not cost it the one that serves.
+   * A client that reconnects before its dead carriers are noticed must not fill the list with them, so the oldest goes. Draining
+   * carriers are counted apart: they must not push out the one that serves.
    */
   #retireOldest(tunnel: TunnelState, clientId: string): void {
     const own = Object.groupBy(
@@ -160,7 +160,7 @@ export class ClientGate {
       if (alike.length >= maxCarriersPerClient) alike[0]?.session.close('duplicate', 'the client has newer carriers here');
   }
 
-  /** Lets carriers finish; clients go elsewhere meanwhile. */
+  /** Lets carriers finish while clients connect to other edges. */
   drain(): void {
     this.draining = true;
     for (const tunnel of this.#options.table.tunnels.values()) {
@@ -173,7 +173,7 @@ export class ClientGate {
   }
 }
 
-/** The table found the tunnel by the hash; this compares every live hash in constant time all the same. */
+/** The table found the tunnel by the hash; this still compares with every valid hash in constant time. */
 function holdsHash(tunnel: TunnelState, tokenHash: string): boolean {
   const given = Buffer.from(tokenHash, 'hex');
   const nowMs = Date.now();

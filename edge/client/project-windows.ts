@@ -1,20 +1,20 @@
-// What visitors of one project who take nothing can make this process hold: all windows towards its clients together.
-// A session has a bound of its own, but a project may have a hundred tunnels, and each of them 512 carriers.
+// Bounds what visitors of one project can make this process hold by not reading: all windows towards the project's clients
+// together. Each session has a bound too, but a project may have a hundred tunnels with 512 carriers each.
 
 import { WindowBudget } from '@underpass/wire/core/credit.ts';
 
-/** Four sessions' worth: sixteen streams that fill 1 Gbit/s at 130 ms. */
+/** As much as four sessions: sixteen streams that fill 1 Gbit/s over a round trip of 130 ms. */
 const projectWindowBytes = 268_435_456;
 
 export class ProjectWindows {
-  /** Of those that have carriers here. */
+  /** By project; only projects that have carriers here. */
   readonly #budgets = new Map<string, { readonly budget: WindowBudget; carriers: number }>();
 
   get projects(): number {
     return this.#budgets.size;
   }
 
-  /** For one carrier of the project; given back with it. */
+  /** The budget for a new carrier of the project. Call give() when the carrier closes. */
   take(projectId: string): WindowBudget {
     const entry = this.#budgets.get(projectId) ?? { budget: new WindowBudget(projectWindowBytes), carriers: 0 };
     entry.carriers++;

@@ -1,10 +1,10 @@
 // The authority of a request: a host and perhaps a port, nothing else. RFC 3986 3.2, RFC 9110 7.2.
 
-/** A name is at most 253 octets, a bracketed address far less; the port adds six. */
+/** A name has at most 253 octets, a bracketed address far fewer; the port adds six. */
 const maxAuthorityBytes = 260;
 const shape = /^([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?$/;
 
-/** The canonical authority (lower case, no trailing dot, port kept), or null. Userinfo and paths have no place in it. */
+/** The canonical authority (lower case, no trailing dot, port kept), or null. Refuses userinfo and paths. */
 export function parseAuthority(bytes: Uint8Array, start: number, end: number): string | null {
   if (end - start > maxAuthorityBytes) return null;
   let text = '';
@@ -15,7 +15,7 @@ export function parseAuthority(bytes: Uint8Array, start: number, end: number): s
   return canonicalAuthority(text);
 }
 
-/** The same for text that is lower case already. */
+/** The same for text that is already lower case. */
 export function canonicalAuthority(text: string): string | null {
   const match = text.length > maxAuthorityBytes ? null : shape.exec(text);
   if (match === null || Number(match[2] ?? 0) > 65535) return null;
@@ -24,7 +24,7 @@ export function canonicalAuthority(text: string): string | null {
   return match[2] === undefined ? bare : `${bare}:${match[2]}`;
 }
 
-/** The host alone, of a canonical authority. */
+/** The host of a canonical authority. */
 export function hostOf(authority: string): string {
   const colon = authority.lastIndexOf(':');
   return colon < 0 || authority.endsWith(']') ? authority : authority.slice(0, colon);

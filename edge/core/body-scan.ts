@@ -1,5 +1,5 @@
 // Where a body ends: by length, by chunks with trailers, or by the end of the connection. RFC 9112 sections 6 and 7.
-// Bytes are only measured and checked; they travel on as they came.
+// It measures and checks the bytes, and changes none.
 
 import { kindOf, maySayInTrailer, nameHash } from './field-names.ts';
 import { COLON, CR, fold, HTAB, LF, SP, valueByte } from './octets.ts';
@@ -7,12 +7,12 @@ import { COLON, CR, fold, HTAB, LF, SP, valueByte } from './octets.ts';
 export const bodyLimits = {
   /** A chunk's size line without its CRLF: 12 digits of size and an extension. */
   chunkLineBytes: 256,
-  /** All size lines beyond 16 times the data: tiny chunks with long extensions cost more than they carry. */
+  /** All size lines together, beyond 16 times the data: tiny chunks with long extensions cost more than they carry. */
   overheadBytes: 16 * 1024,
   trailerBytes: 8 * 1024,
 } as const;
 
-/** 2^48 - 1: twelve hexadecimal digits, far inside the doubles that are exact. */
+/** 2^48 - 1: twelve hexadecimal digits, far below 2^53, where doubles stop being exact. */
 const maxSizeDigits = 12;
 
 const state = {
@@ -29,7 +29,7 @@ const state = {
   lastLf: 10,
 };
 
-/** Told of what is inside the framing, for a visitor that has framing of its own (HTTP/2). */
+/** Receives the payload inside the framing, for HTTP/2, which frames it differently. */
 export interface BodySink {
   data(bytes: Uint8Array, from: number, to: number): void;
   trailer(name: string, value: string): void;
@@ -39,7 +39,7 @@ export type BodyKind = 'none' | 'length' | 'chunked' | 'until-close';
 
 export class BodyScan {
   kind: BodyKind = 'none';
-  /** The whole body has been seen. */
+  /** The body has ended. */
   done = true;
   private remaining = 0;
   private state = state.size;
@@ -51,7 +51,7 @@ export class BodyScan {
   /** Name in lower case and value of the trailer being read; bounded by trailerBytes. */
   private name: number[] = [];
   private value: number[] = [];
-  /** Null where only the end of the body matters. */
+  /** Null if only the end of the body matters. */
   sink: BodySink | null = null;
 
   start(kind: BodyKind, length = 0): void {
@@ -65,7 +65,7 @@ export class BodyScan {
     this.trailerBytes = 0;
   }
 
-  /** Gives the offset up to which bytes belong to this body, or -1 where its framing is broken. */
+  /** Returns the offset up to which bytes belong to this body, or -1 if its framing is broken. */
   take(bytes: Uint8Array, from: number, to: number): number {
     if (this.done) return from;
     if (this.kind === 'chunked') return this.takeChunks(bytes, from, to);
@@ -119,7 +119,7 @@ export class BodyScan {
     return this.sizeDigit(octet);
   }
 
-  /** RFC 9112 7.1.1 allows white space before ";" only as bad manners; it is refused. */
+  /** Refuses white space before ";", which RFC 9112 7.1.1 lets a recipient tolerate. */
   private extensionStarts(octet: number): boolean {
     this.state = state.extension;
     return octet === 59 && this.digits > 0;
@@ -162,12 +162,12 @@ export class BodyScan {
     const folded = fold[octet] as number;
     if (folded === 0) return false;
     this.hash = nameHash(this.hash, folded);
-    // RFC 9113 8.2.1 asks for lower case; folded further it would be another name (RFC 9110 5.1).
+    // RFC 9113 8.2.1 asks for lower case. Folding marks as well would make another name (RFC 9110 5.1).
     this.name.push(octet >= 65 && octet <= 90 ? octet + 32 : octet);
     return true;
   }
 
-  /** A trailer that an upstream would merge into the head must not say what a head may not say (RFC 9110 6.5.1). */
+  /** An upstream may merge trailers into the head, so a trailer must not carry a field that the head must not (RFC 9110 6.5.1). */
   private harmlessTrailer(): boolean {
     this.state = state.trailerValue;
     return maySayInTrailer(kindOf(this.hash, Uint8Array.from(this.name), 0, this.name.length));

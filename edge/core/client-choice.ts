@@ -1,24 +1,24 @@
-// Which client of a tunnel takes the next stream: least in flight among those that work.
+// Chooses the client of a tunnel that takes the next stream: the one with the fewest streams among those that work.
 
 export interface ClientState {
   /** A carrier that takes new streams. */
   readonly canOpen: boolean;
   readonly openStreams: number;
-  /** A round trip came back within the time in which "connected" must be proven. */
+  /** A round trip completed recently enough to count as connected. */
   readonly proven: boolean;
   readonly answer: 'healthy' | 'unhealthy' | 'none';
 }
 
-/** Better is lower: an unproven or unhealthy client is tried last rather than never, because the alternative is an error. */
+/** Lower is better. An unproven or unhealthy client is tried last rather than never, because the alternative is an error. */
 function rank(client: ClientState): number {
   if (client.answer === 'none') return 4;
   return (client.proven ? 0 : 2) + (client.answer === 'healthy' ? 0 : 1);
 }
 
-/** Nothing better can be had elsewhere; another worker or edge is worth a hop where this is not so. */
+/** False if a working client elsewhere is worth a hop. */
 export const isWorking = (client: ClientState): boolean => client.canOpen && rank(client) === 0;
 
-/** The index of the best, or -1. `turn` breaks ties, so that equal clients take turns. */
+/** The index of the best client, or -1. `turn` breaks ties, so equal clients take turns. */
 export function chooseClient(clients: readonly ClientState[], turn: number): number {
   let best = -1;
   for (let offset = 0; offset < clients.length; offset++) {

@@ -1,7 +1,7 @@
-// The first flight of a TLS client, read without answering: the server name and the protocols it offers.
-// RFC 8446 4.1.2 and 5.1, RFC 6066 3, RFC 7301. Reassembled over records, bounded, never trusted further than routing.
+// Reads the server name and the offered protocols out of a ClientHello, without answering it.
+// RFC 8446 4.1.2 and 5.1, RFC 6066 3, RFC 7301. Bounded, reassembled over records, and trusted for routing only.
 
-/** A ClientHello with post-quantum keys is about 2 KiB; sixteen is generous and still small per visitor. */
+/** A ClientHello with post-quantum keys has about 2 KiB; 16 KiB is generous and still little per visitor. */
 export const maxHelloBytes = 16 * 1024;
 
 const recordHeaderBytes = 5;
@@ -13,17 +13,17 @@ const alpnExtension = 16;
 const maxRecordBytes = 16_384;
 
 export type HelloPeek =
-  /** Fewer bytes in all than these say nothing new. */
+  /** Wait for this many bytes in all; with fewer the answer stays the same. */
   | { readonly kind: 'more'; readonly enough: number }
   | { readonly kind: 'hello'; readonly serverName: string | null; readonly protocols: readonly string[] }
-  /** Not TLS at all: another protocol speaks on this port. */
+  /** Another protocol than TLS. */
   | { readonly kind: 'foreign' }
   | { readonly kind: 'malformed' };
 
 const foreign: HelloPeek = { kind: 'foreign' };
 const malformed: HelloPeek = { kind: 'malformed' };
 
-/** One connection's hello, byte by byte too: what is not whole yet is not gathered for each piece that comes. */
+/** The hello of one connection, in pieces of any size. It looks again only once enough bytes are there. */
 export class HelloInPieces {
   #last: HelloPeek = { kind: 'more', enough: 0 };
 
@@ -34,7 +34,7 @@ export class HelloInPieces {
   }
 }
 
-/** Reads as much as there is; called again with more bytes after `more`. */
+/** Reads what is there. After `more`, call it again with more bytes. */
 export function peekClientHello(bytes: Uint8Array): HelloPeek {
   if (bytes.length > 0 && bytes[0] !== handshakeRecord) return foreign;
   if (bytes.length > 1 && bytes[1] !== 3) return foreign;
@@ -54,8 +54,8 @@ function moreOrTooLarge(bytes: Uint8Array, missing: number): HelloPeek {
 }
 
 /**
- * The handshake bytes of all records so far. Null where a record is malformed. In one pass, without an object for each record:
- * a hello may come in records of one byte.
+ * The handshake bytes of all records so far, or null if a record is malformed. One pass without an object for each record,
+ * because a hello may come in records of one byte.
  */
 function gatherHandshake(bytes: Uint8Array): Uint8Array | null {
   const gathered = new Uint8Array(bytes.length);
@@ -106,7 +106,7 @@ function parseExtensions(bytes: Uint8Array): HelloPeek | null {
   return { kind: 'hello', serverName, protocols };
 }
 
-/** RFC 6066 3: a list of exactly one host_name. Letters, digits, "-", "_", "."; other bytes give a name that nothing has. */
+/** RFC 6066 3: a list of exactly one host_name of letters, digits, "-", "_" and ".". Other bytes make it no name. */
 function parseServerName(value: Uint8Array): string | null {
   if (value.length < 6 || u16(value, 0) !== value.length - 2 || value[2] !== 0) return null;
   if (u16(value, 3) !== value.length - 5) return null;

@@ -1,28 +1,28 @@
-// How many connections of visitors and clients one process of an edge holds: in all, and of one address. Pure.
+// Decides how many connections of visitors and clients one edge process takes: in all, and from one address. Pure.
 
 export interface ConnectionLimits {
-  /** Of both public ports together. */
+  /** On both public ports together. */
   readonly total: number;
-  /** Of one IPv4 address or one IPv6 /64. */
+  /** From one IPv4 address or one IPv6 /64. */
   readonly perAddress: number;
 }
 
-/** What the process may use; Infinity where the system sets no limit. */
+/** What the process may use; Infinity if the system sets no limit. */
 export interface ProcessLimits {
   readonly descriptors: number;
   readonly memoryBytes: number;
 }
 
-/** A fifth of the descriptors stays for hops, the feed, listeners and files. */
+/** A fifth of the descriptors is left for hops, the feed, listeners and files. */
 const descriptorShare = 0.8;
-/** An idle TLS connection costs some 60 kB here; half of the memory stays for bytes on their way and for everything else. */
+/** An idle TLS connection costs some 60 kB here. Half of the memory is left for bytes in transit and everything else. */
 const connectionBytes = 64 * 1024;
 const memoryShare = 0.5;
-/** An office or a mobile network behind one address: some hundreds of browsers with six connections each. */
+/** An office or a mobile network may share one address: some hundreds of browsers with six connections each. */
 const addressMost = 2_000;
-/** Whatever the total is, it takes more than a handful of addresses to fill it. */
+/** However small the total is, it takes at least four addresses to fill it. */
 const addressShare = 0.25;
-/** The last tenth of the total is kept for clients: visitors are of no use without them. */
+/** The last tenth of the total is reserved for clients: without them visitors reach nothing. */
 const clientShare = 0.1;
 
 export function decideConnectionLimits(
@@ -33,12 +33,12 @@ export function decideConnectionLimits(
   return { total, perAddress: set.perAddress ?? Math.max(1, Math.min(addressMost, Math.floor(total * addressShare))) };
 }
 
-/** From here on visitors are turned away, and clients are still let in. */
+/** Above this many connections only clients are admitted. */
 export const visitorLimit = ({ total }: ConnectionLimits): number => total - Math.floor(total * clientShare);
 
 /**
- * Requests of HTTP/2 beside the first of their connection, of one address: a page asks for a hundred at once, for a moment.
- * Whoever allows one address more connections than that means that many are behind it.
+ * HTTP/2 requests of one address beyond the first of each connection: a page asks for a hundred at once, for a moment.
+ * An operator who allows one address more connections than that expects many users behind it.
  */
 export const extraRequestLimit = ({ total, perAddress }: ConnectionLimits): number =>
   Math.max(perAddress, Math.floor(total * addressShare));

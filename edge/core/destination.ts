@@ -1,19 +1,19 @@
-// Where a visitor's connection goes, decided once from its first flight. Pure: what is known is passed in.
+// Decides where a connection to port 443 goes, once, from its first flight. Pure: the routes are passed in.
 
 import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
 
 export interface Door<Tunnel extends { readonly type: TunnelType }> {
-  /** The dashboard's own host, which no tunnel ever has. */
+  /** The dashboard's own host. No tunnel can have it. */
   isDashboard(host: string): boolean;
   tunnelOf(host: string): Tunnel | null;
-  /** A certificate that covers the host is at hand. */
+  /** The edge holds a certificate that covers the host. */
   hasCertificate(host: string): boolean;
   hasTlsChallenge(host: string): boolean;
 }
 
 export type Destination<Tunnel> =
   | { readonly kind: 'passthrough'; readonly tunnel: Tunnel; readonly host: string }
-  /** TLS ends here; the tunnel is null for the region's own host and for names under a wildcard that nothing has. */
+  /** TLS ends here. The tunnel is null for the region's own host, and for names under a wildcard that no tunnel has. */
   | { readonly kind: 'terminate'; readonly tunnel: Tunnel | null; readonly host: string }
   | { readonly kind: 'challenge' }
   | { readonly kind: 'dashboard' }

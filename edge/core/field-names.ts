@@ -1,5 +1,5 @@
 // Which header fields the edge looks at or removes, found by a rolling hash of the folded name.
-// Folding maps every mark to "-", so that X_Forwarded_For is known for the alias that it is.
+// Folding maps every mark to "-", so X_Forwarded_For counts as X-Forwarded-For.
 
 import { fold } from './octets.ts';
 
@@ -13,11 +13,11 @@ export const fieldKind = {
   expect: 6,
   te: 7,
   via: 8,
-  /** Meant for one hop, or for nobody: removed. */
+  /** Meant for one hop only, or dangerous to pass on: removed. */
   hop: 9,
-  /** Says who the visitor is: only the edge may say that. */
+  /** Identifies the visitor: only the edge may set it. */
   identity: 10,
-  /** When the message was made. */
+  /** The time at which the message was made. */
   date: 11,
 } as const;
 
@@ -31,9 +31,9 @@ const hopNames = [
   'proxy',
 ];
 
-/** Every proxy has its own: -For, -Proto, -Client-Cert, -Email, ... Only who stands in front of a service may say any. */
+/** Proxies invent their own: -For, -Proto, -Client-Cert, -Email, ... Only the proxy in front of a service may set any of them. */
 const identityPrefix = 'x-forwarded-';
-/** What libraries look at to learn a visitor's address, beside those. */
+/** Further fields from which libraries take a visitor's address. */
 const identityNames = [
   'forwarded',
   'x-forwarded',
@@ -69,7 +69,7 @@ const identityNames = [
   'x-appengine-user-ip',
   'x-envoy-external-address',
   'x-vercel-forwarded-for',
-  // Asked for by the names that they would have in CGI.
+  // The names that CGI gives them.
   'http-client-ip',
   'http-forwarded',
   'http-forwarded-for',
@@ -93,7 +93,7 @@ const kinds = new Map<string, number>([
   ...identityNames.map((name) => [name, fieldKind.identity] as const),
 ]);
 
-/** Slots of the hash table: power of two, far above the number of names so that a probe rarely misses. */
+/** Slots of the hash table: a power of two, far above the number of names, so that few names share a slot. */
 const slots = 1024;
 const slotNames: (string | undefined)[] = new Array(slots).fill(undefined);
 const slotKinds = new Uint8Array(slots);
@@ -112,7 +112,7 @@ function hashOf(name: string): number {
   return hash;
 }
 
-/** One step of the hash; the scanner calls it per folded byte. */
+/** One step of the hash; the scanner calls it for each folded byte. */
 export function nameHash(hash: number, folded: number): number {
   return (Math.imul(hash, 31) + folded) | 0;
 }
@@ -130,7 +130,7 @@ export function kindOf(hash: number, bytes: Uint8Array, start: number, end: numb
   return forwarded ? fieldKind.identity : fieldKind.other;
 }
 
-/** What a trailer may say: nothing that the head is read for (RFC 9110 6.5.1). */
+/** A trailer must not carry a field that the head is read for (RFC 9110 6.5.1). */
 export const maySayInTrailer = (kind: number): boolean => kind === fieldKind.other || kind === fieldKind.date;
 
 /** The kind of a name given as text, for HTTP/2. */

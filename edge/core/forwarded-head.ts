@@ -1,4 +1,4 @@
-// The head as it goes on: kept spans of what came, then what only the edge may say.
+// Builds the head that is passed on: the kept spans of the received one, then the fields that only the edge may set.
 
 import type { RequestHead } from './request-head.ts';
 import type { ResponseHead } from './response-head.ts';
@@ -8,11 +8,11 @@ export interface VisitorIdentity {
   readonly proto: 'http' | 'https';
   /** Canonical authority that the visitor asked for. */
   readonly authority: string;
-  /** How the visitor asked: Via tells that, not what goes on (RFC 9110 7.6.3). */
+  /** The visitor's HTTP version: Via names the received one, not the one sent on (RFC 9110 7.6.3). */
   readonly version: '1.1' | '2.0';
 }
 
-/** The lines that say who asks and how; set for every request, after everything alike was removed. RFC 7239. */
+/** The lines that identify the visitor, for every request; the visitor's own are removed. RFC 7239. */
 export function renderIdentity({ address, proto, authority, version }: VisitorIdentity): string {
   const node = address.includes(':') ? `"[${address}]"` : address;
   const host = /^[\w.-]+$/.test(authority) ? authority : `"${authority}"`;
@@ -24,7 +24,7 @@ export function renderIdentity({ address, proto, authority, version }: VisitorId
 
 const blankLine = [13, 10] as const;
 
-/** The request head for the upstream: origin-form target, kept fields, hop fields of ours, identity. */
+/** The request head for the upstream: origin-form target, kept fields, our hop-by-hop fields, identity. */
 export function buildRequest(head: RequestHead, bytes: Buffer, end: number, identity: Buffer, upgrading: boolean): Buffer {
   const hop = hopLines(head, bytes, upgrading);
   const out = Buffer.allocUnsafe(end - head.lineStart + hop.length + identity.length);
@@ -51,28 +51,28 @@ function hopLines(head: RequestHead, bytes: Buffer, upgrading: boolean): string 
   return head.trailersWelcome ? 'Connection: TE\r\nTE: trailers\r\n' : '';
 }
 
-/** True where the request may become another protocol; another HTTP would carry requests past every check here. */
+/** True if the request may become another protocol, but not another HTTP, whose requests would bypass every check here. */
 export function decideUpgrade(head: RequestHead, bytes: Buffer): boolean {
   if (!head.wantsUpgrade) return false;
   const protocol = bytes.toString('latin1', head.upgradeStart, head.upgradeEnd);
   return /^[\w.+-]+(\/[\w.+-]+)?$/.test(protocol) && !/^(h2|h2c|h3|http|tls)(\/|$)/i.test(protocol);
 }
 
-/** What the response head says about its connection, and how it is framed on this side. */
+/** What the edge changes in a response head. */
 export interface ResponseEdit {
   readonly close: boolean;
   /** Status 101: the upgrade goes through. */
   readonly upgraded: boolean;
-  /** For a response without one. */
+  /** Set if the response has none. */
   readonly date?: string;
 }
 
-/** True where the head can go on as the very bytes that came. */
+/** True if the head can be passed on byte for byte. */
 export function isUntouched(head: ResponseHead, close: boolean): boolean {
   return head.dropCount === 0 && !close && !head.http10 && !head.lacksDate;
 }
 
-/** The head and the bytes of the body that stand behind it up to `bodyEnd`. */
+/** The new head, and behind it the bytes of the body up to `bodyEnd`. */
 export function buildResponse(
   head: ResponseHead,
   bytes: Buffer,

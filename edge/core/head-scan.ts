@@ -5,33 +5,33 @@ import { fieldKind, kindOf, nameHash } from './field-names.ts';
 import { COLON, CR, fold, HTAB, LF, lowerText, SP, spanIs, valueByte } from './octets.ts';
 
 export const headLimits = {
-  /** A whole head. Twice what Node's own server takes. */
+  /** A whole head. Twice the limit of Node's own server. */
   headBytes: 32 * 1024,
   /** The request line, target included. */
   startLineBytes: 16 * 1024,
   fieldLines: 128,
 } as const;
 
-/** Body lengths are held as exact doubles: 15 digits are the most that always fit below 2^53. */
+/** Body lengths are exact doubles: any number of 15 digits is below 2^53. */
 const maxLengthDigits = 15;
 
-/** Fields that a Connection field may not name away: without them the message means something else. */
+/** A Connection field must not have these removed: without them the message means something else. */
 const unnameable = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'expect', 'upgrade']);
 
 export abstract class HeadScan {
-  /** Start of the next line to scan; a resumed scan goes on here. */
+  /** Start of the next line to scan; a resumed scan continues here. */
   protected at = 0;
-  /** How far the line that is not whole yet was looked at, so that no byte of it is looked at again with the next piece. */
+  /** How far the incomplete line was scanned: the next piece does not scan it again. */
   protected reached = 0;
   protected started = false;
-  /** Of the name in that line: its hash so far, and its end; 0 while it goes on. */
+  /** The hash so far of the name in that line, and the end of the name; 0 until it ends. */
   private openHash = 0;
   private openNameEnd = 0;
   private lines = 0;
   private fieldsStart = 0;
   private nominates = false;
 
-  /** -1 where the message has no Content-Length. */
+  /** -1 without a Content-Length. */
   contentLength = -1;
   chunked = false;
   /** HTTP/1.0 has other defaults for framing and persistence. */
@@ -42,12 +42,12 @@ export abstract class HeadScan {
   upgrade = false;
   upgradeStart = -1;
   upgradeEnd = -1;
-  /** Pairs of start and end of the lines to leave out, ascending. */
+  /** Start and end of each line to leave out, ascending. */
   readonly drops: number[] = [];
   dropCount = 0;
-  /** Status to refuse with; 0 while the head is good. */
+  /** The status to refuse with; 0 while the head is good. */
   refusedStatus = 0;
-  /** Why, for people; never holds what the visitor sent. */
+  /** The reason, for people; contains nothing that the visitor sent. */
   refusedWhy = '';
 
   reset(): void {
@@ -71,7 +71,7 @@ export abstract class HeadScan {
   }
 
   /**
-   * Scans the head that starts at `from`. Gives the offset after it, 0 where more bytes are needed, -1 where it is refused.
+   * Scans the head that starts at `from`. Returns the offset after it, 0 if it needs more bytes, -1 if it refuses the head.
    * A later call with more bytes must keep the earlier ones at the same offsets.
    */
   scan(bytes: Uint8Array, from: number, to: number): number {
@@ -89,7 +89,7 @@ export abstract class HeadScan {
     return end;
   }
 
-  /** Gives the offset of the first field line, 0 for more, -1 after refuse(). */
+  /** Returns the offset of the first field line, 0 if it needs more bytes, -1 after refuse(). */
   protected abstract startLine(bytes: Uint8Array, from: number, to: number): number;
   protected abstract field(kind: number, bytes: Uint8Array, lineStart: number, start: number, end: number): boolean;
   protected abstract finish(bytes: Uint8Array, end: number): boolean;
@@ -132,7 +132,7 @@ export abstract class HeadScan {
     return -1;
   }
 
-  /** One line, in one pass over its bytes, in whatever pieces: name hashed and checked, value checked, end found. */
+  /** One line in one pass over its bytes, in pieces of any size: hashes and checks the name, checks the value, finds the end. */
   private fieldLine(bytes: Uint8Array, line: number, to: number): number {
     let i = line;
     let hash = 0;
@@ -195,7 +195,7 @@ export abstract class HeadScan {
     return this.field(kind, bytes, line, start, end);
   }
 
-  /** RFC 9112 6.3: one field, one number, no sign, no list, no leading zero. */
+  /** RFC 9112 6.3: one field with one number; no sign, list or leading zero. */
   private length(bytes: Uint8Array, line: number, start: number, end: number): boolean {
     if (bytes[line + 7] !== 45) return this.refuse(400, 'A field is an alias of Content-Length.');
     if (this.contentLength >= 0) return this.refuse(400, 'There is more than one Content-Length.');
@@ -212,7 +212,7 @@ export abstract class HeadScan {
     return true;
   }
 
-  /** RFC 9112 6.1: only "chunked", once. Other codings are refused, not guessed at. */
+  /** RFC 9112 6.1: "chunked" once, and no other coding. */
   private encoding(bytes: Uint8Array, line: number, start: number, end: number): boolean {
     if (bytes[line + 8] !== 45) return this.refuse(400, 'A field is an alias of Transfer-Encoding.');
     if (this.chunked) return this.refuse(400, 'There is more than one Transfer-Encoding.');
@@ -248,7 +248,7 @@ export abstract class HeadScan {
     return this.drop(line, nextLine(bytes, end));
   }
 
-  /** Framing rules that need the whole head, then the fields that Connection names. */
+  /** Checks the framing rules that need the whole head, then removes the fields that Connection names. */
   protected finishFields(bytes: Uint8Array, end: number): boolean {
     if (this.chunked && this.contentLength >= 0) {
       return this.refuse(400, 'Both Transfer-Encoding and Content-Length are given.');
@@ -298,7 +298,7 @@ function trimmedStart(bytes: Uint8Array, from: number, end: number): number {
   return start;
 }
 
-/** The end of a value without the white space behind it. */
+/** The end of a value without trailing white space. */
 function trimmedEnd(bytes: Uint8Array, start: number, end: number): number {
   let stop = end;
   while (stop > start && (bytes[stop - 1] === SP || bytes[stop - 1] === HTAB)) stop--;
@@ -311,7 +311,7 @@ function tokenEnd(bytes: Uint8Array, start: number, end: number): number {
   return i;
 }
 
-/** Only for lines whose end was already checked to be CRLF. */
+/** Call it only for lines that are known to end in CRLF. */
 export function nextLine(bytes: Uint8Array, at: number): number {
   return bytes.indexOf(LF, at) + 1;
 }

@@ -1,4 +1,4 @@
-// Bytes of a head that is not whole yet, in one span, because heads are scanned in place.
+// The bytes of an incomplete head in one span, because heads are scanned in place.
 
 import { headLimits } from './head-scan.ts';
 
@@ -15,12 +15,12 @@ export class HeldBytes {
     return this.#length;
   }
 
-  /** The owner's as long as it wants; what comes later stands behind it. */
+  /** Stays valid: later bytes are added behind it. */
   get all(): Buffer {
     return this.#room.subarray(0, this.#length);
   }
 
-  /** Gives all there is now. */
+  /** Returns all bytes so far. */
   add(piece: Uint8Array): Buffer {
     const end = this.#length + piece.length;
     if (end > this.#room.length) this.#grow(end);
@@ -29,7 +29,7 @@ export class HeldBytes {
     return this.all;
   }
 
-  /** Doubled: a byte is copied twice at most, whatever the pieces. No head has use for more room than its limit. */
+  /** Doubles, so small pieces do not copy every byte again and again. A head needs no more room than its limit. */
   #grow(needed: number): void {
     const room = Buffer.allocUnsafe(Math.max(needed, Math.min(2 * this.#room.length, headLimits.headBytes)));
     room.set(this.all);

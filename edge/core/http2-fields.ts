@@ -1,5 +1,5 @@
-// Heads between HTTP/2 and HTTP/1.1. The request becomes text that the strict HTTP/1.1 parser then reads like any other,
-// so that one set of rules decides; the response becomes a list of names and values. RFC 9113 sections 8.2 and 8.3.
+// Translates heads between HTTP/2 and HTTP/1.1. A request becomes text for the strict HTTP/1.1 parser, so one set of rules
+// decides; a response becomes a list of names and values. RFC 9113 sections 8.2 and 8.3.
 
 import { canonicalAuthority } from './authority.ts';
 import { kindOfName, maySayInTrailer } from './field-names.ts';
@@ -9,11 +9,11 @@ import type { ResponseHead } from './response-head.ts';
 
 /** RFC 9113 8.2.2: a message with one of these is malformed. */
 const connectionFields = new Set(['connection', 'proxy-connection', 'keep-alive', 'transfer-encoding', 'upgrade']);
-/** What may stand in a value: no CR, LF or NUL, whatever the layer below has checked. */
+/** A value has no CR, LF or NUL. Checked here too, in case the layer below lets one through. */
 const plainValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const plainName = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
-/** The HTTP/1.1 head, or null where the request is malformed. `bodied` without a length becomes chunked. */
+/** The HTTP/1.1 head, or null if the request is malformed. `bodied` without a length becomes chunked. */
 export function renderHttp1Head(fields: readonly string[], bodied: boolean): string | null {
   const pseudo = new Map<string, string>();
   const lines: string[] = [];
@@ -39,23 +39,23 @@ export function renderHttp1Head(fields: readonly string[], bodied: boolean): str
   }
   const start = startLine(pseudo, host);
   if (start === null) return null;
-  // RFC 9113 8.2.3: crumbs are joined again for HTTP/1.1.
+  // RFC 9113 8.2.3: HTTP/1.1 takes cookies in one field.
   if (cookies.length > 0) lines.push(`cookie: ${cookies.join('; ')}\r\n`);
   if (bodied && !hasLength) lines.push('transfer-encoding: chunked\r\n');
   return `${start}${lines.join('')}\r\n`;
 }
 
-/** RFC 9113 8.3.1: ":authority" and Host may both be there and must then agree. */
+/** RFC 9113 8.3.1: if both ":authority" and Host are present, they must agree. */
 function startLine(pseudo: ReadonlyMap<string, string>, host: string | null): string | null {
   const [method, authority] = [pseudo.get(':method'), pseudo.get(':authority') ?? host];
-  // CONNECT has no path (RFC 9113 8.5): with any target it is refused for what it is.
+  // CONNECT has no path (RFC 9113 8.5). Any target will do: the parser refuses the method.
   const path = pseudo.get(':path') ?? (method === 'CONNECT' ? '*' : undefined);
   if (method === undefined || path === undefined || authority === null || pseudo.has(':protocol')) return null;
   if (host !== null && canonicalAuthority(host.toLowerCase()) !== canonicalAuthority(authority.toLowerCase())) return null;
   return `${method} ${path} HTTP/1.1\r\nhost: ${authority}\r\n`;
 }
 
-/** Names and values of a response head for HTTP/2, framing and hop fields left out. */
+/** Names and values of a response head for HTTP/2, without framing and hop-by-hop fields. */
 export function responseFields(head: ResponseHead, bytes: Buffer, end: number): string[] {
   const fields = [':status', String(head.status)];
   let drop = 0;
@@ -71,13 +71,13 @@ export function responseFields(head: ResponseHead, bytes: Buffer, end: number): 
 function pushField(fields: string[], head: ResponseHead, bytes: Buffer, line: number, end: number): void {
   const colon = bytes.indexOf(COLON, line);
   const name = bytes.toString('latin1', line, colon).toLowerCase();
-  // An interim response has no length, not even of nothing (RFC 9110 8.6): a visitor's HTTP/2 resets the stream for one.
+  // An interim response has no Content-Length, not even 0 (RFC 9110 8.6): HTTP/2 visitors reset the stream for one.
   if (head.interim && name === 'content-length') return;
-  // TE asks, and a response asks nothing (RFC 9110 10.1.4).
+  // TE is a request field (RFC 9110 10.1.4).
   if (!connectionFields.has(name) && name !== 'te') fields.push(name, bytes.toString('latin1', colon + 1, end).trim());
 }
 
-/** The trailer section of a chunked request; fields that a trailer must not have are left out. */
+/** The trailer section of a chunked request, without the fields that a trailer must not have. */
 export function renderTrailers(fields: Iterable<readonly [string, string | readonly string[] | undefined]>): string {
   let text = '';
   for (const [name, value] of fields) {

@@ -1,10 +1,10 @@
 // Byte tables that the head parsers scan with. RFC 9110 5.6.2 (token), 5.5 (field value).
 
-/** 0 where the byte may not stand in a token; else its lower case, every mark folded to "-". */
+/** 0 for a byte that a token must not have; else its lower case, with every mark folded to "-". */
 export const fold: Uint8Array = buildFold();
-/** 1 where the byte may stand in a field value: HTAB, SP, VCHAR, obs-text. */
+/** 1 for a byte that a field value may have: HTAB, SP, VCHAR, obs-text. */
 export const valueByte: Uint8Array = buildRange((c) => c === 9 || (c >= 0x20 && c !== 0x7f));
-/** 1 where the byte may stand in a request target: VCHAR but "#", `"`, "<", ">", "\", "^", "`", "{", "|", "}" stay as browsers send them; "#" is out. */
+/** 1 for a byte that a request target may have: VCHAR but "#". Browsers send `"`, "<", ">", "\", "^", "`", "{", "|" and "}", so they pass. */
 export const targetByte: Uint8Array = buildRange((c) => c > 0x20 && c < 0x7f && c !== 0x23);
 
 export const CR = 13;
@@ -38,7 +38,7 @@ export function lowerText(bytes: Uint8Array, start: number, end: number): string
   return text;
 }
 
-/** True where the span is `word`, letter case aside. `word` is lower case. */
+/** True if the span is `word` in any letter case. `word` is lower case. */
 export function spanIs(bytes: Uint8Array, start: number, end: number, word: string): boolean {
   if (end - start !== word.length) return false;
   for (let i = 0; i < word.length; i++) {

@@ -1,4 +1,4 @@
-// PROXY protocol headers, versions 1 and 2, both ways. haproxy.org, proxy-protocol.txt.
+// Writes and reads PROXY protocol headers, versions 1 and 2. haproxy.org, proxy-protocol.txt.
 
 import type { ProxyProtocol } from '@underpass/rules/entity.ts';
 import { addressBytes, addressText, ipv6Text } from './address.ts';
@@ -19,7 +19,7 @@ const maxV1Bytes = 107;
 const v2HeaderBytes = 16;
 const maxV2Bytes = v2HeaderBytes + 2048;
 
-/** The bytes that go in front of an upstream connection; none where the tunnel does not want them. */
+/** The header that goes in front of an upstream connection; empty if the tunnel wants none. */
 export function encodeProxyHeader(version: ProxyProtocol, ends: Endpoints): Uint8Array {
   if (version === '') return nothing;
   return version === 'v1' ? encoder.encode(encodeV1(ends)) : encodeV2(ends);
@@ -50,7 +50,7 @@ function encodeV2(ends: Endpoints): Uint8Array {
   return out;
 }
 
-/** Both addresses in one family: an IPv4 end is mapped where the other is IPv6. */
+/** Both addresses in one family: if one is IPv6, the other is mapped into it. */
 function sameFamily(ends: Endpoints): { source: Uint8Array; destination: Uint8Array } | null {
   const source = addressBytes(ends.sourceAddress);
   const destination = addressBytes(ends.destinationAddress);
@@ -59,7 +59,7 @@ function sameFamily(ends: Endpoints): { source: Uint8Array; destination: Uint8Ar
   return { source: mapped(source), destination: mapped(destination) };
 }
 
-/** In the family's own notation: a receiver of TCP6 takes no IPv4 text, not even for a mapped address. */
+/** A receiver of TCP6 accepts no IPv4 text, not even for a mapped address. */
 const familyText = (bytes: Uint8Array): string => (bytes.length === 4 ? addressText(bytes) : ipv6Text(bytes));
 
 function mapped(bytes: Uint8Array): Uint8Array {
@@ -74,13 +74,13 @@ function writeU16(out: Uint8Array, at: number, value: number): void {
 export type ProxyPeek =
   | { readonly kind: 'more' }
   | { readonly kind: 'malformed' }
-  /** `ends` is null where the balancer speaks for itself (LOCAL, UNKNOWN). */
+  /** `ends` is null if the balancer connects for itself (LOCAL, UNKNOWN). */
   | { readonly kind: 'header'; readonly bytes: number; readonly ends: Endpoints | null };
 
 const more: ProxyPeek = { kind: 'more' };
 const malformed: ProxyPeek = { kind: 'malformed' };
 
-/** Reads a header that must be there: only connections from configured balancers come here. */
+/** Reads a header that must be there: only connections of configured balancers are read with this. */
 export function peekProxyHeader(bytes: Uint8Array): ProxyPeek {
   if (bytes.length === 0) return more;
   return bytes[0] === 13 ? peekV2(bytes) : peekV1(bytes);

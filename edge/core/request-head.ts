@@ -1,13 +1,13 @@
-// The request head: RFC 9112 section 3, read strictly. What two parsers could read in two ways is refused.
+// The request head: RFC 9112 section 3, read strictly. It refuses whatever two parsers could read differently.
 
 import { parseAuthority } from './authority.ts';
 import { fieldKind } from './field-names.ts';
 import { HeadScan, headLimits, nextLine } from './head-scan.ts';
 import { CR, LF, lowerText, SP, spanIs, targetByte } from './octets.ts';
 
-/** Longest registered method is 17 letters (UPDATEREDIRECTREF). */
+/** The longest registered method has 17 letters (UPDATEREDIRECTREF). */
 const maxMethodBytes = 24;
-/** Requests that went through edges of ours this often go in a circle. */
+/** A request that passed edges of ours this often goes in a circle. */
 const maxOwnHops = 4;
 
 const versionPrefix = 'HTTP/';
@@ -18,10 +18,10 @@ export class RequestHead extends HeadScan {
   method: Method = 'other';
   lineStart = 0;
   methodEnd = 0;
-  /** The target as it goes to the upstream: origin-form or "*". */
+  /** The target for the upstream: origin-form or "*". */
   targetStart = 0;
   targetEnd = 0;
-  /** Where the field lines start. */
+  /** Start of the field lines. */
   fieldsAt = 0;
   absolute = false;
   /** The Host field's value, port included. */
@@ -29,7 +29,7 @@ export class RequestHead extends HeadScan {
   hostEnd = -1;
   expectContinue = false;
   trailersWelcome = false;
-  /** Canonical authority of the Host field; kept from head to head, because a visitor mostly asks for one. */
+  /** Canonical authority of the Host field. Kept for the next head, because most visitors ask for one host. */
   authority = '';
   private knownHost: Buffer = Buffer.alloc(0);
   private ownHops = 0;
@@ -47,7 +47,7 @@ export class RequestHead extends HeadScan {
     this.ownHops = 0;
   }
 
-  /** A GET that asks to become another protocol, with no body in between. */
+  /** A GET without a body that asks to become another protocol. */
   get wantsUpgrade(): boolean {
     return this.upgrade && this.upgradeStart >= 0 && this.method === 'GET' && !this.hasBody && !this.http10;
   }
@@ -72,9 +72,9 @@ export class RequestHead extends HeadScan {
     return this.scanTarget(bytes) ? this.fieldsAt : -1;
   }
 
-  /** False where more is needed, and where it is refused. */
+  /** False if it needs more bytes, and if the head is refused. */
   private scanFirstWord(bytes: Uint8Array, from: number, to: number): boolean {
-    // Half of the empty line that is forgiven.
+    // Half of the empty line that may come first.
     if (bytes[from] === CR && from + 1 === to) return false;
     const start = skipEmptyLine(bytes, from, to);
     const methodEnd = this.scanMethod(bytes, start, to);
@@ -90,7 +90,7 @@ export class RequestHead extends HeadScan {
     return -1;
   }
 
-  /** Upper-case names only: a lower-case "trace" is another method to us and the same one to some upstreams. */
+  /** Upper-case names only: to some upstreams a lower-case "trace" is TRACE, to us it would be another method. */
   private scanMethod(bytes: Uint8Array, start: number, to: number): number {
     let i = start;
     while (i < to && isMethodByte(bytes[i] as number)) i++;
@@ -181,7 +181,7 @@ export class RequestHead extends HeadScan {
     return this.finishFields(bytes, end);
   }
 
-  /** RFC 9112 3.2.2 lets absolute-form win over Host; a front and a back that differ on that are the attack. */
+  /** RFC 9112 3.2.2 lets absolute-form win over Host. Servers that differ on this can be attacked, so the two must agree. */
   private agreesOnAuthority(bytes: Uint8Array): boolean {
     if (!this.isKnownHost(bytes) && !this.learnHost(bytes)) return this.refuse(400, 'Host is malformed.');
     if (!this.absolute) return true;
@@ -206,7 +206,7 @@ export class RequestHead extends HeadScan {
   }
 }
 
-/** RFC 9112 2.2: one empty line before the request line is forgiven. */
+/** RFC 9112 2.2: one empty line may come before the request line. */
 function skipEmptyLine(bytes: Uint8Array, from: number, to: number): number {
   return from + 1 < to && bytes[from] === CR && bytes[from + 1] === LF ? from + 2 : from;
 }

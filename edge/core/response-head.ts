@@ -9,7 +9,7 @@ const prefix = 'HTTP/1.';
 
 export class ResponseHead extends HeadScan {
   status = 0;
-  /** Just behind "HTTP/1.x": from here the status line goes to the visitor as it came. */
+  /** Just behind "HTTP/1.x": from here on the status line is passed on unchanged. */
   versionEnd = 0;
   private dated = false;
 
@@ -23,23 +23,23 @@ export class ResponseHead extends HeadScan {
     return this.status < 200 && this.status !== 101;
   }
 
-  /** RFC 9110 6.6.1: who passes it on says when it came. Interim ones and 101 need none. */
+  /** RFC 9110 6.6.1: whoever forwards a response without a Date adds one. Interim ones and 101 need none. */
   get lacksDate(): boolean {
     return !this.dated && this.status >= 200;
   }
 
-  /** Nothing in the head says how long its body is. */
+  /** The head does not say how long the body is. */
   get unframed(): boolean {
     return !this.chunked && this.contentLength < 0;
   }
 
-  /** Nothing follows the head, whatever its fields say. */
+  /** There is no body, whatever the fields say. */
   bodiless(method: Method): boolean {
     return method === 'HEAD' || this.status < 200 || this.status === 204 || this.status === 304;
   }
 
   protected override startLine(bytes: Uint8Array, from: number, to: number): number {
-    // A greeting or an alert of another protocol may be all that comes.
+    // Another protocol may send only a short greeting or alert, so decide by the first bytes.
     if (to - from < 12) return this.scanPrefix(bytes, from, to) ? 0 : -1;
     if (this.reached === 0) {
       if (!this.scanVersion(bytes, from) || !this.scanStatus(bytes, from + 9)) return -1;

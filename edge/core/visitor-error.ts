@@ -1,5 +1,5 @@
-// What a visitor is told when the edge answers itself: code, status and fixed words. docs/errors.md explains each code.
-// Nothing that the visitor sent is ever part of it.
+// The edge's own error answers: code, status and fixed text, without anything that the visitor sent.
+// docs/errors.md explains each code.
 
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 
@@ -61,7 +61,7 @@ const table = {
   UNDERPASS_NO_UPSTREAM: {
     status: 502,
     title: 'No service for this host',
-    text: 'The tunnel is connected, but its client leads this host nowhere.',
+    text: 'The tunnel is connected, but its client has no upstream for this host.',
   },
   UNDERPASS_CLIENT_LOST: {
     status: 502,
@@ -98,7 +98,7 @@ const byReset: Partial<Record<ResetCode, VisitorError>> = {
   denied: 'UNDERPASS_SOURCE_DENIED',
 };
 
-/** What a reset before the response means to a visitor. */
+/** The error for a stream that is reset before the response. */
 export function errorOfReset(code: ResetCode): VisitorError {
   return byReset[code] ?? 'UNDERPASS_UPSTREAM_BROKE';
 }
@@ -112,7 +112,7 @@ const byStatus: Readonly<Record<number, VisitorError>> = {
   508: 'UNDERPASS_LOOP',
 };
 
-/** What a refused head means, by the status that the parser refused it with. */
+/** The error for a head that the parser refused with this status. */
 export function errorOfStatus(status: number): VisitorError {
   return byStatus[status] ?? 'UNDERPASS_BAD_REQUEST';
 }
@@ -134,13 +134,13 @@ const phrases: Readonly<Record<number, string>> = {
   508: 'Loop Detected',
 };
 
-/** In seconds: a client that lost its carrier is back by then. */
+/** In seconds. A client that lost its carrier is usually back by then. */
 const soon = { 'retry-after': '5' };
 
 const fieldsOf: Partial<Record<VisitorError, Readonly<Record<string, string>>>> = {
   UNDERPASS_NO_CLIENT: soon,
   UNDERPASS_BUSY: soon,
-  // RFC 9110 15.5.6 wants it; what the service itself serves it says itself.
+  // RFC 9110 15.5.6 requires it. The service has its own list; these are the methods that the edge passes on.
   UNDERPASS_METHOD_NOT_ALLOWED: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
 };
 
@@ -174,7 +174,7 @@ small { color: var(--quiet) }
 `;
 }
 
-/** Header fields of an error page, names in lower case, connection management aside. */
+/** Header fields of an error page, with names in lower case and without those of the connection. */
 export function errorFields(code: VisitorError, pageBytes: number): Readonly<Record<string, string>> {
   return {
     'content-type': 'text/html; charset=utf-8',
@@ -187,7 +187,7 @@ export function errorFields(code: VisitorError, pageBytes: number): Readonly<Rec
   };
 }
 
-/** A whole HTTP/1.1 answer; without the page for HEAD. */
+/** A whole HTTP/1.1 response; without the page for HEAD. */
 export function renderErrorResponse(
   code: VisitorError,
   options: { readonly close: boolean; readonly headOnly: boolean; readonly date: string },

@@ -1,48 +1,47 @@
-// Handshakes of clients, a few for each turn of the event loop: a herd that comes back with its edge goes behind the
-// visitors, who have turns of their own (visitor-turns.ts). What is begun is brought to its end before more is begun, and
-// who came last begins first: an edge that cannot keep up would otherwise spend all its time on clients that have just
-// given up.
+// Starts clients' TLS handshakes, a few in each turn of the event loop, so that clients that all return after a restart do
+// not delay visitors (visitor-handshakes.ts). It bounds how many run, and starts the newest first: an edge that cannot keep up
+// would otherwise spend all its time on clients that have just given up.
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 
 interface Waiting {
   readonly socket: Socket;
-  /** Whoever is counted as one (rules/address.ts). */
+  /** The address key that counts as one source (rules/address.ts). */
   readonly source: string;
   readonly sinceMs: number;
   readonly begin: () => void;
 }
 
-/** A handshake costs some 0.5 ms of signing and set-up: a turn is not held up for longer than 4 ms by them. */
+/** A handshake costs some 0.5 ms of signing and set-up, so these take at most 4 ms of a turn. */
 export const beginsPerTurn = 8;
-/** With 100 ms of round trip still 1,280 a second, more than one core takes. */
+/** With a round trip of 100 ms still 1,280 handshakes a second, more than one core can do. */
 const mostUnderWay = 128;
-/** Places that are kept for sources with fewer than as many: whoever begins handshakes and leaves them there must not have all. */
-const keptPlaces = mostUnderWay / 4;
-/** Newest first, when only some may begin: a herd behind one address is thousands. */
-const mostPassedOver = 256;
-/** Whoever stalls in the middle keeps nobody out for longer. */
+/** A quarter of the slots is reserved for sources that use fewer than that, so one stalling source cannot take them all. */
+const reservedSlots = mostUnderWay / 4;
+/** Waiting clients to skip in one search: thousands may wait behind one address that may start no more. */
+const mostSkipped = 256;
+/** A handshake that stalls gives up its slot after this long. */
 const underWayMs = 1_000;
-/** A client gives up after 10 s (client/carry/dial.ts), and its handshake has to be done by then, or its cost was for nothing. */
+/** A client gives up after 10 s (client/carry/dial.ts). Its handshake must be done by then, or its cost is wasted. */
 const longestWaitMs = 4_000;
 
 export class ClientHandshakes {
-  /** In the order of their coming; those before #oldest are over. Bounded by the connections that the limiter lets in. */
+  /** In order of arrival; those before #oldest are done. Bounded by the connections that the limiter admits. */
   #waiting: Waiting[] = [];
   #oldest = 0;
-  /** With the time of their beginning, and in its order; at most mostUnderWay. */
+  /** In order of their start; at most mostUnderWay. */
   readonly #underWay = new Map<Socket, { readonly sinceMs: number; readonly source: string }>();
   #scheduled = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Calls `begin` in its turn; a socket that is over by then, or waited too long, is let go. */
+  /** Calls `begin` in its turn, unless the socket is closed by then. Resets a socket that waits too long. */
   add(socket: Socket, source: string, begin: () => void): void {
     this.#waiting.push({ socket, source, sinceMs: performance.now(), begin });
     this.#schedule();
   }
 
-  /** The client of this socket is in, or will not be. */
+  /** The handshake of this socket has ended, in either way. */
   done(socket: Socket): void {
     if (this.#underWay.delete(socket) && this.#waiting.length > 0) this.#schedule();
   }
@@ -56,12 +55,12 @@ export class ClientHandshakes {
   #run(): void {
     this.#scheduled = false;
     const nowMs = performance.now();
-    this.#sendAway(nowMs);
-    this.#overlook(nowMs);
+    this.#dropLate(nowMs);
+    this.#freeStalled(nowMs);
     for (let begun = 0; begun < beginsPerTurn && this.#underWay.size < mostUnderWay; begun++) {
       const next = this.#takeNewest();
       if (next === null) {
-        this.#lookLater();
+        this.#runLater();
         return;
       }
       this.#underWay.set(next.socket, { sinceMs: nowMs, source: next.source });
@@ -69,20 +68,20 @@ export class ClientHandshakes {
       next.begin();
     }
     if (this.#underWay.size < mostUnderWay) this.#schedule();
-    else this.#lookLater();
+    else this.#runLater();
   }
 
-  /** Places come free by themselves when those who stall are overlooked. */
-  #lookLater(): void {
-    if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#look(), underWayMs).unref();
+  /** Runs again when stalled handshakes have given up their slots. */
+  #runLater(): void {
+    if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#wake(), underWayMs).unref();
   }
 
-  #look(): void {
+  #wake(): void {
     this.#timer = undefined;
     this.#schedule();
   }
 
-  #sendAway(nowMs: number): void {
+  #dropLate(nowMs: number): void {
     const isLate = ({ sinceMs }: Waiting): boolean => nowMs - sinceMs > longestWaitMs;
     for (; this.#oldest < this.#waiting.length && isLate(this.#waiting[this.#oldest] as Waiting); this.#oldest++) {
       const { socket } = this.#waiting[this.#oldest] as Waiting;
@@ -93,7 +92,7 @@ export class ClientHandshakes {
     this.#oldest = 0;
   }
 
-  #overlook(nowMs: number): void {
+  #freeStalled(nowMs: number): void {
     for (const [socket, { sinceMs }] of this.#underWay) {
       if (nowMs - sinceMs <= underWayMs) return;
       this.#underWay.delete(socket);
@@ -101,12 +100,12 @@ export class ClientHandshakes {
   }
 
   #takeNewest(): Waiting | null {
-    const crowding = this.#crowding();
-    let passed = 0;
-    for (let at = this.#waiting.length - 1; at >= this.#oldest && passed < mostPassedOver; at--) {
+    const full = this.#fullSources();
+    let skipped = 0;
+    for (let at = this.#waiting.length - 1; at >= this.#oldest && skipped < mostSkipped; at--) {
       const { socket, source } = this.#waiting[at] as Waiting;
-      if (!socket.destroyed && crowding.has(source)) {
-        passed++;
+      if (!socket.destroyed && full.has(source)) {
+        skipped++;
         continue;
       }
       const [newest] = this.#waiting.splice(at, 1) as [Waiting];
@@ -115,11 +114,11 @@ export class ClientHandshakes {
     return null;
   }
 
-  /** Sources that may have no more: none while places are left that nobody is kept for. */
-  #crowding(): ReadonlySet<string> {
+  /** Sources that may start no more handshakes: none until only the reserved slots are free. */
+  #fullSources(): ReadonlySet<string> {
     const counts = new Map<string, number>();
-    if (this.#underWay.size < mostUnderWay - keptPlaces) return new Set();
+    if (this.#underWay.size < mostUnderWay - reservedSlots) return new Set();
     for (const { source } of this.#underWay.values()) counts.set(source, (counts.get(source) ?? 0) + 1);
-    return new Set([...counts].filter(([, count]) => count >= keptPlaces).map(([source]) => source));
+    return new Set([...counts].filter(([, count]) => count >= reservedSlots).map(([source]) => source));
   }
 }

@@ -1,4 +1,4 @@
-// Port 80: the Host is read; ingress tunnels get the bytes untouched, http tunnels a redirect, ACME its answers.
+// Port 80: reads the Host. Ingress tunnels get the bytes untouched, http tunnels a redirect, ACME challenges their answer.
 
 import { createServer, type Server } from 'node:net';
 import { hostOf } from '../core/authority.ts';
@@ -16,7 +16,7 @@ export interface HttpDoorOptions {
   readonly context: VisitorContext;
   readonly isBalancer: (address: string) => boolean;
   readonly isRegionHost: (host: string) => boolean;
-  /** Missing where the dashboard is served elsewhere. */
+  /** Missing if the dashboard is served elsewhere. */
   readonly dashboard: DashboardHost | undefined;
   /** The port of https as visitors see it. */
   readonly publicHttpsPort: number;
@@ -51,7 +51,7 @@ export class HttpDoor {
   }
 
   #decide(connection: UnroutedConnection, head: RequestHead, bytes: Buffer): boolean {
-    if (bytes[0] === tlsHandshakeRecord) return this.#say(connection, encodeAlert('unexpected_message'));
+    if (bytes[0] === tlsHandshakeRecord) return this.#answer(connection, encodeAlert('unexpected_message'));
     const end = head.scan(bytes, 0, bytes.length);
     if (end === 0) return false;
     if (end < 0) return this.#refuse(connection, head, errorOfStatus(head.refusedStatus));
@@ -67,7 +67,7 @@ export class HttpDoor {
     if (tunnel !== null) tunnel.connections++;
     if (tunnel !== null && portUse[tunnel.type].http === 'passthrough') return this.#pass(connection, bytes, head, tunnel, host);
     const proof = target.startsWith(challengePath) ? context.table.httpChallenge(host, target.slice(challengePath.length)) : null;
-    if (proof !== null) return this.#say(connection, renderProof(proof));
+    if (proof !== null) return this.#answer(connection, renderProof(proof));
     if (tunnel === null && !isOurs) return this.#refuse(connection, head, 'UNDERPASS_NO_SUCH_HOST');
     const refusal = tunnel === null ? null : tunnel.refusal(connection.ends.sourceAddress);
     if (refusal !== null) return this.#refuse(connection, head, refusal);
@@ -100,7 +100,7 @@ export class HttpDoor {
     const path = target.startsWith('/') ? target : '/';
     // RFC 9110 15.4.9: 308 keeps method and body; 301 is what old clients of GET know.
     const status = head.method === 'GET' || head.method === 'HEAD' ? '301 Moved Permanently' : '308 Permanent Redirect';
-    return this.#say(
+    return this.#answer(
       connection,
       `HTTP/1.1 ${status}\r\nlocation: https://${host}${port}${path}\r\ncontent-length: 0\r\ncache-control: max-age=300\r\ndate: ${httpDate()}\r\nconnection: close\r\n\r\n`,
     );
@@ -108,11 +108,14 @@ export class HttpDoor {
 
   #refuse(connection: UnroutedConnection, head: RequestHead, code: VisitorError): true {
     this.#options.context.counters.countError(code);
-    return this.#say(connection, renderErrorResponse(code, { close: true, headOnly: head.method === 'HEAD', date: httpDate() }));
+    return this.#answer(
+      connection,
+      renderErrorResponse(code, { close: true, headOnly: head.method === 'HEAD', date: httpDate() }),
+    );
   }
 
-  #say(connection: UnroutedConnection, words: Uint8Array | string): true {
-    sendAndEnd(connection.socket, words, this.#options.context.deadlines);
+  #answer(connection: UnroutedConnection, answer: Uint8Array | string): true {
+    sendAndEnd(connection.socket, answer, this.#options.context.deadlines);
     return true;
   }
 

@@ -1,4 +1,5 @@
-// Port 443: the first flight is read, the server name looked up once, and the connection goes to one of four places.
+// Port 443: reads the first flight, looks the server name up once, and passes the connection on: to the dashboard, an ACME
+// challenge, a passthrough, or TLS that ends here.
 
 import { constants } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -24,7 +25,7 @@ import { ClientHandshakes } from './client-handshakes.ts';
 import { type AcceptRules, sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
 import { VisitorHandshakes } from './visitor-handshakes.ts';
 
-/** Where a connection belongs, remembered from the peek until TLS is up. */
+/** Where a connection belongs, remembered from the peek until TLS is established. */
 interface Peeked {
   readonly host: string;
   readonly tunnel: TunnelState | null;
@@ -34,20 +35,20 @@ interface Peeked {
 export interface HttpsDoorOptions {
   readonly context: VisitorContext;
   readonly isBalancer: (address: string) => boolean;
-  /** Connections whose server name is one of these belong to clients and ACME. */
+  /** Connections to these hosts belong to clients and ACME. */
   readonly isRegionHost: (host: string) => boolean;
-  /** Missing where the dashboard is served elsewhere. */
+  /** Missing if the dashboard is served elsewhere. */
   readonly dashboard: DashboardHost | undefined;
   readonly ticketKeys: Buffer;
-  /** Resolves when the client is in, or is not to be. */
+  /** Resolves once the client's carrier takes streams, or the client is refused. */
   readonly onClient: (socket: TLSSocket, ends: Endpoints) => Promise<void>;
   readonly onHttp1: (socket: TLSSocket, peeked: Peeked) => void;
   readonly onHttp2: (socket: TLSSocket, peeked: Peeked) => void;
 }
 
-/** A visitor that comes back within this time skips half of the handshake. */
+/** A visitor that returns within this time resumes its session, which skips half of the handshake. */
 const sessionSeconds = 12 * 3600;
-/** AES with 128 bits costs bulk a tenth less than with 256. Who puts ChaCha first has no AES in hardware, and gets it. */
+/** AES-128 costs bulk transfer a tenth less than AES-256. Clients that list ChaCha20 first usually lack AES hardware; honour their order. */
 const cipherChoice = {
   ciphers: ['TLS_AES_128_GCM_SHA256', ...DEFAULT_CIPHERS.split(':').filter((name) => name !== 'TLS_AES_128_GCM_SHA256')].join(
     ':',
@@ -55,9 +56,9 @@ const cipherChoice = {
   honorCipherOrder: true,
   secureOptions: constants.SSL_OP_PRIORITIZE_CHACHA | constants.SSL_OP_NO_RENEGOTIATION,
 };
-/** TLS 1.2 lets one connection ask for handshakes without end, each with a signature; 1.3 knows none after the first. */
+/** In TLS 1.2 one connection may ask for any number of handshakes, each with a signature. TLS 1.3 has no renegotiation. */
 const oneHandshake = { secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
-/** A TLS handshake that is not done by then is given up. */
+/** The time for a TLS handshake. */
 const handshakeMs = 10_000;
 
 export class HttpsDoor {
@@ -70,7 +71,7 @@ export class HttpsDoor {
   readonly #dashboard: TlsServer;
   readonly #names: Door<TunnelState>;
   readonly #rules: AcceptRules;
-  /** Weak, so that a connection that dies on the way is forgotten with its socket. */
+  /** Weak, so the entry of a connection that dies during the handshake goes with its socket. */
   readonly #peeked = new WeakMap<Socket, Peeked>();
 
   constructor(options: HttpsDoorOptions) {
@@ -101,7 +102,7 @@ export class HttpsDoor {
         context.counters.unrouted++;
       },
     };
-    this.server = createServer(socketOptions, (socket) => UnroutedConnection.receive(socket, this.#rules, 'anybody'));
+    this.server = createServer(socketOptions, (socket) => UnroutedConnection.receive(socket, this.#rules, 'any'));
   }
 
   set ticketKeys(keys: Buffer) {
@@ -112,9 +113,9 @@ export class HttpsDoor {
   #decide(connection: UnroutedConnection, peek: HelloPeek, bytes: Buffer): boolean {
     if (peek.kind === 'more') return false;
     if (peek.kind === 'foreign') return this.#foreign(connection, bytes);
-    if (peek.kind === 'malformed') return this.#turnAway(connection, encodeAlert('unexpected_message'));
+    if (peek.kind === 'malformed') return this.#end(connection, encodeAlert('unexpected_message'));
     const destination = decideDestination(peek.serverName, peek.protocols, this.#names);
-    if (destination.kind === 'nowhere') return this.#turnAway(connection, encodeAlert('unrecognized_name'));
+    if (destination.kind === 'nowhere') return this.#end(connection, encodeAlert('unrecognized_name'));
     if (this.#options.context.limiter.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(connection);
     if (destination.kind === 'passthrough') return this.#pass(connection, destination.tunnel, destination.host);
     if (destination.kind === 'challenge') return this.#handOver(this.#challenges, connection, connection.take());
@@ -126,7 +127,7 @@ export class HttpsDoor {
       : this.#handOver(this.#tls, connection, connection.take());
   }
 
-  /** Clients dial the region's own host; the proof of a name is as rare and as needed. */
+  /** Clients dial the region's own host. ACME challenges are rare, and must succeed too. */
   #servesClients(destination: Destination<TunnelState>): boolean {
     return destination.kind === 'challenge' || (destination.kind === 'terminate' && this.#options.isRegionHost(destination.host));
   }
@@ -136,18 +137,18 @@ export class HttpsDoor {
     return true;
   }
 
-  #turnAway(connection: UnroutedConnection, words: Uint8Array | string): true {
+  #end(connection: UnroutedConnection, answer: Uint8Array | string): true {
     this.#options.context.counters.unrouted++;
-    sendAndEnd(connection.socket, words, this.#options.context.deadlines);
+    sendAndEnd(connection.socket, answer, this.#options.context.deadlines);
     return true;
   }
 
-  /** Plain HTTP gets a page in its own language; anything else gets nothing. */
+  /** Plain HTTP gets an error page; anything else is closed without an answer. */
   #foreign(connection: UnroutedConnection, bytes: Buffer): true {
     const http = /^[A-Z]{3,8} /.test(bytes.toString('latin1', 0, 9));
-    if (!http) return this.#turnAway(connection, '');
+    if (!http) return this.#end(connection, '');
     this.#options.context.counters.countError('UNDERPASS_PLAIN_HTTP');
-    return this.#turnAway(
+    return this.#end(
       connection,
       renderErrorResponse('UNDERPASS_PLAIN_HTTP', { close: true, headOnly: bytes[0] === 72, date: httpDate() }),
     );
@@ -176,8 +177,8 @@ export class HttpsDoor {
   }
 
   /**
-   * What was read of the first flight goes back in front. A client's TLS reads all of it itself, in pieces of 64 KiB; a
-   * visitor's could, but then each holds a buffer of 64 KiB (docs/decisions/008).
+   * Hands the socket to TLS; bytes that were already read go back in front. A client's TLS reads everything itself, in pieces
+   * of 64 KiB. A visitor's does not, because each would hold a buffer of 64 KiB (docs/decisions/008).
    */
   #handOver(
     server: TlsServer,
@@ -189,14 +190,14 @@ export class HttpsDoor {
       socket.on('error', ignore);
       socket.pause();
       if (read.length > 0) socket.unshift(read);
-      // Until TLS is up a visitor that ends has gone: a half-open handshake would hold its descriptor until its timeout.
+      // A visitor that ends its side during the handshake has gone: half-open it would hold a descriptor until the timeout.
       socket.allowHalfOpen = false;
       queue.add(socket, addressKey(ends.sourceAddress), () => server.emit('connection', socket));
     });
     return true;
   }
 
-  /** TLS gives the name as it was spelled (RFC 6066 3: letter case means nothing). */
+  /** TLS passes the name as the visitor spelled it, and letter case has no meaning (RFC 6066 3). */
   #contextOf(host: string): SecureContext | undefined {
     return this.#options.context.table.certificates.contextOf(host.toLowerCase()) ?? undefined;
   }
@@ -224,7 +225,7 @@ export class HttpsDoor {
     return this.#handOver(this.#dashboard, connection, connection.take());
   }
 
-  /** HTTP/1.1 alone: what comes goes on to control's server as it is. */
+  /** HTTP/1.1 only: the bytes pass to control's server unchanged. */
   #createDashboard(): TlsServer {
     const server = createTlsServer(
       {
@@ -256,7 +257,7 @@ export class HttpsDoor {
         handshakeTimeout: handshakeMs,
         SNICallback: (host, done) => done(null, context(host)),
       },
-      // Not end(): whoever keeps his side open would keep his place.
+      // Not end(): a peer that keeps its side open would keep the connection.
       (socket) => socket.destroySoon(),
     );
     server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
@@ -270,15 +271,15 @@ export class HttpsDoor {
       socket.destroy();
       return;
     }
-    // HTTP/2 knows no half-close: a visitor that ends its side has gone.
+    // HTTP/2 has no half-close: a visitor that ends its side has gone.
     socket.allowHalfOpen = socket.alpnProtocol !== 'h2';
-    // A half-closed socket under TLS outlives it otherwise, with its descriptor.
+    // Without this a half-closed socket, and its descriptor, would outlive the TLS socket on it.
     socket.on('close', () => parent?.destroy());
     if (this.#options.isRegionHost(peeked.host) && socket.alpnProtocol !== 'h2') {
       void this.#options.onClient(socket, peeked.ends).then(() => this.#clients.done(parent as Socket));
       return;
     }
-    // Whoever speaks HTTP/2 to the region's host is no client.
+    // Clients of Underpass do not use HTTP/2 on the region's host.
     this.#clients.done(parent as Socket);
     if (socket.alpnProtocol === 'h2') this.#options.onHttp2(socket, peeked);
     else this.#options.onHttp1(socket, peeked);
@@ -292,10 +293,10 @@ export class HttpsDoor {
   }
 }
 
-/** TLS says it too. A function made where it is set would keep what was read of the connection for as long as that lives. */
+/** TLS reports the error too. Module-level, because a closure would keep the first flight in memory as long as the connection. */
 function ignore(): void {}
 
-/** A handshake that was broken off leaves the half-closed connection under it open, with its descriptor. */
+/** Destroys the socket under TLS too: after a failed handshake it would stay half-closed, with its descriptor. */
 function destroyWhole(socket: TLSSocket): void {
   socket.destroy();
   parentOf(socket)?.destroy();

@@ -1,11 +1,11 @@
-// A look at the first bytes of a connection that leaves them in the kernel, for whoever gets the connection to read.
-// TLS that is handed its first piece reads all others into a buffer as small as that: bulk costs a tenth more of all CPU
-// (docs/decisions/008).
+// Peeks at the first bytes of a connection and leaves them in the kernel, so that TLS reads the connection from its start.
+// If TLS gets its first piece from us, it reads all later pieces into a buffer of that size, and bulk transfer costs a tenth
+// more CPU (docs/decisions/008).
 
 import type { Socket } from 'node:net';
 import { receive } from '../limits/libc.ts';
 
-/** The longest look: a ClientHello of the largest size that the door takes, in records of any size that make sense. */
+/** The longest peek: the largest ClientHello that the door takes, with room for the headers of many small records. */
 const peekBytes = 32 * 1024;
 const seen = Buffer.allocUnsafeSlow(peekBytes);
 const nothing = Buffer.alloc(0);
@@ -13,7 +13,7 @@ const nothing = Buffer.alloc(0);
 const peek = 0x02;
 const atOnce = 0x40;
 
-/** The parts of a socket's handle that Node has no door to; a test fails when a new Node has them no more. */
+/** Internals of a socket's handle. A test fails if a new version of Node lacks them. */
 interface Handle {
   readonly fd: number;
   reading: boolean;
@@ -23,14 +23,14 @@ interface Handle {
   readStop(): number;
 }
 
-/** Otherwise nothing is seen, and everything has to be read. */
+/** False if the system cannot peek; the door then has to read. */
 export const canPeek = receive !== null;
 
 const handleOf = (socket: Socket): Handle | null => (socket as unknown as { readonly _handle: Handle | null })._handle;
 
 /**
- * Calls look once, when the first bytes are there, or with none where there will be none or none can be seen. They are
- * lent. Nothing may have read the socket before. Whoever reads it next uses readBorrowed, or TLS.
+ * Calls `look` once with the first bytes, or with none if the connection ends or the system cannot peek. The bytes are valid
+ * until `look` returns. Call it before anything reads the socket; the next reader must be readBorrowed or TLS.
  */
 export function peekFirst(socket: Socket, look: (bytes: Buffer) => void): void {
   const handle = handleOf(socket);
@@ -39,7 +39,7 @@ export function peekFirst(socket: Socket, look: (bytes: Buffer) => void): void {
     return;
   }
   const { onread } = handle;
-  // To read into a buffer of no length is to be told that there is something, and to leave it where it is.
+  // A zero-length read signals readability and consumes nothing.
   handle.useUserBuffer(nothing);
   handle.onread = () => {
     handle.onread = onread;
@@ -52,14 +52,14 @@ export function peekFirst(socket: Socket, look: (bytes: Buffer) => void): void {
   handle.readStart();
 }
 
-/** Reads what a look has seen, and no more. */
+/** Reads exactly the bytes that were peeked at. */
 export function takePeeked(socket: Socket, length: number): Buffer {
   const taken = Buffer.allocUnsafeSlow(length);
   const handle = handleOf(socket);
   return taken.subarray(0, handle === null ? 0 : receiveInto(taken, handle, 0));
 }
 
-/** The number of bytes; none where there are none, and none any more. */
+/** The number of bytes received; 0 at the end and after an error. */
 function receiveInto(buffer: Buffer, { fd }: Handle, flags: number): number {
   const bytes = receive?.(fd, buffer, BigInt(buffer.length), flags | atOnce) ?? 0;
   return Math.max(bytes, 0);

@@ -1,5 +1,5 @@
-// A connection from its acceptance until it is known what it wants: first bytes gathered, bounded in size and time.
-// A PROXY header is read in front of them where, and only where, the connection comes from a configured balancer.
+// A connection from its acceptance until its destination is known: gathers the first bytes, bounded in size and time.
+// Reads a PROXY header in front of them only if the connection comes from a configured balancer.
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
@@ -12,12 +12,12 @@ import type { Deadline, Deadlines } from '../limits/deadlines.ts';
 import { peekFirst, takePeeked } from './kernel-peek.ts';
 
 /**
- * How a door takes connections. The system asks after a minute of silence whether the other machine is still there, and
- * lets go after ten seconds without an answer: a quiet WebSocket would hold its place for an hour otherwise.
+ * Options of accepted sockets. TCP keep-alive probes the peer after a minute of silence and gives up ten seconds later;
+ * without it a quiet WebSocket of a machine that has gone would stay open for an hour.
  */
 export const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
-/** Looks at the bytes so far, which are lent; true once it has taken the connection over or ended it. */
+/** Looks at the bytes so far, which are valid until it returns. True once it has taken the connection over or ended it. */
 type Decide = (connection: UnroutedConnection, bytes: Buffer) => boolean;
 
 export interface AcceptRules {
@@ -25,13 +25,13 @@ export interface AcceptRules {
   readonly limiter: ConnectionLimiter;
   readonly headMs: number;
   isBalancer(address: string): boolean;
-  /** There are routes to decide by. */
+  /** True once the edge has routes. */
   isReady(): boolean;
-  /** Some who get a connection should read it from its first byte: it is looked at before it is read, where that can be. */
+  /** Peek at the bytes before reading them, if the system can: some owners read a connection from its first byte. */
   readonly peeks: boolean;
-  /** For one connection: what it remembers of the bytes that it has seen is its own. */
+  /** Makes the function that decides about one connection, and that remembers what it has scanned. */
   decider(): Decide;
-  /** Ended before it could be decided. */
+  /** The connection ended before a decision. */
   onLost(): void;
 }
 
@@ -44,15 +44,15 @@ export class UnroutedConnection implements Deadline {
   readonly #rules: AcceptRules;
   readonly #decide: Decide;
   #held: HeldBytes | null = null;
-  /** So many bytes were looked at and are still to be read. */
-  #seen = 0;
+  /** Bytes that were peeked at and are still in the kernel. */
+  #peekedBytes = 0;
   #awaitsHeader: boolean;
   #isOver = false;
 
-  /** A connection that was just accepted; `who` may come to this port. */
-  static receive(socket: Socket, rules: AcceptRules, who: 'visitor' | 'anybody'): void {
+  /** Takes an accepted connection. `who` says which connections this port serves. */
+  static receive(socket: Socket, rules: AcceptRules, who: 'visitor' | 'any'): void {
     if (!rules.isReady()) {
-      // No words: an edge that has just begun would have to say that there is no such host.
+      // Reset without an answer: before the first routes arrive, any answer would say that the host does not exist.
       socket.on('error', () => {}).resetAndDestroy();
       rules.onLost();
       return;
@@ -77,25 +77,25 @@ export class UnroutedConnection implements Deadline {
     else this.#listen();
   }
 
-  /** What decide looks at, which the socket will not give again. Within decide, and once. */
+  /** Takes the bytes that `decide` sees out of the socket. Call it within `decide`, and once. */
   take(): Buffer {
-    return this.#seen > 0 ? takePeeked(this.socket, this.#seen) : this.read;
+    return this.#peekedBytes > 0 ? takePeeked(this.socket, this.#peekedBytes) : this.read;
   }
 
-  /** As much of it as has been read by now: the socket still has the rest. */
+  /** The part of the bytes that is already out of the socket. */
   get read(): Buffer {
     return this.#held?.all ?? nothing;
   }
 
-  /** Most first flights are there as a whole. */
+  /** Most first flights have arrived whole. */
   #look(bytes: Buffer): void {
     if (this.#isOver) return;
-    this.#seen = bytes.length;
+    this.#peekedBytes = bytes.length;
     if (bytes.length > 0 && this.#decide(this, bytes)) {
       this.#leave();
       return;
     }
-    this.#seen = 0;
+    this.#peekedBytes = 0;
     this.#listen();
   }
 
@@ -108,11 +108,11 @@ export class UnroutedConnection implements Deadline {
     if (this.#held === null) this.#held = new HeldBytes(chunk);
     else this.#held.add(chunk);
     if (this.#awaitsHeader && !this.#takeHeader()) return;
-    // A balancer's header may come alone; there is nothing to decide on yet.
+    // A balancer's header may arrive alone; then there is nothing to decide yet.
     if (this.#held.length > 0 && this.#decide(this, this.#held.all)) this.#leave();
   }
 
-  /** True once the header is taken off. */
+  /** True once the header is removed. */
   #takeHeader(): boolean {
     const bytes = this.read;
     const peek = peekProxyHeader(bytes);
@@ -120,18 +120,18 @@ export class UnroutedConnection implements Deadline {
     if (peek.kind !== 'header') return false;
     this.#awaitsHeader = false;
     this.#held = new HeldBytes(bytes.subarray(peek.bytes));
-    return peek.ends === null || this.#seat(peek.ends);
+    return peek.ends === null || this.#admitVisitor(peek.ends);
   }
 
-  /** The visitor's own ends take the place of the balancer's; false where it has too many connections. */
-  #seat(ends: Endpoints): boolean {
+  /** Replaces the balancer's addresses by the visitor's. False if the visitor has too many connections. */
+  #admitVisitor(ends: Endpoints): boolean {
     this.ends = ends;
-    const seated = this.#rules.limiter.admitAddress(this.socket, ends.sourceAddress);
-    if (!seated) this.#leave();
-    return seated;
+    const admitted = this.#rules.limiter.admitAddress(this.socket, ends.sourceAddress);
+    if (!admitted) this.#leave();
+    return admitted;
   }
 
-  /** Its owner is somebody else from here on. */
+  /** Lets go of the socket: its next owner listens from here on. */
   #leave(): void {
     this.#isOver = true;
     this.#rules.deadlines.forget(this);
@@ -158,14 +158,14 @@ const endsOf = (socket: Socket): Endpoints => ({
   destinationPort: socket.localPort ?? 0,
 });
 
-/** Says one last thing and ends, without waiting for the visitor longer than it takes to send it. */
-export function sendAndEnd(socket: Socket, words: Uint8Array | string, deadlines: Deadlines): void {
+/** Sends a last answer and ends the connection; destroys it if the visitor does not read within two seconds. */
+export function sendAndEnd(socket: Socket, answer: Uint8Array | string, deadlines: Deadlines): void {
   const ending: Deadline = { deadlineMs: deadlines.nowMs + 2_000, onDeadline: () => void socket.destroy() };
   deadlines.watch(ending);
   socket.on('error', () => {});
   socket.once('close', () => deadlines.forget(ending));
   socket.on('end', () => socket.destroy());
-  socket.end(words);
+  socket.end(answer);
   readShared(socket, () => {});
   socket.resume();
 }

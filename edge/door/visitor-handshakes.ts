@@ -1,7 +1,7 @@
-// Handshakes of visitors, a few for each turn of the event loop, and each address in its turn: whoever begins hundreds a
-// second waits behind himself. Nobody is refused, and whoever comes alone waits for nothing.
-// libuv (1.52) accepts one connection for each turn, so a crowd waits in the kernel, in the order of its coming. Who comes
-// is let in first, therefore, and handshakes begin when nobody comes.
+// Starts visitors' TLS handshakes, a few in each turn of the event loop, and one address after the other: an address that
+// begins hundreds a second delays only itself. A visitor that comes alone does not wait.
+// libuv (1.52) accepts one connection in each turn, so a burst waits in the kernel in order of arrival. This accepts
+// waiting connections first, and starts handshakes between them.
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
@@ -13,26 +13,27 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** Connections that are let in first for each handshake begun: 0.1 ms each, so that half of the time is for handshakes. */
-const letInFirst = 4;
-/** As long as the handshake itself may take: a visitor has given up by then. */
+/** Connections to accept for each handshake that was started: 0.1 ms each, so half of the time is left for handshakes. */
+const acceptsPerBegin = 4;
+/** As long as the handshake itself may take; a visitor has given up by then. */
 const longestWaitMs = 10_000;
 
 export class VisitorHandshakes {
-  /** By whoever is counted as one (rules/address.ts), the next one's first. Bounded by the connections that the limiter lets in. */
+  /** By address key (rules/address.ts); the next to start comes first. Bounded by the connections that the limiter admits. */
   readonly #waiting = new Map<string, Waiting[]>();
   #scheduled = false;
-  /** Somebody came in this turn, and so many more turns may go by for that. */
-  #hasNews = false;
+  /** A connection arrived in this turn. */
+  #hasArrivals = false;
+  /** Turns that may still go to accepting before handshakes start. */
   #turnsLeft = 0;
 
-  /** Calls `begin` in its turn; a socket that is over by then, or waited too long, is let go. */
+  /** Calls `begin` in its turn, unless the socket is closed by then. Resets a socket that waits too long. */
   add(socket: Socket, source: string, begin: () => void): void {
     const own = this.#waiting.get(source);
     const waiting = { socket, sinceMs: performance.now(), begin };
     if (own === undefined) this.#waiting.set(source, [waiting]);
     else own.push(waiting);
-    this.#hasNews = true;
+    this.#hasArrivals = true;
     this.#schedule();
   }
 
@@ -44,13 +45,13 @@ export class VisitorHandshakes {
 
   #run(): void {
     this.#scheduled = false;
-    if (this.#hasNews && this.#turnsLeft > 0) this.#turnsLeft--;
-    else this.#turnsLeft = letInFirst * this.#begin();
-    this.#hasNews = false;
+    if (this.#hasArrivals && this.#turnsLeft > 0) this.#turnsLeft--;
+    else this.#turnsLeft = acceptsPerBegin * this.#begin();
+    this.#hasArrivals = false;
     if (this.#waiting.size > 0) this.#schedule();
   }
 
-  /** How many were begun. */
+  /** Returns how many handshakes it started. */
   #begin(): number {
     const earliestMs = performance.now() - longestWaitMs;
     let begun = 0;
@@ -67,7 +68,7 @@ export class VisitorHandshakes {
     return begun;
   }
 
-  /** The oldest of the source whose turn it is, which then goes behind the others. */
+  /** The oldest of the first source, which then goes behind the others. */
   #takeNext(): Waiting | null {
     for (const [source, own] of this.#waiting) {
       const next = own.shift() as Waiting;

@@ -1,4 +1,4 @@
-// The edge's end of the feed: dials control, applies what it says, acknowledges it, reports; comes back when it is cut.
+// The edge's end of the feed: dials control, applies and acknowledges changes, sends reports, and redials when it is lost.
 
 import type { Duplex } from 'node:stream';
 import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
@@ -19,20 +19,20 @@ export interface FeedLinkOptions {
   readonly software: string;
   readonly hopAddress?: string;
   readonly startedAtMs: number;
-  /** Where the copy on disk stands, if there is one. */
+  /** The position of the copy on disk, or null. */
   readonly position: FeedPosition | null;
-  /** Takes a change; what it promises is awaited before the change is acknowledged. */
+  /** Applies a change. It is acknowledged once the returned promise resolves. */
   readonly apply: (change: Change, position: FeedPosition) => void | Promise<void>;
-  /** Counters and clients; `all` at the first report of a connection, else only what moved. */
+  /** Counters and clients: `all` for the first report of a connection, else only what changed. */
   readonly report: (all: boolean) => readonly FeedTunnelReport[];
-  /** Workers report often to their primary, which reports to control at control's pace. */
+  /** Workers report to their primary more often than it reports to control. */
   readonly pace: keyof typeof paces;
   readonly log: Logger;
-  /** 0 to 1; for the jitter of coming back. */
+  /** 0 to 1, for the jitter of redialling. */
   readonly random: () => number;
 }
 
-/** Presence changes within coalesceMs go out together; both paces in a row stay below a quarter of a second. */
+/** Presence changes within coalesceMs are sent together. Both delays in a row are below a quarter of a second. */
 const paces = {
   control: { reportEveryMs: 5_000, coalesceMs: 200 },
   primary: { reportEveryMs: 1_000, coalesceMs: 40 },
@@ -40,17 +40,17 @@ const paces = {
 const firstBackoffMs = 250;
 const maxBackoffMs = 15_000;
 const dialMs = 10_000;
-/** Control pings; a feed that says nothing for this long is dead. */
+/** Control sends pings; a feed that is silent for this long is dead. */
 const silentMs = 45_000;
 
 export class FeedLink {
   connected = false;
-  /** Resolves at the first PING: what was known when the feed began has been applied by then. */
+  /** Resolves at the first ping: the state from before the feed began has been applied by then. */
   readonly synced: Promise<void>;
   position: FeedPosition | null;
   readonly #options: FeedLinkOptions;
   #feed: FeedStream<FromEdge, ToEdge> | null = null;
-  /** Of a snapshot that is not whole yet: what was known before it serves on. */
+  /** Pieces of an incomplete snapshot. Until it is complete, the earlier state stays in use. */
   #pieces: Partial<FeedState>[] = [];
   #epoch = '';
   #failures = 0;
@@ -72,7 +72,7 @@ export class FeedLink {
     void this.#connect();
   }
 
-  /** Somebody came or went: say so soon. */
+  /** A client came or went: report it soon. */
   presenceChanged(): void {
     if (this.#soon !== undefined || this.#closed) return;
     this.#soon = setTimeout(() => {
@@ -120,7 +120,7 @@ export class FeedLink {
 
   #heard(): void {
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#feed?.destroy(new Error('control has gone silent')), silentMs);
+    this.#silence = setTimeout(() => this.#feed?.destroy(new Error('control sent nothing for 45 s')), silentMs);
     this.#silence.unref();
   }
 
@@ -136,7 +136,7 @@ export class FeedLink {
 
   #pong(feed: FeedStream<FromEdge, ToEdge>, id: number): void {
     feed.send({ type: 'pong', id });
-    // Not at the welcome: a feed that ends over what follows it would be tried four times a second.
+    // Not at the welcome: a feed that fails at the message after it would be redialled four times a second.
     this.#failures = 0;
     this.#onSynced();
   }
@@ -148,7 +148,7 @@ export class FeedLink {
     this.#report(true);
   }
 
-  /** Null while more pieces of a snapshot are to come. */
+  /** Null until the last piece of a snapshot has arrived. */
   #gather(change: Change): Change | null {
     if (change.type === 'snapshot') this.#pieces = [change.state];
     else if (this.#pieces.length > 0) this.#pieces.push(change.put);
@@ -194,12 +194,12 @@ function joinPieces(pieces: readonly Partial<FeedState>[]): FeedState {
   };
 }
 
-/** Doubles up to a bound; the jitter keeps a region's edges from coming back as one. */
+/** Doubles up to a bound. The jitter keeps the edges of a region from redialling at the same time. */
 export function nextBackoffMs(failures: number, random: number): number {
   return Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(failures, 10)) * (0.5 + random / 2);
 }
 
-/** One that comes late is closed: control would hold a feed on which nobody speaks. */
+/** Closes a connection that comes too late: control would keep an unused feed. */
 async function inTime(dialled: Promise<Duplex>, ms: number): Promise<Duplex> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

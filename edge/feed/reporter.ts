@@ -1,10 +1,10 @@
-// What control is told about tunnels: counters since the start, and who is connected. Only what is news, unless all is asked.
+// Reports on tunnels for control: counters since the start, and connected clients. Leaves out what did not change.
 
 import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import type { TunnelClient } from '../routes/tunnel-client.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 
-/** The sum of the counters moves with any of them, because none ever falls. */
+/** `moved` is the sum of the counters. No counter falls, so the sum changes with each of them. */
 interface LastReport {
   readonly moved: number;
   readonly hadClients: boolean;
@@ -18,7 +18,7 @@ export class Reporter {
     this.#current = current;
   }
 
-  /** `all` gives every tunnel with anything to say; else those with clients, or whose counters or clients changed. */
+  /** With `all`, every tunnel that has counts or clients; else those with clients, or whose counters or clients changed. */
   report(all: boolean): FeedTunnelReport[] {
     const last = all ? new Map<string, LastReport>() : this.#last;
     const next = new Map<string, LastReport>();
@@ -46,7 +46,7 @@ export function renderReport(tunnel: TunnelState): FeedTunnelReport {
   };
 }
 
-/** Carriers of one client are one client: the one proven last speaks for it. */
+/** One entry for each client: that of the carrier which was proven last. */
 export function bestOfEach(carriers: readonly FeedClient[]): FeedClient[] {
   const best = new Map<string, FeedClient>();
   for (const carrier of carriers) {
@@ -56,7 +56,7 @@ export function bestOfEach(carriers: readonly FeedClient[]): FeedClient[] {
   return [...best.values()];
 }
 
-/** The proof's age is what counts, and the report is dated by the clock of now: performance.timeOrigin knows none of its jumps. */
+/** Dates the proof by its age and the current clock: performance.timeOrigin does not follow when the clock is set. */
 function renderClient(carrier: TunnelClient): FeedClient {
   const { rttMs, provenAtMs } = carrier.session;
   return {

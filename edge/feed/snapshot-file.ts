@@ -1,4 +1,5 @@
-// The last good copy of the feed's state on disk: written whole, readable by its owner alone (it holds private keys).
+// The last copy of the feed's state on disk, so that an edge can start without control. It is replaced as a whole, and only
+// its owner may read it, because it holds private keys.
 
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -11,12 +12,12 @@ interface Snapshot {
   readonly state: FeedState;
 }
 
-/** Changes within this time, at least, are written together. */
+/** Changes within this time are written together. */
 const settleMs = 200;
-/** The event loop stands still while all of it becomes text, some 50 ms for 35 MB: for a fiftieth of the time at most. */
+/** Rendering the copy blocks the event loop, some 50 ms for 35 MB. A pause of 50 times as long keeps that to a fiftieth of the time. */
 const restTimes = 50;
 const mostRestMs = 15_000;
-/** A disk that refuses is tried again, more and more slowly. */
+/** A failed write is retried with growing pauses. */
 const firstRetryMs = 1_000;
 const mostRetryMs = 15_000;
 
@@ -36,7 +37,7 @@ export class SnapshotFile {
     this.#onError = onError;
   }
 
-  /** Null where there is none; a damaged one is reported and counts as none. */
+  /** Null if there is none. A damaged one is reported and counts as none. */
   async load(): Promise<Snapshot | null> {
     try {
       const value = JSON.parse(await readFile(this.#path, 'utf8'));
@@ -47,13 +48,13 @@ export class SnapshotFile {
     }
   }
 
-  /** Soon writes what `current` gives then. */
+  /** Soon writes what `current` returns at that time. */
   save(current: Current): void {
     this.#pending = current;
     this.#writing ??= this.#run();
   }
 
-  /** For the end: writes what waits, at once; what the disk refuses now is given up. */
+  /** Before the end: writes what waits at once, and does not retry. */
   async flush(): Promise<void> {
     this.#closing = true;
     this.#endPause();
@@ -95,7 +96,7 @@ export class SnapshotFile {
     const draft = `${this.#path}.new`;
     const file = await open(draft, 'w', 0o600);
     try {
-      // The mode of open() counts only for a file that is made; a draft left behind keeps its own.
+      // open() sets the mode only of a new file; a draft left by a crash keeps its own.
       await file.chmod(0o600);
       await file.writeFile(text);
       await file.sync();

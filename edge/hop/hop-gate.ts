@@ -1,4 +1,4 @@
-// Where streams of other workers and edges come in: each is led on to a client of its tunnel, if there is one here.
+// Where streams of other workers and edges come in. It passes each on to a client of its tunnel.
 
 import type { Duplex } from 'node:stream';
 import type { Session, Stream } from '@underpass/wire/api.ts';
@@ -11,24 +11,24 @@ import { type ByteCounts, Link, type LinkOwner } from '../upstream/link.ts';
 
 export interface HopGateOptions {
   readonly table: RouteTable;
-  /** Reaches clients of this process and, for streams of other edges, its siblings; never other edges. */
+  /** Reaches clients of this process and, for streams of other edges, of its siblings; never other edges. */
   readonly dialer: Dialer;
-  /** What the places behind this gate have clients of, where the dialer leads on to them. */
+  /** Tunnels with clients at the siblings to which the dialer leads. */
   readonly beyond?: () => Iterable<Offer>;
   readonly software: string;
 }
 
-/** What came in on one session is told which tunnels have clients here; changes within this time go together: half of what is a flood. */
+/** Offers are sent at most this often, which is half the rate that the receiver treats as a flood. */
 const coalesceMs = 100;
-/** No list of offers reads like this. */
+/** A value that no list of offers has. */
 const untold = ' ';
-/** A client whose proof has run out says nothing: looked at this often. */
+/** No event tells that a client is no longer proven, so look this often. */
 const lookEveryMs = 2_000;
 
-/** The visitor's edge counts. */
+/** The visitor's own edge counts the bytes. */
 const uncounted: ByteCounts = { rxBytes: 0, txBytes: 0 };
 
-/** A stream that arrived and the link that leads it on; the visitor's edge is told what became of it. */
+/** Joins an incoming stream to the link that carries it on, and reports failures of the link to the visitor's edge. */
 class HopRelay implements LinkOwner {
   readonly #stream: Stream;
   readonly #link: Link;
@@ -75,7 +75,7 @@ class HopRelay implements LinkOwner {
 
 export class HopGate {
   readonly #options: HopGateOptions;
-  /** Each with what it was told last. */
+  /** Each session with the offers that were last sent on it. */
   readonly #sessions = new Map<Session, string>();
   readonly #look: NodeJS.Timeout;
   #pause: NodeJS.Timeout | undefined;
@@ -102,13 +102,13 @@ export class HopGate {
   #lead(stream: Stream): void {
     const { request } = stream;
     const tunnel = this.#options.table.tunnels.get(request.tunnelId);
-    // The first edge has checked as well; between the two a rule may have changed.
+    // The visitor's edge has checked too, but the rules may have changed since.
     if (tunnel === undefined || tunnel.feed.suspended) stream.reset('no-client');
     else if (!tunnel.permits(request.visitorAddress)) stream.reset('denied');
     else new HopRelay(stream, (owner) => new Link(this.#options.dialer, tunnel, { ...request, tunnelId: '' }, owner, uncounted));
   }
 
-  /** Somebody came or went: told at once, for a visitor may be on his way already; what follows within a moment, together. */
+  /** A client came or went. Sends the first change at once, because a visitor may be waiting for it; later ones together. */
   presenceChanged(): void {
     if (this.#pause !== undefined) return;
     this.#tellNews();
@@ -129,7 +129,7 @@ export class HopGate {
     }
   }
 
-  /** Tunnels with a client here or behind; healthy where one of them works. With more than an OFFER holds, all are worth trying. */
+  /** Tunnels with a client here or at a sibling; healthy if one of the clients works. "*" if they are too many for one OFFER. */
   #offers(): readonly Offer[] {
     const nowMs = performance.now();
     const healthy = new Map<string, boolean>();
@@ -145,7 +145,7 @@ export class HopGate {
     return [...healthy].map(([key, isHealthy]) => ({ key, healthy: isHealthy }));
   }
 
-  /** Takes nothing new; each session ends with its last stream. */
+  /** Accepts nothing new. Each session ends with its last stream. */
   drain(): void {
     this.#draining = true;
     for (const session of [...this.#sessions.keys()]) session.drain('the edge is draining');

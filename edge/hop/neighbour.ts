@@ -1,4 +1,4 @@
-// One place that may hold clients which this process has not: a sibling worker or a peer edge, dialled when first needed.
+// A neighbour of this process: a sibling worker or a peer edge, which may have other clients. Dialled when first needed.
 
 import type { Duplex } from 'node:stream';
 import type { Session } from '@underpass/wire/api.ts';
@@ -7,13 +7,13 @@ import type { Offer } from '@underpass/wire/core/offer.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { Logger } from 'pino';
 
-/** After a failed dial the place is passed over for this long, so that visitors do not wait for it one by one. */
+/** After a failed dial it is skipped for this long, so that not every visitor waits for it. */
 const restMs = 2_000;
 const readyMs = 5_000;
-/** What a place has clients of follows its HELLO at once; one that does not say is tried without. */
+/** A neighbour sends its offers right after its HELLO. Without them it is used after this long. */
 const offersMs = 1_000;
 
-/** What a place said about a tunnel: a client that works, one that may not, none; or it has not said. */
+/** What a neighbour's offers say about a tunnel: it has a working client, one that may not work, or none. */
 export type Standing = 'working' | 'doubtful' | 'none' | 'unknown';
 
 export class Neighbour {
@@ -25,7 +25,7 @@ export class Neighbour {
   #connecting: Promise<Session | null> | null = null;
   #restUntilMs = 0;
   #closed = false;
-  /** What it says about its clients has changed. */
+  /** Its offers changed. */
   onOffers: () => void = () => {};
 
   constructor(name: string, dial: () => Promise<Duplex>, software: string, log: Logger) {
@@ -35,7 +35,7 @@ export class Neighbour {
     this.#log = log;
   }
 
-  /** Null where it has to be dialled first. */
+  /** Null if it must be dialled first. */
   get session(): Session | null {
     return this.#session?.canOpen ? this.#session : null;
   }
@@ -52,7 +52,7 @@ export class Neighbour {
     return offers.some(({ key }) => key === '*') ? 'doubtful' : 'none';
   }
 
-  /** The session, dialled where there is none, with its first offers; null where that fails. */
+  /** The session, dialled if there is none, once its first offers are here. Null if that fails. */
   async open(): Promise<Session | null> {
     if (this.session !== null) return this.session;
     if (this.#closed || performance.now() < this.#restUntilMs) return null;
@@ -96,7 +96,7 @@ export class Neighbour {
     });
   }
 
-  /** The place is gone: nothing new goes there, and what is under way comes to its end. */
+  /** The neighbour is no more: opens no new streams there, and lets running ones finish. */
   leave(): void {
     this.#closed = true;
     this.#session?.drain('no longer among the places');

@@ -1,4 +1,4 @@
-// The places beyond this process, nearest first: sibling workers on this machine, then peer edges of the region.
+// Finds a client of a tunnel among the neighbours, nearest first: sibling workers on this machine, then peer edges of the region.
 
 import type { Session } from '@underpass/wire/api.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
@@ -18,7 +18,7 @@ export class Neighbours implements HopSource {
   working(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null {
     for (const neighbour of this.#neighbours()) {
       const { session } = neighbour;
-      // Not waited for: there is a client here, which may work. The next visitor will know more.
+      // Do not wait: this process has a client, which may work. Later visitors profit from the dial.
       if (session === null) void neighbour.open();
       else if (neighbour.standing(tunnel.feed.id) === 'working' && !tried.has(session)) return session;
     }
@@ -30,7 +30,7 @@ export class Neighbours implements HopSource {
     return found !== null || tried.size > 0 || this.#isAlone ? found : this.#awaited(tunnel);
   }
 
-  /** Somebody came or went, here or elsewhere. */
+  /** A client came, went or changed, here or at a neighbour. */
   clientsChanged(): void {
     for (const wake of this.#waiting) wake();
   }
@@ -43,7 +43,7 @@ export class Neighbours implements HopSource {
     return this.working(tunnel, tried) ?? this.#doubtful(tunnel, tried);
   }
 
-  /** All at once, and the first that may have one: a place that does not answer takes seconds to be given up. */
+  /** Dials all at once and takes the first that may have a client: one that does not answer costs seconds. */
   async #asked(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null> {
     const mayHave = (neighbour: Neighbour): boolean => neighbour.standing(tunnel.feed.id) !== 'none';
     const asked = [...this.#neighbours()].filter(mayHave).map(async (neighbour) => {
@@ -54,7 +54,7 @@ export class Neighbours implements HopSource {
     return Promise.any(asked).catch(() => null);
   }
 
-  /** The first place that tells of a client within a moment; null as well when one comes to this process. */
+  /** Waits briefly: a client may have just connected elsewhere. Null too if one connects to this process. */
   async #awaited(tunnel: TunnelState): Promise<Session | null> {
     const untilMs = performance.now() + this.#clientWaitMs;
     for (let leftMs = this.#clientWaitMs; leftMs > 0; leftMs = untilMs - performance.now()) {

@@ -1,6 +1,6 @@
-// Counts the connections of both public ports, in all and by source address, and turns away what is too many:
-// closed at once, before a byte is read, so that a crowd costs little more than its packets. What HTTP/2 runs beside the
-// first request of a connection costs as much as another connection (a first window of 64 KiB), and is counted as one.
+// Counts the connections of both public ports, in all and by source address, and resets those above the limit before
+// reading a byte, so a flood costs little more than its packets. Each HTTP/2 request beyond the first of its connection
+// costs as much as another connection (a first window of 64 KiB) and counts as one.
 
 import type { Socket } from 'node:net';
 import { addressKey } from '@underpass/rules/address.ts';
@@ -9,18 +9,18 @@ import { type ConnectionLimits, extraRequestLimit, visitorLimit } from '../core/
 
 export type RefusalReason = 'address' | 'total';
 
-/** A crowd is told at most this often, with the number that was turned away meanwhile. */
+/** Log at most this often, with the number refused since the last line. */
 const logEveryMs = 10_000;
 
 export class ConnectionLimiter {
   readonly limits: ConnectionLimits;
   open = 0;
-  /** Of those that were admitted, since the start. */
+  /** Admitted connections that have closed since the start. */
   closed = 0;
   readonly refused: Record<RefusalReason, number> = { address: 0, total: 0 };
   readonly #visitorLimit: number;
   readonly #log: Logger;
-  /** As long as the number of connections at most: what falls to zero is taken out. */
+  /** No more entries than open connections: a count that falls to zero is deleted. */
   readonly #byAddress = new Map<string, number>();
   #extraRequests = 0;
   readonly #extraByAddress = new Map<string, number>();
@@ -38,7 +38,7 @@ export class ConnectionLimiter {
     return this.#byAddress.size;
   }
 
-  /** What is left is for clients. */
+  /** The remaining connections are reserved for clients. */
   get isFullForVisitors(): boolean {
     return this.#used > this.#visitorLimit;
   }
@@ -47,8 +47,8 @@ export class ConnectionLimiter {
     return this.open + this.#extraRequests;
   }
 
-  /** A place of the total for a connection that was just accepted; false where there is none, and the connection is over. */
-  admit(socket: Socket, who: 'visitor' | 'anybody'): boolean {
+  /** Counts a new connection to the total. False if that is full; the connection is then reset. */
+  admit(socket: Socket, who: 'visitor' | 'any'): boolean {
     const limit = who === 'visitor' ? this.#visitorLimit : this.limits.total;
     if (this.#used >= limit) return this.refuse(socket, 'total');
     this.open++;
@@ -59,7 +59,7 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** Counts the connection to its address, once that is known; false where it has too many, and the connection is over. */
+  /** Counts the connection to its address, once that is known. False if the address has too many; the connection is then reset. */
   admitAddress(socket: Socket, address: string): boolean {
     const key = addressKey(address);
     if (!countUp(this.#byAddress, key, this.limits.perAddress)) return this.refuse(socket, 'address', address);
@@ -67,7 +67,7 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** A place for a request beside others on its connection; false where there is none. */
+  /** Counts a request beyond the first of its connection. False if there are too many. */
   admitExtraRequest(address: string): boolean {
     if (this.#used >= this.#visitorLimit) return this.#countRefusal('total', address);
     if (!countUp(this.#extraByAddress, addressKey(address), extraRequestLimit(this.limits)))
@@ -81,7 +81,7 @@ export class ConnectionLimiter {
     countDown(this.#extraByAddress, addressKey(address));
   }
 
-  /** A reset leaves nothing behind in the kernel either. */
+  /** Resets the connection, which leaves nothing in the kernel either. */
   refuse(socket: Socket, reason: RefusalReason, address?: string): false {
     socket.on('error', () => {});
     socket.resetAndDestroy();
@@ -105,7 +105,7 @@ export class ConnectionLimiter {
   }
 }
 
-/** False at the most. */
+/** False if the count is already `most`. */
 function countUp(counts: Map<string, number>, key: string, most: number): boolean {
   const held = counts.get(key) ?? 0;
   if (held < most) counts.set(key, held + 1);

@@ -1,7 +1,7 @@
-// Deadlines of many connections on one timer: setting one is a store, not a timer. Precise to a quarter of a second, never early.
+// The deadlines of all connections on one timer, so setting one is a store. Up to a quarter of a second late, never early.
 
 export interface Deadline {
-  /** Reading of deadlines.nowMs after which onDeadline is called once; Infinity for none. */
+  /** onDeadline is called once when deadlines.nowMs reaches this; Infinity for none. */
   deadlineMs: number;
   onDeadline(): void;
 }
@@ -10,8 +10,8 @@ const tickMs = 250;
 
 export class Deadlines {
   /**
-   * A clock of its own, moved on by every tick: it stands while this process does. What came for a machine that was paused, or
-   * too busy, waits in the kernel, and is read before anybody is cut for having said nothing.
+   * A clock of its own that each tick advances, so it stops while the process does. After a pause of the machine the kernel
+   * still holds what arrived, and the process reads it before it closes a connection as silent.
    */
   nowMs = 0;
   readonly #watched = new Set<Deadline>();

@@ -1,22 +1,22 @@
-// The two functions of the C library that Node has no door to, by node:ffi. Each is null where the runtime or the system has
-// it not, and its users do without.
+// Two functions of the C library that Node does not offer, called with node:ffi. Each is null if the runtime or the system
+// lacks it; callers must do without it then.
 
 import type { FunctionSignature } from 'node:ffi';
 
 type Receive = (descriptor: number, into: Buffer, length: bigint, flags: number) => number;
 type Trim = (keptBytes: bigint) => number;
 
-/** recv(2). -1 where there is nothing or the connection is broken. */
+/** recv(2). -1 if nothing is there or the connection is broken. */
 export const receive = find<Receive>('recv', { arguments: ['i32', 'buffer', 'u64', 'i32'], return: 'i32' });
 
-/** Gives free memory back to the system, from the middle too, where the library otherwise gives only its end (glibc). */
+/** Returns free memory to the system, from the middle of the heap too; on its own glibc returns only the end. */
 export const trimMemory = find<Trim>('malloc_trim', { arguments: ['u64'], return: 'i32' });
 
 function find<Callable>(name: string, signature: FunctionSignature): Callable | null {
   if (process.platform !== 'linux') return null;
   const { emitWarning } = process;
   try {
-    // That it is experimental is known; the log of an edge is not the place to say so.
+    // Keeps the warning that node:ffi is experimental out of the log.
     process.emitWarning = () => {};
     const { dlopen } = process.getBuiltinModule('node:ffi');
     return dlopen(null, { [name]: signature }).functions[name] as unknown as Callable;

@@ -1,13 +1,12 @@
-// A full collection when a crowd has gone. What its connections leave to the collector sits in small pieces of the C library's
-// memory between the large ones that they gave back, and each buffer of TLS is then searched for among those: measured, a
-// twelfth of all CPU of bulk, until V8 collects by itself, which it may not do for hours (docs/decisions/006). What is free
-// then goes back to the system.
+// Runs a full garbage collection after many connections have closed, and returns free memory to the system. Without it small
+// uncollected objects fragment the C library's memory, and each allocation of a TLS buffer searches the fragments: a twelfth of
+// all CPU of bulk transfer, until V8 collects on its own, which may take hours (docs/decisions/006).
 
 import type { ConnectionLimiter } from './connection-limiter.ts';
 
-/** A connectionLimits: at least so many, and as many as have stayed. What a collection costs is then little beside what they cost. */
+/** Collect once at least this many have closed, and at least as many as are open: it then costs little per connection. */
 const leastClosed = 2_048;
-/** Gone for good where no more than these go between two looks. */
+/** The wave is over when no more than this many close between two checks. */
 const calm = 64;
 
 export class MemoryReclaim {
@@ -24,10 +23,10 @@ export class MemoryReclaim {
     this.#trim = trim;
   }
 
-  /** To be called every second or so. */
+  /** Call it every second or so. */
   check(): void {
     const { open, closed } = this.#limiter;
-    // V8 lets go of what it has collected in the turns that follow.
+    // V8 frees what it collected in later turns of the event loop, so trim one check later.
     if (this.#collected) this.#trim();
     this.#collected = false;
     const isCalm = closed - this.#closedAtCheck <= calm;

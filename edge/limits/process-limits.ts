@@ -1,19 +1,19 @@
-// What this process may use of its machine: descriptors by its own limit, memory shared with the other workers.
+// Reads what this process may use of its machine: descriptors by its own limit, and its share of the memory.
 
 import { totalmem } from 'node:os';
 import { report } from 'node:process';
 import type { ProcessLimits } from '../core/connection-limits.ts';
 
 export function readProcessLimits(workers: number): ProcessLimits {
-  // 0 or an absurdly large number where no cgroup sets a limit.
+  // Without a limit from a cgroup it is 0 or absurdly large.
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   return { descriptors: openFiles(), memoryBytes: memoryBytes / workers };
 }
 
-/** Node raises the soft limit to the hard one as it starts. Windows has none, and a system may say "unlimited". */
+/** Node raises the soft limit to the hard one when it starts. Windows reports none, and a system may report "unlimited". */
 function openFiles(): number {
-  // Else the report looks up the names of all peers.
+  // Without this the report resolves the names of all peers.
   Object.assign(report, { excludeNetwork: true });
   const { userLimits } = report.getReport() as { readonly userLimits?: { readonly open_files?: { readonly soft: unknown } } };
   const soft = userLimits?.open_files?.soft;

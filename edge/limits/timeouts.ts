@@ -1,26 +1,25 @@
 // How long a connection may take for each of its steps, or stay quiet between them.
 
 export interface Timeouts {
-  /** From the first byte of a connection or head to its last. */
+  /** From the first byte of a connection or head to the end of the head. */
   readonly headMs: number;
-  /** A kept visitor connection without a request. */
+  /** A kept-alive visitor connection without a request. */
   readonly keepAliveMs: number;
-  /** From the last byte of a request to the head of its response, and between bytes of a request's body. */
+  /** From the last byte of a request to the head of its response, and between bytes of a request body. */
   readonly responseMs: number;
-  /** Bytes wait for a visitor that takes none. */
+  /** Bytes wait for a visitor that reads none. */
   readonly stallMs: number;
   /** Neither direction moves. */
   readonly idleStreamMs: number;
-  /** The same while a response is on its way to a visitor that ended its side: it only said all, or it has gone. */
+  /** The same during a response to a visitor that ended its side. It may have sent everything, or it may have gone. */
   readonly visitorEndedMs: number;
-  /** One direction of a passed or upgraded connection has ended, and the other one does not move. */
+  /** One direction of a passthrough or upgraded connection has ended, and the other does not move. */
   readonly halfClosedMs: number;
-  /** Nobody has a client: one may have come a moment ago, and word of it be on its way. */
+  /** No client is known: one may have just connected to another worker or edge. */
   readonly clientWaitMs: number;
   /**
-   * From the opening of a kept upstream connection to its last new request. Its client may be draining, here or behind a
-   * hop: a visitor that asks on and on has left it by then, with two thirds of the drain to spare (client/carry/start.ts).
-   * It also finds the clients that came later.
+   * A kept upstream connection takes new requests for this long. Its client may be draining: a visitor that keeps asking
+   * leaves it well before the drain ends (30 s in client/carry/start.ts), and finds clients that connected later.
    */
   readonly reuseMs: number;
 }

@@ -1,4 +1,4 @@
-// Prometheus and health on a port that is not for visitors.
+// Serves Prometheus metrics and health checks on a port of their own.
 
 import { createServer, type Server } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
@@ -9,7 +9,7 @@ export interface MetricsOptions {
   readonly listen: Listen;
   readonly stats: () => EdgeStats;
   readonly feedConnected: () => boolean;
-  /** True once there are routes to serve. */
+  /** True once the edge has routes. */
   readonly ready: () => boolean;
 }
 
@@ -50,7 +50,7 @@ const gauges = {
   underpass_edge_streams: ['Open streams on carriers', 'streams'],
 } as const;
 
-/** The edge's own figures; those of the process are added where this port is the process's only one. */
+/** The edge's figures, without those of Node's process, which createMetricsServer adds. */
 export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<MetricsOptions, 'listen'>): Registry {
   const registry = new Registry();
   const registers = [registry];
@@ -75,7 +75,7 @@ export function createEdgeRegistry({ stats, feedConnected, ready }: Omit<Metrics
   return registry;
 }
 
-/** prom-client counts by itself; these values are counted elsewhere and only shown. */
+/** The edge counts these values itself, so the counter is set at each scrape. */
 function setCounter(value: () => number): (this: Counter) => void {
   return function collect() {
     this.reset();

@@ -1,4 +1,4 @@
-// What one edge process counts beside its tunnels, as plain data that workers send to their primary.
+// The figures of one edge process, as plain data that workers send to their primary.
 
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { RefusalReason } from '../limits/connection-limiter.ts';
@@ -6,12 +6,12 @@ import type { RefusalReason } from '../limits/connection-limiter.ts';
 export interface EdgeStats {
   readonly sockets: number;
   readonly deadlines: number;
-  /** Connections on the public ports, and how many there may be. */
+  /** Connections on the public ports, and their limit. */
   readonly open: number;
   readonly openLimit: number;
-  /** Where they come from; an address with connections at two workers counts twice. */
+  /** Source addresses of these connections; an address with connections at two workers counts twice. */
   readonly addresses: number;
-  /** Connections turned away, because of their address or because of all of them. */
+  /** Connections refused, by the limit that they exceeded. */
   readonly refused: Readonly<Record<RefusalReason, number>>;
   readonly clients: number;
   readonly streams: number;
@@ -25,7 +25,7 @@ export interface EdgeStats {
   readonly errors: Readonly<Partial<Record<VisitorError, number>>>;
 }
 
-/** What a process holds, and holds no more when it ends. */
+/** The figures that fall to zero when a process ends. */
 const nothingHeld = { sockets: 0, deadlines: 0, open: 0, openLimit: 0, addresses: 0, clients: 0, streams: 0 };
 
 const none: EdgeStats = {
@@ -44,7 +44,7 @@ export function sumStats(all: readonly EdgeStats[]): EdgeStats {
   return all.reduce(addStats, none);
 }
 
-/** Of a process that has ended: what it counted stays counted, so that totals never fall. */
+/** What remains of the figures of a process that has ended: its counters, so that totals never fall. */
 export const pastOf = (stats: EdgeStats): EdgeStats => ({ ...stats, ...nothingHeld });
 
 function addStats(a: EdgeStats, b: EdgeStats): EdgeStats {

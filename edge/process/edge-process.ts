@@ -1,4 +1,4 @@
-// One process of an edge, whole: doors, gate, routes, hops, feed. An edge with several workers has one of these in each.
+// One complete edge process: doors, client gate, routes, hops and feed. In an edge with several workers, each worker runs one.
 
 import type { ListenOptions, Server, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -32,12 +32,12 @@ import { VisitorCounters } from '../visitor/visitor-counters.ts';
 import type { EdgePorts, EdgeProcessOptions } from './edge-options.ts';
 import { readStats } from './process-stats.ts';
 
-/** Kernel queue of connections that are not accepted yet: a burst of a few thousand visitors. */
+/** The kernel's queue of connections to accept: enough for a burst of a few thousand visitors. */
 const backlog = 4_096;
 const tendMs = 1_000;
-/** At the end the kernel's queue is emptied first; one that fills again and again is closed all the same. */
+/** A drain first accepts what waits in the kernel's queue, for at most this long if the queue keeps filling. */
 const lastArrivalsMs = 1_000;
-/** A larger heap would stand still for too long, and has V8's own attention sooner. */
+/** Collecting a larger heap would block for too long, and V8 collects that sooner on its own. */
 const mostCollectedBytes = 134_217_728;
 
 export class EdgeProcess {
@@ -50,7 +50,7 @@ export class EdgeProcess {
   readonly #hops: HopNetwork;
   readonly #hopServers: Server[] = [];
   readonly #sockets = new Set<Socket>();
-  /** From other workers: they stay until the end, and no drain waits for them. */
+  /** From other workers. They stay open until close(), so a drain does not wait for them. */
   readonly #siblingSockets = new Set<Socket>();
   #arrived = 0;
   #feedLink: FeedLink | null = null;
@@ -117,7 +117,7 @@ export class EdgeProcess {
       this.#hopPort = portOf(peerServer);
     }
     this.#feedLink = this.#createFeedLink(held?.position ?? null);
-    // The kernel gives a worker its share of visitors as soon as it listens.
+    // A worker gets visitors from the kernel as soon as it listens, so it must have its routes first.
     if (siblings !== undefined) await this.#feedLink.synced;
     await listen(this.#httpsDoor.server, this.#shared(https));
     await listen(this.#httpDoor.server, this.#shared(http));
@@ -134,7 +134,7 @@ export class EdgeProcess {
     if (hop !== undefined) this.#hops.meetSiblings();
   }
 
-  /** Workers listen on the same ports side by side: the kernel spreads connections over them. */
+  /** All workers listen on the same ports, and the kernel spreads connections over them. */
   #shared(where: Listen): ListenOptions {
     return { ...where, backlog, reusePort: this.#options.siblings !== undefined };
   }
@@ -210,7 +210,7 @@ export class EdgeProcess {
     });
   }
 
-  /** Its siblings are others now. */
+  /** Call it when siblingPaths() gives other paths than before. */
   siblingsChanged(): void {
     this.#hops.forgetGone();
   }
@@ -235,7 +235,7 @@ export class EdgeProcess {
     this.#httpsDoor.ticketKeys = keys;
   }
 
-  /** Takes nothing new and lets what is open finish; gives up after `graceMs`. */
+  /** Stops accepting and lets open connections finish, for at most `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     this.#context.draining = true;
     const endsAtMs = performance.now() + graceMs;
@@ -248,7 +248,7 @@ export class EdgeProcess {
     while (this.#sockets.size > 0 && performance.now() < endsAtMs) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
-  /** To a visitor who is connected and not taken yet, a closed listener is a reset. A turn takes one of them for each port. */
+  /** Accepts what waits in the kernel, which a closed listener would reset. Each turn of the event loop accepts one per port. */
   async #takeArrived(): Promise<void> {
     const endsAtMs = performance.now() + lastArrivalsMs;
     await turn();

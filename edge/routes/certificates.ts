@@ -1,4 +1,4 @@
-// Certificates by host, as contexts that the TLS server takes. A name without one of its own, or under a wildcard, has none.
+// Certificates by host, as contexts for the TLS server: the host's own, or that of the wildcard above it.
 
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 
 interface Entry {
   readonly certificate: FeedCertificate;
-  /** Made when first asked for; null where the PEM is unusable. */
+  /** Built on first use; null if the PEM is unusable. */
   context: SecureContext | null | undefined;
 }
 
@@ -27,7 +27,7 @@ export class Certificates {
     this.#entries.delete(id);
   }
 
-  /** After a batch of changes: the certificate that ends last wins a host. */
+  /** Call it after a batch of changes. The certificate that expires last wins a host. */
   reindex(): void {
     const byHost = new Map<string, Entry>();
     for (const entry of this.#entries.values()) {
@@ -46,7 +46,7 @@ export class Certificates {
     return entry.context;
   }
 
-  /** Its own while it lives: one that stood in for a wildcard is not renewed once the wildcard is back. */
+  /** The host's own certificate until it expires: one that replaced a wildcard for a while is not renewed. */
   #entryOf(host: string): Entry | undefined {
     const own = this.#byHost.get(host);
     if (own !== undefined && own.certificate.notAfterMs > Date.now()) return own;

@@ -1,4 +1,4 @@
-// Everything the feed says, indexed for lookups: hosts, tokens, certificates, challenges, peers.
+// What the feed sent, indexed for lookups: hosts, tokens, certificates, challenges, peers.
 
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { FeedChallenge, FeedPeer, FeedState, FeedTunnel, ToEdge } from '@underpass/wire/feed.ts';
@@ -11,18 +11,18 @@ type Snapshot = Extract<ToEdge, { type: 'snapshot' }>;
 type Delta = Extract<ToEdge, { type: 'delta' }>;
 
 export class RouteTable {
-  /** Moves on with every change, so that a connection may remember a lookup. */
+  /** Increases with every change, so a connection can tell whether a remembered lookup still holds. */
   version = 0;
   /** False until the first snapshot, from disk or from control. */
   loaded = false;
   readonly tunnels: Map<string, TunnelState> = new Map();
-  /** Counters of tunnels that are gone, so that totals never fall. */
+  /** Counters of deleted tunnels, so that totals never fall. */
   readonly retired = { rxBytes: 0, txBytes: 0, connections: 0, requests: 0 };
   readonly certificates: Certificates;
   readonly #feedCertificates = new Map<string, FeedState['certificates'][number]>();
   readonly #challenges = new Map<string, FeedChallenge>();
   readonly #peers = new Map<string, FeedPeer>();
-  /** Tunnels that claim a host, the latest last: for a moment a released name may stand in two. */
+  /** Tunnels that claim a host, the latest last: a name that moves to another tunnel is in both for a moment. */
   readonly #claims = new Map<string, TunnelState[]>();
   readonly #tokens = new Map<string, TunnelState>();
 
@@ -50,7 +50,7 @@ export class RouteTable {
     return this.certificates.contextOf(host) !== null;
   }
 
-  /** RFC 8555 8.3: what to answer at the well-known path, or null. */
+  /** RFC 8555 8.3: the answer at the well-known path, or null. */
   httpChallenge(host: string, token: string): string | null {
     for (const challenge of this.#challenges.values()) {
       if (challenge.kind === 'http-01' && challenge.host === host && challenge.token === token) return challenge.keyAuthorization;
@@ -79,7 +79,7 @@ export class RouteTable {
     return [...this.#peers.values()];
   }
 
-  /** What is held, to be kept on disk. */
+  /** Everything in the form of the feed, for the copy on disk. */
   state(): FeedState {
     return {
       tunnels: [...this.tunnels.values()].map(({ feed }) => feed),
@@ -172,7 +172,7 @@ export class RouteTable {
     }
   }
 
-  /** Tokens in rotation end by the clock, without a word from control. */
+  /** Rotated tokens expire by the clock; control sends no message for it. */
   expireTokens(nowMs: number): void {
     for (const tunnel of this.tunnels.values()) {
       if (tunnel.clients.length > 0 && tunnel.feed.tokens.some(({ expiresAtMs }) => expiresAtMs !== null))

@@ -1,4 +1,4 @@
-// One carrier of a client, as the roster of its tunnel holds it.
+// One carrier of a client, in the client list of its tunnel.
 
 import type { Session } from '@underpass/wire/api.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
@@ -6,7 +6,7 @@ import { compileOffers } from '@underpass/wire/core/offer.ts';
 import type { StreamKind } from '@underpass/wire/core/open.ts';
 import type { ClientState } from '../core/client-choice.ts';
 
-/** Connected means a round trip within this time (spec of presence: 15 s). */
+/** A client counts as connected if a round trip completed within this time. */
 export const provenWithinMs = 15_000;
 
 export class TunnelClient {
@@ -16,9 +16,9 @@ export class TunnelClient {
   readonly address: string;
   readonly software: string;
   readonly sinceMs: number;
-  /** What it was told last of its tunnel. */
+  /** The INFO that was last sent to it. */
   sentInfo: Info;
-  /** Its upstreams, or how they are, changed. */
+  /** Its upstreams or their health changed. */
   onOffers: () => void = () => {};
   #answer = compileOffers(null);
 
@@ -51,7 +51,7 @@ export class TunnelClient {
     return this.session.peerOffers?.every((offer) => offer.healthy) ?? true;
   }
 
-  /** Takes streams, is connected beyond doubt, and all of its upstreams answer. */
+  /** Takes streams, is proven to be connected, and all its upstreams are healthy. */
   isWorking(nowMs: number): boolean {
     return this.session.canOpen && this.isProven(nowMs) && this.healthy;
   }

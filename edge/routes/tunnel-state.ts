@@ -1,4 +1,4 @@
-// One tunnel as this edge holds it: its configuration, who is connected, what flows.
+// One tunnel on this edge: its configuration, its clients and visitors, its counters.
 
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { TunnelType } from '@underpass/rules/entity.ts';
@@ -6,29 +6,29 @@ import type { FeedTunnel } from '@underpass/wire/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { TunnelClient } from './tunnel-client.ts';
 
-/** A visitor's connection that may have to be cut when the rules change. */
+/** A visitor's connection, as a tunnel sees it when its configuration changes. */
 export interface Visitor {
   readonly address: string;
-  /** The host that it was routed by. */
+  /** The host by which the connection was routed. */
   readonly host: string;
-  /** Ends at once what goes on in it under other hosts: a connection for one host of a tunnel may ask for others. */
+  /** Ends at once all requests for hosts that are not in `hosts`: a connection for one host of a tunnel may ask for others. */
   endOtherHosts(hosts: readonly string[]): void;
-  /** Ends it at once, both sides. */
+  /** Resets both sides at once. */
   cut(): void;
-  /** Ends it where nothing is under way, or as soon as that is so. */
+  /** Ends it as soon as no request runs. */
   drain(): void;
 }
 
 export class TunnelState {
   feed: FeedTunnel;
-  /** Carriers that clients of this tunnel hold here. */
+  /** One entry for each carrier of a client of this tunnel. */
   readonly clients: TunnelClient[] = [];
   readonly visitors: Set<Visitor> = new Set();
   rxBytes = 0;
   txBytes = 0;
   connections = 0;
   requests = 0;
-  /** Next turn among equal clients. */
+  /** Rotates the choice among equal clients. */
   turn = 0;
   #permits: (address: string) => boolean;
 
@@ -41,7 +41,7 @@ export class TunnelState {
     return this.feed.type;
   }
 
-  /** One of its clients here is open for streams, now or when it is less busy. */
+  /** One of its clients here takes streams, now or once it is less busy. */
   get takesStreams(): boolean {
     return this.clients.some(({ session }) => session.takesStreams);
   }
@@ -56,7 +56,7 @@ export class TunnelState {
     return this.feed.suspended ? 'UNDERPASS_SUSPENDED' : null;
   }
 
-  /** Takes a new configuration; cuts what it no longer allows. */
+  /** Applies a new configuration, and ends what that no longer allows. */
   update(feed: FeedTunnel, nowMs: number): void {
     const typeChanged = feed.type !== this.feed.type;
     this.feed = feed;
@@ -69,7 +69,7 @@ export class TunnelState {
     this.refuseClients(nowMs);
   }
 
-  /** Sends away clients whose token is no longer good, or all of a suspended tunnel. */
+  /** Disconnects clients whose token is no longer valid, or all of a suspended tunnel. */
   refuseClients(nowMs: number): void {
     for (const client of [...this.clients]) {
       if (this.feed.suspended) client.session.close('tunnel-suspended', 'the tunnel is suspended');
@@ -81,7 +81,7 @@ export class TunnelState {
     return this.feed.tokens.some((token) => token.hash === hash && (token.expiresAtMs === null || token.expiresAtMs > nowMs));
   }
 
-  /** The tunnel is no more. */
+  /** Ends everything: the tunnel was deleted. */
   remove(): void {
     for (const visitor of this.visitors) visitor.cut();
     for (const client of [...this.clients]) client.session.close('token-refused', 'the tunnel was deleted');

@@ -1,5 +1,5 @@
-// Finds the session on which a visitor's stream is opened: a client here, else a sibling worker, else a peer edge.
-// A client here that is not known to work comes behind one that is, wherever it is connected.
+// Finds the session on which to open a visitor's stream: a client here, else one at a sibling worker, else one at a peer edge.
+// A client that is known to work, here or elsewhere, comes before a client here that may not work.
 
 import type { Session } from '@underpass/wire/api.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
@@ -8,15 +8,15 @@ import type { TunnelState } from '../routes/tunnel-state.ts';
 
 export interface Route {
   readonly session: Session;
-  /** True where the session leads to another worker or edge, which has to be told the tunnel. */
+  /** True if the session leads to another worker or edge; the request must then name the tunnel. */
   readonly hop: boolean;
 }
 
-/** Places beyond this process, nearest first. A hop never goes through one of its own kind again, so it ends. */
+/** The neighbours of this process, nearest first: sibling workers, then peer edges. */
 export interface HopSource {
-  /** A session not tried yet that is known to lead to a client that works; null where none is known now. */
+  /** A session not in `tried` that is known to lead to a working client; null if none is known now. */
   working(tunnel: TunnelState, tried: ReadonlySet<Session>): Session | null;
-  /** The best session not tried yet that may lead to a client of the tunnel; may have to dial. */
+  /** The best session not in `tried` that may lead to a client of the tunnel. May have to dial. */
   next(tunnel: TunnelState, tried: ReadonlySet<Session>): Promise<Session | null>;
 }
 
@@ -32,7 +32,7 @@ export class Dialer {
     this.#hops = hops;
   }
 
-  /** The best route not in `tried`; null where there is none. Only hops take time. */
+  /** The best route not in `tried`, or null. A promise only if it has to wait for neighbours. */
   next(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): Route | null | Promise<Route | null> {
     const local = localClient(tunnel, request, tried);
     if (local?.working) return { session: local.session, hop: false };
@@ -48,7 +48,7 @@ export class Dialer {
   }
 }
 
-/** The best client that is connected to this process. */
+/** The best client of this process. */
 function localClient(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): LocalClient | null {
   const { kind, host, clientId } = request;
   const all = tried.size === 0 && clientId === '';

@@ -1,5 +1,5 @@
-// A visitor's way to an upstream: one stream, opened on the best client and on the next one where nothing was reached yet.
-// Counts what the tunnel carries.
+// A visitor's way to an upstream: one stream on the best client, and on the next client if the first reaches no upstream.
+// Counts the bytes that the tunnel carries.
 
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import { ByteQueue } from '@underpass/wire/core/byte-queue.ts';
@@ -10,20 +10,20 @@ import type { Dialer, Route } from './dialer.ts';
 
 export interface LinkOwner {
   onLinkOpened(): void;
-  /** Lent: valid until it returns. Every byte must come back through consume(). */
+  /** The chunk is valid until this returns. Every byte must be given back through consume(). */
   onLinkData(chunk: Buffer): void;
   onLinkEnd(): void;
   onLinkDrain(): void;
-  /** The end of it, once; nothing follows. */
+  /** The link failed. Called once; nothing follows. */
   onLinkFail(code: ResetCode): void;
 }
 
-/** What is kept for another try while no client has the upstream yet; one read of a socket and a head. */
+/** Kept for another try until an upstream is connected: one read of a socket and a head. */
 const replayBytes = 96 * 1024;
-/** Clients of this process tried for one stream; of other places there are as many as there are neighbours. */
+/** Clients of this process to try for one stream. Beyond them, each neighbour is tried once. */
 const maxTries = 4;
 
-/** Endings that say that no byte of the visitor's reached an upstream. */
+/** Reset codes after which no byte of the visitor can have reached an upstream. */
 const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
   'refused',
   'busy',
@@ -36,7 +36,7 @@ const unreached: ReadonlySet<ResetCode> = new Set<ResetCode>([
   'upstream-unreachable',
 ]);
 
-/** Where bytes are counted: the tunnel at the visitor's edge, nowhere on a hop. */
+/** Where bytes are counted: on the tunnel at the visitor's edge, nowhere on a hop. */
 export interface ByteCounts {
   rxBytes: number;
   txBytes: number;
@@ -47,11 +47,11 @@ export class Link {
   readonly request: OpenRequest;
   /** The upstream is connected. */
   opened = false;
-  /** Nothing more comes or goes. */
+  /** Nothing more is sent or received. */
   over = false;
   /** The upstream has ended its direction. */
   remoteEnded = false;
-  /** Its stream is over, both ways. */
+  /** Both directions of the stream have ended. */
   onClosed: () => void = () => {};
   #owner: LinkOwner;
   readonly #dialer: Dialer;
@@ -59,16 +59,16 @@ export class Link {
   #tries = 0;
   readonly #tried = new Set<Session>();
   #stream: Stream | null = null;
-  /** Written and not known to have arrived; null once it is too much or no longer needed. */
+  /** Bytes written before an upstream is connected; null once they are too many or no longer needed. */
   #replay: ByteQueue | null = new ByteQueue();
   #ended = false;
-  /** write() gave false. */
+  /** write() returned false, so the owner waits for onLinkDrain. */
   #owesDrain = false;
-  /** The first failure: what the visitor is told when every other client fails too. */
+  /** The first failure, which is reported if every other client fails too. */
   #firstFailure: ResetCode | null = null;
-  /** One client has waited for its upstream in vain, here or at the edge that this stream comes from. */
+  /** The upstream of one client timed out, here or at the edge that this stream comes from. */
   #timedOut: boolean;
-  /** That client, for another edge that has it too. */
+  /** That client, so that another edge that has it too does not try it again. */
   #leftClientId: string;
 
   constructor(dialer: Dialer, tunnel: TunnelState, request: OpenRequest, owner: LinkOwner, counts: ByteCounts = tunnel) {
@@ -100,7 +100,7 @@ export class Link {
 
   #take(route: Route | null): void {
     if (this.over) return;
-    // Answered in a later turn, so that a constructor never calls its owner back.
+    // In a later microtask, so that a constructor never calls its owner.
     if (route === null) return void queueMicrotask(() => this.#fail(this.#unserved));
     this.#tried.add(route.session);
     if (!route.hop) this.#tries++;
@@ -108,7 +108,7 @@ export class Link {
     else this.#try();
   }
 
-  /** A client that is here and was not tried has as much as it takes, or its carrier is stuck. */
+  /** 'busy' if a client here takes streams but none now: it is full, or its carrier is stuck. */
   get #unserved(): ResetCode {
     if (this.#firstFailure !== null && this.#firstFailure !== 'no-client') return this.#firstFailure;
     return this.tunnel.takesStreams ? 'busy' : 'no-client';
@@ -165,19 +165,19 @@ export class Link {
       return;
     }
     if (code === 'upstream-timeout') this.#leaveClientOf(session);
-    // "No client" of a hop says less than what a client said before it.
+    // A client's failure says more than a hop's 'no-client'.
     if (this.#firstFailure === null || this.#firstFailure === 'no-client') this.#firstFailure = code;
     this.#try();
   }
 
   #mayTryOn(code: ResetCode): boolean {
     if (this.#replay === null) return false;
-    // Each takes ten seconds: behind two of them a visitor's gateway is about to give up.
+    // Each timeout takes ten seconds. After two of them a proxy in front of the visitor is about to give up.
     if (code === 'upstream-timeout') return !this.#timedOut;
     return unreached.has(code) || (code === 'carrier-lost' && this.#replay.bytes === 0);
   }
 
-  /** The other carriers of the same client lead to the same upstream. */
+  /** Skips all carriers of this client: they lead to the same upstream. */
   #leaveClientOf(session: Session): void {
     this.#timedOut = true;
     const { clients } = this.tunnel;
@@ -193,7 +193,7 @@ export class Link {
     this.#owner.onLinkFail(code);
   }
 
-  /** False asks to wait for onLinkDrain. */
+  /** False asks the owner to wait for onLinkDrain. */
   write(chunk: Uint8Array): boolean {
     if (this.over) return true;
     this.#counts.rxBytes += chunk.length;
@@ -214,7 +214,7 @@ export class Link {
     return this.over || this.#stream?.closed === true;
   }
 
-  /** What has left for the upstream. */
+  /** Bytes sent towards the upstream. */
   get sentBytes(): number {
     return this.#stream?.sentBytes ?? 0;
   }

@@ -1,5 +1,5 @@
-// One HTTP/1.1 connection to an upstream: request bytes go in, responses come out with their framing known.
-// Serves one request at a time and is kept for the visitor's next one.
+// One HTTP/1.1 connection to an upstream: takes request bytes and follows the framing of responses.
+// It serves one request at a time, and is kept for the visitor's next one.
 
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { type BodyKind, BodyScan, type BodySink } from '../core/body-scan.ts';
@@ -11,12 +11,12 @@ import type { Link, LinkOwner } from './link.ts';
 export type UpstreamFailure = ResetCode | 'bad-response' | 'broke';
 
 export interface ResponseOwner {
-  /** A whole head (interim ones too): bytes from `from` to `headEnd`, and what of its body came with it, to `bodyEnd`. */
+  /** A whole head, interim ones too: bytes from `from` to `headEnd`. The part of its body that came with it ends at `bodyEnd`. */
   onResponse(head: ResponseHead, bytes: Buffer, from: number, headEnd: number, bodyEnd: number): void;
   onResponseBody(bytes: Buffer, from: number, to: number): void;
   /** The response is complete. */
   onResponseDone(): void;
-  /** Bytes of the protocol that the connection was upgraded to. */
+  /** Bytes after the connection was upgraded to another protocol. */
   onOpaque(chunk: Buffer): void;
   onOpaqueEnd(): void;
   /** The response will not be complete. */
@@ -24,7 +24,7 @@ export interface ResponseOwner {
   onUpstreamDrain(): void;
 }
 
-/** Interim responses that one request may bring; 100, 103 and some progress reports. */
+/** Interim responses to one request: 100, 103 and some progress reports. */
 const maxInterim = 32;
 
 const phase = { idle: 0, head: 1, body: 2, opaque: 3, over: 4 };
@@ -39,7 +39,7 @@ export class UpstreamHttp implements LinkOwner {
   #mayUpgrade = false;
   #interim = 0;
   #served = 0;
-  /** A head that is not complete yet; bounded by the head limit. */
+  /** An incomplete head; bounded by the head limit. */
   #held: HeldBytes | null = null;
   #reusable = false;
   readonly #usableUntilMs: number;
@@ -51,12 +51,12 @@ export class UpstreamHttp implements LinkOwner {
     this.link = openLink(this);
   }
 
-  /** Whoever wants bodies out of their framing sets this before it sends; it is told after onResponse. */
+  /** Receives bodies without their framing, after onResponse. Set it before send(). */
   set sink(sink: BodySink | null) {
     this.#body.sink = sink;
   }
 
-  /** True where another request may be sent on it. */
+  /** True if it can take another request. */
   reusable(nowMs: number): boolean {
     return this.#phase === phase.idle && !this.link.over && !this.link.remoteEnded && nowMs < this.#usableUntilMs;
   }
@@ -65,17 +65,17 @@ export class UpstreamHttp implements LinkOwner {
     return this.#phase === phase.idle;
   }
 
-  /** True once any byte of the response has come: from then on nothing may be tried again. */
+  /** True once any byte of the response has arrived: from then on nothing may be retried. */
   get answering(): boolean {
     return this.#phase !== phase.head || this.#interim > 0 || this.#held !== null;
   }
 
-  /** The bytes of a request that may be sent once more elsewhere: the upstream had closed a kept connection meanwhile. */
+  /** The request, if it may be sent once more on another connection: the upstream closed this kept one as the request was sent. */
   get retryable(): Buffer | null {
     return this.#served > 0 && !this.answering ? this.#retry : null;
   }
 
-  /** `again` says that the request has no body and repeating it does no harm. */
+  /** `again`: the request has no body, and repeating it does no harm. */
   send(head: Buffer, method: Method, mayUpgrade: boolean, again: boolean): boolean {
     this.#phase = phase.head;
     this.#method = method;
@@ -90,13 +90,13 @@ export class UpstreamHttp implements LinkOwner {
     return this.link.write(chunk);
   }
 
-  /** Gives it up; whoever waits for it is told nothing. */
+  /** Resets the connection without a call to the owner. */
   abandon(code: ResetCode = 'cancelled'): void {
     this.#phase = phase.over;
     this.link.reset(code);
   }
 
-  /** No further request will come: a proper end where nothing is left unsaid, else a reset. */
+  /** No further request follows: ends the connection if nothing is left to exchange, else resets it. */
   release(): void {
     const said = this.#phase === phase.idle || (this.#phase === phase.opaque && this.link.remoteEnded);
     if (said) this.link.end();
@@ -117,7 +117,7 @@ export class UpstreamHttp implements LinkOwner {
     else this.#unasked(chunk);
   }
 
-  /** Bytes that belong to no request: a response that lied about its length, or one that nobody asked for. */
+  /** Bytes that belong to no request: a response longer than its length, or one without a request. */
   #unasked(chunk: Buffer): void {
     this.link.consume(chunk.length);
     if (this.#phase === phase.idle) this.abandon('protocol');
@@ -143,13 +143,13 @@ export class UpstreamHttp implements LinkOwner {
     }
   }
 
-  /** Behind an interim head the next one is scanned from its own start. */
+  /** After an interim head, scan the next one from its own start. */
   #hold(held: HeldBytes | null, bytes: Buffer, from: number): void {
     if (from > 0) this.#head.reset();
     this.#held = held ?? new HeldBytes(bytes.subarray(from));
   }
 
-  /** True where an interim head was taken and the next one may follow in the same bytes. */
+  /** True if this was an interim head and the next head may follow in the same bytes. */
   #takeHead(bytes: Buffer, from: number, end: number): boolean {
     const head = this.#head;
     if (head.interim) return this.#takeInterim(bytes, from, end);
@@ -164,7 +164,7 @@ export class UpstreamHttp implements LinkOwner {
     return false;
   }
 
-  /** Head and the first of the body in one call, so that a short response can be one write. */
+  /** Passes the head and the first part of the body in one call, so a short response can leave in one write. */
   #respondWhole(bytes: Buffer, from: number, end: number): void {
     const bodyEnd = this.#body.take(bytes, end, bytes.length);
     if (bodyEnd < 0) {
@@ -243,7 +243,7 @@ export class UpstreamHttp implements LinkOwner {
   }
 
   #fail(failure: UpstreamFailure): void {
-    // The owner looks at what was received before it decides, so the phase changes behind it.
+    // The owner reads `retryable`, which depends on the phase, so the phase changes after the call.
     const { owner } = this;
     this.link.reset(failure === 'bad-response' ? 'protocol' : 'cancelled');
     owner.onUpstreamFail(failure);

@@ -1,4 +1,4 @@
-// Opens a visitor's ways to upstreams, and ends those that no visitor uses any more.
+// Opens visitors' connections to upstreams, and ends those that no visitor uses any more.
 
 import type { StreamKind } from '@underpass/wire/core/open.ts';
 import { type Endpoints, encodeProxyHeader } from '../core/proxy-protocol.ts';

@@ -1,5 +1,5 @@
-// The dashboard's own host on this edge: TLS has ended here, the bytes go to control on this machine and back, with the
-// visitor's address in a PROXY header in front. Nothing of HTTP is read here: control's server is its only reader.
+// Serves the dashboard's own host: TLS ends at the edge, and the bytes pass to control on this machine and back, after a PROXY
+// header with the visitor's address. The edge reads no HTTP here, only control does.
 
 import { connect, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -7,13 +7,13 @@ import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { type Endpoints, encodeProxyHeader } from '../core/proxy-protocol.ts';
 
 export interface DashboardHostOptions {
-  /** Of the dashboard's address; no tunnel is ever looked up for it. */
+  /** The host of the dashboard's address. The edge never looks up a tunnel for it. */
   readonly host: string;
-  /** A socket that only this edge and control may open. */
+  /** Control's unix socket, which only this edge and control may open. */
   readonly path: string;
 }
 
-/** Neither side moves: live views beat every 20 s, so whoever is silent for longer has gone or reads nothing. */
+/** Closes a connection on which neither side sends. Live views send every 20 s, so one that is silent for longer is dead. */
 const idleMs = 120_000;
 
 const sorry = 'The dashboard does not answer at the moment. Tunnels carry on.\n';
@@ -46,7 +46,7 @@ export class DashboardHost {
   }
 }
 
-/** Each reads as fast as the other takes; the end of one is the end of both. */
+/** Pipes both directions. The end of control's side ends the visitor's. */
 function join(visitor: TLSSocket, control: Socket): void {
   visitor.pipe(control);
   control.pipe(visitor);

@@ -1,4 +1,4 @@
-// The time as HTTP writes it (RFC 9110 5.6.7), made once a second.
+// The current time in HTTP's format (RFC 9110 5.6.7), rendered once a second.
 
 let madeFor = Number.NaN;
 let text = '';

@@ -1,4 +1,4 @@
-// HTTP/2 to visitors: Node's http2 on a socket whose TLS already ended here, with bounds on what a session may do.
+// Speaks HTTP/2 to visitors with Node's http2, on sockets whose TLS ended here, and bounds what a session may do.
 
 import { createServer, type Http2Server as NodeHttp2Server, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
@@ -9,11 +9,11 @@ import type { TunnelState } from '../routes/tunnel-state.ts';
 import { Http2Visitor } from './http2-visitor.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
-/** Requests of one connection that run at the same time, each with an upstream connection of its own. */
+/** Requests of one connection that may run at once, each with an upstream connection of its own. */
 const maxStreams = 100;
 /**
- * Node gives credit for a connection as bytes come, so that streams bound what is held. The 64 KiB that it begins with would
- * bound what is under way as well: 0.5 MB/s for all uploads together over 100 ms.
+ * Node returns the connection's credit as bytes arrive, so the windows of streams bound what is held in memory. Its default
+ * of 64 KiB would limit all uploads together to 0.6 MB/s over a round trip of 100 ms.
  */
 const connectionWindowBytes = maxStreams * streamWindowBytes;
 
@@ -37,18 +37,17 @@ export class Http2Server {
         enablePush: false,
       },
       maxHeaderListPairs: headLimits.fieldLines,
-      // An upstream that repeats a field is passed on as it is: refusing to send it would throw behind its carrier.
+      // Passes on fields that an upstream repeats; otherwise Node throws when the response is sent.
       strictSingleValueFields: false,
-      // In megabytes: header tables, queues and what has not been read, of one connection.
+      // In megabytes, for one connection: header tables, queues and unread data.
       maxSessionMemory: 8,
       maxOutstandingPings: 4,
       maxSettings: 32,
       maxSessionInvalidFrames: 32,
       maxSessionRejectedStreams: 64,
-      // Rapid reset: a burst as large as a page full of cancelled images, then a few a second.
+      // Rapid reset: a burst as large as a page of cancelled images, then a few resets a second.
       streamResetBurst: 200,
       streamResetRate: 20,
-      // Reading continues where HTTP/2 says; SETTINGS and PING answers that are not read end the session below us.
       unknownProtocolTimeout: 10_000,
     });
     this.#server.on('session', (session) => this.#began(session));
@@ -57,7 +56,7 @@ export class Http2Server {
 
   receive(socket: TLSSocket, ends: Endpoints, host: string, tunnel: TunnelState | null): void {
     this.#arriving = { socket, ends, host, tunnel };
-    // Emits "session" before it returns.
+    // Emits 'session' before it returns.
     this.#server.emit('connection', socket);
     this.#arriving = null;
   }

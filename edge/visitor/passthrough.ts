@@ -1,4 +1,4 @@
-// An ingress visitor: bytes untouched both ways, half-close and reset kept.
+// A visitor of an ingress tunnel: passes bytes untouched in both directions, with half-close and reset.
 
 import type { Socket } from 'node:net';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
@@ -27,7 +27,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   #upstreamEnded = false;
   #over = false;
 
-  /** `first` is what was read to route the visitor. onRefused tells the visitor, where nothing of the upstream was heard. */
+  /** `first` are the bytes read for routing. `onRefused` answers the visitor if no upstream was reached. */
   constructor(
     context: VisitorContext,
     socket: Socket,
@@ -82,7 +82,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     this.#touch();
   }
 
-  /** After two proper ends what is on its way to the upstream still arrives there; else it is a reset. */
+  /** If both sides ended properly, the bytes in transit still reach the upstream; otherwise the link is reset. */
   #closed(): void {
     if (this.#visitorEnded && this.#upstreamEnded && !this.#over) {
       this.#forget();
@@ -110,7 +110,7 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     this.#touch();
   }
 
-  /** Something moved. What the visitor says before an upstream was reached gives that no more time. */
+  /** Renews the deadline when bytes move. Before an upstream is reached, the visitor's bytes do not extend the wait for it. */
   #touch(): void {
     if (!this.#reached) return;
     const { stallMs, idleStreamMs, halfClosedMs } = this.#context.timeouts;
@@ -128,10 +128,10 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
     }
   }
 
-  /** Its end is not ours to choose; it has the time that the drain gives. */
+  /** Does nothing: the edge cannot know where this connection may end, so it keeps the time of the drain. */
   drain(): void {}
 
-  /** All of it is under the host that it was routed by. */
+  /** Does nothing: everything on the connection belongs to the host that it was routed by. */
   endOtherHosts(): void {}
 
   cut(): void {

@@ -1,29 +1,28 @@
-// The windows of one HTTP/2 visitor's uploads: they grow while an upload waits for its window and not for its upstream.
-// Node has no window for one stream, so it is the setting for all of the connection that changes (RFC 9113 6.9.2), and each
-// upload is counted with all that it may have been promised, until it ends; with no more than it says that it has, which
-// HTTP/2 holds it to (RFC 9113 8.1.1).
+// The windows of one HTTP/2 visitor's uploads. They grow while an upload waits for its window and not for its upstream.
+// Node cannot set the window of one stream, so the connection's setting changes (RFC 9113 6.9.2). Until it ends, each upload
+// counts with all that it may have been promised, but with no more than its content-length, which HTTP/2 enforces (RFC 9113 8.1.1).
 
 import type { ServerHttp2Session } from 'node:http2';
 import { WindowBudget } from '@underpass/wire/core/credit.ts';
 import { streamWindowBytes } from '../core/http2-overhead.ts';
 
-/** 20 MB/s over 100 ms. */
+/** 20 MB/s over a round trip of 100 ms. */
 const mostWindowBytes = 2 * 1024 * 1024;
-/** Beyond the first windows, of one connection: as much as all its streams may hold with those. */
+/** For one connection, beyond the first windows: as much again as those allow all its streams to hold. */
 const visitorBytes = 100 * streamWindowBytes;
-/** The same of the process: sixteen times what 100 ms and 2 MB/s need. What finds none left has the first window. */
+/** For the whole process, beyond the first windows: some 36 windows of the largest size. Further uploads keep the first window. */
 const processBytes = 64 * 1024 * 1024;
-/** The first window carries 25 MB/s over it. */
+/** With a shorter round trip the first window is enough: it carries 25 MB/s. */
 const nearMs = 10;
 
 export const createUploadBudget = (): WindowBudget => new WindowBudget(processBytes);
 
 export interface Upload {
-  /** Of its body; infinite where it does not say. */
+  /** Length of its body; infinite if unknown. */
   readonly bodyBytes: number;
-  /** What it may hold beyond the first window. */
+  /** Bytes that it may hold beyond the first window. */
   extraBytes: number;
-  /** Taken by its upstream since the ping was sent, or since there was one. */
+  /** Bytes that its upstream took since the last ping was sent, or since the upload began. */
   roundBytes: number;
 }
 
@@ -32,13 +31,13 @@ export class UploadWindows {
   readonly #process: WindowBudget;
   readonly #own = new WindowBudget(visitorBytes);
   readonly #uploads = new Set<Upload>();
-  /** What the setting says. */
+  /** The announced setting. */
   #windowBytes = streamWindowBytes;
-  /** What a new stream may send: a smaller setting holds once the visitor has said so. */
+  /** What a new stream may send. A smaller setting applies once the visitor has acknowledged it. */
   #promisedBytes = streamWindowBytes;
   #measuring = false;
   #near = false;
-  /** The most that there ever was beyond first windows; so much may come for uploads that broke off. */
+  /** The most that was ever allowed beyond first windows: as much may still arrive for uploads that broke off. */
   mostExtraBytes = 0;
 
   constructor(session: ServerHttp2Session, budget: WindowBudget) {
@@ -46,14 +45,14 @@ export class UploadWindows {
     this.#process = budget;
   }
 
-  /** False where one more could hold more than is left: it may come again when the setting is the first one (RFC 9113 8.7). */
+  /** False if one more upload could hold more than is left. The visitor may retry after the setting has shrunk (RFC 9113 8.7). */
   makeRoom(bodyBytes: number = Number.POSITIVE_INFINITY): boolean {
     const fits = this.#fits(extraOf(this.#promisedBytes, bodyBytes), 1);
     if (!fits) this.#shrink();
     return fits;
   }
 
-  /** A half of either budget is for growth, so that an upload that begins finds room beside those that grew. */
+  /** Growth uses half of each budget, so a new upload finds room beside those that grew. */
   #fits(bytes: number, share: 1 | 0.5): boolean {
     return [this.#own, this.#process].every(
       ({ usedBytes, limitBytes }) => bytes === 0 || usedBytes + bytes <= limitBytes * share,
@@ -75,7 +74,7 @@ export class UploadWindows {
     this.mostExtraBytes = Math.max(this.mostExtraBytes, this.#own.usedBytes);
   }
 
-  /** Once or more. */
+  /** May be called more than once. */
   end(upload: Upload): void {
     if (!this.#uploads.delete(upload)) return;
     this.#own.give(upload.extraBytes);
@@ -83,7 +82,7 @@ export class UploadWindows {
     if (this.#uploads.size === 0) this.#shrink();
   }
 
-  /** Its upstream takes so much of it. */
+  /** Its upstream took this many bytes. */
   taken(upload: Upload, bytes: number): void {
     upload.roundBytes += bytes;
     if (this.#measuring || this.#near || upload.roundBytes < this.#windowBytes || this.#windowBytes === mostWindowBytes) return;
@@ -91,7 +90,7 @@ export class UploadWindows {
     this.#measuring = !this.#session.destroyed && this.#session.ping((error, ms) => this.#measured(error === null ? ms : 0));
   }
 
-  /** Grants come by halves: who waits for them brings half a window in each round trip, or nearly. */
+  /** The edge returns credit by half windows, so an upload that waits for its window moves about half of it in a round trip. */
   #measured(rttMs: number): void {
     this.#measuring = false;
     this.#near = rttMs < nearMs;
@@ -122,7 +121,7 @@ export class UploadWindows {
   }
 }
 
-/** What a window lets an upload hold beyond the first one. */
+/** What a window of this size lets an upload hold beyond the first window. */
 const extraOf = (windowBytes: number, bodyBytes: number): number =>
   Math.max(0, Math.min(windowBytes, bodyBytes) - streamWindowBytes);
 

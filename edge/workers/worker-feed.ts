@@ -1,4 +1,5 @@
-// The primary's part towards its workers: hands on what the feed says, waits until all have it, adds up what they report.
+// Control's end of the feed towards the workers, in the primary: passes changes on, waits until all workers have them, and adds
+// up their reports.
 
 import type { Duplex } from 'node:stream';
 import { type FeedState, type FeedTunnelReport, type FromEdge, feedVersion, type ToEdge } from '@underpass/wire/feed.ts';
@@ -12,15 +13,15 @@ interface Member {
   readonly feed: FeedStream<ToEdge, FromEdge>;
   readonly name: string;
   ackedSeq: number;
-  /** Its worker has ended; its last words may still be on their way. */
+  /** Its worker has ended, but its last report may not have been read yet. */
   hasEnded: boolean;
 }
 
-/** Tunnels, certificates and so on of one message: far from its limit (wire/feed-stream.ts) with 16 KiB each. */
+/** Tunnels, certificates and so on in one message: with 16 KiB each, far below the limit in wire/feed-stream.ts. */
 const pieceEntries = 1_000;
-/** A worker that has not applied a change by then does not hold up the others' acknowledgement. */
+/** After this long the primary acknowledges a change without the workers that have not applied it. */
 const ackMs = 3_000;
-/** A worker that hears nothing for 45 s takes its feed for dead (feed-link.ts). */
+/** A worker treats its feed as dead after 45 s of silence (feed-link.ts). */
 const pingEveryMs = 15_000;
 
 export class WorkerFeed {
@@ -29,13 +30,13 @@ export class WorkerFeed {
   readonly #members = new Set<Member>();
   /** The latest report of each worker, by tunnel. */
   readonly #reports = new Map<string, Map<string, FeedTunnelReport>>();
-  /** Counters of workers that have ended. As #reports, of tunnels that there are. */
+  /** Counters of workers that have ended, for tunnels that still exist. */
   readonly #past = new Map<string, FeedTunnelReport>();
   readonly #pings: NodeJS.Timeout;
   #seq = 0;
   #waiters: (() => void)[] = [];
 
-  /** The table mirrors what control said; it has no visitors of its own. */
+  /** The table mirrors the state of control; it has no visitors of its own. */
   constructor(table: RouteTable, onReport: () => void) {
     this.#table = table;
     this.#onReport = onReport;
@@ -63,7 +64,7 @@ export class WorkerFeed {
     this.#members.add(member);
     feed.send({ type: 'welcome', version: feedVersion, epoch: 'primary', region });
     if (this.#table.loaded) for (const piece of cutSnapshot(this.#seq, this.#table.state())) feed.send(piece);
-    // Says that this was all: a worker takes no visitors before.
+    // Marks the end of the state: a worker accepts visitors only after it.
     feed.send({ type: 'ping', id: 0 });
     return member;
   }
@@ -87,14 +88,14 @@ export class WorkerFeed {
   #keep(name: string, tunnels: readonly FeedTunnelReport[]): void {
     const reports = this.#reports.get(name) ?? new Map<string, FeedTunnelReport>();
     this.#reports.set(name, reports);
-    // A worker may not know yet that one is gone.
+    // A worker may not know yet that a tunnel was deleted.
     const known = tunnels.filter(({ tunnelId }) => this.#table.tunnels.has(tunnelId));
     const before = clientIds(known.flatMap(({ tunnelId }) => reports.get(tunnelId) ?? []));
     for (const report of known) reports.set(report.tunnelId, report);
     if (clientIds(known) !== before) this.#onReport();
   }
 
-  /** A worker has ended: its counters stay counted, its clients are gone. What it said last may be heard behind its end. */
+  /** A worker has ended: keeps its counters and drops its clients. Its last report may arrive after this. */
   retire(name: string): void {
     const member = [...this.#members].find((one) => one.name === name);
     if (member === undefined) this.#count(name);
@@ -110,7 +111,7 @@ export class WorkerFeed {
     this.#reports.delete(name);
   }
 
-  /** Hands a change on; resolves when every worker has it. The mirror has it already. */
+  /** Passes a change on; resolves when every worker has applied it. The table has it already. */
   async broadcast(change: Change): Promise<void> {
     const seq = ++this.#seq;
     this.#forgetGone(change);
@@ -143,7 +144,7 @@ export class WorkerFeed {
     for (const wake of waiters) wake();
   }
 
-  /** Each tunnel once, all workers together. */
+  /** One report for each tunnel, over all workers. */
   *reports(): Iterable<FeedTunnelReport> {
     const sums = new Map<string, FeedTunnelReport>(this.#past);
     for (const reports of this.#reports.values()) {

@@ -1,4 +1,4 @@
-// What a primary and its workers say to each other over the process channel. Routes and keys of tunnels go by the crew's feed.
+// The messages between a primary and its workers on the process channel. Routes and certificates go over the workers' feed.
 
 import type { EdgeStats } from '../metrics/stats.ts';
 import type { EdgePorts, EdgeProcessOptions } from '../process/edge-options.ts';
@@ -20,7 +20,7 @@ export interface WorkerStart {
     | 'hop'
     | 'dashboard'
   >;
-  /** Of the worker: the edge's id and the worker's number and start. */
+  /** The worker's name on the feed: the edge's id, the worker's number and its process id. */
   readonly name: string;
   readonly edgeId: string;
   readonly feedPath: string;

@@ -1,4 +1,4 @@
-// The primary of an edge with several workers: starts them, feeds them, starts them again, adds them up.
+// The primary of an edge with several workers: starts and restarts them, passes the feed on, and adds up their figures.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -23,18 +23,18 @@ interface Worker {
   readonly child: ChildProcess;
   readonly socketPath: string;
   stats: EdgeStats | null;
-  /** Since its last word; it has one each second. Not by the clock: a primary that stood still itself has read none. */
+  /** Ticks since its last message; it sends one each second. Not a time: a primary that was itself paused has read none. */
   silentTicks: number;
 }
 
 const tickMs = 1_000;
-/** A worker that says nothing for so long hangs, and is killed: its clients have given it up by then (wire/keep-alive.ts). */
+/** A worker that is silent for this long hangs and is killed: its clients have given it up by then (wire/keep-alive.ts). */
 const hungTicks = 15;
 
-/** A worker that ends is started again after this long. */
+/** A worker that ended is started again after this long. */
 const restartMs = 500;
 const startMs = 20_000;
-/** What a worker has beyond the time of its drain, and for its end: one that hangs is killed. */
+/** Extra time after a drain, and for a worker to end before it is killed. */
 const lateMs = 2_000;
 
 export class WorkerPool {
@@ -48,7 +48,7 @@ export class WorkerPool {
   #ticketKeys: Buffer;
   /** Counters of workers that have ended. */
   #past: EdgeStats = sumStats([]);
-  /** On its way out: a worker that ends is not started again. */
+  /** The edge drains or closes: do not restart workers. */
   #ending = false;
 
   private constructor(options: WorkerPoolOptions, parts: Parts, ports: EdgePorts, first: Worker, feedLink: FeedLink) {
@@ -68,7 +68,7 @@ export class WorkerPool {
     const parts = await openParts(options, () => onReport());
     const held = await options.snapshot?.load();
     if (held) parts.table.applySnapshot({ type: 'snapshot', seq: held.position.seq, state: held.state });
-    // The first worker finds the ports where they are 0; the others share them.
+    // If a port is 0, the first worker gets one from the system, and the others share it.
     const { worker, ports } = await startWorker(options, parts, 0, {
       https: options.https,
       http: options.http,
@@ -113,7 +113,7 @@ export class WorkerPool {
     }
   }
 
-  /** Tells every worker where the others are. */
+  /** Sends every worker the sockets of the others. */
   #introduce(): void {
     for (const { index, child } of this.#workers.values()) {
       const others = [...this.#workers.values()].filter((other) => other.index !== index);
@@ -156,7 +156,7 @@ export class WorkerPool {
     return this.#feedLink.connected;
   }
 
-  /** As of the workers' last word, a second old at most. */
+  /** From the workers' last messages, at most a second old. */
   stats(): EdgeStats {
     return sumStats([this.#past, ...[...this.#workers.values()].flatMap(({ stats }) => stats ?? [])]);
   }
@@ -293,7 +293,7 @@ function whenListening(child: ChildProcess): Promise<EdgePorts> {
     };
     const ended = (): void => fail(new Error('worker ended before it listened'));
     child.once('exit', ended);
-    // The system has no room for another process, say; such a child has no exit.
+    // A child that could not be started emits no 'exit'.
     child.on('error', fail);
     child.once('message', (message: FromWorker) => {
       child.off('exit', ended);
@@ -307,7 +307,7 @@ function whenListening(child: ChildProcess): Promise<EdgePorts> {
 }
 
 function tell(child: ChildProcess, message: ToWorker): void {
-  // A worker that is on its way out takes no more messages; its exit is handled elsewhere.
+  // A worker that is ending takes no more messages; #lost handles its exit.
   if (child.connected) child.send(message, () => {});
 }
 

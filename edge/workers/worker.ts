@@ -1,4 +1,4 @@
-// A worker of an edge: an own process with one EdgeProcess, started and fed by the primary.
+// A worker of an edge: a process of its own with one EdgeProcess, started and fed by the primary.
 
 import { connect } from 'node:net';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
@@ -10,7 +10,7 @@ const statsEveryMs = 1_000;
 let edge: EdgeProcess | null = null;
 let siblingPaths: readonly string[] = [];
 
-/** A primary that is gone is found out by 'disconnect'; what could not be said to it is no news. */
+/** Ignores failures: 'disconnect' tells that the primary has gone. */
 const say = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {});
 
 async function start({ edge: options, name, edgeId, feedPath, socketPath, ticketKeys, logLevel }: WorkerStart): Promise<void> {
@@ -22,7 +22,7 @@ async function start({ edge: options, name, edgeId, feedPath, socketPath, ticket
     ticketKeys: Buffer.from(ticketKeys, 'base64'),
     feed: async () => connect({ path: feedPath }),
     snapshot: null,
-    // Standard output is for what a start prints.
+    // Standard output is reserved for what the start command prints.
     log: pino({ level: logLevel }, pino.destination({ fd: 2, sync: true })).child({ worker: name }),
   });
   say({ type: 'listening', ...edge.ports });
@@ -47,6 +47,6 @@ async function receive(message: ToWorker): Promise<void> {
 
 countBuffersWithHeap();
 process.on('message', (message) => void receive(message as ToWorker));
-// The primary decides about ends; without it there is nothing to serve.
+// The primary decides when workers end, so signals are ignored. Without the primary there is nothing to serve.
 process.on('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
