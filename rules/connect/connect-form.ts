@@ -10,9 +10,12 @@ import { renderKubernetesSnippet } from './kubernetes-snippet.ts';
 import type { Snippet, SnippetTab } from './snippet.ts';
 import { renderSystemdSnippet } from './systemd-snippet.ts';
 
-export type ConnectInputs =
-  | { readonly type: 'http'; readonly upstreams: readonly DomainUpstream[] }
-  | ({ readonly type: 'ingress'; readonly upstream: string } & IngressService);
+interface InputsOfType {
+  readonly http: { readonly upstreams: readonly DomainUpstream[] };
+  readonly ingress: { readonly upstream: string } & IngressService;
+}
+
+export type ConnectInputs = { readonly [T in TunnelType]: { readonly type: T } & InputsOfType[T] }[TunnelType];
 
 export interface DomainUpstream {
   readonly domain: string;

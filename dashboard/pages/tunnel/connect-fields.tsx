@@ -2,7 +2,7 @@
 import type { ConnectErrors, ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
 import { type IngressPreset, ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
 import type { SnippetTab } from '@underpass/rules/connect/snippet.ts';
-import { useState } from 'react';
+import { type ReactElement, useState } from 'react';
 import { Field } from '../../ui/field.tsx';
 import { Input } from '../../ui/input.tsx';
 import { Select } from '../../ui/select.tsx';
@@ -14,38 +14,52 @@ export interface ConnectFieldsProps {
   readonly onChange: (inputs: ConnectInputs) => void;
 }
 
+type HttpInputs = Extract<ConnectInputs, { type: 'http' }>;
 type IngressInputs = Extract<ConnectInputs, { type: 'ingress' }>;
 
-export function ConnectFields({ tab, inputs, errors, onChange }: ConnectFieldsProps) {
-  if (inputs.type === 'http') {
-    return (
-      <div className="grid gap-4 md:grid-cols-2">
-        {inputs.upstreams.map(({ domain, upstream }) => (
+export function ConnectFields({ tab, inputs, errors, onChange }: ConnectFieldsProps): ReactElement {
+  switch (inputs.type) {
+    case 'http':
+      return <DomainFields inputs={inputs} errors={errors} onChange={onChange} />;
+    case 'ingress':
+      return tab === 'kubernetes' ? (
+        <ServiceFields inputs={inputs} errors={errors} onChange={onChange} />
+      ) : (
+        <div className="grid gap-4 md:grid-cols-2">
           <TextInput
-            key={domain}
-            label={inputs.upstreams.length === 1 ? 'Upstream' : `Upstream of ${domain}`}
-            value={upstream}
-            error={errors[domain]}
-            onChange={(text) => onChange({ ...inputs, upstreams: replaceUpstream(inputs.upstreams, domain, text) })}
+            label="Upstream"
+            value={inputs.upstream}
+            error={errors.upstream}
+            onChange={(upstream) => onChange({ ...inputs, upstream })}
           />
-        ))}
-      </div>
-    );
+        </div>
+      );
   }
-  if (tab === 'kubernetes') return <ServiceFields inputs={inputs} errors={errors} onChange={onChange} />;
+}
+
+interface DomainFieldsProps {
+  readonly inputs: HttpInputs;
+  readonly errors: ConnectErrors;
+  readonly onChange: (inputs: HttpInputs) => void;
+}
+
+function DomainFields({ inputs, errors, onChange }: DomainFieldsProps) {
   return (
     <div className="grid gap-4 md:grid-cols-2">
-      <TextInput
-        label="Upstream"
-        value={inputs.upstream}
-        error={errors.upstream}
-        onChange={(upstream) => onChange({ ...inputs, upstream })}
-      />
+      {inputs.upstreams.map(({ domain, upstream }) => (
+        <TextInput
+          key={domain}
+          label={inputs.upstreams.length === 1 ? 'Upstream' : `Upstream of ${domain}`}
+          value={upstream}
+          error={errors[domain]}
+          onChange={(text) => onChange({ ...inputs, upstreams: replaceUpstream(inputs.upstreams, domain, text) })}
+        />
+      ))}
     </div>
   );
 }
 
-type DomainUpstreams = Extract<ConnectInputs, { type: 'http' }>['upstreams'];
+type DomainUpstreams = HttpInputs['upstreams'];
 
 const replaceUpstream = (upstreams: DomainUpstreams, domain: string, upstream: string): DomainUpstreams =>
   upstreams.map((entry) => (entry.domain === domain ? { domain, upstream } : entry));
