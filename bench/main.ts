@@ -9,9 +9,9 @@ import { type Measurement, measurements } from './measurements.ts';
 import { haproxyHttps, haproxyTcp } from './peers/haproxy.ts';
 import { onPath, type Peer } from './peers/peer.ts';
 import { piko } from './peers/piko.ts';
+import { firstJson, type Started, start } from './peers/processes.ts';
 import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
 import { underpassHttps, underpassTcp } from './peers/underpass.ts';
-import { firstJson, type Started, start } from './processes.ts';
 
 const everyPeer: readonly Peer[] = [
   underpassHttps,

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Column } from './core/table.ts';
 import type { Peer, Running } from './peers/peer.ts';
-import { cpuSeconds, firstJson, residentBytes, type Started, start } from './processes.ts';
+import { cpuSeconds, firstJson, residentBytes, type Started, start } from './peers/processes.ts';
 
 export interface Measurement {
   readonly key: string;

@@ -1,8 +1,8 @@
 // Two haproxy processes in a row: TLS edge, TLS hop, origin. What two hops cost when C does them well.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, start, untilListening } from '../processes.ts';
 import { makeCertificate, onPath, type Peer, type Running, type Setup } from './peer.ts';
+import { freePort, start, untilListening } from './processes.ts';
 
 const shared = `global
   nbthread 2

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { Started } from '../processes.ts';
+import type { Started } from './processes.ts';
 
 export interface Setup {
   /** The origin's port on 127.0.0.1. */

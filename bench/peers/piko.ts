@@ -1,6 +1,7 @@
 // piko: HTTP by host name over a mux; visitors reach it in plain HTTP.
-import { freePort, start, untilListening } from '../processes.ts';
+
 import { onPath, type Peer } from './peer.ts';
+import { freePort, start, untilListening } from './processes.ts';
 
 export const piko: Peer = {
   name: 'piko',

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { freePort, type Started, start, untilListening } from '../processes.ts';
 import { onPath, type Peer, type Setup } from './peer.ts';
+import { freePort, type Started, start, untilListening } from './processes.ts';
 
 type Starter = (setup: Setup, publicPort: number) => Promise<{ edgeSide: Started; clientSide: Started }>;
 

@@ -2,8 +2,8 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { firstJson, start } from '../processes.ts';
 import { makeCertificate, type Peer, type Running, type Setup } from './peer.ts';
+import { firstJson, start } from './processes.ts';
 
 const regionHost = 'region.localhost';
 const clientMain = join(import.meta.dirname, '../../client/main.ts');
