@@ -2,6 +2,7 @@
 import { join } from 'node:path/posix';
 import { commandGroups } from '@underpass/rules/connect/command.ts';
 import { resourceName } from '@underpass/rules/connect/resource-name.ts';
+import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import type { ServicePlan, ServiceSpec } from './plan.ts';
 import { escapeXml } from './xml.ts';
@@ -23,7 +24,7 @@ export function planLaunchd(spec: ServiceSpec): ServicePlan {
     uninstall: [{ argv: ['launchctl', 'bootout', `${domain}/${label}`], mayFail: true }],
     forget: [],
     status: { argv: ['launchctl', 'print', `${domain}/${label}`] },
-    hints: [`Log: tail -f '${logPath}'`],
+    hints: [`Log: tail -f ${quoteShellWord(logPath)}`],
   };
 }
 

@@ -1,4 +1,5 @@
 // What a start prints. Pure: everything that is shown is passed in.
+import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
 
 export interface Welcome {
   readonly origin: string;
@@ -16,10 +17,6 @@ export interface Welcome {
   };
 }
 
-/** A word as a POSIX shell reads it. */
-export const shellWord = (text: string): string =>
-  /^[A-Za-z0-9_./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-
 const loginLinkCommand = 'npx underpass-server login-link';
 
 /** Mails that do not leave the machine, where operators read them. */
@@ -28,7 +25,7 @@ const renderMails = (mailboxUrl: string | undefined): string =>
 
 /** The first start: where to go, and lines that work as pasted. */
 export function renderWelcome({ origin, signInUrl, loginLinkMinutes, caPath, mailboxUrl, tunnel }: Welcome): string {
-  const carry = `npx underpass http --url ${shellWord(tunnel.url)} --token-file ${shellWord(tunnel.tokenPath)} --upstream http://127.0.0.1:3000`;
+  const carry = `npx underpass http --url ${quoteShellWord(tunnel.url)} --token-file ${quoteShellWord(tunnel.tokenPath)} --upstream http://127.0.0.1:3000`;
   return `
 Underpass is running.
 
@@ -45,7 +42,7 @@ Put a local port behind a public name. In other terminals, in this folder:
      ${carry}
 
   3. A visit:
-     curl --cacert ${shellWord(caPath)} ${tunnel.publicUrl}/
+     curl --cacert ${quoteShellWord(caPath)} ${tunnel.publicUrl}/
 
 Browsers ask before they open ${tunnel.publicUrl}/ until they trust the authority of this
 machine: import ${caPath} (also at ${origin}/ca.pem) under certificate authorities.
