@@ -7,20 +7,20 @@ import { parseConfig } from './config/config-file.ts';
 import { createProcessIo } from './process/process-io.ts';
 import { createProgram } from './run.ts';
 
-test('docs/cli.md shows the help of every command, every exit code and every error as they are', () => {
+test('docs/cli.md shows the current help of every command, every exit code and every error', () => {
   const page = readFileSync(new URL('../docs/cli.md', import.meta.url), 'utf8');
   assert.equal(page, renewPage(page), 'run "node client/cli-page.ts"');
 });
 
-test('the configuration file of the page is right', () => {
+test('the configuration file in docs/cli.md is valid', () => {
   const page = readFileSync(new URL('../docs/cli.md', import.meta.url), 'utf8');
   const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const result = parseConfig(text, '/etc/underpass', '/home/ada');
   assert.ok(result.ok);
-  assert.equal(result.config.plans.length, 2);
+  assert.equal(result.config.tunnels.length, 2);
 });
 
-/** Commands that do something, not groups of them. */
+/** Commands without subcommands. */
 function leaves(command: Command): readonly Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
 }
@@ -31,7 +31,7 @@ function helpText(command: Command): string {
   return text;
 }
 
-test('every command has a sentence, --json and an example, and every example is a command line that it takes', async () => {
+test('every command has a description, --json and an example, and every example parses', async () => {
   const program = createProgram({ io: createProcessIo(), exitCode: 0 });
   for (const command of leaves(program).filter((item) => item.name() !== 'complete')) {
     const help = helpText(command);
@@ -43,7 +43,7 @@ test('every command has a sentence, --json and an example, and every example is 
   }
 });
 
-test('help fits a terminal of 60 columns, but for the examples, which are there to be copied', () => {
+test('help fits a terminal of 60 columns, except the examples, which are not wrapped so that they can be copied', () => {
   const io = createProcessIo();
   const stdout = { ...io.stdout, isTTY: true, columns: () => 60 };
   for (const command of leaves(createProgram({ io: { ...io, stdout }, exitCode: 0 }))) {
@@ -56,7 +56,7 @@ test('help fits a terminal of 60 columns, but for the examples, which are there 
   }
 });
 
-/** Parses with every action replaced by nothing. */
+/** Parses the example without running its action. */
 async function parses(example: string): Promise<void> {
   const words = example.replace(/ [|<>] .*$/, '').match(/"[^"]*"|\S+/g) ?? [];
   const program = createProgram({ io: createProcessIo(), exitCode: 0 });

@@ -20,39 +20,39 @@ import { reportError } from './terminal/output.ts';
 export async function run(given: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };
   const program = createProgram(shell);
-  const argv = given[0] === 'help' ? askedFor(program, given.slice(1)) : given;
+  const argv = given[0] === 'help' ? helpArguments(program, given.slice(1)) : given;
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return shell.exitCode;
   } catch (error) {
-    return endOf(error, program, argv, io);
+    return exitCodeAfter(error, program, argv, io);
   }
 }
 
-/** `help tunnels add` is `tunnels add --help`: commander's own help takes one word. A wrong word is told as it is without help. */
-function askedFor(program: Command, argv: readonly string[]): readonly string[] {
+/** `help tunnels add` is `tunnels add --help`: commander's own help takes one word. Unknown words give the usual error. */
+function helpArguments(program: Command, argv: readonly string[]): readonly string[] {
   const { command, words } = leading(program, argv);
   const isWrong = command.commands.length > 0 && words.length < argv.length;
   return isWrong ? argv : [...words, '--help'];
 }
 
-function endOf(error: unknown, program: Command, argv: readonly string[], io: Io): number {
+function exitCodeAfter(error: unknown, program: Command, argv: readonly string[], io: Io): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.ok;
     if (error.code === 'commander.help') return exitCodes.usage;
     const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
     return reportError(new ClientError('usage', message, { fix: helpFor(program, argv) }), io, wantsJson(argv));
   }
-  const bare = error instanceof ClientError && error.code === 'usage' && error.fix === errors.usage.fix;
-  const told = bare ? new ClientError('usage', error.message, { fix: helpFor(program, argv), cause: error }) : error;
-  return reportError(told, io, wantsJson(argv));
+  const isUnfixed = error instanceof ClientError && error.code === 'usage' && error.fix === errors.usage.fix;
+  const shown = isUnfixed ? new ClientError('usage', error.message, { fix: helpFor(program, argv), cause: error }) : error;
+  return reportError(shown, io, wantsJson(argv));
 }
 
 function helpFor(program: Command, argv: readonly string[]): string {
   return `See "${[program.name(), ...leading(program, argv).words].join(' ')} --help".`;
 }
 
-/** The words before the first that is no command, such as `tunnels add`, and the command that they name. */
+/** The leading words that name a command, such as `tunnels add`, and that command. */
 function leading(program: Command, argv: readonly string[]): { readonly command: Command; readonly words: readonly string[] } {
   const words: string[] = [];
   let command = program;
@@ -84,10 +84,10 @@ export function createProgram(shell: Shell): Command {
   return program;
 }
 
-/** Of descriptions: a terminal of 60 columns leaves 24 beside the longest option. */
+/** Columns of a description: a terminal of 60 columns leaves 24 beside the longest option. */
 const minWidthToWrap = 20;
 
-/** Fewer leave no room beside the longest option: the description goes below. */
+/** In a narrower terminal the description goes below its option. */
 const leastColumnsBeside = 60;
 
 function formatItem(term: string, termWidth: number, description: string, helper: Help): string {

@@ -1,4 +1,4 @@
-// Which server, which sign-in and which project a management command speaks for.
+// Chooses the server, the sign-in and the project of a management command.
 import type { Project } from '@underpass/rules/entity.ts';
 import { parseToken } from '../config/token.ts';
 import { ClientError } from '../process/error.ts';
@@ -30,18 +30,18 @@ function parseOrigin(text: string): string {
   return url.origin;
 }
 
-/** A signed-in API. UNDERPASS_API_TOKEN is for automation and comes before the saved sign-in. */
+/** The API with a token: UNDERPASS_API_TOKEN, which is for automation, else the saved sign-in. */
 export async function openAccount(io: Io, flags: AccountFlags): Promise<Api> {
   const origin = await serverOf(io, flags);
   const given = io.env.UNDERPASS_API_TOKEN;
   const token = given ? parseToken(given, 'UNDERPASS_API_TOKEN', givenFix) : (await readCredentials(io)).servers[origin]?.token;
-  // Without it the login would be to the server of the last one.
+  // Without --server, login goes to the server of the last login.
   const login = flags.server === undefined ? {} : { fix: `Run "underpass login --server ${origin}".` };
   if (!token) throw new ClientError('not-signed-in', origin, login);
   return createApi(io, { origin, token, refusedFix: given ? givenFix : login.fix });
 }
 
-const givenFix = 'Give UNDERPASS_API_TOKEN one that is valid at this server: make it in the dashboard.';
+const givenFix = 'Set UNDERPASS_API_TOKEN to a token that is valid at this server: create one in the dashboard.';
 
 /** The account with one project chosen: `path` adds it to a call. */
 export interface ProjectAccount {
@@ -56,7 +56,9 @@ export async function openProject(io: Io, flags: AccountFlags): Promise<ProjectA
   const projects = await api.get<readonly Project[]>('/api/projects');
   const saved = projects.find(({ id }) => id === savedProject);
   const wanted = flags.project ?? io.env.UNDERPASS_PROJECT;
-  const project = wanted ? chooseProject(projects, wanted) : (saved ?? projects[0] ?? missingProject('you belong to no project'));
+  const project = wanted
+    ? chooseProject(projects, wanted)
+    : (saved ?? projects[0] ?? missingProject('you are not a member of any project'));
   const path = (call: string) => `${call}${call.includes('?') ? '&' : '?'}project=${encodeURIComponent(project.id)}`;
   return { api, project, path };
 }
@@ -64,7 +66,7 @@ export async function openProject(io: Io, flags: AccountFlags): Promise<ProjectA
 /** By id first, because a name may look like another project's id. */
 function chooseProject(projects: readonly Project[], wanted: string): Project {
   const named = projects.filter(({ name }) => name === wanted);
-  if (named.length > 1) missingProject(`'${wanted}' names ${named.length} projects: give the id`);
+  if (named.length > 1) missingProject(`${named.length} projects are named '${wanted}': give the id`);
   return projects.find(({ id }) => id === wanted) ?? named[0] ?? missingProject(`'${wanted}'`);
 }
 

@@ -6,19 +6,19 @@ import { version } from '../process/version.ts';
 export interface Api {
   readonly origin: string;
   readonly get: <T>(path: string) => Promise<T>;
-  /** `basedOn` is the `updatedAt` of what the body is a change of: refused as `stale` where that is past. */
+  /** `basedOn` is the `updatedAt` of the version that the body changes; the server refuses with `stale` if a newer one exists. */
   readonly send: <T>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown, basedOn?: string) => Promise<T>;
 }
 
 interface ApiOptions {
   readonly origin: string;
   readonly token?: string | undefined;
-  /** Where the token came from says what to do when it is refused. */
+  /** The fix to show when the server refuses the token; it depends on where the token came from. */
   readonly refusedFix?: string | undefined;
 }
 
 const timeoutMs = 30_000;
-/** The longest honest answer is a list of some thousand tunnels. */
+/** Room for a list of several thousand tunnels. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 export function createApi(io: Io, { origin, token, refusedFix }: ApiOptions): Api {
@@ -33,10 +33,10 @@ export function createApi(io: Io, { origin, token, refusedFix }: ApiOptions): Ap
   return { origin, get: (path) => call('GET', path), send: call };
 }
 
-/** Each time somebody was faster, so that somebody gets on: where a crowd of scripts saves at once, the slowest is told. */
+/** Every failed try means that another client's save succeeded. After five the user sees the error instead of waiting. */
 const changeTries = 5;
 
-/** Saves what follows from what is there, and again where somebody else saved in between. */
+/** Reads a value, saves a change of it, and starts over if another client saved in between. */
 export async function saveChange<T>(read: () => Promise<T>, save: (before: T) => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries++) {
     const before = await read();
@@ -49,7 +49,7 @@ export async function saveChange<T>(read: () => Promise<T>, save: (before: T) =>
   }
 }
 
-/** One exchange with the two outcomes that need no signed-in API: the status and the parsed body. */
+/** One POST of the device login, without a token. 428 (not confirmed yet) and 410 (denied or expired) are answers, not errors. */
 export async function exchange(io: Io, url: string, body: unknown): Promise<{ status: number; value: unknown }> {
   const response = await request(io, url, { method: 'POST', headers: headersOf(undefined, body), body: bodyOf(body) });
   const text = await boundedText(response, url);
@@ -95,7 +95,7 @@ async function boundedText(response: Response, origin: string): Promise<string> 
     }
   } catch (cause) {
     if (cause instanceof ClientError) throw cause;
-    throw new ClientError('server-unreachable', `${origin} broke off (${reasonOf(cause)})`, { cause });
+    throw new ClientError('server-unreachable', `the connection to ${origin} broke (${reasonOf(cause)})`, { cause });
   }
   return Buffer.concat(chunks).toString('utf8');
 }
@@ -130,14 +130,14 @@ function refusal(response: Response, text: string, origin: string): ClientError 
   return new ClientError(code, detail, code === 'too-many-requests' && wait ? { fix: `Try again in ${wait} s.` } : {});
 }
 
-/** What refuses without a word of the API is something else; overload may be told by a balancer in front of it. */
+/** A refusal without the API's plain text comes from something else, except 429: a load balancer in front may send it. */
 function refusalCode(status: number, hasWords: boolean): ErrorCode {
   if (status >= 500) return 'server-failed';
   if (!hasWords && status !== 429) return 'server-unknown';
   return codeOfStatus[status] ?? 'request-refused';
 }
 
-/** Errors of the API are short plain text; a page of some proxy is not shown. */
+/** Errors of the API are short plain text. Anything else, such as the HTML page of a proxy, is not shown. */
 function publicText(response: Response, text: string): string | undefined {
   const type = response.headers.get('content-type') ?? 'text/plain';
   const line = text.trim();
@@ -163,12 +163,12 @@ const reasons: Readonly<Record<string, string>> = {
   EPROTO: 'TLS fails: is it http://?',
 };
 
-/** The two runtimes wrap network failures differently; the code is in the error or in its cause. */
+/** Node and the runtime of the compiled program wrap network errors differently: the code is in the error or in its cause. */
 export function reasonOf(error: unknown): string {
   const chain = [error, error instanceof Error ? error.cause : undefined].filter((item) => item instanceof Error);
   for (const item of chain.reverse()) {
     const { code: given } = item as NodeJS.ErrnoException;
-    // That of a DOMException is a number.
+    // The code of a DOMException is a number.
     const code = typeof given === 'string' ? given : item.name;
     const reason = reasons[code] ?? (code.startsWith('ERR_SSL_') ? `TLS fails: ${code}` : undefined);
     if (reason !== undefined) return reason;

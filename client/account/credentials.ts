@@ -1,4 +1,4 @@
-// The file that keeps sign-ins: one token a server, mode 0600, in the user's configuration folder.
+// The file of sign-ins: one token per server, mode 0600, in the user's configuration folder.
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClientError, fileReason } from '../process/error.ts';
@@ -12,7 +12,7 @@ interface SignIn {
 
 export interface Credentials {
   readonly version: 1;
-  /** The server that the last login was to. */
+  /** The server of the last login. */
   readonly current: string;
   readonly servers: Readonly<Record<string, SignIn>>;
 }
@@ -74,7 +74,7 @@ export async function saveSignIn(io: Io, origin: string, signIn: SignIn): Promis
   await writeCredentials(io, { version: 1, current: origin, servers: { ...before.servers, [origin]: signIn } });
 }
 
-/** Answers false where there was nothing to forget. The file goes with its last sign-in. */
+/** Returns false if there was no sign-in. Removing the last sign-in removes the file. */
 export async function forgetSignIn(io: Io, origin: string): Promise<boolean> {
   const before = await readCredentials(io);
   if (before.servers[origin] === undefined) return false;
@@ -89,7 +89,7 @@ async function writeCredentials(io: Io, credentials: Credentials): Promise<void>
   await writePrivateFile(credentialsPath(io), `${JSON.stringify(credentials, null, 2)}\n`);
 }
 
-/** Whole or not at all, and never readable by others, not for a moment either. */
+/** Writes the whole file or nothing. Other users cannot read it, not even while it is written. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
@@ -103,7 +103,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
-/** Node's recursive mkdir says ENOENT of a file system that is read-only; the plain one says what it is. */
+/** On a read-only file system Node's recursive mkdir reports ENOENT; the plain mkdir reports the true reason. */
 async function makeFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => mkdir(cause.path ?? path, 0o700));
 }

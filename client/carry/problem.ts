@@ -1,4 +1,4 @@
-// What can be wrong while carrying: code, title, fix. The command line prints `title: detail. fix` in one line.
+// Every problem of a running tunnel: code, title, fix. The command line prints `title: detail. fix` in one line.
 // Match on the code, never on a message.
 
 export const problems = {
@@ -14,7 +14,7 @@ export const problems = {
     title: 'The region cannot be reached',
     fix: 'Check that outgoing connections to this host and port are allowed; behind a proxy set HTTPS_PROXY.',
   },
-  'edge-timeout': { title: 'The region does not answer in time', fix: 'Check the network; it is tried again by itself.' },
+  'edge-timeout': { title: 'The region does not answer in time', fix: 'Check the network. The client keeps trying.' },
   'certificate-unknown': {
     title: 'The certificate of the region is not trusted',
     fix: 'Copy the URL again from the Connect section. If a proxy here replaces certificates, give its CA with --ca.',
@@ -25,28 +25,28 @@ export const problems = {
   },
   'certificate-expired': {
     title: 'The certificate of the region is expired or not yet valid',
-    fix: 'Check the clock of this machine; else tell the operator.',
+    fix: 'Check the clock of this machine; if it is right, tell the operator.',
   },
   'not-underpass': {
-    title: 'What answers there is not Underpass',
-    fix: 'Check --url; a captive portal or a proxy may be in the way.',
+    title: 'The server that answered is not Underpass',
+    fix: 'Check --url. A captive portal or a proxy may have answered instead.',
   },
   'token-refused': {
     title: 'The token is refused',
     fix: 'It was rotated, its tunnel was deleted, or it belongs to another region: copy it again from the Connect section.',
   },
-  'tunnel-suspended': { title: 'The tunnel is suspended', fix: 'Ask the operator; it is tried again by itself.' },
+  'tunnel-suspended': { title: 'The tunnel is suspended', fix: 'Ask the operator. The client keeps trying.' },
   'wrong-type': {
-    title: 'The token is that of a tunnel of the other type',
+    title: 'The token belongs to a tunnel of the other type',
     fix: 'Use "underpass http" for http tunnels and "underpass ingress" for ingress tunnels, or copy the token of the tunnel that you mean.',
   },
   version: { title: 'This client and the region share no protocol version', fix: 'Run "underpass update".' },
   'too-many-clients': {
     title: 'Too many clients are connected to this tunnel',
-    fix: 'Stop another one; it is tried again by itself.',
+    fix: 'Stop another client. This one keeps trying.',
   },
-  'edge-busy': { title: 'The region is not ready', fix: 'It is tried again by itself.' },
-  'connection-lost': { title: 'The connection to the region was lost', fix: 'It is tried again by itself.' },
+  'edge-busy': { title: 'The region is not ready', fix: 'The client keeps trying.' },
+  'connection-lost': { title: 'The connection to the region was lost', fix: 'The client keeps trying.' },
   'proxy-unreachable': {
     title: 'The HTTP proxy cannot be reached',
     fix: 'Check HTTPS_PROXY, or exempt the region with NO_PROXY.',
@@ -59,7 +59,7 @@ export const problems = {
   'upstream-refused': { title: 'The upstream refuses connections', fix: 'Start the service there, or correct --upstream.' },
   'upstream-timeout': {
     title: 'The upstream does not answer in time',
-    fix: 'Check that the service there is alive and reachable.',
+    fix: 'Check that the service runs and is reachable.',
   },
   'upstream-unresolved': { title: 'The name of the upstream does not resolve', fix: 'Correct --upstream.' },
   'upstream-unreachable': {
@@ -68,14 +68,14 @@ export const problems = {
   },
   'upstream-tls': {
     title: 'TLS to the upstream fails',
-    fix: 'Give its CA with --upstream-ca FILE, accept any certificate with --upstream-insecure, or write http:// where it speaks no TLS.',
+    fix: 'Give its CA with --upstream-ca FILE, accept any certificate with --upstream-insecure, or use http:// if it does not speak TLS.',
   },
   'no-visitors': {
-    title: 'No visitor comes for a domain of --upstream',
+    title: 'A domain in --upstream gets no visitors',
     fix: 'Correct it, or add the domain to the tunnel and verify it.',
   },
   'no-upstream': {
-    title: 'A visitor came for what this client has no upstream for',
+    title: 'This client has no upstream for what a visitor asked for',
     fix: 'Add it with --upstream, or check that the tunnel has the type of this command.',
   },
 } as const satisfies Record<string, { readonly title: string; readonly fix: string }>;
@@ -84,13 +84,13 @@ export type ProblemCode = keyof typeof problems;
 
 export interface Problem {
   readonly code: ProblemCode;
-  /** What exactly: the host, the upstream, the system's words. No secrets. */
+  /** The host, the upstream or the system's message. No secrets. */
   readonly detail: string;
 }
 
 export class CarryError extends Error {
   readonly problem: Problem;
-  /** What the edge asked to wait, if it did. */
+  /** How long the edge asked the client to wait, if it did. */
   readonly retryAfterMs: number | null;
 
   constructor(code: ProblemCode, detail: string, retryAfterMs: number | null = null) {
@@ -100,6 +100,5 @@ export class CarryError extends Error {
   }
 }
 
-/** One line for people. */
 export const renderProblem = ({ code, detail }: Problem): string =>
   `${problems[code].title}${detail === '' ? '' : `: ${detail}`}. ${problems[code].fix}`;

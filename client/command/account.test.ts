@@ -132,7 +132,7 @@ test('a sign-in that ended, and a token of the environment that is refused, are 
   const fixOf = (stderr: string) => /^ {2}fix: (.*)$/m.exec(stderr)?.[1];
   assert.equal(fixOf((await cli.run(['projects'])).stderr), 'Run "underpass login".');
   const env = { UNDERPASS_API_TOKEN: 'old' };
-  assert.match(fixOf((await cli.run(['projects'], { env })).stderr) ?? '', /^Give UNDERPASS_API_TOKEN one that is valid/);
+  assert.match(fixOf((await cli.run(['projects'], { env })).stderr) ?? '', /^Set UNDERPASS_API_TOKEN to a token that is valid/);
 });
 
 test('logout forgets one server, and the file goes with the last', async (t) => {
@@ -179,7 +179,7 @@ test('a token of the environment that cannot be one is told as that', async (t) 
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin });
   for (const UNDERPASS_API_TOKEN of ['тест', 'two words']) {
     const { code, stderr } = await cli.run(['projects'], { env: { UNDERPASS_API_TOKEN } });
-    assert.match(stderr, /That is not a token: UNDERPASS_API_TOKEN\n {2}fix: .* make it in the dashboard/);
+    assert.match(stderr, /That is not a token: UNDERPASS_API_TOKEN\n {2}fix: .* create one in the dashboard/);
     assert.equal(code, 2);
   }
 });
@@ -306,6 +306,6 @@ test('a project is chosen by id or by name, and a name that two projects bear as
     JSON.parse((await cli.run(['whoami', '--json', '--project', name])).stdout || '{}').project?.id;
   assert.equal(await chosen('p3'), 'p3');
   assert.equal(await chosen('Acme'), 'p1');
-  assert.match((await cli.run(['whoami', '--project', 'Beta'])).stderr, /names 2 projects/);
+  assert.match((await cli.run(['whoami', '--project', 'Beta'])).stderr, /2 projects are named/);
   assert.equal((await cli.run(['whoami', '--project', 'None'])).code, 6);
 });

@@ -111,7 +111,7 @@ test('a log says where the tunnel is reached, and that nobody comes for a domain
     / connected edge=edge-1 address=127\.0\.0\.1 urls=https:\/\/shop\.example\.com,https:\/\/www\.example\.com$/m,
   );
   const text =
-    'No visitor comes for a domain of --upstream: shpo.example.com; the tunnel has shop.example.com, www.example.com. ' +
+    'A domain in --upstream gets no visitors: shpo.example.com; the tunnel has shop.example.com, www.example.com. ' +
     'Correct it, or add the domain to the tunnel and verify it.';
   assert.deepEqual(stdout.match(/ problem .*/g), [` problem code=no-visitors: ${text}`]);
 });
@@ -143,7 +143,7 @@ test('a token file that others may read is a warning with the fix', async (t) =>
   running.signal('SIGTERM');
   assert.match(
     (await running.ended).stderr,
-    /^warning: others on this machine may read .*: run "chmod 600 '.*\/my shop\.token'"$/m,
+    /^warning: other users of this machine may read .*: run "chmod 600 '.*\/my shop\.token'"$/m,
   );
 });
 
@@ -286,7 +286,7 @@ test('run carries every tunnel of the file, and SIGHUP keeps what did not change
   assert.doesNotMatch(running.stdout(), /two disconnected/);
   await writeFile(file, 'tunnels: [');
   running.signal('SIGHUP');
-  await running.seen(/not reloaded, the tunnels go on as they were/);
+  await running.seen(/not reloaded, the tunnels are unchanged/);
   assert.doesNotMatch(running.stdout(), /two (disconnected|draining)/);
   running.signal('SIGTERM');
   assert.equal((await running.ended).code, 0);
@@ -334,7 +334,7 @@ test('check names every wrong line, and a right file with its tunnels', async (t
   await writeFile(right, `tunnels:\n  - {name: a, type: ingress, url: '${url}', token-env: T, upstream: 10.0.0.1}\n`);
   const { code, stdout } = await cli.run(['check', '-c', right]);
   assert.equal(code, 0);
-  assert.match(stdout, /right\.yaml is right: 1 tunnel\.$/m);
+  assert.match(stdout, /right\.yaml is valid: 1 tunnel\.$/m);
   assert.match(stdout, /a \(ingress\): port 80 → 10\.0\.0\.1:80, port 443 → 10\.0\.0\.1:443/);
   const missing = await cli.run(['check', '-c', right], { env: { T: '' } });
   assert.match(missing.stderr, /tunnel a: environment variable T\n {2}fix: Set T /);

@@ -69,14 +69,12 @@ function addCarry(program: Command, shell: Shell, type: TunnelType): void {
   ).action((flags: CarryFlags) => carry(shell, type, flags));
 }
 
-/** An ingress tunnel passes TLS through: it takes the two of https upstreams, as a file does, but they mean nothing to it. */
+/** An ingress tunnel passes TLS through. It accepts the two options for https upstreams, as the file does, but they have no effect. */
 export function withUpstreamOptions(command: Command, type?: TunnelType): Command {
   const hidden = type !== undefined && !carryTexts[type].checksUpstream;
   return command
-    .option('--ca <file>', 'CA certificates (PEM) that may vouch for the region, besides those of the system')
-    .addOption(
-      new Option('--upstream-ca <file>', 'CA certificates (PEM) that https upstreams are checked against').hideHelp(hidden),
-    )
+    .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
+    .addOption(new Option('--upstream-ca <file>', 'CA certificates (PEM) to trust for https upstreams').hideHelp(hidden))
     .addOption(
       new Option('--upstream-insecure', 'do not check certificates of https upstreams').conflicts('upstreamCa').hideHelp(hidden),
     )
@@ -90,14 +88,14 @@ async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise
   const upstreams = upstreamsOfFlags(type, requireOption(flags.upstream, '--upstream <upstream>'));
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, output) } as const;
   const name = new URL(url.value).hostname;
-  await carryPlan(shell, { name, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);
+  await carryTunnel(shell, { name, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);
 }
 
-/** One tunnel until a signal. */
-export async function carryPlan(shell: Shell, plan: TunnelConfig, flags: UpstreamFlags): Promise<void> {
+/** Carries one tunnel until a signal. */
+export async function carryTunnel(shell: Shell, config: TunnelConfig, flags: UpstreamFlags): Promise<void> {
   const output = outputOf(shell, flags);
-  const planned = [await loadTunnel(shell.io, plan, output)];
-  shell.exitCode = await carryUntilStopped(shell.io, { output, planned, health: flags.health });
+  const tunnels = [await loadTunnel(shell.io, config, output)];
+  shell.exitCode = await carryUntilStopped(shell.io, { output, tunnels, health: flags.health });
 }
 
 export function tlsOf({ io }: Shell, flags: UpstreamFlags): Pick<TunnelConfig, 'caFile' | 'upstreamCaFile' | 'upstreamInsecure'> {

@@ -1,4 +1,4 @@
-// What every command shares: options for the account, examples in the help, how an action ends.
+// What all commands share: options for the account, examples in the help, the exit code.
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { type Command, Option } from 'commander';
 import type { AccountFlags } from '../account/account.ts';
@@ -9,7 +9,7 @@ import { createOutput, type Output } from '../terminal/output.ts';
 /** Passed to every group of commands. */
 export interface Shell {
   readonly io: Io;
-  /** What the process will answer; an action that ends well leaves it alone. */
+  /** The exit code of the process. An action that succeeds does not set it. */
   exitCode: number;
 }
 
@@ -21,7 +21,7 @@ export function outputOf(shell: Shell, flags: CommonFlags): Output {
   return createOutput(shell.io, flags.json === true);
 }
 
-/** A command of its own: `example` lines are shown by --help and checked by a test to parse. */
+/** Describes a command. --help shows the examples, and a test checks that each one parses. */
 export function describe(command: Command, about: string, examples: readonly string[]): Command {
   const block = examples.map((line) => `  $ ${line}`).join('\n');
   command.description(about).addOption(new Option('--json', 'write JSON for programs'));
@@ -39,19 +39,19 @@ export function withProject(command: Command): Command {
   );
 }
 
-/** A name as the server keeps it. What is no name goes as it was typed: the server has the words for it. */
+/** A name in the form that the server stores. A text that is no valid name is sent as typed: the server's error explains it. */
 export function canonicalOf(parse: (text: string) => Parsed<string>, text: string): string {
   const parsed = parse(text);
   return parsed.ok ? parsed.value : text;
 }
 
-/** Asked by the action: commander would miss it before it has told an unknown option. */
+/** Actions call this themselves, because commander reports a missing option before an unknown one. */
 export function requireOption<T>(value: T | undefined, flags: string): T {
   if (value === undefined) throw new ClientError('usage', `required option '${flags}' not specified`);
   return value;
 }
 
-/** For options that may be given several times. */
+/** For options that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }

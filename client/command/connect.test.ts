@@ -145,7 +145,7 @@ const refused: readonly (readonly [string, Tunnel, readonly string[], number, Re
     shop,
     ['--print', 'cli', '--upstream', 'c.example.com=http://a'],
     2,
-    /is no ingress domain of shop/,
+    /is not an ingress domain of shop/,
   ],
   [
     'a domain left without an upstream',

@@ -1,4 +1,4 @@
-// connect: the tunnel by its name. Carries it, or prints how to: the dashboard's snippets from the same functions.
+// connect: fetches a tunnel by its name and carries it, or prints the dashboard's snippets, from the same functions.
 import { type ConnectInputs, parseConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
 import { ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
@@ -11,7 +11,7 @@ import { openProject } from '../account/account.ts';
 import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { isLive } from '../tunnels/carry-loop.ts';
-import { carryPlan, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
+import { carryTunnel, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
 import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import { fetchTunnel } from './tunnels.ts';
 
@@ -51,28 +51,28 @@ export function addConnectCommand(program: Command, shell: Shell): void {
 }
 
 async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise<void> {
-  refuseForeignOptions(flags);
+  refuseUselessOptions(flags);
   const tunnel = await fetchConnectable(shell, name, flags);
   if (flags.print !== undefined) return print(shell, tunnel, flags.print, flags);
   const { token, url } = tunnel;
   const upstreams = upstreamsOfFlags(tunnel.type, upstreamTexts(tunnel, flags));
   const output = outputOf(shell, flags);
-  // The live status shows those that lead here.
+  // The live status shows the verified ones.
   const domains = isLive(shell.io, output.json)
     ? tunnel.ingressDomains.filter(({ verified }) => !verified)
     : tunnel.ingressDomains;
   for (const domain of domains) output.notice(`${domain.url}${domain.verified ? '' : '  (unverified)'}`);
-  await carryPlan(shell, { name: tunnel.name, url, token: { kind: 'value', token }, upstreams, ...tlsOf(shell, flags) }, flags);
+  await carryTunnel(shell, { name: tunnel.name, url, token: { kind: 'value', token }, upstreams, ...tlsOf(shell, flags) }, flags);
 }
 
 const serviceOptions = ['preset', 'service', 'namespace'] as const;
 
-function refuseForeignOptions(flags: ConnectFlags): void {
+function refuseUselessOptions(flags: ConnectFlags): void {
   if (flags.print === undefined) refuse(flags, ['maskToken', ...serviceOptions], 'for --print');
   else refuse(flags, ['ca', 'upstreamCa', 'upstreamInsecure', 'health'], 'not for --print');
 }
 
-/** They would be ignored in silence. */
+/** Without an error these options would have no effect. */
 function refuse(flags: ConnectFlags, options: readonly (keyof ConnectFlags)[], what: string): void {
   const given = options
     .filter((option) => flags[option] !== undefined)
@@ -80,7 +80,7 @@ function refuse(flags: ConnectFlags, options: readonly (keyof ConnectFlags)[], w
   if (given.length > 0) throw new ClientError('usage', `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} ${what}`);
 }
 
-/** The tunnel, with a token that may be read and a status that can carry. */
+/** The tunnel, if this role may read its token and at least one of its domains is verified. */
 export async function fetchConnectable(shell: Shell, name: string, flags: CommonFlags): Promise<Tunnel & { token: string }> {
   const tunnel = await fetchTunnel(await openProject(shell.io, flags), name);
   const { token } = tunnel;

@@ -1,4 +1,4 @@
-// doctor: what stands between this machine and a working tunnel, line by line, each ok or with what to do.
+// doctor: checks everything between this machine and a working tunnel. Each line is ok, or says what to do.
 
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
 import { tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
@@ -8,7 +8,7 @@ import { request } from '../account/api.ts';
 import { readCredentials } from '../account/credentials.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
-import { loadTunnel } from '../config/loaded-tunnel.ts';
+import { readPem } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { parseTunnelUrl } from '../config/tunnel-config.ts';
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
@@ -34,8 +34,8 @@ interface DoctorFlags extends CommonFlags {
   readonly upstreamInsecure?: boolean;
 }
 
-/** What is known of the tunnel to examine; fields that nobody gave are missing. */
-interface Patient {
+/** What the server or the flags say about the tunnel to check. */
+interface Subject {
   readonly name?: string;
   readonly url?: string;
   readonly token?: string;
@@ -61,8 +61,8 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     .option('--token-file <file>', 'with --url: file that holds the token')
     .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
     .addOption(new Option('--proxy-protocol <version>', 'with --url: what the tunnel is set to').choices(['off', 'v1', 'v2']))
-    .option('--ca <file>', 'CA certificates (PEM) that may vouch for the region')
-    .option('--upstream-ca <file>', 'CA certificates (PEM) that https upstreams are checked against')
+    .option('--ca <file>', 'CA certificates (PEM) to trust for the region')
+    .option('--upstream-ca <file>', 'CA certificates (PEM) to trust for https upstreams')
     .option('--upstream-insecure', 'do not check certificates of https upstreams')
     .action((name: string | undefined, flags: DoctorFlags) => doctor(shell, name, flags));
 }
@@ -70,34 +70,34 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
 async function doctor(shell: Shell, name: string | undefined, flags: DoctorFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const findings: Finding[] = [];
-  const tell = (found: readonly Finding[]) => {
+  const report = (found: readonly Finding[]) => {
     findings.push(...found);
     if (!output.json) for (const finding of found) shell.io.stdout.write(`${renderFinding(finding)}\n`);
   };
   const needsServer = name !== undefined || flags.url === undefined;
-  if (needsServer) await examineServer(shell.io, flags, tell);
-  const patient = await admit(shell, name, flags, tell);
-  if (patient !== undefined) await examineTunnel(shell, patient, flags, tell);
-  const sick = findings.filter(({ state }) => state === 'problem').length;
-  if (output.json) output.result({ findings, problems: sick }, '');
-  if (sick > 0) throw new ClientError('doctor-found-problems', sick === 1 ? '1 problem' : `${sick} problems`);
+  if (needsServer) await checkServer(shell.io, flags, report);
+  const subject = await findSubject(shell, name, flags, report);
+  if (subject !== undefined) await checkTunnel(shell, subject, flags, report);
+  const problems = findings.filter(({ state }) => state === 'problem').length;
+  if (output.json) output.result({ findings, problems }, '');
+  if (problems > 0) throw new ClientError('doctor-found-problems', problems === 1 ? '1 problem' : `${problems} problems`);
 }
 
-type Tell = (findings: readonly Finding[]) => void;
+type Report = (findings: readonly Finding[]) => void;
 
-async function examineServer(io: Io, flags: DoctorFlags, tell: Tell): Promise<void> {
+async function checkServer(io: Io, flags: DoctorFlags, report: Report): Promise<void> {
   const origin = await serverOf(io, flags);
   const url = new URL(origin);
   const tls = url.protocol === 'https:';
   const port = url.port === '' ? (tls ? 443 : 80) : Number(url.port);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const path = await checkPath(io, { what: 'server', host, port, tls, pin: null, caPem: undefined });
-  tell(path);
+  report(path);
   if (path.some(({ state }) => state === 'problem')) return;
-  tell([await checkClock(io, origin), await checkVersion(io, origin)]);
+  report([await checkClock(io, origin), await checkVersion(io, origin)]);
 }
 
-/** Certificates and signatures tolerate a minute; beyond that things fail in odd ways. */
+/** A minute is harmless. With a larger difference, certificates and signatures look expired or not yet valid. */
 const maxSkewMs = 60_000;
 
 async function checkClock(io: Io, origin: string): Promise<Finding> {
@@ -126,21 +126,26 @@ async function checkVersion(io: Io, origin: string): Promise<Finding> {
   }
 }
 
-async function admit(shell: Shell, name: string | undefined, flags: DoctorFlags, tell: Tell): Promise<Patient | undefined> {
+async function findSubject(
+  shell: Shell,
+  name: string | undefined,
+  flags: DoctorFlags,
+  report: Report,
+): Promise<Subject | undefined> {
   const given = flags.upstream;
   let check = flags.url === undefined ? 'sign-in' : 'token';
   try {
     if (flags.url !== undefined) return await fromFlags(shell, flags);
     if (name === undefined && !(await isSignedIn(shell.io, flags)))
-      return void tell([skipped('sign-in', 'not signed in, and no --url given')]);
+      return void report([skipped('sign-in', 'not signed in, and no --url given')]);
     const account = await openProject(shell.io, flags);
-    tell([ok('sign-in', `project ${account.project.name}, ${account.project.role}`)]);
+    report([ok('sign-in', `project ${account.project.name}, ${account.project.role}`)]);
     if (name === undefined) return undefined;
     check = 'tunnel';
     return fromTunnel(await fetchTunnel(account, name), given);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    tell([problem(check, error.message || error.code, error.fix)]);
+    report([problem(check, error.message || error.code, error.fix)]);
     return undefined;
   }
 }
@@ -150,14 +155,14 @@ async function isSignedIn(io: Io, flags: DoctorFlags): Promise<boolean> {
   return (await readCredentials(io)).servers[await serverOf(io, flags)] !== undefined;
 }
 
-function fromTunnel(tunnel: Tunnel, texts: readonly string[] | undefined): Patient {
+function fromTunnel(tunnel: Tunnel, texts: readonly string[] | undefined): Subject {
   const { name, url, proxyProtocol, token, type, ingressDomains } = tunnel;
   const host = ingressDomains[0]?.name ?? 'localhost';
   const known = { name, url, proxyProtocol, host, ...(token === undefined ? {} : { token }) };
   return texts === undefined ? known : { ...known, upstreams: upstreamsOfFlags(type, texts) };
 }
 
-async function fromFlags(shell: Shell, flags: DoctorFlags): Promise<Patient> {
+async function fromFlags(shell: Shell, flags: DoctorFlags): Promise<Subject> {
   const url = parseTunnelUrl(flags.url ?? '');
   if (!url.ok) throw new ClientError('usage', url.message);
   const proxyProtocol = flags.proxyProtocol === undefined || flags.proxyProtocol === 'off' ? '' : flags.proxyProtocol;
@@ -167,10 +172,11 @@ async function fromFlags(shell: Shell, flags: DoctorFlags): Promise<Patient> {
   return { url: url.value, host: 'localhost', proxyProtocol, ...upstreams, ...token };
 }
 
-async function examineTunnel(shell: Shell, patient: Patient, flags: DoctorFlags, tell: Tell): Promise<void> {
-  const { caPem, upstreamCaPem } = await readPems(shell, flags);
-  if (patient.url !== undefined) {
-    const region = parseRegionUrl(patient.url);
+async function checkTunnel(shell: Shell, subject: Subject, flags: DoctorFlags, report: Report): Promise<void> {
+  const caPem = flags.ca === undefined ? undefined : await readPem(flags.ca);
+  const upstreamCaPem = flags.upstreamCa === undefined ? undefined : await readPem(flags.upstreamCa);
+  if (subject.url !== undefined) {
+    const region = parseRegionUrl(subject.url);
     const path = await checkPath(shell.io, {
       what: 'region',
       host: region.host,
@@ -179,43 +185,26 @@ async function examineTunnel(shell: Shell, patient: Patient, flags: DoctorFlags,
       pin: region.pin,
       caPem,
     });
-    tell(path);
+    report(path);
     const open = path.every(({ state }) => state !== 'problem');
-    if (open) tell(await tokenFindings(shell.io, patient, flags, caPem));
+    if (open) report(await tokenFindings(shell.io, subject, flags, caPem));
   }
   const expected = {
-    proxyProtocol: patient.proxyProtocol,
-    tunnel: patient.name,
+    proxyProtocol: subject.proxyProtocol,
+    tunnel: subject.name,
     caPem: upstreamCaPem,
     insecure: flags.upstreamInsecure === true,
   };
-  for (const target of targetsOf(patient)) tell(await checkUpstream(target, expected));
-  if (patient.upstreams === undefined) tell([skipped('upstream', 'give it with --upstream to have it checked')]);
+  for (const target of targetsOf(subject)) report(await checkUpstream(target, expected));
+  if (subject.upstreams === undefined) report([skipped('upstream', 'not checked: give it with --upstream')]);
 }
 
-async function readPems(shell: Shell, flags: DoctorFlags) {
-  const files = {
-    ...(flags.ca === undefined ? {} : { caFile: flags.ca }),
-    ...(flags.upstreamCa === undefined ? {} : { upstreamCaFile: flags.upstreamCa }),
-  };
-  const upstreams = { type: 'http', list: [] } as const;
-  const plan = {
-    name: 'doctor',
-    url: '',
-    token: { kind: 'value', token: '' } as const,
-    upstreams,
-    upstreamInsecure: false,
-    ...files,
-  };
-  return loadTunnel(shell.io, plan, outputOf(shell, flags));
-}
-
-function tokenFindings(io: Io, { url = '', token, upstreams }: Patient, { type }: DoctorFlags, caPem: string | undefined) {
+function tokenFindings(io: Io, { url = '', token, upstreams }: Subject, { type }: DoctorFlags, caPem: string | undefined) {
   if (token === undefined) return [skipped('token', 'none given, or your role may not read it')];
   return checkToken(io, { url, token, type: type ?? upstreams?.type, upstreams, caPem });
 }
 
-function targetsOf({ upstreams, host }: Patient): readonly UpstreamTarget[] {
+function targetsOf({ upstreams, host }: Subject): readonly UpstreamTarget[] {
   if (upstreams === undefined) return [];
   if (upstreams.type === 'ingress') return upstreams.list.map(({ port, upstream }) => ({ upstream, host, port }));
   return upstreams.list.map(({ domain, upstream }) => ({ upstream, host: domain ?? host, port: null }));

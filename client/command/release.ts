@@ -1,4 +1,4 @@
-// Releases as a server offers them, and the trust in them: the signature covers SHA256SUMS, whose file names hold the version.
+// Lists the releases of a server and verifies a download: the signature covers SHA256SUMS, whose file names hold the version.
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { Release } from '@underpass/rules/resource.ts';
 import { request } from '../account/api.ts';
@@ -25,7 +25,7 @@ export async function listReleases(io: Io, origin: string): Promise<readonly Rel
   return value;
 }
 
-/** 1.10.0 is after 1.9.0; what is not three numbers comes first; a pre-release comes before its release. */
+/** 1.10.0 is after 1.9.0; a pre-release comes before its release; a text that is not three numbers comes first. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [parseVersion(a), parseVersion(b)];
   for (let index = 0; index < 4; index++) {
@@ -40,22 +40,20 @@ function parseVersion(text: string): readonly number[] {
   return match === null ? [-1] : [Number(match[1]), Number(match[2]), Number(match[3]), match[4] === undefined ? 1 : 0];
 }
 
-/** The program's bytes; throws where anything does not match what the key signed. */
+/** Returns the bytes of the program. Throws if the signature or the checksum does not match. */
 export async function downloadProgram(io: Io, origin: string, name: string, version: string, publicKey: string): Promise<Buffer> {
   const folder = `${origin}/releases/${encodeURIComponent(version)}`;
   const sums = await download(io, `${folder}/SHA256SUMS`, maxSumsBytes);
   const signature = await download(io, `${folder}/SHA256SUMS.sig`, maxSumsBytes);
   if (!isSigned(sums, signature.toString('utf8').trim(), publicKey)) {
-    throw new ClientError(
-      'release-untrusted',
-      `the signature of ${folder}/SHA256SUMS is not of the key that this program trusts`,
-    );
+    throw new ClientError('release-untrusted', `${folder}/SHA256SUMS is not signed with the key that this program trusts`);
   }
   const wanted = sumOf(sums.toString('utf8'), name);
   if (wanted === undefined) throw new ClientError('release-missing', `${name} is not among the signed files`);
   const program = await download(io, `${folder}/${encodeURIComponent(name)}`, maxProgramBytes);
   const actual = createHash('sha256').update(program).digest('hex');
-  if (actual !== wanted) throw new ClientError('release-untrusted', `${name} has SHA-256 ${actual}, signed was ${wanted}`);
+  if (actual !== wanted)
+    throw new ClientError('release-untrusted', `${name} has SHA-256 ${actual}, the signed list says ${wanted}`);
   return program;
 }
 

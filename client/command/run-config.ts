@@ -1,4 +1,4 @@
-// run and check: several tunnels in one process, from a file that SIGHUP reads again.
+// run and check: several tunnels in one process, from a configuration file. SIGHUP reads the file again.
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -30,7 +30,7 @@ export function addConfigCommands(program: Command, shell: Shell): void {
     ['underpass run --config underpass.yaml'],
   )
     .option(...config)
-    .option('--health <address>', 'answer /healthz and /readyz there; overrides the file')
+    .option('--health <address>', 'answer /healthz and /readyz on this address; overrides the file')
     .action((flags: RunFlags) => runConfig(shell, flags));
   describe(program.command('check'), 'Check a configuration file and the token files that it names.', [
     'underpass check --config underpass.yaml',
@@ -46,8 +46,8 @@ async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const config = await readConfig(io, path);
   const options = {
     output,
-    planned: await readPlans(io, config, output),
-    reload: async () => readPlans(io, await readConfig(io, path), output),
+    tunnels: await loadTunnels(io, config, output),
+    reload: async () => loadTunnels(io, await readConfig(io, path), output),
     health: flags.health ?? config.health,
   };
   shell.exitCode = await carryUntilStopped(io, options);
@@ -57,8 +57,8 @@ async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const path = await findConfig(shell.io, flags);
   const config = await readConfig(shell.io, path);
-  await readPlans(shell.io, config, output);
-  const tunnels = config.plans.map(({ name, url, upstreams }) => ({
+  await loadTunnels(shell.io, config, output);
+  const tunnels = config.tunnels.map(({ name, url, upstreams }) => ({
     name,
     type: upstreams.type,
     url,
@@ -67,7 +67,7 @@ async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const lines = tunnels.map(({ name, type, upstreams }) => `  ${name} (${type}): ${upstreams.join(', ')}`);
   output.result(
     { file: path, tunnels },
-    [`${path} is right: ${tunnels.length} ${tunnels.length === 1 ? 'tunnel' : 'tunnels'}.`, ...lines].join('\n'),
+    [`${path} is valid: ${tunnels.length} ${tunnels.length === 1 ? 'tunnel' : 'tunnels'}.`, ...lines].join('\n'),
   );
 }
 
@@ -100,7 +100,7 @@ async function readConfigText(path: string): Promise<string> {
   }
 }
 
-/** A screenful: a file of something else has thousands. */
+/** One screen: a file that is not a configuration can have thousands. */
 const mostProblems = 20;
 
 function problemText(path: string, { problems }: Extract<ConfigResult, { ok: false }>): string {
@@ -109,6 +109,6 @@ function problemText(path: string, { problems }: Extract<ConfigResult, { ok: fal
   return `${lines.join('')}${more === 0 ? '' : `\n  and ${more} more`}`;
 }
 
-function readPlans(io: Io, config: Config, output: Output): Promise<readonly LoadedTunnel[]> {
-  return Promise.all(config.plans.map((plan) => loadTunnel(io, plan, output)));
+function loadTunnels(io: Io, { tunnels }: Config, output: Output): Promise<readonly LoadedTunnel[]> {
+  return Promise.all(tunnels.map((tunnel) => loadTunnel(io, tunnel, output)));
 }

@@ -37,14 +37,14 @@ export function addServiceCommands(program: Command, shell: Shell): void {
   const service = program.command('service').description('Run a tunnel as a service of this machine.');
   withScope(
     withProject(
-      describe(service.command('install <tunnel>'), 'Install and start the service of a tunnel; again changes what differs.', [
+      describe(service.command('install <tunnel>'), 'Install and start the service of a tunnel. Run it again to apply changes.', [
         'underpass service install shop --upstream http://127.0.0.1:8080',
         'underpass service install shop --system --url https://eu1.example.com --type http --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080',
       ]),
     ),
   )
     .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
-    .option('--url <url>', 'URL of the tunnel; with --type and --token-file nothing is asked of the server')
+    .option('--url <url>', 'URL of the tunnel; with --type and --token-file the server is not needed')
     .addOption(new Option('--type <type>', 'with --url: type of the tunnel').choices(tunnelTypeNames))
     .option('--token-file <file>', 'with --url: file that holds the token, - for standard input')
     .action((name: string, flags: InstallFlags) => install(shell, name, flags));
@@ -60,8 +60,8 @@ export function addServiceCommands(program: Command, shell: Shell): void {
 
 function withScope(command: Command): Command {
   return command
-    .option('--system', 'for the machine (default for root)')
-    .addOption(new Option('--user', 'for this user (default for others)').conflicts('system'));
+    .option('--system', 'for this machine (default for root)')
+    .addOption(new Option('--user', 'for this user (default for other users)').conflicts('system'));
 }
 
 async function install(shell: Shell, name: string, flags: InstallFlags): Promise<void> {
@@ -109,7 +109,7 @@ function httpUpstreams({ list }: Extract<TunnelUpstreams, { type: 'http' }>): Co
   return { type: 'http', upstreams };
 }
 
-/** As people would write it: one host where it is one for both ports. */
+/** The short form that people write: one host, if both ports go to the same one. */
 function ingressUpstreams({ list }: Extract<TunnelUpstreams, { type: 'ingress' }>): ConnectUpstreams {
   const [first] = list;
   const plain =
@@ -135,7 +135,7 @@ async function uninstall(shell: Shell, name: string, flags: ScopeFlags): Promise
   outputOf(shell, flags).result({ service: plan.definition.path, removed }, text);
 }
 
-/** Places depend on the name alone: enough to find and to remove. */
+/** Paths depend only on the name, so this is enough to find and remove a service. */
 async function bareSpec(io: Io, name: string, flags: ScopeFlags): Promise<ServiceSpec> {
   return { ...(await placesOf(io, flags)), tunnel: { name, url: '' }, upstreams: { type: 'http', upstreams: [] } };
 }
@@ -152,7 +152,7 @@ function planFor(io: Io, spec: ServiceSpec): ServicePlan {
   return io.platform === 'win32' ? planWindowsTask(spec) : planSystemd(spec);
 }
 
-/** The unit's user is made up and sees no home folders: the program has to lie where everybody may run it. */
+/** The unit runs as a dynamic user that cannot see home folders, so the program must be where every user may run it. */
 function refusePrivateProgram(io: Io, { scope, self, tunnel }: ServiceSpec): void {
   const place = self.find(isPrivatePlace);
   if (io.platform !== 'linux' || scope !== 'system' || place === undefined) return;

@@ -16,7 +16,7 @@ export function tunnelRow(tunnel: Tunnel): readonly string[] {
   return [tunnel.name, tunnel.type, tunnel.region, decideDisplayStatus(tunnel), shortList(domains)];
 }
 
-/** A wide list would break the table: the rest is counted. */
+/** A wide cell would break the table: more than two names become a count. */
 function shortList(names: readonly string[]): string {
   return names.length <= 2 ? names.join(', ') : `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`;
 }

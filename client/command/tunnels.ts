@@ -1,4 +1,4 @@
-// tunnels list|show|add|update|rm, as the dashboard does it.
+// tunnels list|show|add|update|rm: the same actions as in the dashboard.
 
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
 import { parseIngressDomain } from '@underpass/rules/ingress-domain.ts';
@@ -130,7 +130,7 @@ async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
   await printTunnel(shell, account, name, flags);
 }
 
-/** The one that is named, else the first that is available. */
+/** The region named by --region, else the first available one. */
 async function regionFor({ api }: ProjectAccount, wanted: string | undefined): Promise<string> {
   const regions = await api.get<readonly { name: string; available: boolean }[]>('/api/regions');
   const region = regions.find(({ name, available }) => (wanted === undefined ? available : name === wanted));
@@ -188,7 +188,7 @@ async function printTunnel(shell: Shell, account: ProjectAccount, name: string, 
   outputOf(shell, flags).result(withoutToken(tunnel), renderTunnel(tunnel));
 }
 
-/** The token is shown by `connect --print` alone, so that a listing can be pasted into a ticket. */
+/** Only `connect --print` shows the token, so that a listing is safe to paste into a ticket. */
 function withoutToken({ token: _, ...rest }: Tunnel): Omit<Tunnel, 'token'> {
   return rest;
 }

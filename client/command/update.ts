@@ -1,4 +1,4 @@
-// update: replaces this program by the newest that the server offers, after checking signature and checksum.
+// update: replaces this program with the newest release of the server, after checking signature and checksum.
 import { chmod, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import type { Release } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
@@ -16,13 +16,13 @@ interface UpdateFlags extends CommonFlags {
 
 export function addUpdateCommand(program: Command, shell: Shell): void {
   withServer(
-    describe(program.command('update'), 'Replace this program by the newest release, checked by signature and SHA-256.', [
+    describe(program.command('update'), 'Replace this program with the newest release, checked by signature and SHA-256.', [
       'underpass update --check',
       'underpass update',
     ]),
   )
-    .option('--check', 'only say whether there is a newer one')
-    .option('--to <version>', 'this version, older ones too')
+    .option('--check', 'only say whether there is a newer release')
+    .option('--to <version>', 'install this version, even an older one')
     .action((flags: UpdateFlags) => update(shell, flags));
 }
 
@@ -35,9 +35,9 @@ async function update(shell: Shell, flags: UpdateFlags): Promise<void> {
   const report = { version, newest: release.version, updated: newer && !flags.check };
   if (!newer) return output.result(report, `underpass ${version} is the newest.`);
   if (flags.check)
-    return output.result(report, `underpass ${release.version} is there; this is ${version}. Run "underpass update".`);
-  await replaceBy(io, origin, release);
-  output.result(report, `Updated ${version} to ${release.version}. Running services take it at their next start.`);
+    return output.result(report, `underpass ${release.version} is available; this is ${version}. Run "underpass update".`);
+  await installRelease(io, origin, release);
+  output.result(report, `Updated ${version} to ${release.version}. Running services use it after their next start.`);
 }
 
 async function chooseRelease(io: Io, origin: string, wanted: string | undefined): Promise<Release> {
@@ -51,22 +51,22 @@ async function chooseRelease(io: Io, origin: string, wanted: string | undefined)
   throw new ClientError('release-missing', `${origin} offers none`, { fix });
 }
 
-async function replaceBy(io: Io, origin: string, release: Release): Promise<void> {
+async function installRelease(io: Io, origin: string, release: Release): Promise<void> {
   if (builtFor === undefined || releaseKey === undefined) throw new ClientError('update-unsupported', 'it runs from source');
   const file = release.files.find(({ platform }) => platform === builtFor);
-  // The name has to say the version, or an old file could be passed off as a new one: names are signed, the manifest is not.
+  // Names are signed, the manifest is not: a name without the version would let an old file pass for a new one.
   if (!file?.name.startsWith(`underpass-${release.version}-${builtFor}`)) throw new ClientError('release-missing', builtFor);
   const program = await downloadProgram(io, origin, file.name, release.version, releaseKey);
   await replaceFile(await realpath(io.self[0] ?? ''), program, io.platform === 'win32');
 }
 
-/** In one step: whoever starts the program meanwhile gets the old or the new one whole. */
+/** Renames in one step: a program that starts during the update is the whole old file or the whole new one. */
 async function replaceFile(path: string, program: Buffer, isWindows: boolean): Promise<void> {
   const draft = `${path}.new`;
   try {
     await writeFile(draft, program, { mode: 0o755 });
     await chmod(draft, 0o755);
-    // A running program cannot be written over on Windows, but renamed it can be.
+    // Windows lets a running program be renamed, but not overwritten.
     if (isWindows) await rm(`${path}.old`, { force: true }).then(() => rename(path, `${path}.old`));
     await rename(draft, path);
   } catch (cause) {

@@ -23,10 +23,10 @@ tunnels:
     upstream-insecure: true
 `;
 
-test('a whole file becomes plans, with paths relative to its folder', () => {
+test('a file becomes tunnels, with paths relative to its folder', () => {
   const result = parseConfig(whole, '/etc/underpass', '/home/ada');
   assert.ok(result.ok);
-  const [shop, cluster] = result.config.plans;
+  const [shop, cluster] = result.config.tunnels;
   assert.equal(result.config.health, '127.0.0.1:9000');
   assert.deepEqual(shop?.token, { kind: 'file', path: '/etc/underpass/shop.token' });
   assert.equal(shop?.upstreamCaFile, '/etc/ca.pem');
@@ -36,20 +36,20 @@ test('a whole file becomes plans, with paths relative to its folder', () => {
   assert.equal(cluster?.upstreamInsecure, true);
 });
 
-test('a path that begins with ~/ starts from the home folder, as in a shell; ~ elsewhere is a letter', () => {
+test('~/ at the start of a path is the home folder; ~ elsewhere is an ordinary character', () => {
   const text = tunnel('    token-file: ~/a.token\n    ca: "~ca.pem"\n    upstream-ca: certs/~/ca.pem\n    upstream: http://a');
   const result = parseConfig(text, '/etc/underpass', '/home/ada');
   assert.ok(result.ok);
-  const [{ token, caFile, upstreamCaFile } = {}] = result.config.plans;
+  const [{ token, caFile, upstreamCaFile } = {}] = result.config.tunnels;
   assert.deepEqual(token, { kind: 'file', path: '/home/ada/a.token' });
   assert.deepEqual([caFile, upstreamCaFile], ['/etc/underpass/~ca.pem', '/etc/underpass/certs/~/ca.pem']);
 });
 
 for (const written of ['3000', '[3000]', '\n      - 3000']) {
-  test(`a port is an upstream without quotes: ${JSON.stringify(written)}`, () => {
+  test(`accepts a port without quotes as an upstream: ${JSON.stringify(written)}`, () => {
     const result = parseConfig(tunnel(`    token-env: A\n    upstream: ${written}`), '/', '/root');
     assert.ok(result.ok, JSON.stringify(result));
-    assert.deepEqual(upstreamLines(result.config.plans[0]!.upstreams), ['all domains → http://127.0.0.1:3000']);
+    assert.deepEqual(upstreamLines(result.config.tunnels[0]!.upstreams), ['all domains → http://127.0.0.1:3000']);
   });
 }
 
@@ -118,7 +118,7 @@ const wrong = [
     message: /true or false/,
   },
   {
-    name: 'a health address that is none',
+    name: 'a malformed health address',
     text: `health: "8471"\n${tunnel('    token-env: T\n    upstream: http://a')}`,
     line: 1,
     message: /'8471' is not a health address, e\.g\. 127\.0\.0\.1:8471/,
@@ -127,7 +127,7 @@ const wrong = [
   { name: 'two documents', text: 'tunnels: []\n---\ntunnels: []', line: 2, message: /multiple documents/i },
 ];
 for (const { name, text, line, message } of wrong) {
-  test(`${name} is refused with its line`, () => {
+  test(`refuses ${name} and names its line`, () => {
     const result = parseConfig(text, '/', '/root');
     assert.ok(!result.ok);
     assert.equal(result.problems[0]?.line, line, JSON.stringify(result.problems));
@@ -135,13 +135,13 @@ for (const { name, text, line, message } of wrong) {
   });
 }
 
-test('every wrong line is named at once', () => {
+test('names every wrong line in one run', () => {
   const result = parseConfig('helth: 1\ntunnels:\n  - name: a\n  - name: a\n', '/', '/root');
   assert.ok(!result.ok);
   assert.deepEqual([...new Set(result.problems.map(({ line }) => line))], [1, 3, 4]);
 });
 
-test('no text makes the parser throw, and what it accepts has plans', () => {
+test('never throws, and a file that it accepts has a tunnel', () => {
   const pieces = fc.constantFrom(
     'tunnels:',
     '\n',
@@ -169,7 +169,7 @@ test('no text makes the parser throw, and what it accepts has plans', () => {
       ),
       (text) => {
         const result = parseConfig(text, '/', '/root');
-        assert.ok(result.ok ? result.config.plans.length > 0 : result.problems.length > 0);
+        assert.ok(result.ok ? result.config.tunnels.length > 0 : result.problems.length > 0);
       },
     ),
     { numRuns: 2000 },

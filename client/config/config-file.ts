@@ -1,4 +1,4 @@
-// The file of `underpass run`: several tunnels in one process. Strict: every wrong line is named, nothing is guessed.
+// Parses the file of `underpass run`: several tunnels in one process. It names every wrong line and guesses nothing.
 // Keys are the long flags of `underpass http` and `underpass ingress`.
 
 import { isAbsolute, join } from 'node:path';
@@ -10,7 +10,7 @@ import { parseTunnelUrl, parseUpstreams, type TokenSource, type TunnelConfig } f
 
 export interface Config {
   readonly health: string | undefined;
-  readonly plans: readonly TunnelConfig[];
+  readonly tunnels: readonly TunnelConfig[];
 }
 
 export interface ConfigProblem {
@@ -22,13 +22,13 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
-/** A tunnel is some 200 bytes. */
+/** A tunnel takes some 200 bytes. */
 export const maxConfigBytes = 1024 * 1024;
 
 const rootKeys = ['health', 'tunnels'];
 const tunnelKeys = ['name', 'type', 'url', 'token-file', 'token-env', 'upstream', 'ca', 'upstream-ca', 'upstream-insecure'];
 
-/** Relative paths in the file start from `folder`, those that begin with `~/` from `home`. */
+/** Paths that begin with `~/` are below `home`; other relative paths are below `folder`. */
 export function parseConfig(text: string, folder: string, home: string): ConfigResult {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, strict: true });
@@ -51,15 +51,15 @@ interface Reader {
 function readRoot(node: unknown, reader: Reader): Config | undefined {
   const map = asMap(node, rootKeys, 'the file', reader);
   if (map === undefined) return undefined;
-  const tunnels = map.get('tunnels', true) as unknown;
-  if (!isSeq(tunnels) || tunnels.items.length === 0) {
-    return void reader.report(offsetOf(tunnels ?? map), "'tunnels' must be a list of at least one tunnel");
+  const list = map.get('tunnels', true) as unknown;
+  if (!isSeq(list) || list.items.length === 0) {
+    return void reader.report(offsetOf(list ?? map), "'tunnels' must be a list of at least one tunnel");
   }
-  const plans = tunnels.items.flatMap((item) => readTunnel(item, reader) ?? []);
-  refuseRepeatedNames(tunnels.items, reader);
+  const tunnels = list.items.flatMap((item) => readTunnel(item, reader) ?? []);
+  refuseRepeatedNames(list.items, reader);
   const health = readText(map, 'health', reader);
-  judged(map, 'health', health, parseHealthAddress, reader);
-  return { health, plans };
+  parseAt(map, 'health', health, parseHealthAddress, reader);
+  return { health, tunnels };
 }
 
 function refuseRepeatedNames(items: readonly unknown[], reader: Reader): void {
@@ -76,7 +76,7 @@ function readTunnel(node: unknown, reader: Reader): TunnelConfig | undefined {
   if (map === undefined) return undefined;
   const name = required(map, 'name', reader);
   const type = readType(map, reader);
-  const url = judged(map, 'url', required(map, 'url', reader), parseTunnelUrl, reader);
+  const url = parseAt(map, 'url', required(map, 'url', reader), parseTunnelUrl, reader);
   const token = readTokenSource(map, reader);
   const upstreams = type && readUpstreams(map, type, reader);
   const files = { ...readPath(map, 'ca', 'caFile', reader), ...readPath(map, 'upstream-ca', 'upstreamCaFile', reader) };
@@ -111,16 +111,17 @@ function readUpstreams(map: YAMLMap, type: TunnelType, reader: Reader) {
   const items = isSeq(node) ? node.items : node === undefined || node === null ? [] : [node];
   const texts = items.map((item) => (isScalar(item) ? textOf(item) : undefined));
   if (texts.includes(undefined)) return void reader.report(offsetOf(node), "'upstream' must be a text or a list of texts");
-  return judged(map, 'upstream', texts as string[], (list) => parseUpstreams(type, list), reader);
+  return parseAt(map, 'upstream', texts as string[], (list) => parseUpstreams(type, list), reader);
 }
 
-/** A port without quotes is a number to YAML. */
+/** YAML reads a port without quotes as a number. */
 function textOf({ value, source }: Scalar): string | undefined {
   if (typeof value === 'number') return source;
   return typeof value === 'string' ? value : undefined;
 }
 
-function judged<A, B>(
+/** What `parse` makes of the value, or undefined and a problem at the key's line. */
+function parseAt<A, B>(
   map: YAMLMap,
   key: string,
   value: A | undefined,
@@ -170,10 +171,10 @@ function resolvePath({ folder, home }: Reader, path: string): string {
   return isAbsolute(path) ? path : join(folder, path);
 }
 
-/** A URL with its pin and what is wrong with it takes 200; what is no such file at all is repeated in part. */
-const mostMessageChars = 300;
+/** A message about a URL with its pin takes 200 characters. A message about a file that is no YAML may quote all of it. */
+const maxMessageChars = 300;
 
 function shortLine(text: string): string {
   const [line = ''] = text.split('\n', 1);
-  return line.length > mostMessageChars ? `${line.slice(0, mostMessageChars)}…` : line;
+  return line.length > maxMessageChars ? `${line.slice(0, maxMessageChars)}…` : line;
 }

@@ -1,4 +1,4 @@
-// A plan with everything read that it names: token and CA files. What a file holds is part of what "unchanged" means.
+// A tunnel's configuration with the token and the CA files that it names. Their contents count when a reload compares tunnels.
 import { X509Certificate } from 'node:crypto';
 import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
@@ -8,17 +8,17 @@ import { readToken } from './token.ts';
 import type { TunnelConfig } from './tunnel-config.ts';
 
 export interface LoadedTunnel {
-  readonly plan: TunnelConfig;
+  readonly config: TunnelConfig;
   readonly token: string;
   readonly caPem?: string;
   readonly upstreamCaPem?: string;
 }
 
-export async function loadTunnel(io: Io, plan: TunnelConfig, output: Output): Promise<LoadedTunnel> {
-  const token = await tokenOf(io, plan, output);
-  const caPem = plan.caFile === undefined ? {} : { caPem: await readPem(plan.caFile) };
-  const upstreamCaPem = plan.upstreamCaFile === undefined ? {} : { upstreamCaPem: await readPem(plan.upstreamCaFile) };
-  return { plan, token, ...caPem, ...upstreamCaPem };
+export async function loadTunnel(io: Io, config: TunnelConfig, output: Output): Promise<LoadedTunnel> {
+  const token = await tokenOf(io, config, output);
+  const caPem = config.caFile === undefined ? {} : { caPem: await readPem(config.caFile) };
+  const upstreamCaPem = config.upstreamCaFile === undefined ? {} : { upstreamCaPem: await readPem(config.upstreamCaFile) };
+  return { config, token, ...caPem, ...upstreamCaPem };
 }
 
 async function tokenOf(io: Io, { name, token }: TunnelConfig, output: Output): Promise<string> {
@@ -36,17 +36,17 @@ async function tokenOf(io: Io, { name, token }: TunnelConfig, output: Output): P
   }
 }
 
-/** The bundle of a whole system is some 250 KB. */
+/** The CA bundle of a whole system is some 250 KB. */
 const maxPemBytes = 4 * 1024 * 1024;
 
-async function readPem(path: string): Promise<string> {
+export async function readPem(path: string): Promise<string> {
   const read = readBounded(path, maxPemBytes).catch((cause) => {
     throw new ClientError('ca-file-invalid', `${path} (${fileReason(cause)})`, { cause });
   });
-  // A byte order mark is a line's beginning to some runtimes.
+  // Some runtimes read a byte order mark as part of the first line.
   const pem = (await read).replace(/^\ufeff/, '');
   try {
-    // Node would trust nobody by a file that it cannot read, the compiled program would fail with each visitor.
+    // Checked here, because with an unreadable file Node would trust no certificate, and the compiled program would fail for each visitor.
     new X509Certificate(pem);
   } catch (cause) {
     throw new ClientError('ca-file-invalid', path, { cause });

@@ -1,4 +1,4 @@
-// Which files of a token are open to others, case by case.
+// Which token files other users may read, case by case.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type FileFacts, isOpenToOthers, isReadOnlyMount, type Reader } from './token-file-mode.ts';
@@ -19,21 +19,21 @@ const cases: readonly (readonly [string, FileFacts, Reader, boolean])[] = [
   ['the same, 0640: root may write', { ...secret, mode: 0o100640 }, pod, false],
   ['the same, readable to all', { ...secret, mode: 0o100444 }, pod, true],
   ['the same, writable to the group', { ...secret, mode: 0o100660 }, pod, true],
-  ['of a group that this process is not in', { ...secret, gid: 1001 }, pod, true],
-  ['of another group of this process', { ...secret, gid: 1001 }, { ...pod, gids: [1000, 1001] }, false],
+  ['the same, of a group that this process is not in', { ...secret, gid: 1001 }, pod, true],
+  ['the same, of another group of this process', { ...secret, gid: 1001 }, { ...pod, gids: [1000, 1001] }, false],
   ['root:users 0640 on an ordinary disk: a group of people', { ...secret, path: '/home/ann/token' }, pod, true],
   ["a person's file in a read-only mount", { ...secret, uid: 1001 }, pod, true],
-  ['read by root, who needs no group', secret, { ...pod, uid: 0, gids: [0, 1000] }, true],
-  ["one's own, 0600", { path: '/home/ann/token', mode: 0o100600, uid: 1000, gid: 1000 }, pod, false],
-  ["one's own, 0644", { path: '/home/ann/token', mode: 0o100644, uid: 1000, gid: 1000 }, pod, true],
-  ["one's own, 0640", { path: '/home/ann/token', mode: 0o100640, uid: 1000, gid: 1000 }, pod, true],
+  ['read by root, which needs no group', secret, { ...pod, uid: 0, gids: [0, 1000] }, true],
+  ["this user's file, 0600", { path: '/home/ann/token', mode: 0o100600, uid: 1000, gid: 1000 }, pod, false],
+  ["this user's file, 0644", { path: '/home/ann/token', mode: 0o100644, uid: 1000, gid: 1000 }, pod, true],
+  ["this user's file, 0640", { path: '/home/ann/token', mode: 0o100640, uid: 1000, gid: 1000 }, pod, true],
   ['a credential of systemd', { path: '/run/credentials/underpass.service/token', mode: 0o100440, uid: 0, gid: 0 }, pod, false],
   ['a secret of a container engine, for all', { path: '/run/secrets/token', mode: 0o100444, uid: 0, gid: 0 }, pod, true],
   ['no mounts are known (macOS)', secret, { ...pod, mounts: '' }, true],
 ];
 describe('a token file', () => {
   for (const [what, file, reader, expected] of cases) {
-    test(`${what}: ${expected ? 'a warning' : 'none'}`, () => assert.equal(isOpenToOthers(file, reader), expected));
+    test(`${what}: ${expected ? 'warns' : 'does not warn'}`, () => assert.equal(isOpenToOthers(file, reader), expected));
   }
 });
 

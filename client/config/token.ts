@@ -1,4 +1,4 @@
-// Where a token comes from: a file, standard input or the environment. Never the command line, which `ps` shows to all.
+// Reads a token from a file, standard input or the environment; never from the command line, which `ps` shows to everyone.
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
 import { readBounded } from '../process/bounded-file.ts';
@@ -9,10 +9,10 @@ import { isOpenToOthers } from './token-file-mode.ts';
 
 /** Longer than any token that the product issues. */
 const maxTokenLength = 4096;
-/** With the end of its line. */
+/** Plus a line ending. */
 const maxTokenFileBytes = maxTokenLength + 2;
 
-/** `source` is a path or '-'; without one the environment speaks. */
+/** `source` is a path or '-' for standard input; without it, UNDERPASS_TOKEN. */
 export async function readToken(io: Io, source: string | undefined, output: Output): Promise<string> {
   if (source === '-')
     return parseToken(io.stdin.isTTY ? await io.askSecret('Token (not shown): ') : await readAll(io), 'standard input');
@@ -26,7 +26,7 @@ export async function readTokenFile(path: string, output: Output): Promise<strin
   try {
     const text = await readBounded(path, maxTokenFileBytes);
     if (process.platform !== 'win32' && (await othersMayRead(path))) {
-      output.warning(`others on this machine may read ${path}: run "chmod 600 ${quoteShellWord(path)}"`);
+      output.warning(`other users of this machine may read ${path}: run "chmod 600 ${quoteShellWord(path)}"`);
     }
     return parseToken(text, path);
   } catch (cause) {
@@ -36,7 +36,7 @@ export async function readTokenFile(path: string, output: Output): Promise<strin
 }
 
 async function othersMayRead(path: string): Promise<boolean> {
-  // A Secret's file is a link into the folder of its version.
+  // Kubernetes mounts the file of a Secret as a link into the folder of its version.
   const real = await realpath(path);
   const { mode, uid, gid } = await stat(real);
   const gids = [process.getegid?.() ?? -1, ...(process.getgroups?.() ?? [])];

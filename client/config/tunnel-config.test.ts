@@ -11,7 +11,7 @@ for (const [text, line] of [
   ['shop.example.com=3000', 'shop.example.com → http://127.0.0.1:3000'],
   ['shop.example.com=10.0.0.7:80', 'shop.example.com → http://10.0.0.7:80'],
 ] as const) {
-  test(`${text} is an upstream of an http tunnel`, () => {
+  test(`accepts ${text} as an upstream of an http tunnel`, () => {
     const parsed = parseUpstreams('http', [text]);
     assert.ok(parsed.ok);
     assert.deepEqual(upstreamLines(parsed.value), [line]);
@@ -19,7 +19,7 @@ for (const [text, line] of [
 }
 
 for (const text of ['', '65536', 'localhost', '::1:3000', '80=3000', 'http://127.0.0.1:3000/path', 'unix:/run/shop.sock']) {
-  test(`'${text}' is none, and what was given is quoted`, () => {
+  test(`refuses the upstream '${text}' and quotes it`, () => {
     const parsed = parseUpstreams('http', [text]);
     assert.ok(!parsed.ok);
     assert.match(parsed.message, new RegExp(`\\(given: '${text}'\\)$`));

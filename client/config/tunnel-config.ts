@@ -1,4 +1,4 @@
-// What one tunnel of this process carries: where to, with which token, to which upstreams. Made from flags or from the file.
+// The configuration of one tunnel: its URL, token and upstreams, from flags or from the file of `underpass run`.
 
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { accept, refuse } from '@underpass/rules/parsed.ts';
@@ -13,19 +13,20 @@ export type TokenSource =
   | { readonly kind: 'value'; readonly token: string };
 
 export interface TunnelConfig {
-  /** Names it in the log and on screen, and tells plans of one file apart. */
+  /** Its name in the log and on screen; unique in a file. */
   readonly name: string;
   readonly url: string;
   readonly token: TokenSource;
   readonly upstreams: TunnelUpstreams;
-  /** CAs that may vouch for the region besides the system's. */
+  /** CAs to trust for the region, besides the system's. */
   readonly caFile?: string;
-  /** For https upstreams: a CA of their own, or no check at all. */
+  /** CAs to trust for https upstreams. */
   readonly upstreamCaFile?: string;
+  /** Accepts any certificate of https upstreams. */
   readonly upstreamInsecure: boolean;
 }
 
-/** One for all domains or one a domain; no two for the same visitors. */
+/** For http: one upstream for all domains, or one per domain. For ingress: one per port. Refuses two for the same visitors. */
 export function parseUpstreams(type: TunnelType, texts: readonly string[]): Parsed<TunnelUpstreams> {
   if (texts.length === 0) return refuse('Please provide an upstream');
   return listParsers[type](texts);
@@ -43,7 +44,7 @@ function parseHttpList(texts: readonly string[]): Parsed<TunnelUpstreams> {
   return twice === undefined ? accept({ type: 'http', list: parsed.value }) : refuse(`Two upstreams for ${twice}`);
 }
 
-/** As people type it for other tunnels: `3000` is a port of this machine, `localhost:3000` a place that speaks plain http. */
+/** Short forms that other tunnels take: `3000` is a port of this machine, `localhost:3000` a host that speaks plain HTTP. */
 function inFull(text: string): string {
   const [, domain = '', port, place] = /^([^=]*=)?(?::?(\d+)|([^/=]+:\d+))$/.exec(text.trim()) ?? [];
   if (port !== undefined) return `${domain}http://127.0.0.1:${port}`;

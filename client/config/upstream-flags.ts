@@ -1,4 +1,4 @@
-// From a tunnel and `--upstream` flags to what the snippets and units are rendered from.
+// Turns `--upstream` flags into the upstreams of a tunnel, and into those that snippets and service units name.
 
 import type { ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
@@ -19,8 +19,12 @@ export function domainUpstreams(
   const parsed = texts.length === 0 ? undefined : upstreamsOfFlags('http', texts);
   const list = parsed?.type === 'http' ? parsed.list : [];
   const names = tunnel.ingressDomains.map(({ name }) => name);
-  const foreign = list.find(({ domain }) => domain !== null && !names.includes(domain));
-  if (foreign) throw new ClientError('usage', `'${foreign.domain}' is no ingress domain of ${tunnel.name}: ${names.join(', ')}`);
+  const unknown = list.find(({ domain }) => domain !== null && !names.includes(domain));
+  if (unknown)
+    throw new ClientError(
+      'usage',
+      `'${unknown.domain}' is not an ingress domain of ${tunnel.name}, which has ${names.join(', ')}`,
+    );
   return names.map((domain) => {
     const own = list.find((item) => item.domain === domain) ?? list.find((item) => item.domain === null);
     const upstream = own ? formatUpstream(own.upstream) : fallback;

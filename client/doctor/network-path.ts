@@ -116,7 +116,7 @@ function judgeCertificate(check: string, host: string, socket: TLSSocket, pin: s
     return problem(
       check,
       `the certificate of ${host} is expired or not yet valid`,
-      'Check the clock of this machine; else tell the operator.',
+      'Check the clock of this machine; if it is right, tell the operator.',
     );
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')

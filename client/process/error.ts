@@ -22,14 +22,14 @@ export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   ok: 'Done.',
   unexpected: 'A fault in the program itself.',
   usage: 'The command line is wrong.',
-  local: 'A file, or the system this runs on, stands in the way.',
+  local: 'A problem on this machine: a file, a port or the service manager.',
   signIn: 'Not signed in, or the token is refused.',
   forbidden: 'The role does not allow this.',
   notFound: 'No such tunnel, domain, group, project or release.',
   refused: 'The server refused the request as it is.',
   network: 'The server, the region or the upstream cannot be reached.',
   busy: 'The server is overloaded or failing: try again later.',
-  doctor: 'The doctor found something to fix.',
+  doctor: 'The doctor found a problem.',
   untrusted: 'A download does not match its checksum or signature.',
   forced: 'Interrupted a second time while draining.',
 };
@@ -48,7 +48,7 @@ export const errors = {
   },
   usage: { title: 'The command line is wrong', fix: 'See --help of the command.', exit: 'usage' },
   'confirmation-needed': {
-    title: 'Nobody is there to confirm',
+    title: 'Confirmation is needed, and there is no terminal to ask in',
     fix: 'Add --yes, or run the command in a terminal.',
     exit: 'usage',
   },
@@ -86,13 +86,13 @@ export const errors = {
   'file-not-written': { title: 'A file cannot be written', fix: 'Check the permissions and the free space.', exit: 'local' },
   'credentials-invalid': {
     title: 'The credentials file is damaged',
-    fix: 'Run "underpass login" again; it is written anew.',
+    fix: 'Run "underpass login": it writes a new file.',
     exit: 'local',
   },
-  'port-in-use': { title: 'The health address cannot be listened on', fix: 'Choose another one with --health.', exit: 'local' },
+  'port-in-use': { title: 'Cannot listen on the health address', fix: 'Choose another address with --health.', exit: 'local' },
   'carry-impossible': {
-    title: 'The tunnel cannot be carried as it is set up',
-    fix: 'Correct what the message names.',
+    title: 'The tunnel cannot start with these settings',
+    fix: 'Correct the setting that the message names.',
     exit: 'network',
   },
   'not-signed-in': { title: 'You are not signed in', fix: 'Run "underpass login".', exit: 'signIn' },
@@ -106,7 +106,7 @@ export const errors = {
     fix: 'Ask an owner or admin of the project, or sign in with a token of another role.',
     exit: 'forbidden',
   },
-  'not-found': { title: 'There is no such thing', fix: 'List what exists, and check --project and --server.', exit: 'notFound' },
+  'not-found': { title: 'Not found', fix: 'List what exists, and check --project and --server.', exit: 'notFound' },
   'no-project': {
     title: 'There is no such project',
     fix: 'Run "underpass projects", then give --project NAME or ID.',
@@ -131,21 +131,21 @@ export const errors = {
   conflict: { title: 'That is in use or exists already', fix: 'Change or remove what the message names.', exit: 'refused' },
   stale: { title: 'Nothing was saved', fix: 'Run the command again.', exit: 'refused' },
   'too-many-requests': { title: 'Too many requests', fix: 'Wait a little and try again.', exit: 'busy' },
-  'server-failed': { title: 'The server failed', fix: 'Try again later; its log says why.', exit: 'busy' },
+  'server-failed': { title: 'The server failed', fix: 'Try again later; the log of the server says why.', exit: 'busy' },
   'server-unreachable': {
     title: 'The server cannot be reached',
     fix: 'Check --server or UNDERPASS_SERVER, then run "underpass doctor".',
     exit: 'network',
   },
   'server-unknown': {
-    title: 'What answers there is not Underpass',
+    title: 'The server that answered is not Underpass',
     fix: 'Check --server or UNDERPASS_SERVER.',
     exit: 'network',
   },
-  'doctor-found-problems': { title: 'The doctor found something', fix: 'Do what the lines above say.', exit: 'doctor' },
+  'doctor-found-problems': { title: 'Not all checks passed', fix: 'Follow the fix below each problem.', exit: 'doctor' },
   'release-untrusted': {
     title: 'The download does not match its checksum or signature',
-    fix: 'Nothing was installed. Try again; if it stays so, tell the operator.',
+    fix: 'Nothing was installed. Try again; if it fails again, tell the operator.',
     exit: 'untrusted',
   },
   'release-missing': {
@@ -154,7 +154,7 @@ export const errors = {
     exit: 'notFound',
   },
   'update-unsupported': {
-    title: 'This copy does not update itself',
+    title: 'This copy cannot update itself',
     fix: 'Update it the way it was installed, or use the installer script.',
     exit: 'local',
   },
@@ -180,7 +180,7 @@ export type ErrorCode = keyof typeof errors;
 
 export class ClientError extends Error {
   readonly code: ErrorCode;
-  /** Replaces the table's fix where more is known. */
+  /** The table's fix, or a more exact one. */
   readonly fix: string;
 
   constructor(code: ErrorCode, detail: string, options: { fix?: string; cause?: unknown } = {}) {
@@ -200,7 +200,7 @@ const fileReasons: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left',
 };
 
-/** Why a file cannot be read or written, to stand behind its path. */
+/** Why a file cannot be read or written. Callers print it after the path. */
 export function fileReason(cause: unknown): string {
   const { code = '', message } = cause as NodeJS.ErrnoException;
   return fileReasons[code] ?? message;

@@ -85,7 +85,7 @@ test('a problem without a space or an end takes eight lines at most', () => {
 });
 
 test('a note is wrapped below, and stays when there is no room for all the rest', () => {
-  const note = 'not reloaded, the tunnels go on as they were: underpass.yaml:3: unknown key';
+  const note = 'not reloaded, the tunnels are unchanged: underpass.yaml:3: unknown key';
   for (const rows of [24, 5]) {
     const lines = renderLiveStatus([view], { columns: 40, rows, color: false, note });
     assert.equal(lines.slice(-2).join(' '), note);

@@ -43,7 +43,7 @@ export function reportError(error: unknown, io: Io, json: boolean): number {
   return exitCodeOf(known.code);
 }
 
-/** What is not there is named by the detail: "Tunnel not found" needs no "There is no such thing" before it. */
+/** What is not there is named by the detail: "Tunnel not found" needs no "Not found" before it. */
 function headline({ code, message }: ClientError, title: string): string {
   if (message === '') return title;
   return code === 'not-found' ? message : `${title}: ${message}`;

@@ -5,8 +5,8 @@ import { createProcessIo } from '../process/process-io.ts';
 import { createOutput } from '../terminal/output.ts';
 import { carryUntilStopped } from './carry-loop.ts';
 
-const planned = (name: string): LoadedTunnel => ({
-  plan: {
+const loaded = (name: string): LoadedTunnel => ({
+  config: {
     name,
     url: 'https://edge.invalid',
     token: { kind: 'value', token: 'secret' },
@@ -16,7 +16,7 @@ const planned = (name: string): LoadedTunnel => ({
   token: 'secret',
 });
 
-test('the last reading of a file stays, however long one before it took', async () => {
+test('a slow reload does not undo a later one', async () => {
   const text: string[] = [];
   const listeners = new Map<string, () => void>();
   const stdout = { write: (line: string) => void text.push(line), isTTY: false, columns: () => 80, rows: () => 24 };
@@ -29,13 +29,13 @@ test('the last reading of a file stays, however long one before it took', async 
     },
   };
   const slow = Promise.withResolvers<readonly LoadedTunnel[]>();
-  const readings = [slow.promise, Promise.resolve([planned('newest')])];
-  const reload = () => readings.shift() ?? Promise.reject(new Error('read once too often'));
-  const ended = carryUntilStopped(io, { output: createOutput(io, false), planned: [planned('first')], reload });
+  const readings = [slow.promise, Promise.resolve([loaded('newest')])];
+  const reload = () => readings.shift() ?? Promise.reject(new Error('a third reload'));
+  const ended = carryUntilStopped(io, { output: createOutput(io, false), tunnels: [loaded('first')], reload });
   listeners.get('SIGHUP')?.();
   listeners.get('SIGHUP')?.();
   await new Promise(setImmediate);
-  slow.resolve([planned('older')]);
+  slow.resolve([loaded('older')]);
   while (text.filter((line) => line.includes('reloaded')).length < 2) await new Promise(setImmediate);
   listeners.get('SIGTERM')?.();
   assert.equal(await ended, 0);

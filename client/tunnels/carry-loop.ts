@@ -1,4 +1,4 @@
-// The life of `underpass http`, `ingress`, `connect` and `run`: start, show, reload, drain, end.
+// What `underpass http`, `ingress`, `connect` and `run` do until a signal: start tunnels, show them, reload, drain.
 
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
@@ -11,10 +11,10 @@ import { startHealth } from './health.ts';
 import { startTunnel } from './running-tunnel.ts';
 import { createTunnelSet, type TunnelSet } from './tunnel-set.ts';
 
-export interface CarryOptions {
+export interface LoopOptions {
   readonly output: Output;
-  readonly planned: readonly LoadedTunnel[];
-  /** Reads the configuration again, on SIGHUP. Without it a lost terminal ends the program as Ctrl-C does. */
+  readonly tunnels: readonly LoadedTunnel[];
+  /** Reads the configuration again, on SIGHUP. Without it SIGHUP, which a closed terminal sends, ends the program as Ctrl-C does. */
   readonly reload?: () => Promise<readonly LoadedTunnel[]>;
   readonly health?: string | undefined;
 }
@@ -22,14 +22,14 @@ export interface CarryOptions {
 const refreshMs = 1_000;
 const trafficLineMs = 60_000;
 
-/** Carries until a signal; answers the exit code. */
-export async function carryUntilStopped(io: Io, options: CarryOptions): Promise<number> {
+/** Carries the tunnels until a signal. Returns the exit code. */
+export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<number> {
   const display = createDisplay(io, options.output.json, () => tunnels.views());
-  const tunnels = createTunnelSet((planned) => startTunnel(io, planned, display.report));
+  const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, display.report));
   const health = options.health === undefined ? undefined : await startHealth(options.health, tunnels.views);
   if (health) options.output.notice(`health: http://${health.address}/readyz`);
   try {
-    tunnels.apply(options.planned);
+    tunnels.apply(options.tunnels);
     display.start();
     return await untilStopped(io, tunnels, display, options.reload);
   } finally {
@@ -39,7 +39,7 @@ export async function carryUntilStopped(io: Io, options: CarryOptions): Promise<
   }
 }
 
-function untilStopped(io: Io, tunnels: TunnelSet, display: Display, reload: CarryOptions['reload']): Promise<number> {
+function untilStopped(io: Io, tunnels: TunnelSet, display: Display, reload: LoopOptions['reload']): Promise<number> {
   return new Promise((resolve) => {
     let draining = false;
     let stopping = false;
@@ -53,13 +53,13 @@ function untilStopped(io: Io, tunnels: TunnelSet, display: Display, reload: Carr
       stopping = true;
       drain();
     };
-    // One after the other: a slow reading must not undo a later one.
+    // One reload at a time: a slow one must not undo a later one.
     let reloads = Promise.resolve();
     const hangUp = () => {
       if (reload === undefined) return stop();
-      reloads = reloads.then(() => (draining ? undefined : reloadFleet(tunnels, display, reload, () => draining)));
+      reloads = reloads.then(() => (draining ? undefined : reloadTunnels(tunnels, display, reload, () => draining)));
     };
-    // In `| tee log` Ctrl-C ends the reader too, sooner or later than this: the two are one signal.
+    // In `underpass http | tee log`, Ctrl-C ends the reader too, before or after this process hears it: that is not a second Ctrl-C.
     io.onReaderGone(drain);
     const off = [io.onSignal('SIGINT', stop), io.onSignal('SIGTERM', stop), io.onSignal('SIGHUP', hangUp)];
     const finish = (code: number) => {
@@ -69,17 +69,17 @@ function untilStopped(io: Io, tunnels: TunnelSet, display: Display, reload: Carr
   });
 }
 
-/** A wrong file changes nothing: what runs goes on. */
-async function reloadFleet(
+/** If the file is invalid, the tunnels go on unchanged. */
+async function reloadTunnels(
   tunnels: TunnelSet,
   display: Display,
-  reload: NonNullable<CarryOptions['reload']>,
+  reload: NonNullable<LoopOptions['reload']>,
   isEnding: () => boolean,
 ): Promise<void> {
   try {
-    const planned = await reload();
+    const next = await reload();
     if (isEnding()) return;
-    const { started, stopped, kept } = tunnels.apply(planned);
+    const { started, stopped, kept } = tunnels.apply(next);
     const names = (list: readonly string[]) => list.join(', ') || 'none';
     display.report({
       tunnel: '*',
@@ -88,7 +88,7 @@ async function reloadFleet(
     });
   } catch (error) {
     const { code, message } = error instanceof ClientError ? error : { code: 'unexpected', message: String(error) };
-    display.report({ tunnel: '*', event: 'problem', code, text: `not reloaded, the tunnels go on as they were: ${message}` });
+    display.report({ tunnel: '*', event: 'problem', code, text: `not reloaded, the tunnels are unchanged: ${message}` });
   }
 }
 

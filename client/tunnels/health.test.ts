@@ -5,7 +5,7 @@ import { startHealth } from './health.ts';
 
 const view = (state: TunnelView['state']) => ({ name: 'shop', state, edges: [], streams: 0 }) as unknown as TunnelView;
 
-test('alive at once, ready only while every tunnel is connected', async (t) => {
+test('is alive at once, and ready only while every tunnel is connected', async (t) => {
   let views: readonly TunnelView[] = [];
   const health = await startHealth('127.0.0.1:0', () => views);
   t.after(health.close);
@@ -20,7 +20,7 @@ test('alive at once, ready only while every tunnel is connected', async (t) => {
   assert.equal((await fetch(`http://${health.address}/healthz`, { method: 'POST' })).status, 405);
 });
 
-test('a taken port and a wrong address are coded errors', async (t) => {
+test('refuses a taken port and a malformed address with coded errors', async (t) => {
   const health = await startHealth(':0', () => []);
   t.after(health.close);
   await assert.rejects(

@@ -1,4 +1,4 @@
-// The health address of a running client: /healthz says that the process lives, /readyz that every tunnel is connected.
+// The health address of a running client: /healthz answers 200 while the process runs, /readyz while every tunnel is connected.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ export interface Health {
   readonly close: () => void;
 }
 
-/** Answers are small and nobody needs many at once. */
+/** Probes are few and their answers small. */
 const maxConnections = 32;
 const requestTimeoutMs = 5_000;
 
@@ -39,7 +39,7 @@ export async function startHealth(place: string, views: () => readonly TunnelVie
 function answer(method: string, path: string, views: readonly TunnelView[]): { status: number; body: unknown } {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'GET only' } };
   if (path === '/healthz') return { status: 200, body: { alive: true } };
-  if (path !== '/readyz') return { status: 404, body: { error: 'there are /healthz and /readyz' } };
+  if (path !== '/readyz') return { status: 404, body: { error: 'only /healthz and /readyz exist' } };
   const ready = views.length > 0 && views.every(({ state }) => state === 'connected');
   const tunnels = views.map(({ name, state, edges, streams }) => ({ name, state, edges: edges.length, streams }));
   return { status: ready ? 200 : 503, body: { ready, tunnels } };

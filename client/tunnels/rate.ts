@@ -1,6 +1,6 @@
 // Bytes per second over the last few seconds, from readings of a counter that only grows.
 
-/** Long enough to be calm, short enough to be now. */
+/** Long enough to smooth bursts, short enough to be current. */
 const windowMs = 5_000;
 
 export interface Rate {
@@ -13,7 +13,7 @@ export function createRate(): Rate {
   return {
     read(nowMs, total) {
       const recent = readings.filter(({ atMs }) => atMs <= nowMs && nowMs - atMs <= windowMs);
-      // One reading a tenth of the window is enough; the bound holds whatever asks.
+      // At most ten readings per window, however often a caller asks.
       readings =
         recent.length === 0 || nowMs - (recent.at(-1)?.atMs ?? 0) >= windowMs / 10 ? [...recent, { atMs: nowMs, total }] : recent;
       const first = readings[0];

@@ -4,7 +4,7 @@ import { edgesOf } from './running-tunnel.ts';
 
 const carrier = (edge: string, rttMs: number | null, address = '192.0.2.1:443') => ({ edge, address, rttMs });
 
-test('an edge is named once, however many carriers lead to it, with the best time that is known', () => {
+test('lists each edge once, with the best round-trip time of its carriers', () => {
   for (const [carriers, edges] of [
     [[carrier('a', 2), carrier('a', 1)], [{ name: 'a', rttMs: 1 }]],
     [[carrier('a', null), carrier('a', 3)], [{ name: 'a', rttMs: 3 }]],
@@ -17,7 +17,7 @@ test('an edge is named once, however many carriers lead to it, with the best tim
         { name: 'b', rttMs: 2 },
       ],
     ],
-    // An edge without an id goes by its address.
+    // An edge without an id appears by its address.
     [[carrier('', 1), carrier('', 2)], [{ name: '192.0.2.1:443', rttMs: 1 }]],
   ] as const) {
     assert.deepEqual(edgesOf(carriers), edges);

@@ -1,4 +1,4 @@
-// One tunnel of this process on the data plane: starts it, tells its events as log lines, and gives what the screen shows.
+// Starts one tunnel, turns its events into log lines, and returns what the live status shows.
 import type { CarrierStatus, CarryEvent, Carrying, CarryOptions } from '../carry/api.ts';
 import { CarryError, type Problem, problems, renderProblem } from '../carry/problem.ts';
 import { startCarrying } from '../carry/start.ts';
@@ -12,10 +12,10 @@ import type { LogEvent } from '../terminal/log-line.ts';
 import { createRate } from './rate.ts';
 import type { RunningTunnel } from './tunnel-set.ts';
 
-export function startTunnel(io: Io, planned: LoadedTunnel, report: (event: LogEvent) => void): RunningTunnel {
-  const { name } = planned.plan;
+export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEvent) => void): RunningTunnel {
+  const { name } = tunnel.config;
   const carrying = startOrExplain({
-    ...optionsOf(planned),
+    ...optionsOf(tunnel),
     software: `underpass/${version}`,
     env: io.env,
     onEvent: (event) => report({ tunnel: name, ...lineOf(event) }),
@@ -31,7 +31,7 @@ export function startTunnel(io: Io, planned: LoadedTunnel, report: (event: LogEv
         state: status.state,
         edges: edgesOf(status.carriers),
         urls: status.urls,
-        upstreams: upstreamLines(planned.plan.upstreams),
+        upstreams: upstreamLines(tunnel.config.upstreams),
         streams: status.openStreams,
         totalStreams: status.totalStreams,
         rxBytes: status.rxBytes,
@@ -50,7 +50,7 @@ export function startTunnel(io: Io, planned: LoadedTunnel, report: (event: LogEv
   };
 }
 
-/** Two carriers may lead to one edge: it is named once, with the better of their times. */
+/** Two carriers may lead to one edge: it appears once, with the better of their round-trip times. */
 export function edgesOf(carriers: readonly Pick<CarrierStatus, 'edge' | 'address' | 'rttMs'>[]): TunnelView['edges'] {
   const times = new Map<string, number | null>();
   for (const { edge, address, rttMs } of carriers) {
@@ -61,7 +61,7 @@ export function edgesOf(carriers: readonly Pick<CarrierStatus, 'edge' | 'address
   return [...times].map(([name, rttMs]) => ({ name, rttMs }));
 }
 
-/** What is malformed from the start, such as the proxy setting, is an error of the command. */
+/** A setting that cannot work at all, such as a malformed proxy, ends the command with an error. */
 function startOrExplain(options: CarryOptions): Carrying {
   try {
     return startCarrying(options);
@@ -72,12 +72,12 @@ function startOrExplain(options: CarryOptions): Carrying {
   }
 }
 
-function optionsOf({ plan, token, caPem, upstreamCaPem }: LoadedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {
+function optionsOf({ config, token, caPem, upstreamCaPem }: LoadedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {
   return {
-    url: plan.url,
+    url: config.url,
     token,
-    upstreams: plan.upstreams,
-    upstreamInsecure: plan.upstreamInsecure,
+    upstreams: config.upstreams,
+    upstreamInsecure: config.upstreamInsecure,
     ...(caPem === undefined ? {} : { caPem }),
     ...(upstreamCaPem === undefined ? {} : { upstreamCaPem }),
   };

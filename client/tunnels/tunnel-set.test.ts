@@ -7,8 +7,8 @@ import { createTunnelSet, type RunningTunnel } from './tunnel-set.ts';
 function recorder() {
   const log: string[] = [];
   const pending: (() => void)[] = [];
-  const start = ({ plan: { name }, token }: LoadedTunnel): RunningTunnel => {
-    if (name === 'bad') throw new Error('cannot be carried');
+  const start = ({ config: { name }, token }: LoadedTunnel): RunningTunnel => {
+    if (name === 'bad') throw new Error('cannot start');
     log.push(`start ${name} ${token}`);
     return {
       view: () => ({ name, state: 'connected' }) as TunnelView,
@@ -22,63 +22,63 @@ function recorder() {
   const finish = () => {
     for (const resolve of pending.splice(0)) resolve();
   };
-  return { log, fleet: createTunnelSet(start), finish };
+  return { log, tunnels: createTunnelSet(start), finish };
 }
 
-function planned(name: string, token = 't', port = 8080): LoadedTunnel {
+function loaded(name: string, token = 't', port = 8080): LoadedTunnel {
   const upstream = { scheme: 'http', host: '127.0.0.1', port } as const;
   const upstreams = { type: 'http', list: [{ domain: null, upstream }] } as const;
-  const plan = {
+  const config = {
     name,
     url: 'https://e.example.com',
     token: { kind: 'env', name: 'T' },
     upstreams,
     upstreamInsecure: false,
   } as const;
-  return { plan, token };
+  return { config, token };
 }
 
-test('a new set starts what is new, keeps what is equal, and drains what is gone', () => {
-  const { fleet, log } = recorder();
-  fleet.apply([planned('a'), planned('b')]);
+test('a change starts new tunnels, keeps equal ones and drains removed ones', () => {
+  const { tunnels, log } = recorder();
+  tunnels.apply([loaded('a'), loaded('b')]);
   log.length = 0;
-  assert.deepEqual(fleet.apply([planned('b'), planned('c')]), { started: ['c'], kept: ['b'], stopped: ['a'] });
+  assert.deepEqual(tunnels.apply([loaded('b'), loaded('c')]), { started: ['c'], kept: ['b'], stopped: ['a'] });
   assert.deepEqual(log, ['start c t', 'drain a t']);
 });
 
-test('a set of which one cannot start leaves what runs, and nothing else', () => {
-  const { fleet, log } = recorder();
-  fleet.apply([planned('a')]);
+test('if one tunnel cannot start, the running ones stay and no other starts', () => {
+  const { tunnels, log } = recorder();
+  tunnels.apply([loaded('a')]);
   log.length = 0;
-  assert.throws(() => fleet.apply([planned('a'), planned('b'), planned('bad')]), /cannot be carried/);
+  assert.throws(() => tunnels.apply([loaded('a'), loaded('b'), loaded('bad')]), /cannot start/);
   assert.deepEqual(log, ['start b t', 'close b t']);
   assert.deepEqual(
-    fleet.views().map(({ name }) => name),
+    tunnels.views().map(({ name }) => name),
     ['a'],
   );
 });
 
-test('a changed tunnel has its successor started before it drains', () => {
-  const { fleet, log } = recorder();
-  fleet.apply([planned('a')]);
+test('a changed tunnel drains after its successor has started', () => {
+  const { tunnels, log } = recorder();
+  tunnels.apply([loaded('a')]);
   log.length = 0;
-  assert.deepEqual(fleet.apply([planned('a', 't', 9090)]), { started: ['a'], kept: [], stopped: [] });
+  assert.deepEqual(tunnels.apply([loaded('a', 't', 9090)]), { started: ['a'], kept: [], stopped: [] });
   assert.deepEqual(log, ['start a t', 'drain a t']);
 });
 
 test('a rotated token alone restarts the tunnel', () => {
-  const { fleet, log } = recorder();
-  fleet.apply([planned('a', 'old')]);
-  fleet.apply([planned('a', 'new')]);
+  const { tunnels, log } = recorder();
+  tunnels.apply([loaded('a', 'old')]);
+  tunnels.apply([loaded('a', 'new')]);
   assert.deepEqual(log, ['start a old', 'start a new', 'drain a old']);
 });
 
-test('drain waits for every tunnel, those of earlier sets too', async () => {
-  const { fleet, finish } = recorder();
-  fleet.apply([planned('a')]);
-  fleet.apply([planned('b')]);
+test('drain waits for every tunnel, including removed ones that still drain', async () => {
+  const { tunnels, finish } = recorder();
+  tunnels.apply([loaded('a')]);
+  tunnels.apply([loaded('b')]);
   let drained = false;
-  const done = fleet.drain().then(() => {
+  const done = tunnels.drain().then(() => {
     drained = true;
   });
   await Promise.resolve();
@@ -87,10 +87,10 @@ test('drain waits for every tunnel, those of earlier sets too', async () => {
   await done;
 });
 
-test('close reaches what is still draining', () => {
-  const { fleet, log } = recorder();
-  fleet.apply([planned('a')]);
-  fleet.apply([]);
-  fleet.close();
+test('close also closes tunnels that still drain', () => {
+  const { tunnels, log } = recorder();
+  tunnels.apply([loaded('a')]);
+  tunnels.apply([]);
+  tunnels.close();
   assert.equal(log.at(-1), 'close a t');
 });

@@ -1,16 +1,17 @@
-// The tunnels that this process carries now. A new set of plans touches only what differs: what stays keeps its connections.
+// The tunnels that this process carries. Applying a new configuration restarts only the tunnels that changed; the others keep
+// their connections.
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
 
-/** One running tunnel; carried.ts makes the real one. */
+/** One running tunnel; running-tunnel.ts starts the real one. */
 export interface RunningTunnel {
   readonly view: () => TunnelView;
-  /** Resolves when the last stream has ended, or the time for it is over. */
+  /** Resolves when the last stream has ended or the drain timeout is over. */
   readonly drain: () => Promise<void>;
   readonly close: () => void;
 }
 
-export type StartTunnel = (planned: LoadedTunnel) => RunningTunnel;
+export type StartTunnel = (tunnel: LoadedTunnel) => RunningTunnel;
 
 export interface TunnelSetChange {
   readonly started: readonly string[];
@@ -19,9 +20,9 @@ export interface TunnelSetChange {
 }
 
 export interface TunnelSet {
-  readonly apply: (planned: readonly LoadedTunnel[]) => TunnelSetChange;
+  readonly apply: (tunnels: readonly LoadedTunnel[]) => TunnelSetChange;
   readonly views: () => readonly TunnelView[];
-  /** Drains all, those of earlier sets included. */
+  /** Drains all tunnels, including those that earlier changes already drain. */
   readonly drain: () => Promise<void>;
   readonly close: () => void;
 }
@@ -29,62 +30,62 @@ export interface TunnelSet {
 interface Member {
   readonly key: string;
   readonly name: string;
-  readonly carried: RunningTunnel;
+  readonly running: RunningTunnel;
 }
 
 export function createTunnelSet(start: StartTunnel): TunnelSet {
   let members: readonly Member[] = [];
-  const leaving = new Map<RunningTunnel, Promise<void>>();
+  const draining = new Map<RunningTunnel, Promise<void>>();
 
-  function leave({ carried }: Member): void {
-    leaving.set(
-      carried,
-      carried.drain().finally(() => leaving.delete(carried)),
+  function drain({ running }: Member): void {
+    draining.set(
+      running,
+      running.drain().finally(() => draining.delete(running)),
     );
   }
 
-  /** All of a set or none: where one cannot start, those before it are closed. */
-  function startBeside(fresh: Member[], named: Omit<Member, 'carried'>, tunnel: LoadedTunnel): Member {
+  /** Starts all new tunnels or none: if one cannot start, closes those that `fresh` holds. */
+  function startNext(fresh: Member[], named: Omit<Member, 'running'>, tunnel: LoadedTunnel): Member {
     try {
-      const member = { ...named, carried: start(tunnel) };
+      const member = { ...named, running: start(tunnel) };
       fresh.push(member);
       return member;
     } catch (error) {
-      for (const { carried } of fresh) carried.close();
+      for (const { running } of fresh) running.close();
       throw error;
     }
   }
 
-  function apply(planned: readonly LoadedTunnel[]): TunnelSetChange {
+  function apply(tunnels: readonly LoadedTunnel[]): TunnelSetChange {
     const before = new Map(members.map((member) => [member.key, member]));
     const kept: string[] = [];
     const fresh: Member[] = [];
-    const next = planned.map((tunnel): Member => {
-      const { name } = tunnel.plan;
+    const next = tunnels.map((tunnel): Member => {
+      const { name } = tunnel.config;
       const key = JSON.stringify(tunnel);
       const old = before.get(key);
-      if (old === undefined) return startBeside(fresh, { key, name }, tunnel);
+      if (old === undefined) return startNext(fresh, { key, name }, tunnel);
       kept.push(name);
       before.delete(key);
       return old;
     });
     const started = fresh.map(({ name }) => name);
-    // What is replaced goes after its successor has started, so that visitors always have one.
+    // The old tunnels drain after the new ones have started, so that visitors always have one.
     const gone = [...before.values()];
     members = next;
-    for (const member of gone) leave(member);
+    for (const member of gone) drain(member);
     return { started, kept, stopped: gone.map(({ name }) => name).filter((name) => !started.includes(name)) };
   }
 
   return {
     apply,
-    views: () => members.map(({ carried }) => carried.view()),
+    views: () => members.map(({ running }) => running.view()),
     async drain() {
-      for (const member of members) leave(member);
-      await Promise.all(leaving.values());
+      for (const member of members) drain(member);
+      await Promise.all(draining.values());
     },
     close() {
-      for (const carried of [...members.map((member) => member.carried), ...leaving.keys()]) carried.close();
+      for (const running of [...members.map((member) => member.running), ...draining.keys()]) running.close();
     },
   };
 }
