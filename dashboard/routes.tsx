@@ -1,5 +1,5 @@
-// The route table, in the order of spec section 2, then what the product has beyond it. Every page is its own chunk.
-// A page module exports Component, and where it needs them loader and action.
+// The route table, in the order of spec section 2, then the pages beyond the spec. Every page is its own chunk.
+// A page module exports Component and, if it needs them, loader and action.
 import { type RouteObject, redirect } from 'react-router';
 import { askAgain } from './api/ask-again.ts';
 import { paths } from './routing/paths.ts';
@@ -13,7 +13,7 @@ const page =
   () =>
     askAgain(load);
 
-/** spec 2: home goes to /login, or to the dashboard of the selected project. */
+/** Goes to /login, or to the dashboard of the selected project (spec 2). */
 async function home() {
   const session = await loadSession();
   if (!session) return redirect(paths.login());

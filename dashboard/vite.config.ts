@@ -1,4 +1,4 @@
-// Builds the dashboard into dist/ as plain files: no inline script or style, so that it runs under the strict CSP of control.
+// Builds the dashboard into dist/ as plain files, without inline scripts or styles, which control's strict CSP forbids.
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vite';
 const CONTROL_IN_DEVELOPMENT = 'http://localhost:8400';
 const FIRST_FONT = /overpass-latin-wght-normal.*\.woff2$/;
 
-/** What every screen needs travels as a few files: small ones compress badly. */
+/** The code of every screen is in a few files: small files compress badly. */
 const CHUNKS = [
   { name: 'react', test: /node_modules\/(react|react-dom|scheduler|react-router)\// },
   {
@@ -15,7 +15,7 @@ const CHUNKS = [
   },
 ];
 
-/** The first screen is text: its face is asked for together with the style sheet, not after it. */
+/** Loads the text font together with the style sheet instead of after it. */
 function preloadFont(): Plugin {
   return {
     name: 'underpass-preload-font',
@@ -41,9 +41,9 @@ export default defineConfig({
   build: {
     outDir: 'dist',
     emptyOutDir: true,
-    // data: URIs are outside font-src and img-src 'self'.
+    // font-src and img-src 'self' forbid data: URIs.
     assetsInlineLimit: 0,
-    // light-dark() is used as it is: these are the first browsers that know it.
+    // The first browsers that support light-dark().
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     manifest: true,
     rolldownOptions: { output: { codeSplitting: { groups: CHUNKS } } },

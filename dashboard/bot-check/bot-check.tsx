@@ -14,7 +14,7 @@ export interface BotCheckProps {
   readonly form: Pick<Form<Readonly<Record<typeof botCheckField, string>>>, 'set' | 'await' | 'errors'>;
 }
 
-const CANNOT_LOAD = 'The bot check cannot be loaded.';
+const CANNOT_LOAD = 'The bot check could not be loaded.';
 
 export function BotCheck({ form }: BotCheckProps) {
   const [kind, setKind] = useState<BotCheckKind | 'failed'>();
@@ -60,7 +60,7 @@ function ProofOfWorkCheck({ challengeUrl, form }: { readonly challengeUrl: strin
   const shownError = state === 'idle' || state === 'failed' ? form.errors[botCheckField] : undefined;
   return (
     <div className="grid gap-1.5">
-      {/* biome-ignore lint/a11y/useSemanticElements: a native box would tick before the work is done. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a native checkbox would tick before the work is done. */}
       <button
         type="button"
         role="checkbox"
@@ -102,9 +102,9 @@ function useProofOfWork(challengeUrl: string, form: BotCheckProps['form']): read
     form.await(botCheckField);
     work.current = new AbortController();
     try {
-      // Each kind of check is loaded when it is used, so that the form is there first.
+      // Each kind of check loads on use, so that the form shows first.
       const { solveProofOfWork } = await import('./proof-of-work.ts');
-      // Whether it has grown too old is for control to say: this browser's clock may be wrong.
+      // Control decides whether the token has expired: this browser's clock may be wrong.
       form.set(botCheckField, await solveProofOfWork(challengeUrl, work.current.signal));
       setState('verified');
     } catch (reason) {
@@ -134,7 +134,7 @@ function TurnstileCheck({ siteKey, form }: { readonly siteKey: string } & BotChe
     };
     const handlers = {
       onToken: (token: string) => give(token, 'waiting'),
-      // It asks for a fresh token by itself.
+      // The widget gets a new token by itself.
       onExpired: () => give('', 'working'),
       onInteractive: () => enter('waiting'),
       onError: () => enter('failed'),

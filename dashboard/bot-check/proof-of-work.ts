@@ -1,5 +1,5 @@
-// Solves the self-hosted bot check: altcha's workers search, one a core, and the answer travels as altcha's payload.
-// The widget of the same package is not used: it weighs 30 kB, a quarter of what the sign-in page may load.
+// Solves the self-hosted bot check: altcha's workers search in parallel, and the result is altcha's payload.
+// We do not use the package's widget: it weighs 30 kB, a quarter of the sign-in page's budget.
 import Pbkdf2Worker from 'altcha/workers/pbkdf2?worker';
 import { request } from '../api/request.ts';
 
@@ -13,11 +13,11 @@ interface Solution {
   readonly derivedKey: string;
 }
 
-/** More workers than this find the answer no sooner, and a phone has fewer cores than it says. */
+/** More workers find the answer no sooner, and a phone has fewer fast cores than it reports. */
 const MOST_WORKERS = 4;
 const SEARCH_TIMEOUT_MS = 60_000;
 
-/** Answers altcha's payload. */
+/** Returns altcha's payload. */
 export async function solveProofOfWork(challengeUrl: string, signal: AbortSignal): Promise<string> {
   const challenge = await request<Challenge>('GET', challengeUrl, { signal });
   const { algorithm } = challenge.parameters;
@@ -37,7 +37,7 @@ async function search(challenge: Challenge, signal: AbortSignal): Promise<Soluti
   }
 }
 
-/** Each worker takes every count-th number, beginning at its own index. */
+/** Each worker tries every count-th number, starting at its index. */
 function work(worker: Worker, challenge: Challenge, index: number, count: number): Promise<Solution> {
   return new Promise((resolve, reject) => {
     worker.onerror = () => reject(new Error('The bot check cannot run in this browser'));

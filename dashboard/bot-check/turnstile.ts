@@ -1,4 +1,4 @@
-// Cloudflare Turnstile in place of the self-hosted check, where the deployment chose it. Loaded only then.
+// Cloudflare Turnstile, which a deployment may choose instead of the self-hosted check. Loads only then.
 
 interface Turnstile {
   render(container: HTMLElement, options: Record<string, unknown>): string;
@@ -16,12 +16,12 @@ const SCRIPT_URL = 'https://challenges.cloudflare.com/turnstile/v0/api.js?render
 export interface TurnstileHandlers {
   readonly onToken: (token: string) => void;
   readonly onExpired: () => void;
-  /** It waits for the person. */
+  /** The widget waits for the user. */
   readonly onInteractive: () => void;
   readonly onError: () => void;
 }
 
-/** The answer takes the widget away again. */
+/** The result's remove() removes the widget. */
 export async function renderTurnstile(container: HTMLElement, siteKey: string, handlers: TurnstileHandlers) {
   const turnstile = await loadTurnstile();
   const widget = turnstile.render(container, {

@@ -1,4 +1,4 @@
-// The card by which a project or an account goes for good: whoever may do it types first what it is.
+// The card that deletes a project or an account, after the user types its name or address.
 import { forgetSession } from '../session/session.ts';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
@@ -6,7 +6,7 @@ import type { Confirm, Question } from './use-confirm.tsx';
 
 export interface DeleteCardProps extends Pick<Question, 'warning' | 'done'>, Required<Pick<Question, 'proof' | 'leadsTo'>> {
   readonly what: 'Project' | 'Account';
-  /** What goes with it, and what stays. */
+  /** What is deleted with it, and what stays. */
   readonly description: string;
   readonly remove: (typed: string) => Promise<unknown>;
   readonly ask: Confirm['ask'];

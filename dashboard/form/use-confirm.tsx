@@ -1,5 +1,6 @@
-// Asks before something is undone for good, does it, and says so. The question stays open where the deed failed.
+// Asks before a destructive action, runs it, and confirms it with a toast. If the action fails, the question stays open.
 import { confirms } from '@underpass/rules/account.ts';
+import { text } from '@underpass/rules/text.ts';
 import { type ReactNode, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../api/error.ts';
@@ -13,22 +14,22 @@ import { toast } from '../ui/toast.tsx';
 
 export interface Question {
   readonly title: string;
-  /** Names what is lost. */
+  /** Says what is lost. */
   readonly warning: ReactNode;
   readonly confirmLabel: string;
-  /** What has to be typed before the button works, and what its field is called. */
+  /** The text that the user types to enable the button, and the label of that field. */
   readonly proof?: { readonly label: string; readonly text: string };
-  /** Gets what was typed. */
+  /** Gets the typed text. */
   readonly work: (typed: string) => Promise<unknown>;
-  /** What the toast says afterwards. */
+  /** The toast after success. */
   readonly done: string;
-  /** Where this page has nothing to show any more. */
+  /** The page to open after success, if this page is then gone. */
   readonly leadsTo?: string;
 }
 
 export interface Confirm {
   readonly ask: (question: Question) => void;
-  /** Put it anywhere in the page. */
+  /** Render it anywhere in the page. */
   readonly dialog: ReactNode;
 }
 
@@ -63,7 +64,7 @@ export function useConfirm(): Confirm {
       ready={question.proof === undefined || confirms(typed, question.proof.text)}
       onConfirm={task.run}
     >
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
       {question.proof && (
         <Field label={question.proof.label}>
           {(control) => (
@@ -76,10 +77,10 @@ export function useConfirm(): Confirm {
   return { ask, dialog };
 }
 
-/** Longer than any list takes to come anew. */
+/** Longer than any list takes to reload. */
 const WATCHED_MS = 5000;
 
-/** The button that opened the dialog may go with its row; whenever that happens the focus goes to the page's heading. */
+/** The row with the button that opened the dialog may disappear. The focus then goes to the page's heading. */
 function keepFocusInPage(): void {
   const observer = new MutationObserver(() => {
     if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus();

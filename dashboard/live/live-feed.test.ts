@@ -1,4 +1,4 @@
-// Events first, polling where they do not come through, silence while the tab is hidden.
+// Events first, polling if events do not get through, nothing while the tab is hidden.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { followTunnels } from './live-feed.ts';
@@ -56,14 +56,14 @@ const fail = (times: number) => {
 };
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('the events of the project are followed, and what is no tunnel is passed over', () => {
+test('follows the events of the project and ignores data that is not a tunnel', () => {
   assert.equal(source().url, '/api/events?project=p+1');
   source().send('{"name":"web","status":"Pending"}');
   source().send('rubbish');
   assert.deepEqual(got, [{ name: 'web', status: 'Pending' }]);
 });
 
-test('a connection that comes back asks for what was missed, the first one does not', () => {
+test('a connection that comes back reloads what it missed; the first one does not', () => {
   source().dispatchEvent(new Event('open'));
   assert.equal(caughtUp, 0);
   fail(1);
@@ -71,7 +71,7 @@ test('a connection that comes back asks for what was missed, the first one does 
   assert.equal(caughtUp, 1);
 });
 
-test('after three failures in a row the list is polled, and events are tried again later', async () => {
+test('polls the list after three failures in a row, and tries events again later', async () => {
   fail(2);
   assert.equal(calls.length, 0);
   fail(1);
@@ -87,14 +87,14 @@ test('after three failures in a row the list is polled, and events are tried aga
   assert.equal(FakeEventSource.opened.length, 2);
 });
 
-test('a refused connection is polled at once', async () => {
+test('polls immediately when the connection is refused', async () => {
   source().readyState = FakeEventSource.CLOSED;
   fail(1);
   await settle();
   assert.equal(calls.length, 1);
 });
 
-test('a hidden tab follows nothing; shown again it catches up', () => {
+test('a hidden tab follows nothing; when shown again it catches up', () => {
   const first = source();
   page.hidden = true;
   page.dispatchEvent(new Event('visibilitychange'));
@@ -106,7 +106,7 @@ test('a hidden tab follows nothing; shown again it catches up', () => {
   assert.equal(caughtUp, 1);
 });
 
-test('nothing goes on after the end, neither events nor polling', async () => {
+test('stops events and polling when it ends', async () => {
   fail(3);
   await settle();
   stop();

@@ -1,16 +1,16 @@
-// Follows a project's tunnels: by server-sent events, by polling where those do not come through, and not at all while the tab is hidden.
+// Follows a project's tunnels by server-sent events, or by polling if events do not get through. Stops while the tab is hidden.
 import { listTunnels } from '../api/tunnels.ts';
 import { type LiveTunnel, parseLiveTunnel } from './live-tunnel.ts';
 
 const POLL_MS = 10_000;
-/** While polling, events are tried again this often. */
+/** How often to try events again while polling. */
 const EVENTS_RETRY_MS = 60_000;
-/** EventSource reconnects by itself; after so many failures in a row something between us refuses it. */
+/** EventSource reconnects by itself; after this many failures in a row, a proxy probably blocks it. */
 const FAILURES_BEFORE_POLLING = 3;
 
 export interface LiveFeedHandlers {
   readonly onTunnel: (tunnel: LiveTunnel) => void;
-  /** The feed begins or comes back: what was missed has to be loaded. */
+  /** The feed is back: the page should reload what it missed. */
   readonly onCaughtUp: () => void;
 }
 
@@ -49,7 +49,7 @@ function run(projectId: string, handlers: LiveFeedHandlers): () => void {
   };
 }
 
-function openEvents(projectId: string, handlers: LiveFeedHandlers, onGivenUp: () => void): () => void {
+function openEvents(projectId: string, handlers: LiveFeedHandlers, onGiveUp: () => void): () => void {
   const source = new EventSource(`/api/events?${new URLSearchParams({ project: projectId })}`);
   let failures = 0;
   source.addEventListener('tunnel', (event) => {
@@ -64,7 +64,7 @@ function openEvents(projectId: string, handlers: LiveFeedHandlers, onGivenUp: ()
     failures++;
     if (source.readyState !== EventSource.CLOSED && failures < FAILURES_BEFORE_POLLING) return;
     source.close();
-    onGivenUp();
+    onGiveUp();
   });
   return () => source.close();
 }
@@ -75,7 +75,7 @@ async function pollTunnels(projectId: string, handlers: LiveFeedHandlers, signal
     try {
       for (const tunnel of await listTunnels(projectId, signal, true)) handlers.onTunnel(tunnel);
     } catch {
-      // The next round asks again. A session that ended is told at the next act: a form in the middle of which it ended stays.
+      // The next round asks again. If the session has ended, the user's next action shows it, so an open form stays.
     }
     await waitFor(POLL_MS, signal);
   }

@@ -20,24 +20,24 @@ const tunnel: Tunnel = {
 };
 const metrics = { rx: 1, tx: 2, tcpConnectionRate: 3 };
 
-test('an event changes status, clients and metrics and nothing else', () => {
+test('an event changes only status, clients and metrics', () => {
   const changed = applyLive(tunnel, { name: 'web', status: 'Pending', connectedClients: 2, metrics });
   assert.deepEqual(changed, { ...tunnel, status: 'Pending', connectedClients: 2, metrics });
 });
 
-test('an event without a change gives the same object', () => {
+test('an event without a change returns the same object', () => {
   assert.equal(applyLive(tunnel, { name: 'web', status: 'Created', connectedClients: 0 }), tunnel);
   const measured = { ...tunnel, metrics };
   assert.equal(applyLive(measured, { name: 'web', status: 'Created', connectedClients: 0, metrics: { ...metrics } }), measured);
   assert.equal(applyLive(tunnel, undefined), tunnel);
 });
 
-test('what an event leaves out stays', () => {
+test('fields that an event leaves out stay', () => {
   const changed = applyLive({ ...tunnel, connectedClients: 4, metrics }, { name: 'web', status: 'Progressing' });
   assert.deepEqual([changed.connectedClients, changed.metrics, changed.status], [4, metrics, 'Progressing']);
 });
 
-test('data that is no tunnel is passed over', () => {
+test('ignores data that is not a tunnel', () => {
   for (const text of ['', '{', 'null', '[]', '"x"', '{"name":1,"status":"Created"}', '{"name":"web"}']) {
     assert.equal(parseLiveTunnel(text), undefined, text);
   }

@@ -1,4 +1,4 @@
-// What changes on a tunnel by itself, and how it is laid over what was loaded. Pure.
+// The live part of a tunnel, and how it updates a loaded tunnel. Pure.
 import type { Tunnel, TunnelMetrics, TunnelStatus } from '@underpass/rules/entity.ts';
 
 /** The data of one `tunnel` event of /api/events. */
@@ -9,7 +9,7 @@ export interface LiveTunnel {
   readonly metrics?: TunnelMetrics;
 }
 
-/** The same object where nothing changed, so that its row is not drawn again. */
+/** Returns the same object if nothing changed, so that its row does not render again. */
 export function applyLive(tunnel: Tunnel, live: LiveTunnel | undefined): Tunnel {
   if (!live || isSame(tunnel, live)) return tunnel;
   return {
@@ -32,7 +32,7 @@ function areSameMetrics(a: TunnelMetrics | undefined, b: TunnelMetrics): boolean
   return a !== undefined && a.rx === b.rx && a.tx === b.tx && a.tcpConnectionRate === b.tcpConnectionRate;
 }
 
-/** Text of an event to its data; undefined where it is none. */
+/** Parses an event's data; undefined if it is not a tunnel. */
 export function parseLiveTunnel(text: string): LiveTunnel | undefined {
   try {
     const value = JSON.parse(text) as LiveTunnel;

@@ -1,4 +1,4 @@
-// Gives the pages of a project the live state of its tunnels.
+// Provides the live state of a project's tunnels to its pages.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { askedAt } from '../api/tunnels.ts';
@@ -15,7 +15,7 @@ type LiveTunnels = ReadonlyMap<string, LiveEvent>;
 
 const LiveContext = createContext<LiveTunnels>(new Map());
 
-/** Events that arrive together are shown together. */
+/** Events within this time render together. */
 const BATCH_MS = 250;
 
 export interface LiveTunnelsProviderProps {
@@ -24,7 +24,7 @@ export interface LiveTunnelsProviderProps {
   readonly children: ReactNode;
 }
 
-/** Give it the project as key: a new project begins with nothing known. */
+/** Use the project id as its key: another project starts empty. */
 export function LiveTunnelsProvider({ projectId, onCaughtUp, children }: LiveTunnelsProviderProps) {
   const [known, setKnown] = useState<LiveTunnels>(new Map());
   useEffect(() => {
@@ -56,7 +56,7 @@ function createBatch(publish: (change: (known: LiveTunnels) => LiveTunnels) => v
   };
 }
 
-/** The loaded tunnels with what happened to them since. */
+/** The loaded tunnels with later events applied. */
 export function useLiveTunnels(tunnels: readonly Tunnel[]): readonly Tunnel[] {
   const known = useContext(LiveContext);
   return useMemo(() => tunnels.map((tunnel) => withLive(tunnel, known.get(tunnel.name))), [tunnels, known]);
@@ -70,8 +70,8 @@ export function useLiveTunnel(tunnel: Tunnel): Tunnel {
 const applied = new WeakMap<Tunnel, { readonly event: LiveEvent; readonly result: Tunnel }>();
 
 /**
- * An event from before the question says nothing; one that came while the answer was on its way may be the newer of the two, and
- * another follows where it is not. The same event gives the same object, so that its row is not drawn again.
+ * Ignores an event from before the request for this tunnel. An event that arrived during the request may be newer than the answer;
+ * if it is not, another event follows. The same event gives the same object, so that its row does not render again.
  */
 function withLive(tunnel: Tunnel, event: LiveEvent | undefined): Tunnel {
   if (!event || event.at < (askedAt.get(tunnel) ?? 0)) return tunnel;

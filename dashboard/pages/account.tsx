@@ -1,4 +1,4 @@
-// One's own account: where one is signed in, the way to end that, and the way out for good.
+// The user's account: their sessions, and deleting the account.
 import type { Session } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { deleteAccount, deleteSession, listSessions } from '../api/account.ts';
@@ -27,7 +27,7 @@ export function Component() {
     <>
       <PageHeader title="Account" subtitle={<Breakable text={user.email} />} />
       <div className="grid gap-6">
-        <Card title="Sessions" description="Where you are signed in. Revoke what you do not recognise." flush>
+        <Card title="Sessions" description="Where you are signed in. Revoke any session you don't recognise." flush>
           <div className="border-t">
             <Load promise={sessions}>{(loaded) => <SessionList sessions={loaded} ask={confirm.ask} />}</Load>
           </div>
@@ -43,11 +43,11 @@ function DeleteAccount({ email, ask }: { readonly email: string; readonly ask: C
   return (
     <DeleteCard
       what="Account"
-      description="Erases your name, address, sessions and tokens. Audit logs keep what was done, without who did it."
-      warning={`Warning! ${email} can sign in no more. Projects that nobody else is in are deleted with their tunnels, domains, security groups and tokens.`}
-      proof={{ label: 'Your email address', text: email }}
+      description="Erases your name, email address, sessions and tokens. Audit logs keep your actions, without your name."
+      warning={`Warning! ${email} will no longer be able to sign in. Projects without other members are deleted, with their tunnels, domains, security groups and tokens.`}
+      proof={{ label: 'Type your email address to confirm', text: email }}
       remove={deleteAccount}
-      done="Your account is deleted."
+      done="Account deleted."
       leadsTo={paths.login()}
       ask={ask}
     />
@@ -94,7 +94,7 @@ function SessionList({ sessions, ask }: { readonly sessions: readonly Session[];
       rows={sessions}
       rowKey={(session) => session.id}
       searchText={({ address, userAgent }) => `${address} ${userAgent}`}
-      searchLabel="Search sessions"
+      noun="sessions"
       initialSort={{ key: 'seen', direction: 'descending' }}
       bare
     />
@@ -117,7 +117,7 @@ function RevokeButton({ session, ask }: { readonly session: Session; readonly as
   const revoke = () =>
     ask({
       title: 'Revoke Session',
-      warning: `${device} at ${session.address} is signed out at once.`,
+      warning: `${device} at ${session.address} is signed out immediately.`,
       confirmLabel: 'Revoke',
       work: () => deleteSession(session.id),
       done: 'Session revoked.',

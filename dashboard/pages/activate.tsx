@@ -1,9 +1,10 @@
-// Lets a command line client in: the code from the terminal, who asks, and the answer.
+// Signs in a command line client: the code from the terminal, the client that asks, and the answer.
 import { parseUserCode } from '@underpass/rules/device-code.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { mayGrant } from '@underpass/rules/permission.ts';
 import type { Device } from '@underpass/rules/resource.ts';
+import { text } from '@underpass/rules/text.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, useSearchParams } from 'react-router';
 import { decideDevice, getDevice } from '../api/account.ts';
@@ -26,12 +27,12 @@ import { Select } from '../ui/select.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { grantableRoles } from './project/role-options.ts';
 
-/** Search parameter in which the terminal's link carries the code. */
+/** Search parameter of the terminal's link that holds the code. */
 const CODE_PARAM = 'code';
 
 type Outcome = 'approved' | 'denied';
 
-/** The terminal's link may open before the sign-in; the shell then leads to /login. */
+/** A visitor without a session goes to /login (by the shell) and returns here after signing in. */
 export async function loader({ request }: LoaderFunctionArgs) {
   const { pathname, search } = new URL(request.url);
   if (!(await loadSession())) keepReturnPath(pathname + search);
@@ -58,11 +59,11 @@ function OutcomeNote({ outcome }: { readonly outcome: Outcome }) {
   if (outcome === 'approved') {
     return (
       <Banner tone="ok" title="The client is signed in.">
-        Go back to the terminal. You may close this page.
+        Return to the terminal. You can close this page.
       </Banner>
     );
   }
-  return <Banner title="The client was refused.">It stays signed out. You may close this page.</Banner>;
+  return <Banner title="You denied the request.">The client stays signed out. You can close this page.</Banner>;
 }
 
 function parseCodeForm({ code }: { readonly code: string }): ParsedForm<string, 'code'> {
@@ -79,7 +80,7 @@ function CodeForm({ onCode }: { readonly onCode: (code: string) => void }) {
           form={form}
           name="code"
           label="Code"
-          hint="The terminal shows it after ‘underpass login’."
+          hint="Run ‘underpass login’ in a terminal to get a code."
           mono
           autoFocus
           autoComplete="one-time-code"
@@ -109,15 +110,16 @@ function DeviceQuestion({ code, onOutcome, onOtherCode }: DeviceQuestionProps) {
   if (isApiError(error) && error.status === 404) return <UnknownCode code={code} onOtherCode={onOtherCode} />;
   if (error !== undefined) return <ErrorPanel message={messageOf(error)} onRetry={reload} busy={busy} />;
   if (!device) return <LoadingArea />;
-  if (projects.length === 0) return <Banner tone="warn">You belong to no project, so there is nothing to sign in to.</Banner>;
+  if (projects.length === 0)
+    return <Banner tone="warn">You're not in a project yet. Create one, or ask a project owner to invite you.</Banner>;
   return <Decision code={code} device={device} onOutcome={onOutcome} />;
 }
 
 function UnknownCode({ code, onOtherCode }: { readonly code: string; readonly onOtherCode: () => void }) {
   return (
     <div className="grid gap-4">
-      <Banner tone="warn" title={`No client waits with the code ${code}.`}>
-        Codes work for a few minutes. Run ‘underpass login’ again for a new one.
+      <Banner tone="warn" title={`No client is waiting for code ${code}.`}>
+        Codes expire after a few minutes. Run ‘underpass login’ again for a new one.
       </Banner>
       <div>
         <Button onClick={onOtherCode}>Enter another code</Button>
@@ -144,8 +146,8 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
   });
   return (
     <Card
-      title={`Let ${device.name} in?`}
-      description="Approve only if you started this yourself, just now, and the code is the same."
+      title={`Allow ${device.name} to sign in?`}
+      description="Approve only if you just started this yourself and the code matches."
     >
       <div className="grid gap-5">
         <DeviceFacts code={code} device={device} />
@@ -159,10 +161,10 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
             />
           )}
         </Field>
-        <RadioCards label="It may act as" value={role} options={grantableRoles(project.role)} onChange={setRole} />
+        <RadioCards label="Role of the client" value={role} options={grantableRoles(project.role)} onChange={setRole} />
         {task.error !== undefined && (
           <Banner tone="danger" onDismiss={task.dismiss}>
-            {messageOf(task.error) ?? 'Please try again.'}
+            {messageOf(task.error) ?? text.error.fallback}
           </Banner>
         )}
         <div className="flex flex-wrap gap-2">
@@ -178,7 +180,7 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
   );
 }
 
-/** Enough to work with tunnels; more is a choice. */
+/** Members can work with tunnels; a higher role is the user's choice. */
 const suggestedRole = (project: Project): Role => (mayGrant(project.role, 'member') ? 'member' : project.role);
 
 function DeviceFacts({ code, device }: { readonly code: string; readonly device: Device }) {
@@ -190,7 +192,7 @@ function DeviceFacts({ code, device }: { readonly code: string; readonly device:
       <dd className="wrap-anywhere">{device.name}</dd>
       <dt>Address</dt>
       <dd className="font-mono text-sm leading-6 wrap-anywhere">{device.address}</dd>
-      <dt>Asked</dt>
+      <dt>Requested</dt>
       <dd>
         <DateTime at={device.createdAt} />
       </dd>

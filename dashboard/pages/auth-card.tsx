@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx';
 export interface AuthCardProps {
   readonly title: string;
   readonly text?: ReactNode;
-  /** Under the card: the way to the other form. */
+  /** Under the card: a link to the other form. */
   readonly foot?: ReactNode;
   readonly wide?: boolean;
   readonly children: ReactNode;

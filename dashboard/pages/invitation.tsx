@@ -1,6 +1,7 @@
-// Accepts an invitation to a project. A button, and not the visit itself, so that a mail scanner accepts nothing.
+// Accepts an invitation to a project. Only the button accepts it: a mail scanner may open the link.
 import { roleLabels } from '@underpass/rules/permission.ts';
 import type { InvitationOffer } from '@underpass/rules/resource.ts';
+import { text } from '@underpass/rules/text.ts';
 import { type LoaderFunctionArgs, useParams } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { acceptInvitation, checkInvitation } from '../api/projects.ts';
@@ -19,7 +20,7 @@ import { PageHeader } from '../ui/page-header.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { toast } from '../ui/toast.tsx';
 
-/** The mail's link may open before the sign-in; the shell then leads to /login. */
+/** A visitor without a session goes to /login (by the shell) and returns here after signing in. */
 export async function loader({ request }: LoaderFunctionArgs) {
   if (!(await loadSession())) keepReturnPath(new URL(request.url).pathname);
   return null;
@@ -40,7 +41,7 @@ export function Component() {
 
 interface AnswerProps {
   readonly token: string;
-  /** undefined where it could not be had. */
+  /** undefined if it could not be loaded. */
   readonly offer: InvitationOffer | undefined;
   readonly error: unknown;
 }
@@ -52,7 +53,7 @@ function Answer({ token, offer, error }: AnswerProps) {
     return (
       <div className="grid gap-5">
         <Banner tone="danger">{messageOf(error)}</Banner>
-        <p>You are signed in as {email}; an invitation works for the address that it was sent to.</p>
+        <p>You are signed in as {email}. An invitation works only for the address it was sent to.</p>
       </div>
     );
   }
@@ -61,13 +62,13 @@ function Answer({ token, offer, error }: AnswerProps) {
       <p className="wrap-anywhere">
         {offer ? (
           <>
-            <Breakable text={offer.invitedBy} /> invites you to work in <strong>{offer.projectName}</strong> as{' '}
+            <Breakable text={offer.invitedBy} /> invited you to join <strong>{offer.projectName}</strong> as{' '}
             {roleLabels[offer.role]}.
           </>
         ) : (
-          'You have been invited to work in a project.'
+          'You are invited to join a project.'
         )}{' '}
-        You join as {email}.
+        You will join as {email}.
       </p>
       <JoinButton token={token} />
     </div>
@@ -80,12 +81,12 @@ function JoinButton({ token }: { readonly token: string }) {
     const project = await acceptInvitation(token);
     forgetSession();
     rememberProject(project.id);
-    toast.done(`You have joined ${project.name}.`);
+    toast.done(`You joined ${project.name}.`);
     await leadOn(paths.dashboard(project.id), { replace: true });
   });
   return (
     <>
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
       <div>
         <Button variant="primary" busy={task.busy} onClick={() => task.run()}>
           Join project

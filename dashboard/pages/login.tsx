@@ -1,4 +1,4 @@
-// Asks for a sign-in link (spec 2, Login page).
+// Requests a sign-in link (spec 2, Login page).
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { type Login, parseLoginForm } from '@underpass/rules/login-form.ts';
 import { text } from '@underpass/rules/text.ts';
@@ -27,7 +27,7 @@ export function Component() {
     <AuthOutcome
       illustration={<MailSentIllustration />}
       title={text.login.sent(sentTo)}
-      text="The link works once and for 15 minutes. Open it in this browser and you are signed in at once."
+      text="The link works once and expires after 15 minutes. Open it in this browser to sign in."
       action={<Button onClick={() => setSentTo(undefined)}>Use another email</Button>}
     />
   );
@@ -53,8 +53,8 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
       title="Sign in"
       text={
         hasEnded
-          ? 'Your session has ended. We send you a new link that leads back to where you were.'
-          : 'We send you a link. There is no password to remember.'
+          ? 'Your session has ended. Sign in again to return to the page you were on.'
+          : 'We email you a sign-in link instead of a password.'
       }
       foot={
         <>

@@ -1,4 +1,6 @@
-// For a person who is signed in and belongs to no project.
+// For a signed-in user without a project.
+import { paths } from '../routing/paths.ts';
+import { ButtonLink } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 
 export function Component() {
@@ -6,7 +8,11 @@ export function Component() {
     <>
       <title>No project · Underpass</title>
       <h1 className="sr-only">No project</h1>
-      <EmptyState title="No Project" text="You belong to no project. Ask a member of one to invite you." />
+      <EmptyState
+        title="No Project"
+        text="You're not in a project yet. Create one, or ask a project owner to invite you."
+        action={<ButtonLink to={paths.newProject()}>New project</ButtonLink>}
+      />
     </>
   );
 }

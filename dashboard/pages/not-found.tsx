@@ -1,4 +1,4 @@
-// Any path that no route knows (spec 2, 404 page).
+// The page for a path without a route (spec 2, 404 page).
 import { text } from '@underpass/rules/text.ts';
 import { paths } from '../routing/paths.ts';
 import { ButtonLink } from '../ui/button.tsx';

@@ -1,4 +1,4 @@
-// Asks to take part in the closed preview (spec 2, Register page).
+// Registers for the closed preview (spec 2, Register page).
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { parseRegistration, type Registration, type RegistrationField } from '@underpass/rules/registration.ts';
 import type { OperatorIdentity } from '@underpass/rules/resource.ts';
@@ -58,7 +58,7 @@ function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentit
   return (
     <AuthCard
       title="Register"
-      text="Underpass is in a closed preview. Register with the email address of your subscription, and we will let you know once you have been approved."
+      text="Underpass is in a closed preview. Register with the email address of your subscription. We email you once you are approved."
       foot={
         <>
           Already registered? <Link to={paths.login()}>Sign in</Link>
@@ -94,7 +94,7 @@ function TermsAndPrivacy({ operator }: { readonly operator: OperatorIdentity }) 
   return (
     <section
       aria-label="Terms of service and privacy policy"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard (WCAG 2.1.1).
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a scrolling area (WCAG 2.1.1).
       tabIndex={0}
       className="grid max-h-64 gap-6 overflow-y-auto rounded-md border bg-sunken/50 p-4 text-sm"
     >

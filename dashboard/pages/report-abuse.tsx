@@ -1,4 +1,4 @@
-// Reports a tunnel to the operator; anybody may.
+// Reports a tunnel to the operator. Needs no sign-in.
 import { type NewAbuseReport, parseAbuseReport } from '@underpass/rules/abuse-report.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { useState } from 'react';
@@ -18,7 +18,7 @@ export function Component() {
     <AuthOutcome
       illustration={<MailSentIllustration />}
       title="Thank you for the report."
-      text="We look at every report. If we need to know more, we write to the address that you gave."
+      text="We review every report. If we have questions, we will email you."
     />
   );
 }
@@ -26,7 +26,7 @@ export function Component() {
 function ReportForm({ onDone }: { readonly onDone: () => void }) {
   const [search] = useSearchParams();
   const form = useForm({
-    // The pages that visitors see at the edge link here with the host filled in.
+    // The edge's error pages link here with the host.
     initial: { host: search.get('host') ?? '', email: '', text: '', [botCheckField]: '' },
     parse: parseAbuseReport,
     send: async (report: NewAbuseReport) => {
@@ -37,7 +37,7 @@ function ReportForm({ onDone }: { readonly onDone: () => void }) {
   return (
     <AuthCard
       title="Report abuse"
-      text="Tell us about phishing, malware or other unlawful content that is served through Underpass."
+      text="Report phishing, malware or other illegal content that is served through Underpass."
       wide
     >
       <AuthForm form={form} failureTitle="The report could not be sent." submitLabel="Send report">
@@ -65,7 +65,7 @@ function ReportForm({ onDone }: { readonly onDone: () => void }) {
           form={form}
           name="email"
           label="Your email"
-          hint="Only for questions about this report."
+          hint="Used only for questions about this report."
           type="email"
           autoComplete="email"
           inputMode="email"

@@ -1,5 +1,5 @@
-// Completes the sign-in from the mailed link (spec 2, Token sign-in page). The page posts the token by itself only in the
-// browser that asked for the link; any other shows one button, because mail scanners run scripts (design 4).
+// Completes the sign-in from the mailed link (spec 2, Token sign-in page). In the browser that requested the link the page posts the
+// token by itself. In any other browser the user presses a button first, because mail scanners run scripts (design 4).
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, redirect, useLoaderData, useNavigate } from 'react-router';
@@ -17,11 +17,11 @@ export async function loader({ params }: LoaderFunctionArgs) {
   if (await loadSession()) return redirect(paths.home());
   const { token } = params;
   if (!token) return redirect(paths.login());
-  return { token, sameBrowser: await asksHere(token) };
+  return { token, sameBrowser: await wasRequestedHere(token) };
 }
 
-/** Where the check itself fails, the button is the safe answer. */
-async function asksHere(token: string): Promise<boolean> {
+/** If the check fails, the page shows the button, which is safe. */
+async function wasRequestedHere(token: string): Promise<boolean> {
   const check = await checkLoginLink(token).catch(() => undefined);
   return check?.sameBrowser === true;
 }
@@ -43,7 +43,7 @@ export function Component() {
   if (state.name === 'failed') return <LoginFailed error={state.error} onRetry={post} />;
   if (state.name === 'posting') return <LoadingArea label="Signing in" className="flex-1" />;
   return (
-    <AuthCard title="Sign in" text="This link was not asked for in this browser. Continue if it was you.">
+    <AuthCard title="Sign in" text="This link was requested in another browser. Sign in only if you requested it.">
       <Button variant="primary" className="w-full" onClick={post}>
         Sign in here
       </Button>
@@ -51,7 +51,7 @@ export function Component() {
   );
 }
 
-/** Where this person left off, else home; a session that cannot be had now is home's to ask for again. */
+/** The page that this user left, else home. Home loads the session again if it failed here. */
 async function startPath(): Promise<string> {
   const session = await loadSession().catch(() => undefined);
   return takeReturnPath(session?.user.email) ?? paths.home();
@@ -59,7 +59,7 @@ async function startPath(): Promise<string> {
 
 const posts = new Map<string, Promise<void>>();
 
-/** One post for one token, however often the page is drawn: a link works once. A post that got no verdict may be repeated. */
+/** Posts each token once, however often React renders the page: a link works once. A post without a verdict may be repeated. */
 function redeem(token: string): Promise<void> {
   const post = posts.get(token) ?? login(token).then(forgetSession);
   posts.set(token, post);
@@ -67,7 +67,7 @@ function redeem(token: string): Promise<void> {
   return post;
 }
 
-/** The link itself was refused; anything else says nothing about it. */
+/** True if control refused the link. Any other failure says nothing about the link. */
 const isVerdict = (error: unknown) => isApiError(error) && error.status >= 400 && error.status < 500 && error.status !== 429;
 
 function LoginFailed({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {

@@ -1,4 +1,4 @@
-// What the account page calls a device.
+// The device names of the account page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeUserAgent } from './user-agent.ts';

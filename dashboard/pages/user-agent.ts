@@ -1,4 +1,4 @@
-// A browser's or client's own description in a few words. Pure; unknown ones are shown as they are, cut short.
+// Shortens a User-Agent header to a few words. Pure. Unknown ones are cut to a maximum length.
 
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],

@@ -1,9 +1,9 @@
-// Applies the theme that was chosen, before the first paint. Without a choice the system decides (styles/tokens.css).
+// Applies the stored theme before the first paint. Without one, the system's theme applies (styles/tokens.css).
 (() => {
   try {
     const theme = localStorage.getItem('theme');
     if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
   } catch {
-    // Storage can be refused; the system's theme then stands.
+    // The browser may refuse storage; then the system's theme applies.
   }
 })();

@@ -1,11 +1,11 @@
-// The route table against the spec's, and the spelled URLs against the route table.
+// Compares the route table with the spec's, and the URLs of paths.ts with the route table.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { matchRoutes } from 'react-router';
 import { paths } from './paths.ts';
 
-/** routes.tsx draws in the whole application, so its table is read as text. */
+/** Importing routes.tsx would load the whole application, so the test reads its table as text. */
 const source = readFileSync(new URL('../routes.tsx', import.meta.url), 'utf8');
 const operator = source.indexOf("path: 'operator'");
 const routePaths = [...source.matchAll(/path: '([^']+)'/g)].map(({ 1: path, index }) =>

@@ -1,4 +1,4 @@
-// The one place that spells the URLs of the dashboard. routes.tsx matches them; paths.test.ts holds the two together.
+// The only place that spells the URLs of the dashboard. routes.tsx matches them; paths.test.ts compares the two.
 
 const seg = encodeURIComponent;
 const inProject = (projectId: string, rest: string) => `/projects/${seg(projectId)}/${rest}`;

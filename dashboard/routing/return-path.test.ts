@@ -1,4 +1,4 @@
-// Where a sign-in leads back to; what storage holds may have been written by anybody.
+// The path to return to after sign-in. Local storage may contain anything.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseKeptPath } from './return-path.ts';
@@ -6,17 +6,17 @@ import { parseKeptPath } from './return-path.ts';
 const NOW = 1_000;
 
 const CASES: readonly (readonly [name: string, stored: string | null, path: string | undefined])[] = [
-  ['a fresh path is answered', '{"path":"/activate?code=BCDF-GHJK","untilMs":1001}', '/activate?code=BCDF-GHJK'],
-  ['an old one is not', '{"path":"/activate","untilMs":1000}', undefined],
-  ['nothing was kept', null, undefined],
+  ['a fresh path is used', '{"path":"/activate?code=BCDF-GHJK","untilMs":1001}', '/activate?code=BCDF-GHJK'],
+  ['an expired path is ignored', '{"path":"/activate","untilMs":1000}', undefined],
+  ['nothing is stored', null, undefined],
   ['another site is refused', '{"path":"https://evil.example/","untilMs":9999}', undefined],
   ['a protocol-relative address is refused', '{"path":"//evil.example/","untilMs":9999}', undefined],
   ['a backslash that browsers read as a slash is refused', '{"path":"/\\\\evil.example/","untilMs":9999}', undefined],
-  ['broken JSON is nothing', '{', undefined],
-  ['a list is nothing', '[]', undefined],
-  ['their own page is answered', '{"path":"/account","untilMs":9999,"email":"ada@example.com"}', '/account'],
-  ["another person's is not", '{"path":"/account","untilMs":9999,"email":"bob@example.com"}', undefined],
-  ['other types are nothing', '{"path":1,"untilMs":"x"}', undefined],
+  ['broken JSON is ignored', '{', undefined],
+  ['a list is ignored', '[]', undefined],
+  ["the user's own page is used", '{"path":"/account","untilMs":9999,"email":"ada@example.com"}', '/account'],
+  ["another user's page is ignored", '{"path":"/account","untilMs":9999,"email":"bob@example.com"}', undefined],
+  ['wrong types are ignored', '{"path":1,"untilMs":"x"}', undefined],
 ];
 
 for (const [name, stored, path] of CASES) {

@@ -1,21 +1,20 @@
-// Where to go after sign-in, for links that were opened without a session (an invitation, a waiting terminal) and for the page on
-// which the session ended.
-// Local storage, because the sign-in link opens in a tab of its own. Bounded in time, and only paths of this application.
+// The page to open after sign-in: a link that was opened without a session (an invitation, a device code), or the page on which the
+// session ended. Kept in local storage, because the sign-in link opens in another tab. It expires, and only paths of this application count.
 
 const STORAGE_KEY = 'return-path';
 const KEPT_MS = 60 * 60 * 1000;
 
-/** Tells the sign-in page why it came unasked. */
+/** Location state that makes the sign-in page say that the session has ended. */
 export const sessionEnded = 'session-ended';
 
 export interface KeptPath {
   readonly path: string;
   readonly untilMs: number;
-  /** Whose page it was; without it the path is for whoever signs in. */
+  /** The user whose page it was. Without it the path is for any user. */
   readonly email?: string | undefined;
 }
 
-/** The path for this person to go to, or undefined where there is none, it is too old or another's, or it leads elsewhere. */
+/** The path for this user; undefined if there is none, it expired, it is another user's, or it leads to another site. */
 export function parseKeptPath(stored: string | null, nowMs: number, email: string | undefined): string | undefined {
   const kept = parseObject(stored);
   if (typeof kept?.path !== 'string' || typeof kept.untilMs !== 'number') return undefined;
@@ -36,11 +35,11 @@ export function keepReturnPath(path: string, email?: string): void {
   try {
     localStorage.setItem(STORAGE_KEY, JSON.stringify({ path, untilMs: Date.now() + KEPT_MS, email } satisfies KeptPath));
   } catch {
-    // Without storage the person opens the link again after signing in.
+    // Without storage the user opens the link again after signing in.
   }
 }
 
-/** Answers it once. */
+/** Reads the path and removes it. */
 export function takeReturnPath(email: string | undefined): string | undefined {
   try {
     const stored = localStorage.getItem(STORAGE_KEY);

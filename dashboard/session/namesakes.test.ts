@@ -5,11 +5,11 @@ import { namesakeNotes } from './namesakes.ts';
 
 const project = (id: string, name: string, role: Role) => ({ id, name, role });
 
-test('a name of its own needs no note', () => {
+test('a unique name needs no note', () => {
   assert.deepEqual([...namesakeNotes([project('a', 'default', 'owner'), project('b', 'Shop', 'owner')])], []);
 });
 
-test('projects of one name are told apart by the role there', () => {
+test('the role distinguishes projects with the same name', () => {
   const notes = namesakeNotes([
     project('a', 'default', 'owner'),
     project('b', 'default', 'member'),
@@ -24,7 +24,7 @@ test('projects of one name are told apart by the role there', () => {
   );
 });
 
-test('where the role is the same too, the end of the id tells', () => {
+test('if the roles are the same too, the end of the id distinguishes them', () => {
   const notes = namesakeNotes([
     project('a', 'default', 'owner'),
     project('01m809f83t05kbpcta2e9c40zn', 'default', 'member'),

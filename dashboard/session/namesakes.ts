@@ -1,11 +1,11 @@
-// Tells projects of one name apart: everybody's first one is called "default", and who is invited sees two of them. Pure.
+// Notes that distinguish projects with the same name: every user's first project is named "default". Pure.
 import type { Project } from '@underpass/rules/entity.ts';
 import { roleLabels } from '@underpass/rules/permission.ts';
 
-/** Ids begin with the time, so their ends differ. */
+/** Ids begin with a timestamp, so their ends differ more. */
 const TELLING_CHARS = 6;
 
-/** By project id, for those that share their name: the role there, and the end of the id where that is the same too. */
+/** By project id, for projects that share a name: the user's role, and the end of the id if the roles are the same too. */
 export function namesakeNotes(projects: readonly Project[]): ReadonlyMap<string, string> {
   const notes = new Map<string, string>();
   for (const namesakes of Map.groupBy(projects, ({ name }) => name).values()) {

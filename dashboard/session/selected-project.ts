@@ -1,4 +1,4 @@
-// Remembers the selected project in the browser; which one it is and where a change leads, rules/project-path.ts decides.
+// Remembers the selected project in the browser. rules/project-path.ts decides which one applies.
 import { selectedProjectKey } from '@underpass/rules/project-path.ts';
 
 export function rememberedProject(): string | null {
@@ -13,6 +13,6 @@ export function rememberProject(projectId: string): void {
   try {
     localStorage.setItem(selectedProjectKey, projectId);
   } catch {
-    // The default project then opens next time.
+    // Without storage the default project opens next time.
   }
 }

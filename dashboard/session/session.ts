@@ -1,4 +1,4 @@
-// Who is signed in and their projects, fetched once and kept until something changes it.
+// The signed-in user and their projects, loaded once and kept until something changes them.
 import type { Project, User } from '@underpass/rules/entity.ts';
 import { selectProject } from '@underpass/rules/project-path.ts';
 import { redirect, useRouteLoaderData } from 'react-router';
@@ -11,7 +11,7 @@ export interface Session {
   readonly projects: readonly Project[];
 }
 
-/** What the shell knows: the session, and the project that the screen is about (none where the person has none). */
+/** The shell's data: the session, and the project of this page (undefined if the user has none). */
 export interface ShellData extends Session {
   readonly project: Project | undefined;
 }
@@ -21,7 +21,7 @@ export const SHELL_ROUTE = 'shell';
 let kept: Promise<Session | undefined> | undefined;
 let last: User | undefined;
 
-/** undefined: nobody is signed in. A failure is not kept. */
+/** undefined without a signed-in user. A failure is not kept. */
 export function loadSession(): Promise<Session | undefined> {
   kept ??= fetchSession().catch((error: unknown) => {
     kept = undefined;
@@ -30,12 +30,12 @@ export function loadSession(): Promise<Session | undefined> {
   return kept;
 }
 
-/** Call it after signing in or out, and after a change to one's projects; then revalidate or navigate. */
+/** Call it after signing in or out and after a change to the user's projects; then revalidate or navigate. */
 export function forgetSession(): void {
   kept = undefined;
 }
 
-/** Whose pages these are or, after the end of a session, were. */
+/** The signed-in user or, after the session has ended, the previous one. */
 export const lastUser = (): User | undefined => last;
 
 async function fetchSession(): Promise<Session | undefined> {
@@ -44,14 +44,14 @@ async function fetchSession(): Promise<Session | undefined> {
   return user && { user, projects: await listProjects() };
 }
 
-/** For loaders behind the sign-in: throws the redirect to /login. */
+/** For loaders of pages that need a session: throws a redirect to /login. */
 export async function requireSession(): Promise<Session> {
   const session = await loadSession();
   if (!session) throw redirect(paths.login());
   return session;
 }
 
-/** The project of the address, else the selected one. An unknown id in the address is no project: undefined. */
+/** The project that the URL names, else the selected one. undefined for an unknown id in the URL. */
 export function projectOfScreen({ user, projects }: Session, projectId: string | undefined): Project | undefined {
   if (projectId !== undefined) return projects.find((project) => project.id === projectId);
   return selectProject(projects, rememberedProject(), user.defaultProject);
@@ -64,7 +64,7 @@ export function useShell(): ShellData {
   return data;
 }
 
-/** The same on pages whose address names a project: there the shell has checked that it exists. */
+/** For pages whose URL names a project: the shell has checked that it exists. */
 export function useProject(): Project {
   const { project } = useShell();
   if (!project) throw new Error('useProject is for pages of a project');

@@ -1,5 +1,4 @@
-// Who is signed in, the theme, the account, and the way out.
-
+// The account menu: the signed-in user, the theme, the account page, Log out (spec 2, Project shell).
 import type { User } from '@underpass/rules/entity.ts';
 import { CircleUser, LogOut, Monitor, Moon, Sun, UserCog } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-// The last net: a rendering error that nothing else caught (spec 2, Generic error panel).
+// The page for a rendering error that nothing else caught (spec 2, Generic error panel).
 import { text } from '@underpass/rules/text.ts';
 import { useRouteError } from 'react-router';
 import { messageOf } from '../api/error.ts';

@@ -1,4 +1,4 @@
-// Finds a page, a tunnel, a domain, a group, a project or an action by typing. Loaded when it is opened first.
+// The command palette: finds pages, tunnels, domains, groups, projects and actions. Loads when it first opens.
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { Dialog } from '@base-ui/react/dialog';
 import { Search } from 'lucide-react';
@@ -13,7 +13,7 @@ import { Ring } from '../ui/spinner.tsx';
 import { keepTheme } from '../ui/theme.ts';
 import { type Command, type CommandGroup, commandGroups, type ProjectContents } from './commands.ts';
 
-/** So many matches of 2,000 tunnels are shown; typing on narrows them. */
+/** The most matches to show; further typing narrows them. */
 const SHOWN_MATCHES = 50;
 
 export interface CommandPaletteProps extends ShellData {
@@ -21,7 +21,7 @@ export interface CommandPaletteProps extends ShellData {
   readonly onOpenChange: (open: boolean) => void;
   readonly query: string;
   readonly onQueryChange: (query: string) => void;
-  /** The input has the focus. */
+  /** Called when the input has the focus. */
   readonly onReady: () => void;
 }
 
@@ -112,7 +112,7 @@ function Group({ group, onRun }: { readonly group: CommandGroup; readonly onRun:
   );
 }
 
-/** A list that cannot be loaded is left out: pages and actions work without it. */
+/** Leaves out a list that fails to load: pages and actions still work. */
 function useContents(projectId: string | undefined) {
   return useFetched<ProjectContents>(`palette ${projectId}`, async (signal) => {
     if (projectId === undefined) return { tunnels: [], domains: [], groups: [] };

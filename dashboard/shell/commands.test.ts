@@ -8,29 +8,29 @@ const projectAs = (role: Role) => ({ id: 'p', name: 'Project', role });
 const shell = (role: Role) => ({ user, projects: [projectAs(role), { id: 'q', name: 'Other', role }], project: projectAs(role) });
 const labels = (role: Role) => commandGroups(shell(role)).flatMap(({ items }) => items.map(({ label }) => label));
 
-test('only who may create a tunnel is offered to add one', () => {
+test('offers Add Tunnel only to roles that may create one', () => {
   assert.ok(labels('member').includes('Add Tunnel'));
   assert.ok(!labels('viewer').includes('Add Tunnel'));
 });
 
-test('the audit log is offered to those who may read it', () => {
+test('offers the audit log only to roles that may read it', () => {
   assert.ok(labels('admin').includes('Audit log'));
   assert.ok(!labels('member').includes('Audit log'));
 });
 
-test('every other project can be switched to, the current one cannot', () => {
+test('offers to switch to every project except the current one', () => {
   assert.ok(labels('owner').includes('Switch to Other'));
   assert.ok(!labels('owner').includes('Switch to Project'));
 });
 
-test('a project that shares its name with another says which one it is', () => {
+test('a note distinguishes projects with the same name', () => {
   const { user, project } = shell('member');
   const groups = commandGroups({ user, projects: [project, { ...project, id: 'own', role: 'owner' }], project });
   const found = groups.flatMap(({ items }) => items).find(({ label }) => label === 'Switch to Project');
   assert.equal(found?.detail, 'Owner');
 });
 
-test('the tunnels, domains and groups of the project can be gone to', () => {
+test('lists the tunnels, domains and groups of the project', () => {
   const groups = commandGroups(shell('owner'), {
     tunnels: [{ name: 'web', ingressDomains: [{ name: 'web.example.com' }] } as never],
     domains: [{ apexName: 'example.com', verified: true, challenge: '' }],
@@ -43,7 +43,7 @@ test('the tunnels, domains and groups of the project can be gone to', () => {
   assert.equal(byName.get('Security groups')?.[0]?.to, '/projects/p/security-groups/Office');
 });
 
-test('no two commands share a value, and none is empty', () => {
+test('every command has a value of its own', () => {
   const values = commandGroups(shell('owner')).flatMap(({ items }) => items.map(({ value }) => value));
   assert.equal(new Set(values).size, values.length);
 });

@@ -1,4 +1,4 @@
-// What the command palette offers, in its groups. Pure.
+// The commands of the palette, in groups. Pure.
 import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
@@ -11,7 +11,7 @@ import { navigationSections } from './navigation-entries.ts';
 export interface Command {
   /** Unique. */
   readonly value: string;
-  /** What is shown and searched. */
+  /** Shown and searched. */
   readonly label: string;
   readonly detail?: string | undefined;
   readonly to?: string;
@@ -78,7 +78,7 @@ function projects(shell: ShellData): readonly Command[] {
 const THEMES: readonly Command[] = [
   { value: 'theme light', label: 'Light theme', theme: 'light' },
   { value: 'theme dark', label: 'Dark theme', theme: 'dark' },
-  { value: 'theme system', label: "System's theme", theme: 'system' },
+  { value: 'theme system', label: 'System theme', theme: 'system' },
 ];
 
 function actions({ project }: ShellData): readonly Command[] {

@@ -1,4 +1,4 @@
-// What the side navigation and the command palette lead to (spec 2, and what the product has beyond it).
+// The pages in the side navigation and the command palette (spec 2, and pages beyond it).
 import type { Project, User } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import {

@@ -1,4 +1,4 @@
-// Lane marking under the bar while the next page loads.
+// A progress bar under the top bar while the next page loads.
 import { useNavigation } from 'react-router';
 
 export function NavigationProgress() {

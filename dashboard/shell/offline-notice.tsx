@@ -1,4 +1,4 @@
-// Says that the network is away, for as long as it is, and tells when it is back.
+// A notice while the browser is offline, and a call when it is back online.
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { Banner } from '../ui/banner.tsx';
 
@@ -8,7 +8,7 @@ export function OfflineNotice({ onBack }: { readonly onBack: () => void }) {
   if (online) return null;
   return (
     <Banner tone="warn" title="You are offline." className="mb-6">
-      What you see may be out of date. It updates when the connection is back.
+      This page may be out of date. It updates once you are back online.
     </Banner>
   );
 }

@@ -1,4 +1,4 @@
-// A page inside a shell that could not be loaded: the shell stays, the panel says why and offers what helps.
+// Replaces a page that failed to load: the shell stays, and the panel shows the reason and a retry.
 import { isRouteErrorResponse, useRevalidator, useRouteError } from 'react-router';
 import { isApiError, mayRetry } from '../api/error.ts';
 import { ErrorPanel } from '../ui/error-panel.tsx';
@@ -6,10 +6,10 @@ import { ErrorPanel } from '../ui/error-panel.tsx';
 export function PageError() {
   const error = useRouteError();
   const { revalidate, state } = useRevalidator();
-  // What else is thrown is the browser's or ours, in words for developers ("Failed to fetch dynamically imported module").
+  // Other errors have messages for developers ("Failed to fetch dynamically imported module").
   const message = isRouteErrorResponse(error) ? error.statusText : isApiError(error) ? error.message : undefined;
   if (!isApiError(error)) console.error('Page failed', error);
-  // Code that is gone since a new version came is not found by asking again: the document knows the new names.
+  // A new version may have replaced the page's code: only a reload gets the new file names.
   const retry = isApiError(error) ? () => revalidate() : () => location.reload();
   return (
     <>

@@ -1,4 +1,4 @@
-// Opens the command palette, by click or by ⌘K / Ctrl-K. The palette itself is fetched then; what is typed meanwhile waits for it.
+// Opens the command palette, by click or by ⌘K / Ctrl-K. The palette loads then; keys typed before it is ready go into its input.
 import { Search } from 'lucide-react';
 import { type ComponentType, useLayoutEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
@@ -34,7 +34,7 @@ export function PaletteButton(shell: ShellData) {
           onReady={() => setReady(true)}
         />
       )}
-      {open && !View && <ComingPalette query={query} onCancel={() => onOpenChange(false)} />}
+      {open && !View && <LoadingPalette query={query} onCancel={() => onOpenChange(false)} />}
     </>
   );
 }
@@ -76,7 +76,7 @@ function useShortcut(onPressed: () => void): void {
   });
 }
 
-/** Until the palette's input has the focus, keys are its own and not of what lies beneath. */
+/** Until the palette's input has the focus, collects the typed keys and keeps them from the page. */
 function useTypedAhead(waits: boolean, change: (edit: (query: string) => string) => void, onCancel: () => void): void {
   useLayoutEffect(() => {
     if (!waits) return;
@@ -93,10 +93,10 @@ function useTypedAhead(waits: boolean, change: (edit: (query: string) => string)
   });
 }
 
-/** Stands where the palette will, and looks like its input. */
-function ComingPalette({ query, onCancel }: { readonly query: string; readonly onCancel: () => void }) {
+/** Takes the palette's place while it loads, and looks like its input. */
+function LoadingPalette({ query, onCancel }: { readonly query: string; readonly onCancel: () => void }) {
   return createPortal(
-    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: a click beside it closes it, as Escape does.
+    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: a click outside closes it, as Escape does.
     <div className="fixed inset-0 z-50 flex items-start justify-center bg-veil px-3 pt-[12vh]" onClick={onCancel}>
       <p
         role="status"

@@ -1,4 +1,4 @@
-// Chooses the project that the screens are about (spec 2, Project selector). With many projects the command palette finds one.
+// Selects the project (spec 2, Project selector). With many projects, the command palette is quicker.
 import type { Project } from '@underpass/rules/entity.ts';
 import { rewriteProjectPath } from '@underpass/rules/project-path.ts';
 import { ChevronsUpDown, Plus } from 'lucide-react';

@@ -1,4 +1,4 @@
-// The frame of every page behind the sign-in (spec 2, Project shell).
+// The frame of every page that needs a session (spec 2, Project shell).
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { type LoaderFunctionArgs, Outlet, type ShouldRevalidateFunctionArgs, useLoaderData } from 'react-router';
 import { LiveTunnelsProvider } from '../live/live-tunnels.tsx';
@@ -15,7 +15,7 @@ import { SessionNotice, useCatchUp } from './session-notice.tsx';
 import { TopBar } from './top-bar.tsx';
 
 interface LoaderData extends ShellData {
-  /** The address names a project that is not the person's. */
+  /** The URL names a project that the user is not a member of. */
   readonly unknownProject: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function loader({ params }: LoaderFunctionArgs): Promise<LoaderData
   return { ...session, project: project ?? projectOfScreen(session, undefined), unknownProject };
 }
 
-/** Another project in the address is another screen; the router itself looks at the path of this route alone, which is empty. */
+/** Another project id in the URL needs a reload: the router compares only this route's own path, which is empty. */
 export const shouldRevalidate = ({ currentParams, nextParams, defaultShouldRevalidate }: ShouldRevalidateFunctionArgs): boolean =>
   currentParams.projectID !== nextParams.projectID || defaultShouldRevalidate;
 
@@ -80,10 +80,10 @@ function Page({ project, unknownProject, onCaughtUp }: PageProps) {
 function UnknownProject() {
   return (
     <>
-      <PageHeader title="No such project" />
+      <PageHeader title="Project not found" />
       <EmptyState
         title="This project does not exist, or you are not a member of it."
-        text="Choose one of your projects above, or ask a member of this one to invite you."
+        text="Choose another project above, or ask a member to invite you."
         illustration={<NoEntryIllustration />}
       />
     </>

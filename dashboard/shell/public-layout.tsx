@@ -1,4 +1,4 @@
-// The frame of the pages that need no sign-in: the mark above, the legal links below.
+// The frame of the public pages: the logo above, the footer below (spec 2, Public pages).
 import { productName } from '@underpass/rules/text.ts';
 import { Link, Outlet } from 'react-router';
 import { getMeta } from '../api/public.ts';
@@ -26,7 +26,7 @@ export function Component() {
   );
 }
 
-/** The operator's name comes when it comes: the page does not wait for it, and the line is as high without it. */
+/** The page does not wait for the operator's name; the line has the same height without it. */
 function PublicFooter() {
   const { data: meta } = useFetched('meta', getMeta);
   return (

@@ -1,4 +1,4 @@
-// What is around every screen: leaving when the session has ended, and moving the focus after a navigation.
+// Wraps every page: goes to the sign-in when the session has ended, and moves the focus after a navigation.
 import { useEffect, useRef } from 'react';
 import { Outlet, ScrollRestoration, useLocation, useNavigate } from 'react-router';
 import { onSignedOut } from '../api/request.ts';
@@ -19,7 +19,7 @@ export function Root() {
   );
 }
 
-/** Before the first route is ready. */
+/** Shown until the first route is ready. */
 export function FirstLoad() {
   return <LoadingArea className="min-h-dvh" />;
 }
@@ -39,7 +39,7 @@ function useLeaveWhenSignedOut(): void {
   );
 }
 
-/** A new page begins at its heading, for the keyboard and for screen readers (WCAG 2.4.3). The first page keeps the browser's way. */
+/** Moves the focus to the heading of a new page, for keyboards and screen readers (WCAG 2.4.3). Not on the first page. */
 function useFocusAfterNavigation(): void {
   const { pathname } = useLocation();
   const previous = useRef(pathname);

@@ -1,5 +1,5 @@
-// What was missed is loaded when a tab is shown again or the network is back. Nobody asked for it: where the session has ended
-// meanwhile, what is there stays, with everything typed into it, under a notice.
+// Reloads the page's data when its tab is shown again or the network is back. If the session has ended by then, the page and
+// everything typed stays, under a notice.
 import { useCallback, useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { getUser } from '../api/session.ts';
@@ -17,20 +17,20 @@ export function useCatchUp(): CatchUp {
   const { revalidate } = useRevalidator();
   const [hasEnded, setHasEnded] = useState(false);
   const catchUp = useCallback(async () => {
-    // What cannot be told now, the loaders tell.
+    // If this call fails, the loaders show the error.
     const now = await getUser().then(
       (user) => user?.email,
       () => email,
     );
     setHasEnded(now === undefined);
     if (now === email) revalidate();
-    // Another person signed in: a document of their own, in which nothing of the last one is left.
+    // Another user signed in: a full reload drops all data of the previous user.
     else if (now !== undefined) window.location.assign(paths.home());
   }, [email, revalidate]);
   return { hasEnded, catchUp };
 }
 
-/** Goes when its window is come back to from a sign-in in another one. */
+/** Disappears when the user returns to this window after signing in elsewhere. */
 export function SessionNotice({ hasEnded, catchUp }: CatchUp) {
   useEffect(() => {
     if (!hasEnded) return;
@@ -43,7 +43,7 @@ export function SessionNotice({ hasEnded, catchUp }: CatchUp) {
       <a href={paths.login()} target="_blank" rel="noreferrer" className="underline underline-offset-4">
         Sign in again in another tab
       </a>
-      , then go on here: what you typed is kept.
+      , then continue here. Everything you typed is kept.
     </Banner>
   );
 }

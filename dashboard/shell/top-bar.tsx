@@ -1,4 +1,4 @@
-// The fixed bar over every page behind the sign-in, and on a phone the navigation that it folds (spec 2, Project shell).
+// The fixed bar of the project shell, with the collapsible navigation on a phone (spec 2, Project shell).
 import { Menu as MenuIcon, X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'react-router';
@@ -25,7 +25,7 @@ export function TopBar({ user, projects, project }: ShellData) {
     toggle.current?.focus();
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the key closes what a button in here opened, wherever in it the focus is.
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the navigation from anywhere in the bar.
     <header onKeyDown={closeOnEscape} className="fixed inset-x-0 top-0 z-30 bg-bar text-ink scheme-dark print:hidden">
       <div className="mx-auto flex h-14 max-w-[100rem] items-center gap-2 px-3 sm:gap-3 sm:px-5">
         <OverlayContainer>

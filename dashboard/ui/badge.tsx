@@ -1,4 +1,4 @@
-// A state in one word. The dot's shape and the word carry it; the colour only helps.
+// A state in one word. The word and the shape of the dot carry the meaning; colour only supports it.
 import clsx from 'clsx';
 import type { ReactNode } from 'react';
 
@@ -15,7 +15,7 @@ const TONES: Record<Tone, string> = {
 
 export interface BadgeProps {
   readonly tone?: Tone;
-  /** A filled dot: alive. A ring: not yet. */
+  /** Filled: active. Ring: not active yet. */
   readonly dot?: 'filled' | 'ring' | undefined;
   readonly children: ReactNode;
   readonly className?: string;

@@ -1,4 +1,4 @@
-// A message in the page: what happened, and a way to put it aside.
+// A message in the page that can be dismissed.
 import clsx from 'clsx';
 import { CircleAlert, CircleCheck, Info, TriangleAlert, X } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -23,7 +23,7 @@ export interface BannerProps {
   readonly className?: string;
 }
 
-/** danger and warn interrupt a screen reader; the others wait for a pause. */
+/** Screen readers announce danger and warn immediately, the others at the next pause. */
 export function Banner({ tone = 'info', title, children, action, onDismiss, className }: BannerProps) {
   const Icon = ICONS[tone];
   const urgent = tone === 'danger' || tone === 'warn';

@@ -15,7 +15,7 @@ const VARIANTS: Record<ButtonVariant, string> = {
 };
 const SIZES: Record<ButtonSize, string> = { sm: 'h-8 px-2.5 text-sm gap-1.5', md: 'h-10 px-4 text-base gap-2' };
 
-/** The classes of a button, for elements of other libraries that have to look like one. */
+/** The classes of a button, for other elements that should look like one. */
 export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 'md', className?: string): string {
   return clsx(
     'relative inline-flex shrink-0 items-center justify-center rounded-md border font-semibold whitespace-nowrap no-underline select-none',
@@ -31,7 +31,7 @@ export interface ButtonProps extends Omit<ComponentProps<'button'>, 'className'>
   readonly variant?: ButtonVariant;
   readonly size?: ButtonSize;
   readonly icon?: ReactNode;
-  /** Work is under way: clicks do nothing, the focus stays. */
+  /** While true, clicks do nothing and the focus stays. */
   readonly busy?: boolean;
   readonly className?: string;
 }
@@ -82,7 +82,7 @@ export function ButtonLink({ variant, size, icon, className, children, ...rest }
   );
 }
 
-/** A square button of one icon. The label is its name and its tooltip for the mouse. */
+/** A square button with an icon. The label is its accessible name and its tooltip. */
 export function IconButton({
   label,
   size = 'sm',

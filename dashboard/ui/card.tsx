@@ -1,4 +1,4 @@
-// A group of related things with its name and its actions.
+// A titled box around related content, with its actions.
 import clsx from 'clsx';
 import { type ReactNode, useId } from 'react';
 
@@ -7,7 +7,7 @@ export interface CardProps {
   readonly description?: ReactNode;
   readonly actions?: ReactNode;
   readonly children?: ReactNode;
-  /** No padding around the content: tables and lists bring their own. */
+  /** No padding around the content: tables and lists have their own. */
   readonly flush?: boolean;
   readonly className?: string;
 }

@@ -1,4 +1,4 @@
-// A line chart with its legend and the same in words. uPlot comes when the place is in sight; the place is as tall before as after.
+// A line chart with a legend and a summary in words. uPlot loads when the chart comes into view; its place has the same height before.
 import clsx from 'clsx';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { ChartData, SeriesTone } from './draw-chart.ts';
@@ -7,7 +7,7 @@ import { useInView } from './use-in-view.ts';
 
 export interface ChartProps {
   readonly chart: ChartData;
-  /** Under the chart; also what screen readers get instead of the drawing. */
+  /** Shown under the chart; screen readers get it instead of the drawing. */
   readonly summary: string;
 }
 
@@ -50,7 +50,7 @@ export function Chart({ chart, summary }: ChartProps) {
   );
 }
 
-/** The place of a chart whose data is on its way. */
+/** The place of a chart while its data loads. */
 export function ChartSkeleton({ title }: { readonly title: string }) {
   return (
     <div className="grid min-w-0 gap-2">
@@ -76,7 +76,7 @@ function Heading({ title, children }: { readonly title: string; readonly childre
   );
 }
 
-/** Lines where those of the drawing will be. */
+/** Lines where the grid of the drawing will be. */
 function EmptyGrid() {
   return (
     <div data-empty-grid="" className="absolute top-2 right-2 bottom-8 left-18 grid grid-rows-5 border-b *:border-t">

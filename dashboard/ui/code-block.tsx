@@ -1,5 +1,5 @@
-// Code on a dark ground in both themes. Plain at once; coloured when it has been in sight and the highlighter has arrived (shiki).
-// Tokens are React spans whose colours are set through the CSSOM, so the strict CSP stands.
+// Code on a dark background in both themes. It renders plain, and coloured once it is in view and the highlighter (shiki) has loaded.
+// Tokens are React spans with colours set through the CSSOM, which the strict CSP allows.
 import { useEffect, useRef, useState } from 'react';
 import type { HighlightedLine, Language } from './highlight.ts';
 import { useInView } from './use-in-view.ts';
@@ -10,7 +10,7 @@ interface CodeSection {
 }
 
 export interface CodeBlockProps {
-  /** Text whose language changes comes in several sections; each is coloured by its own grammar. */
+  /** One section for each change of language, each highlighted by its own grammar. */
   readonly sections: readonly CodeSection[];
   /** Names the block for screen readers. */
   readonly label: string;
@@ -22,7 +22,7 @@ export function CodeBlock({ sections, label }: CodeBlockProps) {
   return (
     <section
       ref={block}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls has to be reachable by keyboard (WCAG 2.1.1).
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a scrolling area (WCAG 2.1.1).
       tabIndex={0}
       aria-label={label}
       className="max-h-104 overflow-auto rounded-md bg-bar scheme-dark print:max-h-none"
@@ -30,7 +30,7 @@ export function CodeBlock({ sections, label }: CodeBlockProps) {
       <pre className="w-max p-4 font-mono text-sm text-ink">
         <code>
           {sections.map((section, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a section has no identity but its place.
+            // biome-ignore lint/suspicious/noArrayIndexKey: a section has no key but its index.
             <Section key={index} section={section} coloured={seen} />
           ))}
         </code>
@@ -39,11 +39,11 @@ export function CodeBlock({ sections, label }: CodeBlockProps) {
   );
 }
 
-/** While the colours of a changed text are on their way, its old lines keep theirs where they are the same. */
+/** While a changed text is being highlighted, its unchanged lines keep their colours. */
 function Section({ section, coloured }: { readonly section: CodeSection; readonly coloured: boolean }) {
   const known = useHighlight(section, coloured);
   return section.text.split('\n').map((line, index, all) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: a line has no identity but its place.
+    // biome-ignore lint/suspicious/noArrayIndexKey: a line has no key but its index.
     <span key={index}>
       {known?.get(line)?.map(renderToken) ?? line}
       {index < all.length - 1 && '\n'}

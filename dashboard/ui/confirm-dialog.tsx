@@ -1,4 +1,4 @@
-// Asks before something is destroyed, and names it. The safe answer has the focus.
+// Asks before a destructive action. Cancel has the focus.
 import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -8,10 +8,10 @@ export interface ConfirmDialogProps {
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;
   readonly warning: ReactNode;
-  /** What the red button says. */
+  /** The text of the red button. */
   readonly confirmLabel: string;
   readonly busy?: boolean;
-  /** False while something has to be typed first. */
+  /** False until the user has typed the required text. */
   readonly ready?: boolean;
   readonly onConfirm: () => void;
   readonly children?: ReactNode;

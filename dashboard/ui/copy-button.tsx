@@ -1,11 +1,11 @@
-// Copies a text and says so for 1500 ms (spec 9), also where the browser refused: the log then has the reason (spec 8).
+// Copies a text and confirms it for 1500 ms (spec 9), even if the browser refuses; the refusal is logged (spec 8).
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Button, type ButtonProps, IconButton } from './button.tsx';
 
 const CONFIRMATION_MS = 1500;
 
-/** [copied, copy]: copied stays true for the time of the confirmation. */
+/** [copied, copy]: copied is true while the confirmation shows. */
 function useCopy(text: string): readonly [boolean, () => void] {
   const [copied, setCopied] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -26,7 +26,7 @@ function writeClipboard(text: string): void {
 
 export interface CopyButtonProps {
   readonly text: string;
-  /** What is copied: the button is named 'Copy <what>'. */
+  /** Names the button: 'Copy <what>'. */
   readonly what: string;
   readonly className?: string;
 }
@@ -41,7 +41,7 @@ export function CopyButton({ text, what, className = '' }: CopyButtonProps) {
   );
 }
 
-/** The same with a word on it. */
+/** The same as a button with text. */
 export function CopyTextButton({
   text,
   label = 'Copy',

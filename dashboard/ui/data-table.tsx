@@ -1,6 +1,6 @@
-// A list of things with columns: search, sort, a row that opens, cards in a narrow place. 2,000 rows stay smooth because the browser
-// skips the layout and paint of those out of sight (content-visibility), and rows are drawn again only when their data changes.
-// It is laid out as a grid, and stays a table to assistive technology.
+// A table with search, sorting and rows that open a page; cards in a narrow place. 2,000 rows stay smooth because the browser skips
+// layout and paint of rows out of view (content-visibility), and React renders a row again only when its data changes.
+// CSS lays it out as a grid; assistive technology sees a table.
 import clsx from 'clsx';
 import { ArrowDown, ArrowUp, Search } from 'lucide-react';
 import { type CSSProperties, type MouseEvent, memo, type ReactNode, useDeferredValue, useMemo, useState } from 'react';
@@ -12,16 +12,16 @@ export interface Column<Row> {
   readonly key: string;
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
-  /** What the column sorts by; without it the header is no button. */
+  /** The value to sort by. Without it the column cannot sort. */
   readonly sortBy?: (row: Row) => string | number;
-  /** A CSS grid track; minmax(0, 1fr) unless told. */
+  /** A CSS grid track; the default is minmax(0, 1fr). */
   readonly width?: string;
   readonly align?: 'end';
-  /** The header is read, not seen. */
+  /** Only screen readers get the header. */
   readonly hideHeader?: boolean;
-  /** In the upper corner of a card: a menu of one button. */
+  /** In the upper corner of a card: a menu button. */
   readonly corner?: boolean;
-  /** Left out of the cards. */
+  /** Hidden in cards. */
   readonly wideOnly?: boolean;
 }
 
@@ -31,28 +31,28 @@ export interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** Where a click on the row goes; the first cell carries the link for the keyboard. */
+  /** The page that a click on the row opens. The first cell contains the link, for the keyboard. */
   readonly rowTo?: (row: Row) => string;
-  /** The text that search looks in; without it there is no search. */
+  /** The text of a row to search in. Without it there is no search. */
   readonly searchText?: (row: Row) => string;
-  readonly searchLabel?: string;
+  /** The rows in one word, plural: 'tunnels'. */
+  readonly noun?: string;
   readonly initialSort?: Sort;
-  readonly toolbar?: ReactNode;
-  /** Inside a card, which has the border. */
+  /** No border of its own: the card around it has one. */
   readonly bare?: boolean;
-  /** The columns need a wide place; cards are clearer in a middling one. */
+  /** The columns need much width: a medium width shows cards. */
   readonly wide?: boolean;
 }
 
-/** From so many rows on, those out of sight are neither laid out nor painted. */
+/** From this many rows on, the browser skips rows out of view. */
 const SKIP_FROM_ROWS = 100;
-/** The content of a card and of a row of one line, without padding: what stands for a row that was not in sight yet. */
+/** The height of a card's or a one-line row's content, for rows that the browser has not laid out yet. */
 const SKIPPED = '[content-visibility:auto] [contain-intrinsic-size:auto_9rem] columns:[contain-intrinsic-size:auto_35px]';
-/** Below this many rows a search field is noise. */
+/** Shorter lists need no search field. */
 const SEARCH_FROM_ROWS = 8;
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowKey, rowTo, searchText, searchLabel = 'Search', toolbar, bare = false, wide = false } = props;
+  const { label, columns, rows, rowKey, rowTo, searchText, noun = 'rows', bare = false, wide = false } = props;
   const [query, setQuery] = useState('');
   const [sort, setSort] = useState<Sort | undefined>(props.initialSort);
   const deferredQuery = useDeferredValue(query);
@@ -64,12 +64,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const template = columns.map((column) => column.width ?? 'minmax(0, 1fr)').join(' ');
   return (
     <div data-wide={wide || undefined} className="@container/table grid grid-cols-1 gap-3">
-      {(searchable || toolbar) && (
+      {searchable && (
         <div className={clsx('flex flex-wrap items-center gap-3', bare && 'px-4 pt-4 sm:px-5')}>
-          {searchable && <SearchField label={searchLabel} value={query} onChange={setQuery} />}
-          {toolbar}
+          <SearchField label={`Search ${noun}`} value={query} onChange={setQuery} />
           <p role="status" className="ml-auto text-sm text-ink-soft tabular">
-            {shown.length === rows.length ? `${rows.length} in all` : `${shown.length} of ${rows.length}`}
+            {`${shown.length === rows.length ? '' : `${shown.length} of `}${rows.length} ${noun}`}
           </p>
         </div>
       )}
@@ -89,7 +88,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               skips={shown.length >= SKIP_FROM_ROWS}
             />
           ))}
-          {shown.length === 0 && <NothingFound columns={columns.length} query={query} />}
+          {shown.length === 0 && <NothingFound columns={columns.length} text={`No ${noun} match “${query}”.`} />}
         </tbody>
       </table>
     </div>
@@ -245,16 +244,16 @@ const BodyRow = memo(function BodyRow({ row, columns, to, skips }: BodyRowProps)
   );
 });
 
-/** A link or a button in a row does its own work, and selecting text opens nothing. */
+/** A click on a link or button in the row, and selecting text, must not open the row. */
 function isInteractive(event: MouseEvent): boolean {
   const inside = (event.target as Element).closest('a, button, input, [role="menu"]') !== null;
   return inside || getSelection()?.isCollapsed === false || event.metaKey || event.ctrlKey;
 }
 
-function NothingFound({ columns, query }: { readonly columns: number; readonly query: string }) {
+function NothingFound({ columns, text }: { readonly columns: number; readonly text: string }) {
   return (
     <tr className="block px-5 py-8 text-center text-ink-soft">
-      <td colSpan={columns}>Nothing matches “{query}”.</td>
+      <td colSpan={columns}>{text}</td>
     </tr>
   );
 }

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatDateTime, formatSince } from './date-format.ts';
 
-test("the text is the spec's format in the reader's zone, the hover names the zone and the moment in UTC", () => {
+test("the text has the spec's format in the reader's zone; the tooltip names the zone and the time in UTC", () => {
   const { text, title } = formatDateTime('2026-11-01T10:20:30Z', 'Europe/London');
   assert.match(text, /^November 1, 2026 at 10:20:30\sAM$/);
   assert.match(title, /^Sunday, November 1, 2026 at 10:20:30\sAM \(Europe\/London\) · 2026-11-01T10:20:30\.000Z$/);
 });
 
-test('a moment crosses midnight with the zone', () => {
+test('the date follows the time zone across midnight', () => {
   assert.match(formatDateTime('2026-11-01T23:30:00Z', 'Asia/Tokyo').text, /^November 2, 2026 at 8:30:00\sAM$/);
 });
 
-test('what is no date reads n/a', () => {
+test('text that is not a date reads n/a', () => {
   assert.deepEqual(formatDateTime('soon', 'UTC'), { text: 'n/a', title: 'n/a' });
 });
 
-test('the time since is told in one unit and never in the future', () => {
+test('elapsed time has one unit and is never in the future', () => {
   const now = Date.parse('2026-11-20T12:00:00Z');
   const since = (at: string) => formatSince(at, now);
   assert.equal(since('2026-11-20T11:59:30Z'), 'just now');

@@ -1,4 +1,4 @@
-// Dates on the screen: the spec's format in the reader's zone, and for the hover the same moment with its zone and in UTC.
+// Dates on screen: the spec's format in the reader's time zone, and a tooltip with the zone and UTC.
 import { formatDate } from '@underpass/rules/date.ts';
 
 export interface DateText {

@@ -1,8 +1,7 @@
-// A moment in the spec's format, and in the reader's own zone on hover and for screen readers. A narrow place breaks it between
-// day and time.
+// A date and time in the spec's format, with the time zone in the tooltip. A narrow column breaks it between day and time.
 import { formatDateTime } from './date-format.ts';
 
-/** The width of a column of moments: two lines at the most. */
+/** The width of a column of dates: each fits in two lines. */
 export const dateWidth = 'minmax(10.5rem, 1fr)';
 
 export function DateTime({ at }: { readonly at: string }) {

@@ -1,4 +1,4 @@
-// A question in front of the page. Focus goes in, stays in, and comes back to what opened it.
+// A dialog in front of the page. It traps the focus, and returns it on closing.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import clsx from 'clsx';
 import type { ReactNode, RefObject } from 'react';
@@ -9,9 +9,9 @@ export interface DialogProps {
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;
   readonly description?: ReactNode;
-  /** The row of buttons, the answer last. */
+  /** The row of buttons, the main action last. */
   readonly actions?: ReactNode;
-  /** The content brings its own padding and its own foot: a form around both. */
+  /** The content has its own padding and footer, as a form that includes both. */
   readonly flush?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
   readonly children?: ReactNode;
@@ -63,7 +63,7 @@ export function Dialog({
   );
 }
 
-/** The foot of a dialog; put it inside a form where the answer submits one. */
+/** The footer of a dialog. Put it inside the form that its button submits. */
 export function DialogActions({ children }: { readonly children: ReactNode }) {
   return <div className="flex flex-wrap justify-end gap-2 rounded-b-lg border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
 }

@@ -1,4 +1,4 @@
-// Draws a chart with uPlot in the colours of the theme, and draws it anew when its width or the theme changes.
+// Draws a chart with uPlot in the theme's colours. Redraws it when its width or the theme changes.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
@@ -17,7 +17,7 @@ export interface ChartData {
 /** Room for labels like '1.25 MB/s'. */
 const AXIS_WIDTH = 72;
 
-/** Returns what takes the chart away. */
+/** Returns a function that removes the chart. */
 export function drawChart(place: HTMLElement, chart: ChartData): () => void {
   let plot: uPlot | undefined;
   const draw = () => {
@@ -66,7 +66,7 @@ function optionsOf(place: HTMLElement, chart: ChartData): uPlot.Options {
 
 const DAY_SECONDS = 86_400;
 
-/** The time of day, or the day where the chart spans several. */
+/** The time of day, or the date if the chart spans several days. */
 function timeFormat(times: readonly number[]): (seconds: number) => string {
   const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
   const format = new Intl.DateTimeFormat(
@@ -82,7 +82,7 @@ function seriesOf(place: HTMLElement, { label, tone }: ChartData['series'][numbe
   return { label, stroke, width: 2, points: { show: false } };
 }
 
-/** Custom properties hold light-dark(); only a property that takes a colour resolves it. */
+/** Custom properties contain light-dark(), which only a colour property resolves. */
 function resolveColour(place: HTMLElement, name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;

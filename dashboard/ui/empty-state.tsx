@@ -1,4 +1,4 @@
-// A list with nothing in it yet: what it is for, and the way to the first entry.
+// Replaces an empty list: what it is for, and how to add the first entry.
 import type { ReactNode } from 'react';
 
 export interface EmptyStateProps {

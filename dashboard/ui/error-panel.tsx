@@ -1,11 +1,11 @@
-// What is shown where something could not be loaded (spec 2, Generic error panel).
+// Replaces content that failed to load (spec 2, Generic error panel).
 import { text } from '@underpass/rules/text.ts';
 import { Button } from './button.tsx';
 import { WentWrongIllustration } from './illustrations/went-wrong.tsx';
 
 export interface ErrorPanelProps {
   readonly message?: string | undefined;
-  /** Absent where trying again cannot help. */
+  /** Missing if trying again cannot help. */
   readonly onRetry?: (() => void) | undefined;
   readonly busy?: boolean;
 }

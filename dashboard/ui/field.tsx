@@ -1,4 +1,4 @@
-// A labelled control with its hint and its error. The control gets the ids, so that what is seen is also heard.
+// A labelled control with its hint and error. The control gets their ids, so that screen readers announce them.
 import clsx from 'clsx';
 import { CircleAlert } from 'lucide-react';
 import { type ReactNode, useId } from 'react';
@@ -15,7 +15,7 @@ export interface FieldProps {
   readonly hint?: ReactNode;
   readonly error?: string | undefined;
   readonly optional?: boolean;
-  /** The label is read but not seen. */
+  /** Only screen readers get the label. */
   readonly hideLabel?: boolean;
   readonly className?: string;
   readonly children: (control: ControlProps) => ReactNode;
@@ -43,7 +43,7 @@ export function Field({ label, hint, error, optional, hideLabel, className, chil
   );
 }
 
-/** The live region is always there, so that a text put into it is announced. */
+/** The live region always exists, so that screen readers announce a text that appears in it. */
 export function FieldError({ id, text }: { readonly id: string | undefined; readonly text: string | undefined }) {
   return (
     <div aria-live="polite" className="contents">

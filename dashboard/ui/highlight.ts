@@ -1,4 +1,4 @@
-// The highlighter: shiki with its JavaScript engine, and a grammar when a text first needs it. Loaded on demand by the code block.
+// The syntax highlighter: shiki with its JavaScript engine. The code block loads it on demand, and each grammar at its first use.
 import { createHighlighterCore, type HighlighterCore, type LanguageInput } from 'shiki/core';
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript';
 

@@ -1,4 +1,4 @@
-// Text inputs and the check box: native elements in the product's clothes.
+// Text inputs and the checkbox: native elements with the product's styles.
 import clsx from 'clsx';
 import type { ComponentProps, ReactNode } from 'react';
 
@@ -7,9 +7,9 @@ const CONTROL =
   'aria-invalid:border-danger disabled:opacity-55 disabled:bg-sunken';
 
 export interface InputProps extends ComponentProps<'input'> {
-  /** Monospaced, for names and addresses that are read letter by letter. */
+  /** Monospaced, for names and addresses that users check letter by letter. */
   readonly mono?: boolean;
-  /** Sits inside, at the end: a suffix or a button. */
+  /** Inside, at the end: a suffix or a button. */
   readonly end?: ReactNode;
 }
 

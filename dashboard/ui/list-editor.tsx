@@ -1,4 +1,4 @@
-// Edits a list of short texts: type, Enter, done. What is typed and not yet added belongs to the list on submit (spec 5).
+// Edits a list of short texts; Enter adds one. A submit includes the text that is typed and not added yet (spec 5).
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { Plus, X } from 'lucide-react';
 import { type KeyboardEvent, useRef, useState } from 'react';
@@ -10,10 +10,10 @@ export interface ListEditorProps {
   readonly label: string;
   readonly items: readonly string[];
   readonly onChange: (items: readonly string[]) => void;
-  /** The typed text that is not in the list yet. */
+  /** Typed and not added yet. */
   readonly pending: string;
   readonly onPendingChange: (pending: string) => void;
-  /** The rule: the list with the text in it, or why not. */
+  /** Returns the list with the text added, or the error. */
   readonly add: (items: readonly string[], text: string) => Parsed<readonly string[]>;
   readonly error?: string | undefined;
   readonly hint?: string;
@@ -72,13 +72,13 @@ export function ListEditor(props: ListEditorProps) {
       </Field>
       <Items label={label} items={items} emptyText={emptyText} disabled={disabled} onRemove={remove} />
       <p role="status" className="sr-only">
-        {items.length} in the list
+        {items.length === 1 ? '1 entry' : `${items.length} entries`}
       </p>
     </div>
   );
 }
 
-/** A button that goes away would take the focus with it: the next one has it, or the one before, or Add. */
+/** Before an entry's button disappears, moves the focus to the next entry's button, the previous one's, or Add. */
 function focusBeside(place: HTMLElement, index: number): void {
   const [add, ...removals] = place.querySelectorAll('button');
   (removals[index + 1] ?? removals[index - 1] ?? add)?.focus();

@@ -1,5 +1,5 @@
-// Shows what a loader promised: a spinner meanwhile, the error panel with a retry if it failed. The page around it is there at once.
-// A refresh that fails for the moment leaves what is there, with everything typed into it, and says so above.
+// Shows the data that a loader promised: a spinner while it loads, the error panel with a retry if it fails. The page around it shows
+// at once. If a refresh fails for a temporary reason, the old content and everything typed stays, under a notice.
 import { text } from '@underpass/rules/text.ts';
 import { Fragment, type ReactNode, Suspense, use, useRef } from 'react';
 import { useLocation, useRevalidator } from 'react-router';
@@ -11,13 +11,13 @@ import { LoadingArea } from './spinner.tsx';
 
 export interface LoadProps<T> {
   readonly promise: Promise<T>;
-  /** As tall as what comes, so that nothing jumps. */
+  /** As tall as the content, so that nothing jumps. */
   readonly fallback?: ReactNode;
-  /** Above the spinner, where the page's head comes with the data. */
+  /** Above the spinner, if the page's header depends on the data. */
   readonly fallbackHeader?: ReactNode;
-  /** Instead of the generic error panel, and of what is there when a refresh fails. */
+  /** Replaces the generic error panel, and the old content when a refresh fails. */
   readonly failed?: ReactNode;
-  /** The same above the error panel. */
+  /** Above the error panel. */
   readonly failedHeader?: ReactNode;
   readonly children: (value: T) => ReactNode;
 }
@@ -41,7 +41,7 @@ type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: fals
 
 const outcomes = new WeakMap<Promise<unknown>, Promise<Outcome<unknown>>>();
 
-/** The same for the same promise, as React asks of what it waits for. */
+/** The same promise gives the same outcome: React's use() needs a stable promise. */
 function outcomeOf<T>(promise: Promise<T>): Promise<Outcome<T>> {
   let outcome = outcomes.get(promise) as Promise<Outcome<T>> | undefined;
   if (outcome) return outcome;
@@ -68,13 +68,13 @@ function Loaded<T>({ outcome, failed, failedHeader, children }: LoadedProps<T>) 
   return (
     <>
       {!result.ok && <NotRefreshed error={result.error} />}
-      {/* What was typed and opened on the page of one thing is not on that of the next. */}
+      {/* The key resets typed text and open panels when the page changes to another item. */}
       <Fragment key={pathname}>{children(last.current!.value)}</Fragment>
     </>
   );
 }
 
-/** While the browser knows that it is offline, the notice of that says it all. */
+/** Hidden while the browser is offline: the offline notice covers that. */
 function NotRefreshed({ error }: { readonly error: unknown }) {
   const { revalidate, state } = useRevalidator();
   if (!navigator.onLine) return null;

@@ -1,10 +1,10 @@
-// The mark: a road that passes beneath a deck. public/favicon.svg is the same drawing for the browser's tab.
+// The logo: a road that passes under a bridge. public/favicon.svg is the same drawing.
 
 interface MarkProps {
   readonly size?: number;
 }
 
-/** Decoration: the name stands beside it, or on the link around it. */
+/** Decorative: the name is beside it, or on the link around it. */
 function LogoMark({ size = 28 }: MarkProps) {
   return (
     <svg aria-hidden="true" width={size} height={size} viewBox="0 0 32 32" className="shrink-0">
@@ -16,7 +16,7 @@ function LogoMark({ size = 28 }: MarkProps) {
   );
 }
 
-/** Mark and name. The name takes the colour of the text around it. */
+/** Mark and name. The name has the colour of the surrounding text. */
 export function Logo({ size = 28 }: MarkProps) {
   return (
     <span className="inline-flex items-center gap-2.5">

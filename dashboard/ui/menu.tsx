@@ -5,7 +5,7 @@ import type { ReactElement, ReactNode } from 'react';
 import { useOverlayContainer } from './overlay-container.tsx';
 
 export interface MenuProps {
-  /** The button that opens it; it needs a name. */
+  /** The button that opens it. It needs an accessible name. */
   readonly trigger: ReactElement;
   readonly align?: 'start' | 'end';
   readonly children: ReactNode;
@@ -51,7 +51,7 @@ export function MenuItem({ icon, danger = false, disabled = false, onClick, chil
   );
 }
 
-/** Content that is no action: a name, an address. */
+/** Content without an action: a name, an address. */
 export function MenuNote({ children }: { readonly children: ReactNode }) {
   return <div className="px-2.5 py-2 text-sm text-ink-soft">{children}</div>;
 }
@@ -75,7 +75,7 @@ export interface MenuChoiceProps<Value extends string> {
   readonly onChange: (value: Value) => void;
 }
 
-/** One of a few. */
+/** A choice of one option. */
 export function MenuChoice<Value extends string>({ label, value, options, onChange }: MenuChoiceProps<Value>) {
   return (
     <Base.RadioGroup value={value} onValueChange={(next) => onChange(next as Value)}>

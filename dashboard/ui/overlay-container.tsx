@@ -1,5 +1,5 @@
-// Where lists and menus that open over the page are put: inside the landmark or dialog that they belong to,
-// so that assistive technology finds them there and an open dialog does not hide them.
+// Renders menus that open over the page inside the landmark or dialog that they belong to, so that assistive technology finds them
+// there and an open dialog does not hide them.
 import { createContext, type ReactNode, type RefObject, useContext, useRef } from 'react';
 
 const Container = createContext<RefObject<HTMLElement | null> | undefined>(undefined);
@@ -15,7 +15,7 @@ export function OverlayContainer({ children }: { readonly children: ReactNode })
   );
 }
 
-/** Spread it on a Portal; without a container around, the portal is the body's. */
+/** Spread it on a Portal. Without a container the portal renders into the body. */
 export function useOverlayContainer(): { readonly container?: RefObject<HTMLElement | null> } {
   const container = useContext(Container);
   return container === undefined ? {} : { container };

@@ -1,11 +1,10 @@
-// The head of a page: where one is, what it is, what can be done. It also titles the document.
+// The head of a page: back link, title, badges, actions. It also sets the document's title.
 import { ArrowLeft } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link, type To } from 'react-router';
 
 export interface PageHeaderProps {
   readonly title: string;
-  /** Beside the title: badges. */
   readonly badges?: ReactNode;
   readonly subtitle?: ReactNode;
   readonly actions?: ReactNode;

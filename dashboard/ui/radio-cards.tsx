@@ -1,4 +1,4 @@
-// One choice out of two or three that need a sentence each.
+// A choice between a few options with a description each.
 import { useId } from 'react';
 
 export interface RadioCardsProps<Value extends string> {

@@ -1,4 +1,4 @@
-// Shows a secret the one time that it can be shown, with a button that copies it.
+// Shows a new secret once, with a copy button.
 import { useRef } from 'react';
 import { Banner } from './banner.tsx';
 import { Button } from './button.tsx';
@@ -7,9 +7,9 @@ import { Dialog } from './dialog.tsx';
 
 export interface SecretDialogProps {
   readonly title: string;
-  /** What the secret is called on its field. */
+  /** The accessible name of the secret. */
   readonly label: string;
-  /** undefined: nothing to show. */
+  /** undefined keeps the dialog closed. */
   readonly secret: string | undefined;
   /** How it is used. */
   readonly hint?: string;
@@ -17,7 +17,7 @@ export interface SecretDialogProps {
 }
 
 export function SecretDialog({ title, label, secret, hint, onClose }: SecretDialogProps) {
-  // While the dialog fades the secret is already gone from the page's state.
+  // While the dialog fades out, the page's state no longer has the secret.
   const shown = useRef(secret);
   if (secret !== undefined) shown.current = secret;
   return (
@@ -25,7 +25,7 @@ export function SecretDialog({ title, label, secret, hint, onClose }: SecretDial
       open={secret !== undefined}
       onOpenChange={(open) => open || onClose()}
       title={title}
-      description="Copy it now and keep it in a safe place. It is not shown again."
+      description="Copy it now and store it safely. It will not be shown again."
       actions={
         <Button variant="primary" onClick={onClose}>
           Done

@@ -1,5 +1,5 @@
-// One choice out of a short closed set: the native control, whose list is drawn in the product's clothes where the browser lets us
-// (customizable select, styles/app.css) and in the system's where not.
+// A choice from a short list: the native control. Its list has the product's styles where the browser supports customizable select
+// (styles/app.css), and the system's elsewhere.
 import clsx from 'clsx';
 import { ChevronsUpDown } from 'lucide-react';
 import type { ControlProps } from './field.tsx';
@@ -7,7 +7,7 @@ import type { ControlProps } from './field.tsx';
 interface Option<Value extends string> {
   readonly value: Value;
   readonly label: string;
-  /** Said behind the label. */
+  /** In parentheses after the label. */
   readonly description?: string;
   readonly disabled?: boolean;
 }
@@ -16,7 +16,7 @@ export interface SelectProps<Value extends string> extends Partial<ControlProps>
   readonly value: Value;
   readonly options: readonly Option<Value>[];
   readonly onChange: (value: Value) => void;
-  /** Where no Field gives a label. */
+  /** For use without a Field. */
   readonly label?: string;
   readonly name?: string;
   readonly disabled?: boolean;

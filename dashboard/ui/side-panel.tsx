@@ -1,4 +1,4 @@
-// A form beside the page: the page stays in sight, the panel holds the focus.
+// A panel beside the page for a form. The page stays visible; the panel traps the focus.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
@@ -38,12 +38,12 @@ export function SidePanel({ open, onOpenChange, title, description, children }: 
   );
 }
 
-/** The scrolling middle of a panel. Its first control has the focus when it comes. */
+/** The scrolling middle of a panel. Its first control gets the focus on opening. */
 export function PanelBody({ children }: { readonly children: ReactNode }) {
   const body = useRef<HTMLDivElement>(null);
   useEffect(() => body.current?.querySelector<HTMLElement>('input, textarea, [role="combobox"]')?.focus(), []);
   return (
-    // Rows as tall as what they hold: in a panel that scrolls, one with a least height would shrink to that, and be drawn over.
+    // Rows as tall as their content: in a scrolling panel, a row with a minimum height would shrink to it and overlap the next.
     <div ref={body} className="grid min-h-0 flex-1 auto-rows-max content-start gap-6 overflow-y-auto px-5 py-5 sm:px-6">
       {children}
     </div>
@@ -54,7 +54,7 @@ export function PanelActions({ children }: { readonly children: ReactNode }) {
   return <div className="flex justify-end gap-2 border-t bg-sunken/60 px-5 py-3 sm:px-6">{children}</div>;
 }
 
-/** Over the upper edge of a form while it is sent. */
+/** At the upper edge of a form while it is being sent. */
 export function ProgressBar() {
   return (
     <div role="progressbar" aria-label="Sending" className="absolute inset-x-0 -top-px h-0.5 animate-lanes text-accent lanes" />

@@ -1,4 +1,4 @@
-// Waiting, in two forms: a ring for a short wait, bones for a place that will be filled. Neither moves the layout when it ends.
+// Loading indicators: a spinning ring, and a skeleton in the place of the content. Neither moves the layout when loading ends.
 import clsx from 'clsx';
 
 function Spinner({ label = 'Loading', className }: { readonly label?: string; readonly className?: string }) {
@@ -10,7 +10,7 @@ function Spinner({ label = 'Loading', className }: { readonly label?: string; re
   );
 }
 
-/** The ring alone, for a button that already says what it does. */
+/** The ring without text, for a button with a label. */
 export function Ring({ className = 'size-4' }: { readonly className?: string }) {
   return (
     <span
@@ -23,7 +23,7 @@ export function Ring({ className = 'size-4' }: { readonly className?: string }) 
   );
 }
 
-/** A whole area that waits; give it the height of what comes. */
+/** A loading area. Give it the height of the content. */
 export function LoadingArea({
   label = 'Loading',
   className = 'min-h-64',

@@ -1,4 +1,4 @@
-// On or off, at once. The label is part of the target.
+// An on/off switch. A click on its label toggles it too.
 import { Switch as Base } from '@base-ui/react/switch';
 import { type ReactNode, useId } from 'react';
 
@@ -16,7 +16,7 @@ export function Switch({ label, hint, checked, onChange, disabled = false }: Swi
     <label htmlFor={id} className="flex min-h-6 items-start gap-3 justify-self-start">
       <Base.Root
         id={id}
-        // A button is what the label names and clicks; the box that Base UI keeps beside it stays nameless.
+        // A native button, so that the label names it and its click toggles it. Base UI's hidden checkbox stays without a name.
         nativeButton
         render={<button type="button" />}
         aria-labelledby={`${id}-label`}

@@ -10,16 +10,16 @@ const rows = [
 const searchText = (row: { name: string }) => row.name;
 const all = { query: '', searchText, sort: undefined, sortBy: undefined };
 
-test('every word of the query has to occur, in any case and order', () => {
+test('a row must contain every word of the query, in any case and order', () => {
   assert.deepEqual(selectRows(rows, { ...all, query: '  10 TUNNEL ' }), [rows[0]]);
   assert.deepEqual(selectRows(rows, { ...all, query: 'tunnel bill' }), []);
 });
 
-test('without a query the very same array is shown', () => {
+test('without a query returns the same array', () => {
   assert.equal(selectRows(rows, all), rows);
 });
 
-test('names sort as people count: 9 before 10', () => {
+test('numbers in names sort by value: 9 before 10', () => {
   const sorted = selectRows(rows, { ...all, sort: { key: 'name', direction: 'ascending' }, sortBy: (row) => row.name });
   assert.deepEqual(sorted.map(searchText), ['billing', 'Tunnel-9', 'tunnel-10']);
 });
@@ -32,7 +32,7 @@ test('equal rows keep their order in both directions', () => {
   assert.deepEqual(down.map(searchText), ['Tunnel-9', 'tunnel-10', 'billing']);
 });
 
-test('a second click turns the order, a third turns it back, another column starts ascending', () => {
+test('a second click reverses the order, a third restores it, another column starts ascending', () => {
   const first = nextSort(undefined, 'name');
   assert.deepEqual(first, { key: 'name', direction: 'ascending' });
   const second = nextSort(first, 'name');

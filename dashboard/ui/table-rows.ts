@@ -1,4 +1,4 @@
-// Which rows of a list are shown and in which order. Pure.
+// Filters and sorts the rows of a table. Pure.
 
 export interface Sort {
   readonly key: string;
@@ -14,7 +14,7 @@ export interface RowSelection<Row> {
 
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
-/** Every word of the query has to occur; equal rows keep their order. */
+/** Keeps rows that contain every word of the query. Equal rows keep their order. */
 export function selectRows<Row>(rows: readonly Row[], { query, searchText, sort, sortBy }: RowSelection<Row>): readonly Row[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found = searchText && words.length > 0 ? rows.filter((row) => hasAll(searchText(row).toLowerCase(), words)) : rows;
@@ -29,7 +29,7 @@ function compare(a: string | number, b: string | number): number {
   return typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
 }
 
-/** A second click on a header turns the order, a click on another starts anew. */
+/** A second click on a header reverses the order. A click on another header sorts by it, ascending. */
 export function nextSort(sort: Sort | undefined, key: string): Sort {
   const turns = sort?.key === key && sort.direction === 'ascending';
   return { key, direction: turns ? 'descending' : 'ascending' };

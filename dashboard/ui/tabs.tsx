@@ -1,4 +1,4 @@
-// Views of one thing, one at a time.
+// Tabs, and a smaller choice without panels.
 import { Tabs as Base } from '@base-ui/react/tabs';
 import clsx from 'clsx';
 import type { ReactNode } from 'react';
@@ -8,7 +8,7 @@ export interface TabsProps<Value extends string> {
   readonly value: Value;
   readonly onChange: (value: Value) => void;
   readonly tabs: readonly { readonly value: Value; readonly label: string }[];
-  /** The panel of the chosen tab. */
+  /** The panel of the selected tab. */
   readonly children: ReactNode;
   readonly className?: string;
 }
@@ -37,7 +37,7 @@ export function Tabs<Value extends string>({ label, value, onChange, tabs, child
   );
 }
 
-/** A few exclusive choices in one line, where a tab's panel would be too much. */
+/** A few exclusive options in one line. */
 export function Segmented<Value extends string>({ label, value, onChange, options }: SegmentedProps<Value>) {
   return (
     <fieldset className="inline-flex rounded-md border bg-sunken p-0.5">

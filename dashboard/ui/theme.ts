@@ -1,10 +1,10 @@
-// The chosen theme: 'system' follows the operating system. public/theme.js applies the same key before the first paint.
+// The chosen theme; 'system' follows the operating system. public/theme.js applies the stored choice before the first paint.
 
 export type Theme = 'system' | 'light' | 'dark';
 
 const STORAGE_KEY = 'theme';
 
-/** Text from storage to a theme; anything unknown means the system's. */
+/** Reads a stored theme. Unknown text means 'system'. */
 export function parseTheme(stored: string | null): Theme {
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
@@ -24,6 +24,6 @@ export function keepTheme(theme: Theme): void {
     if (theme === 'system') localStorage.removeItem(STORAGE_KEY);
     else localStorage.setItem(STORAGE_KEY, theme);
   } catch {
-    // The choice then lasts as long as the page.
+    // Without storage the choice lasts until the page reloads.
   }
 }

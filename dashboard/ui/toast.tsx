@@ -1,4 +1,4 @@
-// What just happened, said once in the corner and to screen readers, then gone.
+// Short messages in a corner of the screen, announced to screen readers.
 import { Toast as Base } from '@base-ui/react/toast';
 import clsx from 'clsx';
 import { CircleAlert, CircleCheck, X } from 'lucide-react';
@@ -11,7 +11,7 @@ const manager = Base.createToastManager();
 
 export const toast = {
   done: (title: string, description?: string) => show('done', title, description),
-  /** Stays longer, and is read at once. */
+  /** Stays longer, and screen readers announce it immediately. */
   failed: (title: string, description?: string) => show('failed', title, description),
 };
 
@@ -20,7 +20,7 @@ function show(type: 'done' | 'failed', title: string, description: string | unde
   manager.add({ type, title, description, priority: urgent ? 'high' : 'low', timeout: urgent ? SHOWN_MS * 2 : SHOWN_MS });
 }
 
-/** Around everything that may raise a toast. Toasts stand where no dialog or panel has its buttons. */
+/** Wraps everything that may show a toast. Toasts appear where no dialog or panel has buttons. */
 export function ToastArea({ children }: { readonly children: ReactNode }) {
   return (
     <Base.Provider toastManager={manager}>

@@ -1,7 +1,7 @@
-// Whether an element has come into sight: what is heavy is fetched then, not before.
+// Tells when an element comes into view, to load heavy code only then.
 import { type RefObject, useEffect, useState } from 'react';
 
-/** Becomes true once and stays so. */
+/** Stays true from then on. */
 export function useInView(ref: RefObject<Element | null>): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {

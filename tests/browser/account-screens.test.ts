@@ -76,12 +76,16 @@ test('screens before the sign-in', async (t) => {
 
 const operatorScreens: readonly Screen[] = [
   { name: 'operator-registrations', path: '/operator/registrations', ready: table('Registrations') },
-  { name: 'operator-registrations-empty', path: '/operator/registrations?state=rejected', ready: heading('Nothing Here') },
+  {
+    name: 'operator-registrations-empty',
+    path: '/operator/registrations?state=rejected',
+    ready: heading('No Rejected Registrations'),
+  },
   { name: 'operator-subscriptions', path: '/operator/subscriptions', ready: heading('No Subscriptions') },
   { name: 'operator-import', path: '/operator/subscriptions', ready: opened('Import CSV', 'Import Subscriptions') },
   { name: 'operator-users', path: '/operator/users', ready: table('Users') },
   { name: 'operator-projects', path: '/operator/projects', ready: table('Projects') },
-  { name: 'operator-tunnels', path: '/operator/tunnels', ready: heading('No Tunnel Found') },
+  { name: 'operator-tunnels', path: '/operator/tunnels', ready: heading('No Tunnels Found') },
   { name: 'operator-regions', path: '/operator/regions', ready: table('Regions') },
   { name: 'operator-region-panel', path: '/operator/regions', ready: opened('Add region', 'Add region') },
   { name: 'operator-edges', path: '/operator/edges', ready: table('Edges') },
@@ -108,7 +112,7 @@ test('screens of an account and of the people in a project', async (t) => {
     { name: 'tokens-empty', path: project('tokens'), ready: heading('No API Tokens') },
     { name: 'token-panel', path: project('tokens'), ready: opened('Create token', 'Create API token') },
     { name: 'audit-log', path: project('audit'), ready: table('Audit log') },
-    { name: 'audit-log-nothing', path: `${project('audit')}?action=none`, ready: heading('Nothing Found') },
+    { name: 'audit-log-nothing', path: `${project('audit')}?action=none`, ready: heading('No Entries Found') },
     { name: 'settings', path: project('settings'), ready: heading('Project settings') },
     { name: 'new-project', path: '/new-project', ready: heading('New project') },
     { name: 'account', path: '/account', ready: table('Sessions') },
@@ -129,7 +133,7 @@ test('screens of an account and of the people in a project', async (t) => {
       path: '/operator/users',
       account: guest,
       expectedErrors: /status of 403/,
-      ready: heading('For operators'),
+      ready: heading('Operators Only'),
     },
   ];
   await stage.product.signIn();

@@ -70,7 +70,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
 
   await t.test('all rows are there, and only those in sight are laid out', async () => {
     await expect.poll(() => rows.count(), { timeout: 60_000 }).toBe(count);
-    await expect(page.getByText(`${count} in all`)).toBeVisible();
+    await expect(page.getByText(`${count} tunnels`)).toBeVisible();
     const drawn = () =>
       page.evaluate<number>(`[...document.querySelectorAll('tbody tr td:first-child a')]
         .filter((link) => link.checkVisibility({ contentVisibilityAuto: true })).length`);

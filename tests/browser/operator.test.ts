@@ -27,7 +27,7 @@ test('running the service', async (t) => {
   await t.test('somebody who is no operator is told so, finds no entry in the navigation, and gets no data', async (t) => {
     const page = await visit(t, browser, product, { account: person, expectedErrors: /status of 403/ });
     await page.goto('/operator/users');
-    await expect(page.getByRole('heading', { name: 'For operators' }).first()).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Operators Only' }).first()).toBeVisible();
     await expect(page.getByRole('link', { name: 'Operator pages' })).toBeHidden();
     assert.equal((await person.call('GET', '/api/operator/users')).status, 403);
   });
@@ -72,7 +72,7 @@ test('running the service', async (t) => {
       return route.fulfill({ json: users.slice(from, from + last + 1) });
     });
     await page.goto(`/operator/users?q=example&before=${last + 1}`);
-    await expect(page.getByRole('heading', { name: 'Nothing Older' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'No Older Entries' })).toBeVisible();
     await page.goto('/operator/users?q=example');
     await page.getByRole('link', { name: 'Older' }).click();
     await expect(page).toHaveURL(`/operator/users?q=example&before=${last}`);
@@ -113,16 +113,16 @@ test('running the service', async (t) => {
     await confirm(page, 'Suspend User', 'Suspend');
     await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Suspended');
     assert.equal((await person.call('GET', '/api/user')).status, 401);
-    await act(page, 'ada@example.com', 'Lift suspension');
-    await confirm(page, 'Lift Suspension', 'Lift suspension');
+    await act(page, 'ada@example.com', 'Resume');
+    await confirm(page, 'Resume User', 'Resume');
     await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Active');
   });
 
   await t.test('the last operator keeps the rights: the refusal is shown and the question stays', async (t) => {
     const page = await open(t, 'users', /status of 409/);
-    await act(page, account.email, 'Take operator rights');
-    const dialog = page.getByRole('dialog', { name: 'Take Operator Rights' });
-    await dialog.getByRole('button', { name: 'Take rights' }).click();
+    await act(page, account.email, 'Revoke operator rights');
+    const dialog = page.getByRole('dialog', { name: 'Revoke Operator Rights' });
+    await dialog.getByRole('button', { name: 'Revoke rights' }).click();
     await expect(dialog.getByRole('alert')).toBeVisible();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const users = await list<readonly OperatorUser[]>('users');
@@ -160,8 +160,8 @@ test('running the service', async (t) => {
     await row.getByRole('button', { name: /^Suspend shop/ }).click();
     await confirm(page, 'Suspend Tunnel', 'Suspend');
     await expect(row).toContainText('Suspended');
-    await row.getByRole('button', { name: /^Lift/ }).click();
-    await confirm(page, 'Lift Suspension', 'Lift suspension');
+    await row.getByRole('button', { name: /^Resume/ }).click();
+    await confirm(page, 'Resume Tunnel', 'Resume');
     await expect(row).not.toContainText('Suspended');
   });
 
@@ -184,8 +184,8 @@ test('running the service', async (t) => {
     await page.getByRole('button', { name: 'Save' }).click();
     await expect(row).toContainText('London, Docklands');
     await act(page, 'eu-west-1', 'New key');
-    await confirm(page, 'Make New Key', 'Make new key');
-    const shown = page.getByRole('dialog', { name: "The region's new key" });
+    await confirm(page, 'Create New Key', 'Create key');
+    const shown = page.getByRole('dialog', { name: 'New region key' });
     assert.match((await shown.getByLabel('Key', { exact: true }).textContent()) ?? '', /^[\w-]{32,}$/);
     await shown.getByRole('button', { name: 'Done' }).click();
     await act(page, 'eu-west-1', 'Close to new tunnels');

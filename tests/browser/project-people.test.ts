@@ -72,7 +72,7 @@ test('a project and its people', async (t) => {
     await theirs.goto(url);
     await theirs.getByRole('button', { name: 'Sign in here' }).click();
     await theirs.waitForURL(link.pathname);
-    await expect(theirs.getByText(`${owner.email} invites you to work in `)).toContainText('as Member. You join as linus@');
+    await expect(theirs.getByText(`${owner.email} invited you to join `)).toContainText('as Member. You will join as linus@');
     await theirs.getByRole('button', { name: 'Join project' }).click();
     await theirs.waitForURL(project('dashboard'));
   });
@@ -84,10 +84,10 @@ test('a project and its people', async (t) => {
     const link = linkIn(await waitForMail(product, email, /Join a project/));
     const page = await open(t);
     await page.goto(project('members'));
-    await page.getByRole('button', { name: `Withdraw the invitation of ${email}` }).click();
+    await page.getByRole('button', { name: `Withdraw the invitation for ${email}` }).click();
     await expect(page.getByRole('dialog')).toContainText(email);
     await confirm(page, 'Withdraw Invitation', 'Withdraw');
-    await expect(page.getByText(`The invitation of ${email} was withdrawn.`).first()).toBeVisible();
+    await expect(page.getByText(`Invitation for ${email} withdrawn.`).first()).toBeVisible();
     const theirs = await visit(t, browser, product, { account: guest, expectedErrors: /status of 400/ });
     await theirs.goto(link.pathname);
     await expect(theirs.getByRole('alert').filter({ hasText: 'This invitation is invalid' })).toBeVisible();
@@ -121,7 +121,7 @@ test('a project and its people', async (t) => {
     const releaseRefused = await holdList();
     await page.route('**/api/members/*', (route) => route.fulfill({ status: 409, body: 'Not now.' }));
     await role.selectOption('Viewer');
-    await expect(page.getByText('The role was not changed.').first()).toBeVisible();
+    await expect(page.getByText('The role could not be changed.').first()).toBeVisible();
     expect(await role.inputValue(), 'before the list has come anew').toBe('admin');
     await releaseRefused();
     const own = page.getByRole('row').filter({ hasText: 'You' });
@@ -165,7 +165,7 @@ test('a project and its people', async (t) => {
     await expect(log).toContainText('operator@underpass.localhost');
     await page.getByLabel('Action').fill('no.such');
     await page.getByRole('button', { name: 'Filter' }).click();
-    await expect(page.getByRole('heading', { name: 'Nothing Found' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'No Entries Found' })).toBeVisible();
     await expect(page).toHaveURL(/action=no\.such/);
     await page.getByRole('link', { name: 'Clear' }).click();
     await expect(log).toBeVisible();
@@ -244,11 +244,11 @@ test('a project and its people', async (t) => {
     await expect(page.getByText('Enter the code that the terminal shows')).toBeVisible();
     await page.getByLabel('Code').fill('BCDF-GHJK');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await expect(page.getByText('No client waits with the code BCDF-GHJK.')).toBeVisible();
+    await expect(page.getByText('No client is waiting for code BCDF-GHJK.')).toBeVisible();
     await page.getByRole('button', { name: 'Enter another code' }).click();
     await page.getByLabel('Code').fill(wanted.userCode.toLowerCase());
     await page.getByRole('button', { name: 'Continue' }).click();
-    await expect(page.getByRole('heading', { name: 'Let ada@workstation in?' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Allow ada@workstation to sign in?' })).toBeVisible();
     await page.getByRole('button', { name: 'Approve' }).click();
     await expect(page.getByText('The client is signed in.')).toBeVisible();
     assert.equal((await poll(wanted.deviceCode)).status, 200);
@@ -256,7 +256,7 @@ test('a project and its people', async (t) => {
     const strange = await start();
     await page.goto(new URL(strange.verificationUrl).pathname + new URL(strange.verificationUrl).search);
     await page.getByRole('button', { name: 'Deny' }).click();
-    await expect(page.getByText('The client was refused.')).toBeVisible();
+    await expect(page.getByText('You denied the request.')).toBeVisible();
     assert.equal((await poll(strange.deviceCode)).status, 410);
   });
 
@@ -268,9 +268,9 @@ test('a project and its people', async (t) => {
     await page.getByRole('button', { name: 'Delete project' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete Project' });
     await expect(dialog.getByRole('button', { name: 'Delete project' })).toBeDisabled();
-    await dialog.getByLabel('Name of the project').fill('Cellar');
+    await dialog.getByLabel('Type the project name to confirm').fill('Cellar');
     await expect(dialog.getByRole('button', { name: 'Delete project' })).toBeDisabled();
-    await dialog.getByLabel('Name of the project').fill('Attic');
+    await dialog.getByLabel('Type the project name to confirm').fill('Attic');
     await confirmTyped(page, 'Delete Project', 'Delete project');
     await page.waitForURL(projectUrl(guest, 'dashboard'));
     assert.equal((await guest.call<unknown[]>('GET', '/api/projects')).body.length, 1);
@@ -294,7 +294,7 @@ test('a project and its people', async (t) => {
       await page.goto('/account');
       await page.getByRole('button', { name: 'Delete account' }).click();
       const dialog = page.getByRole('dialog', { name: 'Delete Account' });
-      await dialog.getByLabel('Your email address').fill(email);
+      await dialog.getByLabel('Type your email address to confirm').fill(email);
       await dialog.getByRole('button', { name: 'Delete account' }).click();
       await expect(dialog.getByText(/Make someone else an owner, or delete the project first/)).toBeVisible();
       const other = members.find((each) => !each.isSelf && each.role === 'owner');

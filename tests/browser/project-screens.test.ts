@@ -33,7 +33,7 @@ test('screens of an empty project', async (t) => {
     { name: 'dashboard-empty', path: at('dashboard'), ready: counted },
     { name: 'tunnels-empty', path: at('tunnels'), ready: heading('No Tunnels') },
     { name: 'domains-empty', path: at('domains'), ready: heading('No Domains') },
-    { name: 'unknown-project', path: '/projects/nobodys/tunnels', expectedErrors: /404/, ready: heading('No such project') },
+    { name: 'unknown-project', path: '/projects/nobodys/tunnels', expectedErrors: /404/, ready: heading('Project not found') },
     { name: 'tunnel-missing', path: at('tunnels/missing'), expectedErrors: /404/, ready: heading('Something went wrong.') },
     {
       name: 'group-missing',

@@ -91,9 +91,9 @@ test('registering', async (t) => {
     await desk.waitForURL('/operator/registrations');
     const row = desk.getByRole('row').filter({ hasText: email });
     await expect(row).toContainText('Ada Lovelace');
-    await expect(row).toContainText('None found');
+    await expect(row).toContainText('Not found');
     await row.getByRole('button', { name: `Approve ${email}` }).click();
-    await expect(desk.getByText(`${email} was approved.`).first()).toBeVisible();
+    await expect(desk.getByText(`${email} approved.`).first()).toBeVisible();
     await expect(row).toBeHidden();
     await waitForMail(product, email, /Welcome/);
     const page = await signIn(t, browser, product, email);

@@ -127,7 +127,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await account.call('PATCH', path, { allow: [...saved, '192.0.2.99'] });
     await save(page).click();
     await expect(page.getByRole('alert')).toContainText("Security group 'Office' was changed meanwhile.");
-    await page.getByRole('button', { name: 'Load newest' }).click();
+    await page.getByRole('button', { name: 'Load latest version' }).click();
     await expect(rules(page)).toHaveText([...saved, '192.0.2.99']);
     await expect(page.getByRole('alert')).toBeHidden();
     await expect(source(page)).toBeFocused();

@@ -260,7 +260,7 @@ test('signing in under Turnstile', async (t) => {
     await t.test(`a widget that cannot work (${end}) ends the wait and says so`, async (t) => {
       const page = await pressedEarly(t);
       await page.evaluate(`widget['${end}-callback']()`);
-      await expect(page.getByText('The bot check cannot be loaded.')).toBeVisible();
+      await expect(page.getByText('The bot check could not be loaded.')).toBeVisible();
       await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy', 'true');
     });
   }

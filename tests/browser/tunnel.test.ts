@@ -260,12 +260,12 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     const page = await stage.open(t, 'tunnels/snippets');
     await act(page, 'Rotate token');
     const dialog = page.getByRole('dialog', { name: 'Rotate Token' });
-    await dialog.getByText('End the old token at once').click();
+    await dialog.getByText('Revoke the old token immediately').click();
     await expect(dialog).toContainText('The old one ends now');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await act(page, 'Rotate token');
     await expect(dialog).toContainText('The old one goes on working');
-    await dialog.getByText('End the old token at once').click();
+    await dialog.getByText('Revoke the old token immediately').click();
     const rotated = page.waitForResponse((response) => response.url().includes('/token/rotate'));
     await dialog.getByRole('button', { name: 'Rotate' }).click();
     assert.equal(new URL((await rotated).url()).searchParams.get('overlap'), '0');
@@ -322,7 +322,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(panel(page).getByRole('alert')).toContainText("Tunnel 'edited' was changed meanwhile.");
     const list = panel(page).getByRole('list', { name: 'Ingress domains' }).getByRole('listitem');
     await expect(list).toHaveText(['edited.example.com', 'second.example.com', 'mine.example.com']);
-    await panel(page).getByRole('button', { name: 'Load newest' }).click();
+    await panel(page).getByRole('button', { name: 'Load latest version' }).click();
     await expect(list).toHaveText(theirs.ingressDomains);
     await panel(page).getByRole('button', { name: 'Remove theirs.example.com' }).click();
     await panel(page).getByRole('button', { name: 'Save' }).click();

@@ -130,11 +130,11 @@ test('tunnels', async (t) => {
     const words = panel(page).getByText('Generate domain', { exact: true });
     await words.click();
     await expect(generate).toBeChecked();
-    await panel(page).getByText('ready at once').click();
+    await panel(page).getByText('ready immediately').click();
     await expect(generate).not.toBeChecked();
     await generate.press('Space');
     await expect(generate).toBeChecked();
-    await expect(generate).toHaveAccessibleDescription(/ready at once/);
+    await expect(generate).toHaveAccessibleDescription(/ready immediately/);
     const target = await words.locator('xpath=ancestor::label').boundingBox();
     assert.ok(target !== null && target.height >= 24, `${target?.height} px`);
   });
@@ -219,7 +219,7 @@ test('tunnels', async (t) => {
     await expect(names).toHaveText(['beta-10', 'beta-9']);
     await expect(page.getByRole('columnheader', { name: 'Name' })).toHaveAttribute('aria-sort', 'descending');
     await page.getByRole('searchbox').fill('nothing like it');
-    await expect(page.getByText('Nothing matches “nothing like it”.')).toBeVisible();
+    await expect(page.getByText('No tunnels match “nothing like it”.')).toBeVisible();
     await page.getByRole('searchbox').fill('beta-9');
     await page
       .getByRole('row', { name: /beta-9/ })

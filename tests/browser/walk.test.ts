@@ -58,7 +58,7 @@ async function approve(t: TestContext, stage: Stage): Promise<void> {
   await registrationStored(stage.account, email);
   await page.goto('/operator/registrations');
   await page.getByRole('button', { name: `Approve ${email}` }).click();
-  await expect(page.getByText(`${email} was approved.`).first()).toBeVisible();
+  await expect(page.getByText(`${email} approved.`).first()).toBeVisible();
 }
 
 async function signIn(page: Page, stage: Stage): Promise<void> {

@@ -1,4 +1,4 @@
-// The filter of the audit log: a form that changes the address.
+// The filter of the audit log: a form that changes the URL.
 import { Form, Link } from 'react-router';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
@@ -13,7 +13,7 @@ const FIELDS = [
 
 export interface AuditFilterFormProps {
   readonly search: URLSearchParams;
-  /** An action that this log has. */
+  /** The placeholder: an action that this log contains. */
   readonly example: string;
 }
 

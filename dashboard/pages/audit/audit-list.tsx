@@ -1,5 +1,6 @@
-// The entries of an audit log, newest first, older ones on demand.
+// The entries of an audit log, newest first. A button loads older ones.
 import type { AuditEntry, AuditPage } from '@underpass/rules/resource.ts';
+import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { useTask } from '../../api/use-task.ts';
@@ -13,7 +14,7 @@ import { withNewest } from './audit-page.ts';
 
 export interface AuditListProps {
   readonly first: AuditPage;
-  /** Asks for the page after one, by its `next`. */
+  /** Loads the page after the one with this `next`. */
   readonly ask: (before: string) => Promise<AuditPage>;
 }
 
@@ -27,7 +28,7 @@ export function AuditList({ first, ask }: AuditListProps) {
   return (
     <div className="grid gap-4">
       <DataTable label="Audit log" wide columns={COLUMNS} rows={entries} rowKey={(entry) => entry.id} />
-      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? 'Please try again.'}</Banner>}
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
       <p role="status" className="sr-only">
         {entries.length} entries shown
       </p>

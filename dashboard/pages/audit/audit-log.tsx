@@ -1,5 +1,4 @@
-// An audit log, of a project or of the service: its filter, which lives in the address so that it can be shared and gone back to,
-// and its entries.
+// The audit log of a project or of the service: its filter and its entries. The filter is part of the URL, so it can be shared.
 import type { AuditPage } from '@underpass/rules/resource.ts';
 import { useSearchParams } from 'react-router';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -10,7 +9,7 @@ import { AuditList, type AuditListProps } from './audit-list.tsx';
 
 export interface AuditLogProps extends Pick<AuditFilterFormProps, 'example'>, Pick<AuditListProps, 'ask'> {
   readonly first: Promise<AuditPage>;
-  /** What will stand here, for a log without entries. */
+  /** The text for a log without entries. */
   readonly about: string;
 }
 
@@ -18,7 +17,7 @@ export function AuditLog({ first, ask, about, example }: AuditLogProps) {
   const [search] = useSearchParams();
   const key = search.toString();
   const nothing = [...search.values()].some(Boolean)
-    ? { title: 'Nothing Found', text: 'No entry matches the filter.' }
+    ? { title: 'No Entries Found', text: 'Change or clear the filter.' }
     : { title: 'No Entries', text: about };
   return (
     <div className="grid gap-4">

@@ -1,4 +1,4 @@
-// What an audit log shows when its newest page comes anew under older ones.
+// The merge of a reloaded first page with older pages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditPage } from '@underpass/rules/resource.ts';
@@ -10,14 +10,9 @@ const page = (ids: string, next: string | null): AuditPage => ({
 });
 
 const CASES: readonly (readonly [name: string, known: AuditPage, newest: AuditPage, shown: AuditPage])[] = [
-  ['nothing has come', page('cba', 'a'), page('cb', 'b'), page('cba', 'a')],
-  [
-    'one has come: none is missing, and the next page is the one after the oldest',
-    page('cba', 'a'),
-    page('dc', 'c'),
-    page('dcba', 'a'),
-  ],
-  ['more have come than a page holds: what lies between is asked for', page('ba', null), page('fe', 'e'), page('fe', 'e')],
+  ['no new entry', page('cba', 'a'), page('cb', 'b'), page('cba', 'a')],
+  ['one new entry: keeps all, and continues after the oldest', page('cba', 'a'), page('dc', 'c'), page('dcba', 'a')],
+  ['more new entries than a page holds: continues after the new page', page('ba', null), page('fe', 'e'), page('fe', 'e')],
   ['the log was empty', page('', null), page('a', null), page('a', null)],
 ];
 

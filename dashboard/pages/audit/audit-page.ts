@@ -1,8 +1,8 @@
-// Pages of an audit log: the filter of an address, and what is shown when the newest page comes anew. Pure.
+// Pages of an audit log: the filter from the URL, and the merge of a reloaded first page with older pages. Pure.
 import type { AuditPage } from '@underpass/rules/resource.ts';
 import type { AuditFilter } from '../../api/audit.ts';
 
-/** The day that ends the filter is part of it. */
+/** The filter includes its last day. */
 export function auditFilterOf(search: URLSearchParams): AuditFilter {
   const from = search.get('from');
   const to = search.get('to');
@@ -14,7 +14,7 @@ export function auditFilterOf(search: URLSearchParams): AuditFilter {
   };
 }
 
-/** Days are the reader's own. */
+/** Days are in the reader's time zone. */
 function startOfDay(day: string, plusDays = 0): string | undefined {
   const at = new Date(`${day}T00:00:00`);
   if (Number.isNaN(at.getTime())) return undefined;
@@ -22,7 +22,7 @@ function startOfDay(day: string, plusDays = 0): string | undefined {
   return at.toISOString();
 }
 
-/** All that is known, and above it what has come since. Where that fills the newest page, what lies between is not known: it alone. */
+/** The known entries with newer ones on top. If the newest page has only new entries, some between may be missing: it alone is kept. */
 export function withNewest(known: AuditPage, newest: AuditPage): AuditPage {
   const joint = newest.entries.findIndex(({ id }) => id === known.entries[0]?.id);
   return joint < 0 ? newest : { ...known, entries: [...newest.entries.slice(0, joint), ...known.entries] };

@@ -1,4 +1,4 @@
-// The first page of a project: how much there is, and where to read on (spec 2, Dashboard).
+// The first page of a project: its counts, and tips (spec 2, Dashboard).
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type DashboardSums, dashboardLabels, sumDashboard } from '@underpass/rules/metrics.ts';
 import { may, roleLabels } from '@underpass/rules/permission.ts';
@@ -74,7 +74,7 @@ const ORDER = [
   'connectedClients',
 ] as const satisfies readonly (keyof DashboardSums)[];
 
-/** Without sums the same row with nothing in it: it does not move when they come. */
+/** Without sums the row shows dashes at the same height, so nothing moves when they arrive. */
 function SumsView({ sums }: { readonly sums: DashboardSums | undefined }) {
   return (
     <div aria-busy={sums === undefined} className="rounded-lg border bg-surface">

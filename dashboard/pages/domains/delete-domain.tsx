@@ -1,4 +1,4 @@
-// Deletes a domain. Its failure shows the response text with a capital first letter (spec 8).
+// Deletes a domain. A failure shows the response text with its first letter capitalised (spec 8).
 import type { Domain } from '@underpass/rules/entity.ts';
 import { capitaliseFirst, text } from '@underpass/rules/text.ts';
 import { Trash2 } from 'lucide-react';
@@ -37,7 +37,7 @@ export function DeleteDomain({ domain }: { readonly domain: Domain }) {
         open={open}
         onOpenChange={onOpenChange}
         title="Delete Domain"
-        warning="The project no longer owns this domain. To use it again it has to be verified again."
+        warning="The project loses this domain. To use it again, you must verify it again."
         confirmLabel="Delete"
         busy={task.busy}
         onConfirm={task.run}

@@ -1,4 +1,4 @@
-// A DNS record to set, each part with its copy button.
+// A DNS record to add, with copy buttons.
 import type { DnsRecord } from '@underpass/rules/dns-record.ts';
 import { propagationNote } from '@underpass/rules/dns-record.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -7,7 +7,7 @@ export function DnsRecordView({ record, zone }: { readonly record: DnsRecord; re
   return (
     <div className="grid gap-3">
       <p>
-        Set this record in the DNS zone of <strong className="font-semibold wrap-anywhere">{zone}</strong>:
+        Add this record to the DNS zone of <strong className="font-semibold wrap-anywhere">{zone}</strong>:
       </p>
       <dl className="divide-y rounded-md border">
         <Part name="Type" value={record.type} />

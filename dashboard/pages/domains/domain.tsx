@@ -41,8 +41,8 @@ function DomainView({ domain, back }: { readonly domain: Domain; readonly back: 
       />
       {domain.verified ? (
         <p className="max-w-2xl text-ink-soft">
-          The domain is verified. Tunnels of this project can use it and every name under it. Keep the TXT record: it is looked up
-          again once a day.
+          This domain is verified. Tunnels in this project can use it and its subdomains. Keep the TXT record: we check it again
+          every day.
         </p>
       ) : (
         <div className="max-w-3xl">

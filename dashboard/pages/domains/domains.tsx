@@ -34,7 +34,11 @@ export function Component() {
   );
   return (
     <>
-      <PageHeader title="Domains" subtitle="Names that this project owns and tunnels can be reached under." actions={add} />
+      <PageHeader
+        title="Domains"
+        subtitle="Domains that this project owns. Its tunnels can use them and their subdomains."
+        actions={add}
+      />
       <Load promise={domains}>{(loaded) => <DomainList domains={loaded} add={add} />}</Load>
       <AddDomainDialog open={adding} onOpenChange={setAdding} />
     </>
@@ -60,7 +64,7 @@ function DomainList({ domains, add }: { readonly domains: readonly Domain[]; rea
       rowKey={(domain) => domain.apexName}
       rowTo={(domain) => encodeURIComponent(domain.apexName)}
       searchText={(domain) => domain.apexName}
-      searchLabel="Search domains"
+      noun="domains"
       initialSort={{ key: 'domain', direction: 'ascending' }}
     />
   );

@@ -1,4 +1,4 @@
-// A domain opened through one of its tunnels: proof of ownership, and the record that points at the data plane.
+// A domain opened through one of its tunnels: how to verify it, and the DNS record that points at the data plane.
 import { ingressRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain, IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
 import { RefreshCw } from 'lucide-react';
@@ -24,7 +24,7 @@ import { VerifiedBadge } from './verified-badge.tsx';
 interface Loaded {
   readonly tunnel: Tunnel;
   readonly ingressDomain: IngressDomain;
-  /** undefined where the project has no record of the apex, or the name is a generated one. */
+  /** The apex to verify; undefined if it is verified or the name is generated. */
   readonly domain: Domain | undefined;
 }
 
@@ -86,7 +86,7 @@ function DnsCard({ tunnel, domain }: { readonly tunnel: Tunnel; readonly domain:
   return (
     <Card
       title="DNS configuration"
-      description="This record leads visitors to the data plane."
+      description="This record points visitors to the tunnel's region."
       actions={
         <>
           <DnsBadge checks={checks} name={domain.name} />
@@ -101,8 +101,8 @@ function DnsCard({ tunnel, domain }: { readonly tunnel: Tunnel; readonly domain:
       ) : (
         <p className="min-h-52 text-ink-soft">
           {checks.busy
-            ? 'Looking up the addresses of the data plane.'
-            : 'The addresses of the data plane are not known. Refresh to look them up again.'}
+            ? "Looking up the region's addresses."
+            : "The region's addresses could not be found. Refresh to try again."}
         </p>
       )}
     </Card>

@@ -1,4 +1,4 @@
-// How to prove that a domain is one's own, and the button that has it checked (spec 2, Domain detail).
+// How to prove ownership of a domain, and the button that checks it (spec 2, Domain detail).
 import { verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
@@ -20,7 +20,11 @@ export function VerificationCard({ domain }: { readonly domain: Domain }) {
   const task = useTask(async () => {
     const checked = await verifyDomain(project.id, domain.apexName);
     if (checked.verified) toast.done(`Domain ${domain.apexName} verified.`);
-    else toast.failed(`Domain ${domain.apexName} is not verified yet.`, 'The TXT record was not found.');
+    else
+      toast.failed(
+        `Domain ${domain.apexName} is not verified yet.`,
+        'The TXT record was not found. DNS changes can take up to 48 hours.',
+      );
     await revalidate();
   });
   const refresh = may(project.role, 'domain.verify') && (
@@ -29,7 +33,7 @@ export function VerificationCard({ domain }: { readonly domain: Domain }) {
     </Button>
   );
   return (
-    <Card title="Domain verification" description="A TXT record proves that the domain is yours." actions={refresh}>
+    <Card title="Domain verification" description="Add a TXT record to prove you own this domain." actions={refresh}>
       <div className="grid gap-4">
         {task.error !== undefined && (
           <Banner tone="danger" title="The domain could not be checked." onDismiss={task.dismiss}>

@@ -1,4 +1,4 @@
-// Whether the project has proved that a domain is its own.
+// Whether the project has proven that it owns a domain.
 import { Badge } from '../../ui/badge.tsx';
 
 export function VerifiedBadge({ verified }: { readonly verified: boolean }) {

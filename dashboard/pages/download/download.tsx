@@ -1,4 +1,4 @@
-// The command line client: how to install it, and its files with their checksums (spec 2, Download page).
+// How to install the command line client, and its files with checksums (spec 2, Download page).
 import type { Release } from '@underpass/rules/resource.ts';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
@@ -25,7 +25,7 @@ export function Component() {
     <>
       <PageHeader
         title="CLI"
-        subtitle="The underpass command connects your services to their tunnels and manages them from a terminal."
+        subtitle="Connect services to your tunnels, and manage them from a terminal."
         actions={<ButtonLink to={paths.releases()}>All releases</ButtonLink>}
       />
       <Load promise={releases} failed={<Installing releases={releases} origin={meta.origin} />}>
@@ -42,7 +42,7 @@ interface InstallingProps {
   readonly origin: string;
 }
 
-/** Also where the releases could not be had: the installers may work, and the card below says what failed. */
+/** Also shown if the releases fail to load: the installers may work, and the card below shows the failure. */
 function Installing({ releases, origin }: InstallingProps) {
   const [name, setName] = useState(() => guessSystem(navigator.userAgent));
   const system = systems.find((other) => other.name === name)!;
@@ -58,19 +58,19 @@ function Installing({ releases, origin }: InstallingProps) {
           <Steps install={system.steps(origin)} client="underpass" origin={origin} />
         </Tabs>
       </Card>
-      <Card title="Download by hand" description="The same files. Compare the checksum before you run one.">
+      <Card title="Manual download" description="Check a file's checksum before you run it.">
         <Load promise={releases}>{([newest]) => newest && <ByHand release={newest} system={system} />}</Load>
       </Card>
     </div>
   );
 }
 
-/** Without a release the installers have nothing to fetch, and a clone of the source holds a client that runs. */
+/** Without a release the installers have nothing to fetch, but a clone of the source contains the client. */
 function FromClone({ origin }: { readonly origin: string }) {
   return (
     <Card
       title="No Releases"
-      description="This deployment has published no files yet. A clone of its source holds the client: run these lines in that folder. The installer tool is npm, which comes with Node 20 or newer. Wherever a page says underpass, write npx underpass there."
+      description="This deployment has no releases yet. You can run the client from a clone of the source: run these commands in its folder. They need npm, which comes with Node 20 or newer. Where a page says underpass, type npx underpass."
     >
       <Steps install={cloneSteps} client="npx underpass" origin={origin} />
     </Card>
@@ -79,7 +79,7 @@ function FromClone({ origin }: { readonly origin: string }) {
 
 interface StepsProps {
   readonly install: InstallSteps;
-  /** What a shell calls the client after the steps before. */
+  /** The command that starts the client after these steps. */
   readonly client: string;
   readonly origin: string;
 }
@@ -117,9 +117,9 @@ function ByHand({ release, system }: { readonly release: Release; readonly syste
       <FileTable release={release} />
       {file && (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
-          <p>Check the file, then put it where your shell finds it:</p>
+          <p>Compare the checksum, then move the file into your PATH:</p>
           <CommandLine command={system.checksum(file.name)} what="checksum command" />
-          <CommandLine command={system.place(file.name)} what="placing command" />
+          <CommandLine command={system.place(file.name)} what="move command" />
         </div>
       )}
     </div>

@@ -6,18 +6,18 @@ import { fileOf, formatSize, guessSystem, inOrder, platformLabel, systems } from
 const releaseFile = (platform: string) => ({ name: `underpass-${platform}`, platform, size: 1, sha256: '', url: '' });
 const BUILT = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64'];
 
-test('every platform that is built belongs to exactly one system and has a name that people know', () => {
+test('every platform that we build belongs to exactly one system and has a label', () => {
   for (const platform of BUILT) {
     assert.equal(systems.filter((system) => system.isOf(platform)).length, 1, platform);
     assert.notEqual(platformLabel(platform), platform);
   }
 });
 
-test('a platform without a name is shown as it is', () => {
+test('a platform without a label shows its own name', () => {
   assert.equal(platformLabel('freebsd-x64'), 'freebsd-x64');
 });
 
-test('the commonest machines come first, whatever order a release has', () => {
+test('the most common platforms come first, in any order of the release', () => {
   const files = inOrder([...BUILT, 'freebsd-x64'].sort().map(releaseFile));
   assert.deepEqual(
     files.map(({ platform }) => platform),
@@ -25,7 +25,7 @@ test('the commonest machines come first, whatever order a release has', () => {
   );
 });
 
-test('each system gets the file that most of its users want', () => {
+test('each system gets the file that most of its users need', () => {
   const files = BUILT.toSorted().map(releaseFile);
   const wanted = systems.map((system) => fileOf(system, files)?.platform);
   assert.deepEqual(
@@ -39,7 +39,7 @@ test('a system without a file has none', () => {
   assert.equal(fileOf(systems[0]!, [releaseFile('win-x64')]), undefined);
 });
 
-test('the installer comes first and from the deployment itself, then the CLI with it', () => {
+test('downloads the installer from the deployment, then the CLI with it', () => {
   for (const system of systems) {
     const { getInstaller, fetchCli } = system.steps('https://underpass.example');
     assert.match(getInstaller, /https:\/\/underpass\.example\/install\.(sh|ps1)/);

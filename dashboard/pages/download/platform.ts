@@ -13,9 +13,9 @@ export interface System {
   readonly name: SystemName;
   readonly label: string;
   readonly steps: (origin: string) => InstallSteps;
-  /** Prints the checksum of a file that was downloaded by hand. */
+  /** Prints the checksum of a manually downloaded file. */
   readonly checksum: (file: string) => string;
-  /** Puts that file where the shell finds it. */
+  /** Moves that file into the PATH. */
   readonly place: (file: string) => string;
   readonly isOf: (platform: string) => boolean;
 }
@@ -56,7 +56,7 @@ export const systems: readonly System[] = [
   },
 ];
 
-/** Where nothing is released, in the folder of a clone: npm is the installer tool, and the same words do on every system. */
+/** For a clone of the source when there is no release: npm is the installer tool, with the same commands on every system. */
 export const cloneSteps: InstallSteps = { getInstaller: 'npm --version', fetchCli: 'npm install' };
 
 const PLATFORM_LABELS: Readonly<Record<string, string>> = {
@@ -69,7 +69,7 @@ const PLATFORM_LABELS: Readonly<Record<string, string>> = {
 
 export const platformLabel = (platform: string): string => PLATFORM_LABELS[platform] ?? platform;
 
-/** The reader's system, by what the browser says of itself; Linux where it says nothing known. */
+/** The reader's system, from the browser's User-Agent; Linux if that is unknown. */
 export function guessSystem(userAgent: string): SystemName {
   if (/Windows/.test(userAgent)) return 'windows';
   return /Mac OS X|Macintosh/.test(userAgent) ? 'macos' : 'linux';
@@ -79,13 +79,13 @@ const MEGABYTE = 1_000_000;
 
 export const formatSize = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** The commonest machines first; what has no name comes last. */
+/** The most common platforms first; platforms without a label last. */
 export function inOrder(files: readonly ReleaseFile[]): readonly ReleaseFile[] {
   const order = Object.keys(PLATFORM_LABELS);
   const place = ({ platform }: ReleaseFile) => (order.includes(platform) ? order.indexOf(platform) : order.length);
   return files.toSorted((a, b) => place(a) - place(b));
 }
 
-/** The file that most people with the system want. */
+/** The file that most users of the system need. */
 export const fileOf = (system: System, files: readonly ReleaseFile[]): ReleaseFile | undefined =>
   inOrder(files).find(({ platform }) => system.isOf(platform));

@@ -23,7 +23,7 @@ export function NoReleases() {
   return (
     <EmptyState
       title="No Releases"
-      text="This deployment has published no files yet. From a clone of the source, run the client with npx underpass."
+      text="This deployment has no releases yet. In a clone of the source, run npx underpass."
       illustration={<NothingHereIllustration />}
     />
   );

@@ -15,7 +15,7 @@ export function Component() {
   const { releases } = useLoaderData<typeof loader>();
   return (
     <>
-      <PageHeader title="Releases" subtitle="Every version of the CLI that this deployment serves." back={paths.download()} />
+      <PageHeader title="Releases" subtitle="All CLI versions that you can download here." back={paths.download()} />
       <Load promise={releases}>{(loaded) => <ReleaseList releases={loaded} />}</Load>
     </>
   );

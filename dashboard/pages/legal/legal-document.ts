@@ -1,5 +1,4 @@
-// The shape of a legal text as data: pages and the registration form render the same words at different heading levels.
-
+// A legal text as data: its page and the registration form render it at different heading levels.
 import type { OperatorIdentity } from '@underpass/rules/resource.ts';
 
 /** A paragraph, or a list under an optional opening line. */

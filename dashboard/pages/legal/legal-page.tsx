@@ -1,4 +1,4 @@
-// A legal text as a page of its own: a contents list beside it where there is room.
+// A legal text as a page, with a table of contents on wide screens.
 import type { LegalDocument } from './legal-document.ts';
 import { LegalText } from './legal-text.tsx';
 

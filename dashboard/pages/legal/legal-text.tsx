@@ -1,11 +1,11 @@
-// Renders a legal text. Headings start at the level that the page around it asks for.
+// Renders a legal text with headings from a given level.
 import type { ReactNode } from 'react';
 import type { LegalBlock, LegalDocument, LegalSection } from './legal-document.ts';
 
 export interface LegalTextProps {
   readonly document: LegalDocument;
   readonly headingLevel: 2 | 3;
-  /** Keeps the anchors apart where two texts stand on one page. */
+  /** Keeps anchors unique when one page shows two texts. */
   readonly idPrefix?: string;
 }
 
@@ -60,7 +60,7 @@ function Block({ block }: { readonly block: LegalBlock }) {
 
 const LINK = /(https:\/\/[^\s,]*[^\s,.]|[^\s@,]+@[^\s@,]*[^\s@,.])/;
 
-/** Addresses in the text become links; split() with a group puts them at the odd places. */
+/** Turns addresses into links. split() by a capturing group puts them at odd indexes. */
 function linked(text: string): ReactNode[] {
   return text.split(LINK).map((part, index) => {
     if (index % 2 === 0) return part;

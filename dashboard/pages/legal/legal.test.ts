@@ -1,4 +1,4 @@
-// What the legal texts have to say (spec 2, Legal pages; spec 9), whoever the operator is.
+// What the legal texts must contain (spec 2, Legal pages; spec 9), for any operator.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { durations } from '@underpass/rules/limits.ts';
@@ -58,13 +58,13 @@ test('the operator is named with its number and office where they are known, and
   }
 });
 
-test('the times that the policy states are those that the product keeps', () => {
+test('the policy states the retention times of the product', () => {
   const retention = sectionText(privacyPolicy(OPERATOR), 'retention');
   assert.ok(retention.includes(`Sign-in links: ${durations.loginLinkMinutes} minutes`));
   assert.ok(retention.includes(`${durations.generatedNameRestDays} days`));
 });
 
-test('a section that the policy refers to by number is the one it means', () => {
+test('every section number in the policy refers to the intended section', () => {
   const { sections } = privacyPolicy(OPERATOR);
   assert.equal(sections[7 - 1]?.id, 'traffic');
   assert.equal(sections[11 - 1]?.id, 'retention');

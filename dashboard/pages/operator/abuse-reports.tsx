@@ -1,4 +1,4 @@
-// What people report: read, act on the tunnel, close.
+// Abuse reports: read them, find the tunnel, close them.
 import type { AbuseReport } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
@@ -34,7 +34,7 @@ export function Component() {
     <>
       <PageHeader
         title="Abuse reports"
-        subtitle="Look at what is reported with care: it may be harmful."
+        subtitle="Open reported sites with care. They may be harmful."
         actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
       />
       <PagedList promise={reports}>{(loaded) => <ReportList state={state} reports={loaded} />}</PagedList>
@@ -58,7 +58,7 @@ function ReportList({ state, reports }: { readonly state: ReportState; readonly 
   );
 }
 
-/** The host is text, not a link: nobody should get there by a slip of the finger. */
+/** The host is text, not a link, so that no operator opens a harmful page by accident. */
 function Report({ report }: { readonly report: AbuseReport }) {
   return (
     <li className="grid gap-3 rounded-lg border bg-surface p-4 sm:p-5">
@@ -87,13 +87,13 @@ function StateButton({ report }: { readonly report: AbuseReport }) {
   const task = useTask(async () => {
     try {
       await changeAbuseReport(report.id, next);
-      toast.done(`The report about ${report.host} is ${next}.`);
+      toast.done(`Report about ${report.host} ${next === 'closed' ? 'closed' : 'reopened'}.`);
     } catch (error) {
-      toast.failed('The report was not changed.', messageOf(error));
+      toast.failed('The report could not be changed.', messageOf(error));
     }
     await revalidate();
   });
-  const label = next === 'closed' ? 'Close' : 'Open again';
+  const label = next === 'closed' ? 'Close' : 'Reopen';
   return (
     <Button size="sm" busy={task.busy} onClick={() => task.run()} aria-label={`${label}: report about ${report.host}`}>
       {label}

@@ -1,4 +1,4 @@
-// What concerns no project: who signed in and out, and what was done to people, subscriptions and regions.
+// The audit log of the service: sign-ins, and changes to people, subscriptions and regions. Projects have their own logs.
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
 import { listServiceAudit } from '../../api/operator.ts';
@@ -17,7 +17,7 @@ export function Component() {
     <>
       <PageHeader
         title="Audit log"
-        subtitle="Sign-ins, and changes to people, subscriptions and regions. Each project has a log of its own."
+        subtitle="Sign-ins, and changes to people, subscriptions and regions. Each project has its own log."
       />
       <AuditLog
         first={first}

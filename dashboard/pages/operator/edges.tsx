@@ -1,4 +1,4 @@
-// The edges of all regions and how they are. Asked again every few seconds while somebody looks.
+// The edges of all regions and their state, reloaded every few seconds.
 import type { EdgeHealth } from '@underpass/rules/resource.ts';
 import { useEffect } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
@@ -22,7 +22,7 @@ export function Component() {
   useRefresh();
   return (
     <>
-      <PageHeader title="Edges" subtitle="What carries the traffic, and whether it holds the latest routes." />
+      <PageHeader title="Edges" subtitle="The servers that carry traffic, and whether they have the latest routes." />
       <Load promise={edges}>{(loaded) => <EdgeList edges={loaded} />}</Load>
     </>
   );
@@ -42,21 +42,13 @@ function EdgeList({ edges }: { readonly edges: readonly EdgeHealth[] }) {
     return (
       <EmptyState
         title="No Edges"
-        text="An edge appears here when it connects with its region's key."
+        text="An edge appears here once it connects with its region's key."
         illustration={<NothingHereIllustration />}
       />
     );
   }
   return (
-    <DataTable
-      label="Edges"
-      wide
-      columns={COLUMNS}
-      rows={edges}
-      rowKey={({ id }) => id}
-      searchText={searchText}
-      searchLabel="Search edges"
-    />
+    <DataTable label="Edges" wide columns={COLUMNS} rows={edges} rowKey={({ id }) => id} searchText={searchText} noun="edges" />
   );
 }
 
@@ -113,8 +105,8 @@ function EdgeName({ edge: { id, version } }: { readonly edge: EdgeHealth }) {
 }
 
 function stateOf({ connected, acknowledged }: EdgeHealth) {
-  if (!connected) return { label: 'Gone', tone: 'danger' } as const;
-  return acknowledged ? ({ label: 'Up to date', tone: 'ok' } as const) : ({ label: 'Catching up', tone: 'warn' } as const);
+  if (!connected) return { label: 'Disconnected', tone: 'danger' } as const;
+  return acknowledged ? ({ label: 'Up to date', tone: 'ok' } as const) : ({ label: 'Updating', tone: 'warn' } as const);
 }
 
 function EdgeState({ edge }: { readonly edge: EdgeHealth }) {

@@ -1,5 +1,6 @@
 // Imports subscriptions from a CSV file or from pasted lines.
 import { bodyMaxBytes } from '@underpass/rules/limits.ts';
+import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../../api/error.ts';
@@ -34,7 +35,7 @@ export function ImportDialog({ open, onClose }: { readonly open: boolean; readon
       open={open}
       onOpenChange={(next) => next || close()}
       title="Import Subscriptions"
-      description="One line each, with a header: email, and if you like active and expires_at."
+      description="One subscription per line. The first line names the columns: email, and optionally active and expires_at."
       className="max-w-2xl"
       actions={
         <>
@@ -48,10 +49,10 @@ export function ImportDialog({ open, onClose }: { readonly open: boolean; readon
       <div className="grid gap-5">
         {task.error !== undefined && (
           <Banner tone="danger" onDismiss={task.dismiss}>
-            {messageOf(task.error) ?? 'Please try again.'}
+            {messageOf(task.error) ?? text.error.fallback}
           </Banner>
         )}
-        {problems.length > 0 && <PassedOver problems={problems} />}
+        {problems.length > 0 && <RejectedLines problems={problems} />}
         <Field label="File">
           {(control) => (
             <Input
@@ -63,7 +64,10 @@ export function ImportDialog({ open, onClose }: { readonly open: boolean; readon
             />
           )}
         </Field>
-        <Field label="Lines" error={tooLarge ? `At most ${bodyMaxBytes.csv / 1024 / 1024} MB at once.` : undefined}>
+        <Field
+          label="Lines"
+          error={tooLarge ? `The limit is ${bodyMaxBytes.csv / 1024 / 1024} MB. Import the lines in several parts.` : undefined}
+        >
           {(control) => (
             <Textarea
               {...control}
@@ -81,10 +85,10 @@ export function ImportDialog({ open, onClose }: { readonly open: boolean; readon
   );
 }
 
-/** What could be read is imported; the rest can be put right in place and sent again. */
-function PassedOver({ problems }: { readonly problems: readonly string[] }) {
+/** The valid lines are imported. The operator can correct the others in place and import again. */
+function RejectedLines({ problems }: { readonly problems: readonly string[] }) {
   return (
-    <Banner tone="warn" title="Some lines were passed over.">
+    <Banner tone="warn" title="Some lines were not imported.">
       <ul className="max-h-40 overflow-y-auto text-sm">
         {problems.map((problem) => (
           <li key={problem}>{problem}</li>

@@ -1,4 +1,4 @@
-// The frame of the operator pages: their tabs, and the door. Control refuses others as well.
+// The frame of the operator pages: their tabs, and the notice for other users. Control refuses their calls as well.
 import { useEffect, useRef } from 'react';
 import { NavLink, Outlet, useLocation } from 'react-router';
 import { type OperatorPage, paths } from '../../routing/paths.ts';
@@ -23,11 +23,11 @@ export function Component() {
   if (!user.operator) {
     return (
       <>
-        <title>For operators · Underpass</title>
-        <h1 className="sr-only">For operators</h1>
+        <title>Operators only · Underpass</title>
+        <h1 className="sr-only">Operators only</h1>
         <EmptyState
-          title="For operators"
-          text="These pages are for the people who run Underpass."
+          title="Operators Only"
+          text="Only the people who run this service can open these pages."
           illustration={<NoEntryIllustration />}
         />
       </>
@@ -44,7 +44,7 @@ export function Component() {
 function Tabs() {
   const nav = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone the open tab is brought into sight after every change.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone, every change of the page scrolls its tab into view.
   useEffect(() => {
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [pathname]);

@@ -1,4 +1,4 @@
-// The pages of a long operator list: control tells so many rows, and the address keeps where they begin.
+// The pages of a long operator list. Control sends one page of rows; the URL holds where it begins.
 import { limits } from '@underpass/rules/limits.ts';
 import type { ReactNode } from 'react';
 import { useSearchParams } from 'react-router';
@@ -6,7 +6,7 @@ import { ButtonLink } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Load } from '../../ui/load.tsx';
 
-/** What the loader of the same page asks control for. */
+/** For the loader of the same page: where to begin. */
 export const beforeOf = (request: Request): string | undefined => new URL(request.url).searchParams.get('before') || undefined;
 
 export interface PagedListProps<Row> {
@@ -20,9 +20,9 @@ export function PagedList<Row extends { readonly id: string }>({ promise, childr
     <Load promise={promise}>
       {(rows) => (
         <>
-          {/* What a list says that is empty would not be true of its end. */}
+          {/* Rows exist on newer pages, so the list's own text for no rows would be wrong. */}
           {rows.length === 0 && search.has('before') ? (
-            <EmptyState title="Nothing Older" text="The list ends here." />
+            <EmptyState title="No Older Entries" text="This is the end of the list." />
           ) : (
             children(rows)
           )}
@@ -33,7 +33,7 @@ export function PagedList<Row extends { readonly id: string }>({ promise, childr
   );
 }
 
-/** Nothing where one page has all the rows. */
+/** Shows nothing if one page holds all rows. */
 function PageLinks({ rows }: { readonly rows: readonly { readonly id: string }[] }) {
   const [search] = useSearchParams();
   const last = rows.length >= limits.operatorPageRows ? rows.at(-1) : undefined;

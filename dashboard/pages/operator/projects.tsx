@@ -1,5 +1,4 @@
-// Every project: the operator suspends, and sets its limits.
-
+// Every project: the operator suspends it or sets its limits.
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { useState } from 'react';
@@ -55,7 +54,7 @@ interface ProjectActions {
 function ProjectList({ projects, ...actions }: { readonly projects: readonly OperatorProject[] } & ProjectActions) {
   if (projects.length === 0) {
     return (
-      <EmptyState title="No Project Found" text="No project matches the search." illustration={<NothingHereIllustration />} />
+      <EmptyState title="No Projects Found" text="No project matches your search." illustration={<NothingHereIllustration />} />
     );
   }
   return <DataTable label="Projects" wide columns={columnsOf(actions)} rows={projects} rowKey={({ id }) => id} />;
@@ -93,7 +92,7 @@ function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] 
     },
     {
       key: 'since',
-      header: 'Since',
+      header: 'Created',
       width: dateWidth,
       cell: ({ createdAt }) => <DateTime at={createdAt} />,
       sortBy: ({ createdAt }) => createdAt,
@@ -115,7 +114,7 @@ function ProjectMenu({ project, onLimits, ask }: { readonly project: OperatorPro
     <Menu trigger={<IconButton label={`Actions for ${project.name}`} icon={<MoreHorizontal aria-hidden="true" />} />}>
       <MenuItem onClick={() => onLimits(project)}>Limits</MenuItem>
       <MenuItem danger={!project.suspended} onClick={() => ask(suspensionQuestion(project))}>
-        {project.suspended ? 'Lift suspension' : 'Suspend'}
+        {project.suspended ? 'Resume' : 'Suspend'}
       </MenuItem>
     </Menu>
   );
@@ -123,12 +122,12 @@ function ProjectMenu({ project, onLimits, ask }: { readonly project: OperatorPro
 
 function suspensionQuestion({ id, name, suspended, tunnels }: OperatorProject) {
   return {
-    title: suspended ? 'Lift Suspension' : 'Suspend Project',
+    title: suspended ? 'Resume Project' : 'Suspend Project',
     warning: suspended
       ? `The tunnels of ${name} work again.`
-      : `All ${tunnels} tunnels of ${name} stop, and their clients are disconnected.`,
-    confirmLabel: suspended ? 'Lift suspension' : 'Suspend',
+      : `The tunnels of ${name} (${tunnels}) stop, and their clients are disconnected.`,
+    confirmLabel: suspended ? 'Resume' : 'Suspend',
     work: () => changeProject(id, { suspended: !suspended }),
-    done: suspended ? `${name} is active again.` : `${name} was suspended.`,
+    done: suspended ? `${name} resumed.` : `${name} suspended.`,
   };
 }

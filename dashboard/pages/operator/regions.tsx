@@ -1,4 +1,4 @@
-// The regions in which tunnels run.
+// The regions where tunnels run.
 import type { OperatorRegion } from '@underpass/rules/resource.ts';
 import { MoreHorizontal, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -42,18 +42,14 @@ export function Component() {
   );
   return (
     <>
-      <PageHeader
-        title="Regions"
-        subtitle="Where tunnels run. Each has edges that connect with the region's key."
-        actions={add}
-      />
+      <PageHeader title="Regions" subtitle="Where tunnels run. Edges connect to a region with its key." actions={add} />
       <Load promise={regions}>{(loaded) => <RegionList regions={loaded} actions={actions} add={add} />}</Load>
       <RegionPanel region={edited} open={editing} onClose={() => setEditing(false)} />
       <SecretDialog
-        title="The region's new key"
+        title="New region key"
         label="Key"
         secret={key}
-        hint="Edges of the region read it from UNDERPASS_EDGE_KEY. The key before it stays good for a while, so that edges can be changed one by one."
+        hint="Set it as UNDERPASS_EDGE_KEY on each edge of the region. The previous key works a while longer, so you can change the edges one by one."
         onClose={() => setKey(undefined)}
       />
       {confirm.dialog}
@@ -79,7 +75,7 @@ function RegionList({ regions, actions, add }: RegionListProps) {
     return (
       <EmptyState
         title="No Regions"
-        text="Without one there are no tunnels."
+        text="Add a region so that users can create tunnels."
         action={add}
         illustration={<NothingHereIllustration />}
       />
@@ -176,21 +172,21 @@ function RegionMenu({ region, actions }: { readonly region: OperatorRegion; read
 
 function keyQuestion({ name }: OperatorRegion, show: (key: string) => void): Question {
   return {
-    title: 'Make New Key',
-    warning: `The present key of ${name} ends soon after. Change the edges before that.`,
-    confirmLabel: 'Make new key',
+    title: 'Create New Key',
+    warning: `The current key of ${name} stops working soon after. Set the new key on the edges before then.`,
+    confirmLabel: 'Create key',
     work: async () => show((await createRegionKey(name)).key),
-    done: `${name} has a new key.`,
+    done: `New key of ${name} created.`,
   };
 }
 
 function deleteQuestion({ name }: OperatorRegion): Question {
   return {
     title: 'Delete Region',
-    warning: `${name} is gone for good, and its edges are cut off. A region with tunnels cannot be deleted.`,
+    warning: `${name} is deleted permanently, and its edges are disconnected. A region with tunnels cannot be deleted.`,
     confirmLabel: 'Delete',
     work: () => deleteRegion(name),
-    done: `${name} was deleted.`,
+    done: `${name} deleted.`,
   };
 }
 
@@ -198,8 +194,8 @@ function availableQuestion({ name, available, tunnels }: OperatorRegion): Questi
   return {
     title: available ? 'Close Region' : 'Make Region Available',
     warning: available
-      ? `Nobody can make new tunnels in ${name}. Its ${tunnels} tunnels go on.`
-      : `Tunnels can be made in ${name}.`,
+      ? `Users can no longer create tunnels in ${name}. Its existing tunnels (${tunnels}) keep working.`
+      : `Users can create tunnels in ${name}.`,
     confirmLabel: available ? 'Close' : 'Make available',
     work: () => changeRegion(name, { available: !available }),
     done: available ? `${name} is closed to new tunnels.` : `${name} is available.`,

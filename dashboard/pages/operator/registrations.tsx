@@ -1,5 +1,4 @@
-// People who ask to take part: the operator approves or rejects each.
-
+// Registrations: the operator approves or rejects each.
 import type { OperatorRegistration, RegistrationState } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
@@ -20,7 +19,7 @@ import { toast } from '../../ui/toast.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';
 
 const STATES = [
-  { value: 'waiting', label: 'Waiting' },
+  { value: 'waiting', label: 'Pending' },
   { value: 'approved', label: 'Approved' },
   { value: 'rejected', label: 'Rejected' },
 ] as const;
@@ -40,7 +39,7 @@ export function Component() {
     <>
       <PageHeader
         title="Registrations"
-        subtitle="Approval makes the account and its first project. Either answer sends a mail."
+        subtitle="Approval creates the account and its first project. We email the person either way."
         actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
       />
       <PagedList promise={registrations}>
@@ -59,11 +58,9 @@ interface RegistrationListProps {
 
 function RegistrationList({ state, registrations, ask }: RegistrationListProps) {
   if (registrations.length === 0) {
-    const [title, text] =
-      state === 'waiting'
-        ? ['Nobody Waits', 'New registrations appear here.']
-        : ['Nothing Here', `Nobody has been ${state} yet.`];
-    return <EmptyState title={title} text={text} illustration={<NothingHereIllustration />} />;
+    const { label } = STATES.find(({ value }) => value === state)!;
+    const text = state === 'waiting' ? 'New registrations appear here.' : `${label} registrations appear here.`;
+    return <EmptyState title={`No ${label} Registrations`} text={text} illustration={<NothingHereIllustration />} />;
   }
   return (
     <DataTable
@@ -73,7 +70,7 @@ function RegistrationList({ state, registrations, ask }: RegistrationListProps) 
       rows={registrations}
       rowKey={({ id }) => id}
       searchText={({ email, firstName, lastName, company }) => `${firstName} ${lastName} ${email} ${company}`}
-      searchLabel="Search registrations"
+      noun="registrations"
     />
   );
 }
@@ -91,7 +88,7 @@ const COLUMNS: readonly Column<OperatorRegistration>[] = [
     key: 'subscription',
     header: 'Subscription',
     width: '8rem',
-    cell: ({ isSubscribed }) => <Badge tone={isSubscribed ? 'ok' : 'warn'}>{isSubscribed ? 'Active' : 'None found'}</Badge>,
+    cell: ({ isSubscribed }) => <Badge tone={isSubscribed ? 'ok' : 'warn'}>{isSubscribed ? 'Active' : 'Not found'}</Badge>,
     sortBy: ({ isSubscribed }) => Number(isSubscribed),
   },
   {
@@ -115,13 +112,13 @@ function Person({ registration }: { readonly registration: OperatorRegistration 
   );
 }
 
-/** The accounts as they were typed: text, never a link to where a stranger wants the operator to go. */
+/** Accounts are text, not links: a stranger typed them, and the operator should not open them by accident. */
 function Company({ registration }: { readonly registration: OperatorRegistration }) {
   const { company, github, x } = registration;
   const accounts = [github && `GitHub: ${github}`, x && `X: ${x}`].filter(Boolean).join(', ');
   return (
     <span className="grid">
-      <span>{company || <span className="text-ink-faint">None given</span>}</span>
+      <span>{company || <span className="text-ink-faint">None</span>}</span>
       {accounts && <span className="text-sm text-ink-soft">{accounts}</span>}
     </span>
   );
@@ -155,19 +152,19 @@ function Decide({ registration, ask }: { readonly registration: OperatorRegistra
   const approval = useTask(async () => {
     try {
       await approveRegistration(id);
-      toast.done(`${email} was approved.`);
+      toast.done(`${email} approved.`);
     } catch (error) {
-      toast.failed(`${email} was not approved.`, messageOf(error));
+      toast.failed(`${email} could not be approved.`, messageOf(error));
     }
     await revalidate();
   });
   const reject = () =>
     ask({
       title: 'Reject Registration',
-      warning: `${email} gets a mail that says so. This operation is permanent.`,
+      warning: `We email the rejection to ${email}. This operation is permanent.`,
       confirmLabel: 'Reject',
       work: () => rejectRegistration(id),
-      done: `${email} was rejected.`,
+      done: `${email} rejected.`,
     });
   return (
     <span className="inline-flex gap-2">

@@ -1,10 +1,10 @@
-// The search of a long operator list: control does the finding, the address keeps the question.
+// The search of a long operator list. Control searches; the URL holds the query.
 import { Search } from 'lucide-react';
 import { Form, useSearchParams } from 'react-router';
 import { Button } from '../../ui/button.tsx';
 import { Input } from '../../ui/input.tsx';
 
-/** What the loader of the same page asks control for. */
+/** For the loader of the same page: the query. */
 export const searchOf = (request: Request): string | undefined => new URL(request.url).searchParams.get('q') || undefined;
 
 export function SearchForm({ label }: { readonly label: string }) {

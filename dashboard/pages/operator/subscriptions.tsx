@@ -1,5 +1,4 @@
-// Which e-mail addresses have an active subscription: the list that registrations are matched against.
-
+// The subscriptions that the email address of a registration is matched against.
 import type { Subscription } from '@underpass/rules/resource.ts';
 import { FileUp, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -40,7 +39,7 @@ export function Component() {
     <>
       <PageHeader
         title="Subscriptions"
-        subtitle="A registration has to match one of these by e-mail address."
+        subtitle="The email address of a registration must match one of these."
         actions={actions}
       />
       <Load promise={subscriptions}>
@@ -64,7 +63,7 @@ function SubscriptionList({ subscriptions, actions, ask }: SubscriptionListProps
     return (
       <EmptyState
         title="No Subscriptions"
-        text="Import a list, add one by hand, or let the shop send them by webhook."
+        text="Import a list, add one by hand, or connect your shop by webhook."
         action={<div className="flex flex-wrap justify-center gap-2">{actions}</div>}
         illustration={<NothingHereIllustration />}
       />
@@ -78,7 +77,7 @@ function SubscriptionList({ subscriptions, actions, ask }: SubscriptionListProps
       rows={subscriptions}
       rowKey={({ id }) => id}
       searchText={({ email, source }) => `${email} ${source}`}
-      searchLabel="Search subscriptions"
+      noun="subscriptions"
       initialSort={{ key: 'email', direction: 'ascending' }}
     />
   );
@@ -111,7 +110,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
       key: 'expires',
       header: 'Ends',
       width: dateWidth,
-      cell: ({ expiresAt }) => (expiresAt ? <DateTime at={expiresAt} /> : <span className="text-ink-faint">Open</span>),
+      cell: ({ expiresAt }) => (expiresAt ? <DateTime at={expiresAt} /> : <span className="text-ink-faint">Never</span>),
       sortBy: ({ expiresAt }) => expiresAt ?? '9999',
     },
     {
@@ -137,10 +136,10 @@ function DeleteButton({ subscription, ask }: { readonly subscription: Subscripti
   const remove = () =>
     ask({
       title: 'Delete Subscription',
-      warning: `New registrations of ${email} no longer match. Accounts that exist are not touched.`,
+      warning: `New registrations with ${email} no longer match. Existing accounts stay.`,
       confirmLabel: 'Delete',
       work: () => deleteSubscription(id),
-      done: `The subscription of ${email} was deleted.`,
+      done: `Subscription of ${email} deleted.`,
     });
   return (
     <Button size="sm" onClick={remove} aria-label={`Delete the subscription of ${email}`}>

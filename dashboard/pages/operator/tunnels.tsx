@@ -1,5 +1,4 @@
-// Every tunnel of every project: the operator suspends one.
-
+// Every tunnel of every project: the operator can suspend it.
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
@@ -22,11 +21,11 @@ import { SearchForm, searchOf } from './search-form.tsx';
 export const loader = ({ request }: LoaderFunctionArgs) => ({ tunnels: later(readTunnels(request)) });
 
 interface ShownTunnel extends OperatorTunnel {
-  /** The region as its people know it. */
+  /** The region's description, or its name. */
   readonly regionLabel: string;
 }
 
-/** A region whose description cannot be had keeps its name. */
+/** If the regions fail to load, the tunnels show region names. */
 async function readTunnels(request: Request): Promise<readonly ShownTunnel[]> {
   const [tunnels, regions] = await Promise.all([
     listAllTunnels(searchOf(request), beforeOf(request), request.signal),
@@ -43,7 +42,7 @@ export function Component() {
     <>
       <PageHeader
         title="All tunnels"
-        subtitle="A suspended tunnel stops within a minute; its project keeps it."
+        subtitle="A suspended tunnel stops within a minute. Its project keeps it."
         actions={<SearchForm label="Tunnel, domain or project" />}
       />
       <PagedList promise={tunnels}>{(loaded) => <TunnelList tunnels={loaded} ask={confirm.ask} />}</PagedList>
@@ -54,7 +53,9 @@ export function Component() {
 
 function TunnelList({ tunnels, ask }: { readonly tunnels: readonly ShownTunnel[]; readonly ask: Confirm['ask'] }) {
   if (tunnels.length === 0) {
-    return <EmptyState title="No Tunnel Found" text="No tunnel matches." illustration={<NothingHereIllustration />} />;
+    return (
+      <EmptyState title="No Tunnels Found" text="No tunnel matches your search." illustration={<NothingHereIllustration />} />
+    );
   }
   return <DataTable label="All tunnels" wide columns={columnsOf(ask)} rows={tunnels} rowKey={({ id }) => id} />;
 }
@@ -120,7 +121,7 @@ function Hosts({ hosts }: { readonly hosts: readonly string[] }) {
   );
 }
 
-/** As its project sees it; what that calls Unknown (Progressing, or no word of its clients) is named to the operator. */
+/** As its project sees it, except that the operator sees the real status behind Unknown. */
 function stateOf(tunnel: OperatorTunnel): string {
   if (tunnel.suspended) return 'Suspended';
   const shown = decideDisplayStatus(tunnel);
@@ -137,21 +138,17 @@ function SuspendButton({ tunnel, ask }: { readonly tunnel: OperatorTunnel; reado
   const { id, name, project, suspended } = tunnel;
   const change = () =>
     ask({
-      title: suspended ? 'Lift Suspension' : 'Suspend Tunnel',
+      title: suspended ? 'Resume Tunnel' : 'Suspend Tunnel',
       warning: suspended
         ? `${name} of ${project.name} works again.`
         : `${name} of ${project.name} stops, and its clients are disconnected.`,
-      confirmLabel: suspended ? 'Lift suspension' : 'Suspend',
+      confirmLabel: suspended ? 'Resume' : 'Suspend',
       work: () => changeTunnel(id, !suspended),
-      done: suspended ? `${name} is active again.` : `${name} was suspended.`,
+      done: suspended ? `${name} resumed.` : `${name} suspended.`,
     });
   return (
-    <Button
-      size="sm"
-      onClick={change}
-      aria-label={`${suspended ? 'Lift the suspension of' : 'Suspend'} ${name} of ${project.name}`}
-    >
-      {suspended ? 'Lift' : 'Suspend'}
+    <Button size="sm" onClick={change} aria-label={`${suspended ? 'Resume' : 'Suspend'} ${name} of ${project.name}`}>
+      {suspended ? 'Resume' : 'Suspend'}
     </Button>
   );
 }

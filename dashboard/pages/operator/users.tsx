@@ -1,5 +1,4 @@
-// Everybody with an account: the operator suspends, and makes other operators.
-
+// Every user: the operator suspends users and grants operator rights.
 import type { OperatorUser } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
@@ -29,7 +28,7 @@ export function Component() {
     <>
       <PageHeader
         title="Users"
-        subtitle="A suspended user is signed out, and cannot sign in."
+        subtitle="A suspended user is signed out and cannot sign in."
         actions={<SearchForm label="Name or email" />}
       />
       <PagedList promise={users}>{(loaded) => <UserList users={loaded} ask={confirm.ask} />}</PagedList>
@@ -40,7 +39,7 @@ export function Component() {
 
 function UserList({ users, ask }: { readonly users: readonly OperatorUser[]; readonly ask: Confirm['ask'] }) {
   if (users.length === 0) {
-    return <EmptyState title="Nobody Found" text="No user matches the search." illustration={<NothingHereIllustration />} />;
+    return <EmptyState title="No Users Found" text="No user matches your search." illustration={<NothingHereIllustration />} />;
   }
   return <DataTable label="Users" columns={columnsOf(ask)} rows={users} rowKey={({ id }) => id} />;
 }
@@ -63,7 +62,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
     },
     {
       key: 'since',
-      header: 'Since',
+      header: 'Joined',
       width: dateWidth,
       cell: ({ createdAt }) => <DateTime at={createdAt} />,
       sortBy: ({ createdAt }) => createdAt,
@@ -109,9 +108,11 @@ function UserMenu({ user, ask }: { readonly user: OperatorUser; readonly ask: Co
   return (
     <Menu trigger={<IconButton label={`Actions for ${user.email}`} icon={<MoreHorizontal aria-hidden="true" />} />}>
       <MenuItem danger={!user.suspended} onClick={() => ask(suspensionQuestion(user))}>
-        {user.suspended ? 'Lift suspension' : 'Suspend'}
+        {user.suspended ? 'Resume' : 'Suspend'}
       </MenuItem>
-      <MenuItem onClick={() => ask(operatorQuestion(user))}>{user.operator ? 'Take operator rights' : 'Make operator'}</MenuItem>
+      <MenuItem onClick={() => ask(operatorQuestion(user))}>
+        {user.operator ? 'Revoke operator rights' : 'Make operator'}
+      </MenuItem>
     </Menu>
   );
 }
@@ -119,30 +120,30 @@ function UserMenu({ user, ask }: { readonly user: OperatorUser; readonly ask: Co
 function suspensionQuestion({ id, email, suspended }: OperatorUser) {
   if (suspended) {
     return {
-      title: 'Lift Suspension',
+      title: 'Resume User',
       warning: `${email} can sign in again.`,
-      confirmLabel: 'Lift suspension',
+      confirmLabel: 'Resume',
       work: () => changeUser(id, { suspended: false }),
-      done: `${email} is active again.`,
+      done: `${email} resumed.`,
     };
   }
   return {
     title: 'Suspend User',
-    warning: `${email} is signed out everywhere, and their API tokens stop working. Projects of other owners go on.`,
+    warning: `${email} is signed out everywhere, and their API tokens stop working. Projects that also have other owners keep working.`,
     confirmLabel: 'Suspend',
     work: () => changeUser(id, { suspended: true }),
-    done: `${email} was suspended.`,
+    done: `${email} suspended.`,
   };
 }
 
 function operatorQuestion({ id, email, operator }: OperatorUser) {
   return {
-    title: operator ? 'Take Operator Rights' : 'Make Operator',
+    title: operator ? 'Revoke Operator Rights' : 'Make Operator',
     warning: operator
-      ? `${email} no longer reaches the operator pages.`
-      : `${email} can approve, suspend and limit everybody, and make other operators.`,
-    confirmLabel: operator ? 'Take rights' : 'Make operator',
+      ? `${email} can no longer open the operator pages.`
+      : `${email} can then approve, suspend and limit anyone, and make other operators.`,
+    confirmLabel: operator ? 'Revoke rights' : 'Make operator',
     work: () => changeUser(id, { operator: !operator }),
-    done: operator ? `${email} is no operator any more.` : `${email} is an operator now.`,
+    done: operator ? `${email} is no longer an operator.` : `${email} is now an operator.`,
   };
 }

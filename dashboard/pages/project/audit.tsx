@@ -1,4 +1,4 @@
-// Who did what in a project, when and from where.
+// The audit log of a project: who did what, when and from where.
 import { Download } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { auditExportUrl, listAudit } from '../../api/audit.ts';

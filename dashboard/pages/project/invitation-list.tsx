@@ -1,5 +1,4 @@
-// Invitations that nobody has accepted yet.
-
+// Pending invitations.
 import type { Project } from '@underpass/rules/entity.ts';
 import { roleLabels } from '@underpass/rules/permission.ts';
 import type { Invitation } from '@underpass/rules/resource.ts';
@@ -30,7 +29,7 @@ export function InvitationList({ project, invitations, ask }: InvitationListProp
         rows={invitations}
         rowKey={(invitation) => invitation.id}
         searchText={({ email, role }) => `${email} ${role}`}
-        searchLabel="Search invitations"
+        noun="invitations"
       />
     </section>
   );
@@ -67,14 +66,14 @@ function columnsOf(project: Project, ask: Confirm['ask']): readonly Column<Invit
       cell: ({ id, email }) => (
         <Button
           size="sm"
-          aria-label={`Withdraw the invitation of ${email}`}
+          aria-label={`Withdraw the invitation for ${email}`}
           onClick={() =>
             ask({
               title: 'Withdraw Invitation',
-              warning: `The link that was sent to ${email} stops working.`,
+              warning: `The link sent to ${email} stops working.`,
               confirmLabel: 'Withdraw',
               work: () => deleteInvitation(project.id, id),
-              done: `The invitation of ${email} was withdrawn.`,
+              done: `Invitation for ${email} withdrawn.`,
             })
           }
         >

@@ -1,5 +1,4 @@
-// The members of a project: their roles, changed in place, and the way out.
-
+// The members of a project: change a role, remove a member, leave.
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { decideMembershipChange, roleLabels, roles } from '@underpass/rules/permission.ts';
 import type { Member } from '@underpass/rules/resource.ts';
@@ -33,7 +32,7 @@ interface MemberContext {
 
 export function MemberList({ project, members, ask }: MemberListProps) {
   const ownerCount = members.filter((member) => member.role === 'owner').length;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: ask is new on every render and always does the same.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: ask is a new function on every render but does the same.
   const columns = useMemo(() => columnsOf({ project, ownerCount, ask }), [project, ownerCount]);
   return (
     <DataTable
@@ -42,7 +41,7 @@ export function MemberList({ project, members, ask }: MemberListProps) {
       rows={members}
       rowKey={(member) => member.id}
       searchText={({ email, firstName, lastName, role }) => `${firstName} ${lastName} ${email} ${role}`}
-      searchLabel="Search members"
+      noun="members"
       initialSort={{ key: 'name', direction: 'ascending' }}
     />
   );
@@ -103,7 +102,7 @@ function MemberName({ member }: { readonly member: Member }) {
   );
 }
 
-/** The roles that this member may be given by the reader; the present one among them. */
+/** The roles that the reader can give this member, with the current one. */
 function possibleRoles(member: Member, { project, ownerCount }: MemberContext): readonly Role[] {
   const change = { actor: project.role, isSelf: member.isSelf, from: member.role, ownerCount };
   return roles.filter((role) => role === member.role || decideMembershipChange({ ...change, to: role }).ok);
@@ -112,7 +111,7 @@ function possibleRoles(member: Member, { project, ownerCount }: MemberContext): 
 function RoleCell({ member, context }: { readonly member: Member; readonly context: MemberContext }) {
   const { revalidate } = useRevalidator();
   const possible = possibleRoles(member, context);
-  /** Shown until the list that has it is there. */
+  /** Shown until the reloaded list has it. */
   const [chosen, setChosen] = useState<{ readonly instead: Member; readonly role: Role }>();
   const task = useTask(async (role: Role) => {
     setChosen({ instead: member, role });
@@ -121,7 +120,7 @@ function RoleCell({ member, context }: { readonly member: Member; readonly conte
       toast.done(`${nameOf(member)} is now ${roleLabels[role].toLowerCase()}.`);
     } catch (error) {
       setChosen(undefined);
-      toast.failed('The role was not changed.', messageOf(error));
+      toast.failed('The role could not be changed.', messageOf(error));
     }
     if (member.isSelf) forgetSession();
     await revalidate();
@@ -156,10 +155,10 @@ function RemoveButton({ member, context }: { readonly member: Member; readonly c
       }
     : {
         title: 'Remove Member',
-        warning: `${nameOf(member)} (${member.email}) loses access to ${project.name}. API tokens that they made stop working.`,
+        warning: `${nameOf(member)} (${member.email}) loses access to ${project.name}. The API tokens they created stop working.`,
         confirmLabel: 'Remove',
       };
-  const done = isSelf ? `You have left ${project.name}.` : `${nameOf(member)} was removed.`;
+  const done = isSelf ? `You left ${project.name}.` : `${nameOf(member)} removed.`;
   return (
     <Button
       size="sm"

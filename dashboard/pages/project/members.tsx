@@ -1,4 +1,4 @@
-// Who belongs to a project, and who is invited to it.
+// The members of a project and its pending invitations.
 import { may } from '@underpass/rules/permission.ts';
 import type { Invitation, Member } from '@underpass/rules/resource.ts';
 import { UserPlus } from 'lucide-react';
@@ -24,7 +24,7 @@ export function loader({ params, request }: LoaderFunctionArgs) {
   return { people: later(loadPeople(params.projectID!, request.signal)) };
 }
 
-/** Invitations are for those who may send them; for others there are none. */
+/** Only members who may read invitations load them. */
 async function loadPeople(projectId: string, signal: AbortSignal): Promise<People> {
   const role = projectOfScreen(await requireSession(), projectId)?.role;
   const [members, invitations] = await Promise.all([
@@ -44,7 +44,7 @@ export function Component() {
     <>
       <PageHeader
         title="Members"
-        subtitle={`Who works in ${project.name}, and what each of them may do.`}
+        subtitle={`The people in ${project.name} and their roles.`}
         actions={mayInvite && <InviteButton onClick={() => setInviting(true)} />}
       />
       <Load promise={people}>

@@ -1,5 +1,4 @@
-// Creates a project; its maker becomes the owner.
-
+// Creates a project. Its creator becomes the owner.
 import { createProject } from '../../api/projects.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
 import { paths } from '../../routing/paths.ts';
@@ -21,10 +20,7 @@ export function Component() {
   };
   return (
     <>
-      <PageHeader
-        title="New project"
-        subtitle="A project keeps tunnels, domains, security groups and members apart from those of others."
-      />
+      <PageHeader title="New project" subtitle="A project has its own tunnels, domains, security groups and members." />
       <Card>
         <ProjectNameForm initialName="" submitLabel="Create project" send={create} />
       </Card>

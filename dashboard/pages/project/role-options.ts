@@ -1,4 +1,4 @@
-// The roles that a person may hand out, as a choice shows them.
+// The roles that a user may grant, as options of a form.
 import type { Role } from '@underpass/rules/entity.ts';
 import { mayGrant, roleDescriptions, roleLabels, roles } from '@underpass/rules/permission.ts';
 

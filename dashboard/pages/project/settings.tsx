@@ -1,4 +1,4 @@
-// The project itself: its name, the id that automation needs, and its end.
+// Settings of the project: its name, its id, and deleting it.
 import { may, roleDescriptions, roleLabels } from '@underpass/rules/permission.ts';
 import { useRevalidator } from 'react-router';
 import { deleteProject, renameProject } from '../../api/projects.ts';
@@ -33,7 +33,7 @@ export function Component() {
             <ProjectNameForm key={project.id} initialName={project.name} submitLabel="Save" send={rename} />
           </Card>
         )}
-        <Card title="Project id" description="What scripts and the API call this project.">
+        <Card title="Project id" description="Scripts and the API use this id.">
           <div className="flex items-center gap-1 font-mono text-sm">
             <span className="break-all">{project.id}</span>
             <CopyButton text={project.id} what="project id" />
@@ -45,15 +45,15 @@ export function Component() {
             {roleDescriptions[project.role]}
           </p>
         </Card>
-        <Card title="Another project" description="Projects keep tunnels, domains, security groups and members apart.">
+        <Card title="Another project" description="Each project has its own tunnels, domains, security groups and members.">
           <ButtonLink to={paths.newProject()}>New project</ButtonLink>
         </Card>
         {may(project.role, 'project.delete') && (
           <DeleteCard
             what="Project"
-            description="Its tunnels stop at once. Its audit log is kept for as long as the privacy policy says."
-            warning={`Warning! '${project.name}' is deleted for everyone in it, with its tunnels, domains, security groups and tokens. All its clients are disconnected.`}
-            proof={{ label: 'Name of the project', text: project.name }}
+            description="Its tunnels stop immediately. The privacy policy says how long we keep its audit log."
+            warning={`Warning! '${project.name}' is deleted for all its members, with its tunnels, domains, security groups and tokens. All its clients are disconnected.`}
+            proof={{ label: 'Type the project name to confirm', text: project.name }}
             remove={(typed) => deleteProject(project.id, typed)}
             done="Project deleted."
             leadsTo={paths.home()}

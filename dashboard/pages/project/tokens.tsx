@@ -1,4 +1,4 @@
-// API tokens of a project, for automation.
+// The API tokens of a project.
 import { may, roleLabels } from '@underpass/rules/permission.ts';
 import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
 import { Plus } from 'lucide-react';
@@ -42,18 +42,14 @@ export function Component() {
   );
   return (
     <>
-      <PageHeader
-        title="API tokens"
-        subtitle="For scripts and pipelines that manage this project without a person."
-        actions={add}
-      />
+      <PageHeader title="API tokens" subtitle="For scripts and pipelines that manage this project." actions={add} />
       <Load promise={tokens}>{(loaded) => <TokenList projectId={project.id} tokens={loaded} add={add} ask={confirm.ask} />}</Load>
       {mayCreate && <NewTokenPanel project={project} open={open} onOpenChange={setOpen} onCreated={showCreated} />}
       <SecretDialog
         title="Your new API token"
         label="API token"
         secret={created?.token}
-        hint="The command line client reads it from UNDERPASS_API_TOKEN; other programs send it in the header Authorization: Bearer …"
+        hint="Set it as UNDERPASS_API_TOKEN for the CLI. Other programs send it in the header Authorization: Bearer …"
         onClose={() => setCreated(undefined)}
       />
       {confirm.dialog}
@@ -73,7 +69,7 @@ function TokenList({ projectId, tokens, add, ask }: TokenListProps) {
     return (
       <EmptyState
         title="No API Tokens"
-        text="A token acts for you within this project, with the role that you give it."
+        text="Create a token to let a script act for you in this project, with the role you choose."
         action={add}
         illustration={<NothingHereIllustration />}
       />
@@ -87,7 +83,7 @@ function TokenList({ projectId, tokens, add, ask }: TokenListProps) {
       rows={tokens}
       rowKey={(token) => token.id}
       searchText={({ name, createdBy, role }) => `${name} ${createdBy} ${role}`}
-      searchLabel="Search tokens"
+      noun="tokens"
       initialSort={{ key: 'name', direction: 'ascending' }}
     />
   );
@@ -153,10 +149,10 @@ function RevokeButton({
   const revoke = () =>
     ask({
       title: 'Revoke API Token',
-      warning: `Whatever uses ${token.name} stops working at once. This operation is permanent.`,
+      warning: `Programs that use ${token.name} stop working immediately. This operation is permanent.`,
       confirmLabel: 'Revoke',
       work: () => deleteApiToken(projectId, token.id),
-      done: `${token.name} was revoked.`,
+      done: `${token.name} revoked.`,
     });
   return (
     <Button size="sm" onClick={revoke} aria-label={`Revoke ${token.name}`}>

@@ -32,7 +32,7 @@ export function Component() {
   );
   return (
     <>
-      <PageHeader title="Security Groups" subtitle="Lists of the addresses that may reach your tunnels." actions={add} />
+      <PageHeader title="Security Groups" subtitle="Lists of addresses that can reach your tunnels." actions={add} />
       <Load promise={groups}>{(loaded) => <GroupList groups={loaded} add={add} />}</Load>
       <NewSecurityGroupPanel open={adding} onOpenChange={setAdding} />
     </>
@@ -58,7 +58,7 @@ function GroupList({ groups, add }: { readonly groups: readonly SecurityGroup[];
       rowKey={(group) => group.name}
       rowTo={(group) => encodeURIComponent(group.name)}
       searchText={(group) => `${group.name} ${group.allowList?.join(' ') ?? ''}`}
-      searchLabel="Search security groups"
+      noun="security groups"
       initialSort={{ key: 'name', direction: 'ascending' }}
     />
   );

@@ -1,6 +1,7 @@
-// Who is connected to the tunnel: client, version, where from and since when.
+// The clients that are connected to the tunnel.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
+import { text } from '@underpass/rules/text.ts';
 import { useEffect } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { listClients } from '../../api/tunnels.ts';
@@ -16,7 +17,7 @@ import { LoadingArea } from '../../ui/spinner.tsx';
 export function Clients({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
   const clients = useFetched(`${project} ${tunnel.name}`, (signal) => listClients(project, tunnel.name, signal));
   const { reload } = clients;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed count means that somebody came or went.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed count means that the list changed.
   useEffect(reload, [tunnel.connectedClients, reload]);
   return (
     <Card title="Connected clients" flush>
@@ -34,7 +35,7 @@ function renderClients({ data, error, busy, reload }: ReturnType<typeof useFetch
           title="Connected clients could not be loaded."
           action={
             <Button size="sm" busy={busy} onClick={reload}>
-              Try Again
+              {text.error.retry}
             </Button>
           }
         >
@@ -53,14 +54,14 @@ function renderClients({ data, error, busy, reload }: ReturnType<typeof useFetch
       rows={data}
       rowKey={(client) => client.id}
       searchText={searchText}
-      searchLabel="Search clients"
+      noun="clients"
     />
   );
 }
 
 const searchText = (client: ConnectedClient) => `${client.address} ${client.version} ${client.edge}`;
 
-/** Our own client needs no name beside its version. */
+/** The table shows the version of our own client without its name. */
 const OWN_NAME = /^underpass\//;
 
 const columns: readonly Column<ConnectedClient>[] = [
@@ -96,7 +97,7 @@ const columns: readonly Column<ConnectedClient>[] = [
   { key: 'healthy', header: 'Health', width: '8rem', cell: (client) => <Health healthy={client.healthy} /> },
 ];
 
-/** No round trip yet: the client has only just come. */
+/** null: the client has just connected, and nothing is measured yet. */
 function formatRtt(rttMs: number | null): string {
   if (rttMs === null) return 'n/a';
   return `${rttMs < 10 ? rttMs.toFixed(1) : Math.round(rttMs)} ms`;

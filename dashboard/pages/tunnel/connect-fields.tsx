@@ -1,4 +1,4 @@
-// The inputs that a snippet is made of (spec 5, Connect snippets).
+// The inputs of the snippets (spec 5, Connect snippets).
 import type { ConnectErrors, ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
 import { type IngressPreset, ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
 import type { SnippetTab } from '@underpass/rules/connect/snippet.ts';

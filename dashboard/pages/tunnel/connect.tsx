@@ -1,5 +1,4 @@
-// How to connect a client: three forms of the same instructions (spec 2, Connect section). The snippets come from rules/connect.
-
+// How to connect a client, as three kinds of snippet (spec 2, Connect section). rules/connect/ renders them.
 import { connectErrors, defaultConnectInputs, renderConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
@@ -21,7 +20,10 @@ export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
   const current = withDomainsOf(tunnel, inputs);
   const errors = connectErrors(current, tab);
   return (
-    <Card title="Connect" description="Run a client next to your application. It dials out; no port has to be opened.">
+    <Card
+      title="Connect"
+      description="Run a client next to your application. It connects outward, so you don't need to open a port."
+    >
       <Tabs label="Ways to connect" value={tab} onChange={setTab} tabs={TABS}>
         <div className="grid gap-4">
           <ConnectFields tab={tab} inputs={current} errors={errors} onChange={setInputs} />
@@ -34,7 +36,7 @@ export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
 
 type Inputs = ReturnType<typeof defaultConnectInputs>;
 
-/** After a change of the tunnel's domains: what was typed for a name stays, a new name gets the default. */
+/** After the tunnel's domains change: a domain keeps its typed upstream, a new domain gets the default. */
 function withDomainsOf(tunnel: Tunnel, inputs: Inputs): Inputs {
   const fresh = defaultConnectInputs(tunnel);
   if (inputs.type !== 'http' || fresh.type !== 'http') return inputs;
@@ -49,7 +51,7 @@ interface SnippetViewProps {
   readonly tunnel: Tunnel;
   readonly inputs: Inputs;
   readonly tab: SnippetTab;
-  /** An input is wrong: nothing can be copied. */
+  /** An input is invalid, so the snippet cannot be copied. */
   readonly blocked: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Deletes a tunnel (spec 2, Delete dialog). A failure closes the dialog, is logged, and is told by a toast (spec 8).
+// Deletes a tunnel (spec 2, Delete dialog). A failure is logged, closes the dialog (spec 8) and shows a toast.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { text } from '@underpass/rules/text.ts';
 import { messageOf } from '../../api/error.ts';

@@ -5,7 +5,7 @@ import { lookUp } from '../../api/tunnels.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 
 export interface DnsChecks {
-  /** By the name of the ingress domain; a missing name is not checked yet. */
+  /** By ingress domain; a name that is not checked yet is missing. */
   readonly byName: ReadonlyMap<string, DnsCheck>;
   readonly dataPlaneIps: readonly string[];
   readonly busy: boolean;
@@ -19,7 +19,7 @@ interface Addresses {
   readonly byName: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Only names with an apexName are looked up: a generated name has our own DNS. */
+/** Looks up only names with an apexName: we serve the DNS of generated names. */
 export function useDnsChecks(tunnel: CheckedTunnel): DnsChecks {
   const names = tunnel.ingressDomains.filter(({ apexName }) => apexName !== '').map(({ name }) => name);
   const key = [tunnel.dataPlaneHost, ...names].join(' ');
@@ -33,7 +33,7 @@ async function lookUpAll(dataPlaneHost: string, names: readonly string[], signal
   return { dataPlane: dataPlane ?? [], byName: new Map(names.map((name, index) => [name, lists[index] ?? []])) };
 }
 
-/** A look-up that fails found nothing: the check then says that DNS is missing, which can be retried. */
+/** A failed look-up counts as no addresses: the badge then says No DNS, and Refresh tries again. */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
   try {
     return (await lookUp(host, signal)).ips;

@@ -1,4 +1,4 @@
-// The names under which the tunnel is reached (spec 2, Domains list on the tunnel).
+// The ingress domains of the tunnel (spec 2, Domains list on the tunnel).
 import { type DomainBadge, decideDomainBadge, domainBadgeLabels, showsConfigureDns } from '@underpass/rules/domain-badge.ts';
 import type { DnsCheck, IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
 import { text } from '@underpass/rules/text.ts';

@@ -1,4 +1,4 @@
-// Gives a tunnel a new token; the old one goes on working for a while, so that clients can be moved over, unless it leaked.
+// Creates a new token for a tunnel. The old one works for a while longer, so that clients can change over, unless the user revokes it.
 import { durations } from '@underpass/rules/limits.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
@@ -12,15 +12,16 @@ import { Switch } from '../../ui/switch.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { TunnelDialogProps } from './delete-tunnel-dialog.tsx';
 
-const endsLater = `A new token is made. The old one goes on working for ${durations.tokenOverlapHours} hours; clients that still use it are then disconnected.`;
-const endsAtOnce = 'A new token is made. The old one ends now, and its clients are disconnected until they have the new one.';
+const endsLater = `Creates a new token. The old one works for ${durations.tokenOverlapHours} more hours. Then clients that still use it are disconnected.`;
+const endsAtOnce =
+  'Creates a new token. The old one stops working now, and its clients are disconnected until they use the new one.';
 
 export function RotateTokenDialog({ tunnel, open, onOpenChange }: TunnelDialogProps) {
   const project = useProject();
   const { revalidate } = useRevalidator();
   const [leaked, setLeaked] = useState(false);
   const [wasOpen, setWasOpen] = useState(open);
-  // Asked anew, it is the gentle way again.
+  // Each opening starts with the safe choice.
   if (open !== wasOpen) {
     setWasOpen(open);
     if (open) setLeaked(false);
@@ -47,7 +48,12 @@ export function RotateTokenDialog({ tunnel, open, onOpenChange }: TunnelDialogPr
       onConfirm={task.run}
     >
       <NamedThing name={tunnel.name} />
-      <Switch label="End the old token at once" hint="For a token that leaked." checked={leaked} onChange={setLeaked} />
+      <Switch
+        label="Revoke the old token immediately"
+        hint="Use this if the token leaked."
+        checked={leaked}
+        onChange={setLeaked}
+      />
     </ConfirmDialog>
   );
 }

@@ -1,4 +1,4 @@
-// What is left to do until visitors reach the tunnel; gone when everything is done (spec 4, Setup checklist).
+// The steps until visitors can reach the tunnel; hidden once all are done (spec 4, Setup checklist).
 import { decideDomainBadge } from '@underpass/rules/domain-badge.ts';
 import type { DnsCheck, Tunnel } from '@underpass/rules/entity.ts';
 import { type ChecklistItem, isSetupComplete, renderChecklist } from '@underpass/rules/setup-checklist.ts';

@@ -1,11 +1,11 @@
-// A tunnel's history as the charts want it, and in words for those who do not see them. Pure.
+// Turns a tunnel's history into chart data and into a summary in words. Pure.
 import { formatByteRate, formatRate } from '@underpass/rules/metrics.ts';
 import type { HistoryPoint, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import type { ChartData } from '../../ui/draw-chart.ts';
 
 /**
- * Without the step that still runs, and the minute before it, which is written up to a minute after its end: counted in part
- * or not at all, they would look like traffic that has ended.
+ * Leaves out the current step and the minute before it, which control writes up to a minute late: incomplete values would look like
+ * traffic that ended.
  */
 const seriesOf = ({ points, stepSeconds }: TunnelHistory, pick: (point: HistoryPoint) => number) =>
   points.slice(0, stepSeconds > 60 ? -1 : -2).map(pick);

@@ -1,5 +1,6 @@
-// What went through the tunnel over an hour, a day or a week: two charts, and the same in words.
+// The tunnel's traffic over an hour, a day or a week: two charts, each with a summary in words.
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
+import { text } from '@underpass/rules/text.ts';
 import { useEffect, useMemo, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { getHistory } from '../../api/tunnels.ts';
@@ -17,7 +18,7 @@ const RANGES = [
   { value: 'week', label: 'Week' },
 ] as const;
 
-/** History is kept by the minute: asking more often shows nothing new. */
+/** Control records history once a minute. */
 const REFRESH_MS = 60_000;
 
 export function Traffic({ project, tunnel }: { readonly project: string; readonly tunnel: string }) {
@@ -29,10 +30,10 @@ export function Traffic({ project, tunnel }: { readonly project: string; readonl
       {history.error !== undefined && !history.data ? (
         <Banner
           tone="danger"
-          title="Failed to get metrics."
+          title={text.error.metrics}
           action={
             <Button size="sm" busy={history.busy} onClick={history.reload}>
-              Try Again
+              {text.error.retry}
             </Button>
           }
         >
@@ -46,7 +47,7 @@ export function Traffic({ project, tunnel }: { readonly project: string; readonl
 }
 
 function Charts({ history, range }: { readonly history: TunnelHistory | undefined; readonly range: HistoryRange }) {
-  // The same objects until new data comes: a chart is drawn anew only then.
+  // Stable objects: a chart redraws only when its data changes.
   const shown = useMemo(
     () => history && { bytes: bytesChart(history), connections: connectionsChart(history), summary: summarise(history, range) },
     [history, range],

@@ -1,4 +1,4 @@
-// The head of the tunnel's page, and what can be done to the tunnel from it.
+// The head of the tunnel's page, with the actions on the tunnel.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
@@ -40,7 +40,7 @@ export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
   );
 }
 
-/** A dot between facts; the one before the first of a line lies outside and is cut off. */
+/** Dots separate the facts. The dot before the first fact of a line lies outside the box, which hides it. */
 function Facts({ tunnel }: { readonly tunnel: Tunnel }) {
   const { label, description } = tunnelTypes[tunnel.type];
   return (

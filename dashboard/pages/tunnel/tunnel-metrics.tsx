@@ -1,4 +1,4 @@
-// The figures of a tunnel over five minutes, above them the way that its visitors take.
+// The path of a visitor, and the tunnel's figures over five minutes.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { renderTunnelMetrics } from '@underpass/rules/metrics.ts';
 import { Figures } from '../../ui/figures.tsx';

@@ -1,4 +1,4 @@
-// The way of a visitor: the internet, the region, the tunnel, the client. The lane marking moves while the way is open.
+// The path of a visitor: the internet, the region, the client. The lane markings move while the path is open.
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import clsx from 'clsx';

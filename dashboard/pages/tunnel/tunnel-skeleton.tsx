@@ -1,4 +1,4 @@
-// The tunnel's page while it loads: the same frame, as tall as what comes.
+// The tunnel's page while it loads: the same frame at the same height.
 import { PageHeader } from '../../ui/page-header.tsx';
 import { LoadingArea, Skeleton } from '../../ui/spinner.tsx';
 

@@ -1,4 +1,4 @@
-// One tunnel: how it is, what is left to do, how to connect to it (spec 2, Tunnel detail).
+// One tunnel: its state, its setup, how to connect (spec 2, Tunnel detail).
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel-status.ts';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';

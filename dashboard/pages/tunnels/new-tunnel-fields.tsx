@@ -1,7 +1,8 @@
-// The fields of the New Tunnel form; new-tunnel-form.ts decides what they may hold.
+// The fields of the New Tunnel form; new-tunnel-form.ts validates them.
 import type { Region, TunnelType } from '@underpass/rules/entity.ts';
 import { addIngressDomain } from '@underpass/rules/ingress-domain.ts';
 import { generatorDomain, tunnelTypesOf } from '@underpass/rules/region.ts';
+import { text } from '@underpass/rules/text.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { Field } from '../../ui/field.tsx';
 import { Input } from '../../ui/input.tsx';
@@ -14,7 +15,7 @@ import { ProxyProtocolField } from './proxy-protocol-field.tsx';
 
 export interface NewTunnelFieldsProps {
   readonly form: NewTunnelForm;
-  /** Takes the change, not its result: one act may change two fields. */
+  /** Takes an edit of the whole form: one action may change two fields. */
   readonly onChange: (change: (form: NewTunnelForm) => NewTunnelForm) => void;
   readonly regions: readonly Region[];
   readonly errors: Readonly<Partial<Record<NewTunnelField, string>>>;
@@ -36,7 +37,7 @@ export function NewTunnelFields({ form, onChange, regions, errors }: NewTunnelFi
             onChange={({ target }) => {
               const { value, selectionStart: caret } = target;
               onChange((old) => setName(old, value));
-              // A text that is shown otherwise than it was typed would have the caret at its end.
+              // React moves the caret to the end if the shown text differs from the typed one.
               queueMicrotask(() => target.setSelectionRange(caret, caret));
             }}
           />
@@ -72,7 +73,7 @@ function regionOption({ name, description, available }: Region) {
     value: name,
     label: description || name,
     disabled: !available,
-    ...(available ? {} : { description: 'not available' }),
+    ...(available ? {} : { description: 'unavailable' }),
   };
 }
 
@@ -95,7 +96,7 @@ function DomainFields({ form, onChange, region, error }: DomainFieldsProps) {
           label="Generate domain"
           hint={
             <>
-              A name under <span className="font-mono">{wildcard}</span>, ready at once.
+              A name under <span className="font-mono">{wildcard}</span>, ready immediately.
             </>
           }
           checked={form.generate}
@@ -112,7 +113,7 @@ function DomainFields({ form, onChange, region, error }: DomainFieldsProps) {
           add={addIngressDomain}
           error={error}
           placeholder="app.example.com"
-          emptyText="No ingress domains"
+          emptyText={text.tunnels.noIngressDomains}
         />
       )}
     </>

@@ -10,13 +10,13 @@ const closed: Region = { name: 'c', description: 'C', available: false, tlsTermi
 const regions = [closed, full, plain];
 const form: NewTunnelForm = { ...initialForm(regions)!, name: 'web' };
 
-test('the first region that can be selected and type http are the defaults', () => {
+test('the first available region and type http are the defaults', () => {
   assert.equal(form.region, 'a');
   assert.equal(form.type, 'http');
   assert.equal(form.generate, false);
 });
 
-test('without a region that can be selected there is no form', () => {
+test('without an available region there is no form', () => {
   assert.equal(initialForm([closed]), undefined);
   assert.equal(initialForm([]), undefined);
 });
@@ -25,17 +25,17 @@ test('the name is lowercased as it is typed', () => {
   assert.equal(setName(form, 'My-App').name, 'my-app');
 });
 
-test('a region without TLS termination forces ingress and takes the generator away', () => {
+test('a region without TLS termination forces ingress and turns the generator off', () => {
   const moved = setRegion({ ...form, generate: true }, plain);
   assert.equal(moved.type, 'ingress');
   assert.equal(moved.generate, false);
 });
 
-test('type ingress takes the generator away', () => {
+test('type ingress turns the generator off', () => {
   assert.equal(setType({ ...form, generate: true }, 'ingress', full).generate, false);
 });
 
-test('turning the generator on clears the domains, turning it off brings nothing back', () => {
+test('turning the generator on clears the domains; turning it off does not restore them', () => {
   const on = setGenerate({ ...form, domains: ['a.example.com'], pendingDomain: 'b.example.com' }, true);
   assert.deepEqual([on.domains, on.pendingDomain], [[], '']);
   assert.deepEqual(setGenerate(on, false).domains, []);
@@ -50,19 +50,19 @@ test('a domain is required unless one is generated', () => {
   });
 });
 
-test('what is typed and not yet added belongs to the tunnel', () => {
+test('includes a domain that is typed and not added yet', () => {
   const parsed = parseNewTunnel({ ...form, domains: ['a.example.com'], pendingDomain: ' B.example.com ' }, regions);
   assert.deepEqual(parsed.ok && parsed.value.ingressDomains, ['a.example.com', 'b.example.com']);
 });
 
-test('a name that is no DNS label is refused with the text of the spec', () => {
+test('refuses a name that is not a DNS label with the text of the spec', () => {
   for (const name of ['', '-a', 'a-', 'a_b', 'a.b', 'x'.repeat(253)]) {
     const parsed = parseNewTunnel({ ...form, name, generate: true }, regions);
     assert.deepEqual(parsed.ok || parsed.errors.name, 'A name that can be used as a DNS subdomain is required', name);
   }
 });
 
-test('a region that closed meanwhile is refused', () => {
+test('refuses a region that is no longer available', () => {
   const parsed = parseNewTunnel({ ...form, generate: true }, [{ ...full, available: false }]);
   assert.ok(!parsed.ok && parsed.errors.region);
 });

@@ -1,4 +1,4 @@
-// The state of the New Tunnel form and what follows from each change (spec 5, Tunnel name to Region and type). Pure.
+// The state of the New Tunnel form and the effect of each change (spec 5, Tunnel name to Region and type). Pure.
 import type { ProxyProtocol, Region, TunnelType } from '@underpass/rules/entity.ts';
 import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
 import type { ParsedForm } from '@underpass/rules/parsed.ts';
@@ -19,7 +19,7 @@ export interface NewTunnelForm {
 
 export type NewTunnelField = 'name' | 'region' | 'domains';
 
-/** undefined where no region can be selected: the form is not shown then. */
+/** undefined if no region is available: the form is hidden then. */
 export function initialForm(regions: readonly Region[]): NewTunnelForm | undefined {
   const region = defaultRegion(regions);
   if (!region) return undefined;
@@ -29,7 +29,7 @@ export function initialForm(regions: readonly Region[]): NewTunnelForm | undefin
 
 export const setName = (form: NewTunnelForm, name: string): NewTunnelForm => ({ ...form, name: lowerTunnelName(name) });
 
-/** A region without TLS termination forces ingress, and what cannot be generated is not generated. */
+/** A region without TLS termination forces ingress. Generate turns off where the region cannot generate. */
 export function setRegion(form: NewTunnelForm, region: Region): NewTunnelForm {
   return withGenerator({ ...form, region: region.name, type: decideTunnelType(region, form.type) }, region);
 }
@@ -38,7 +38,7 @@ export function setType(form: NewTunnelForm, type: TunnelType, region: Region): 
   return withGenerator({ ...form, type }, region);
 }
 
-/** Turning it on clears the domains that were typed. */
+/** Turning it on clears the typed domains. */
 export function setGenerate(form: NewTunnelForm, generate: boolean): NewTunnelForm {
   return generate ? { ...form, generate, domains: [], pendingDomain: '' } : { ...form, generate };
 }

@@ -1,10 +1,10 @@
-// Chooses whether and how the upstream is told the visitor's address (spec 9, Proxy protocol options).
+// Chooses the PROXY protocol, which sends the visitor's address to the upstream (spec 9, Proxy protocol options).
 import type { ProxyProtocol } from '@underpass/rules/entity.ts';
 import { proxyProtocolOptions } from '@underpass/rules/proxy-protocol.ts';
 import { Field } from '../../ui/field.tsx';
 import { Select } from '../../ui/select.tsx';
 
-/** A select needs a value for each choice, and 'Disabled' is the empty text. */
+/** Stands for the empty text: a select needs a value for each option. */
 const DISABLED = 'disabled';
 
 export interface ProxyProtocolFieldProps {
@@ -14,7 +14,7 @@ export interface ProxyProtocolFieldProps {
 
 export function ProxyProtocolField({ value, onChange }: ProxyProtocolFieldProps) {
   return (
-    <Field label="Proxy protocol" hint="Tells the upstream the visitor's address. The upstream has to support it.">
+    <Field label="Proxy protocol" hint="Sends the visitor's address to the upstream, which must support the protocol.">
       {(control) => (
         <Select<Exclude<ProxyProtocol, ''> | typeof DISABLED>
           {...control}

@@ -1,4 +1,4 @@
-// The status of a tunnel, as rules/tunnel-status.ts reads it.
+// The status of a tunnel (rules/tunnel-status.ts).
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { decideDisplayStatus, type StatusTone, statusTones } from '@underpass/rules/tunnel-status.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';

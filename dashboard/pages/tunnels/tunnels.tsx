@@ -48,14 +48,14 @@ export function Component() {
 
 const OPENED_HERE = 'opened-here';
 
-/** The panel is a step of its own in the history, so that Back closes it, and closing it goes that step back; a link has made none. */
+/** Opening the panel adds a history entry: Back closes it, and closing it goes back. A link to the open panel adds no entry. */
 function useNewTunnelParam(): (open: boolean) => void {
   const [, setSearch] = useSearchParams();
   const { state, key } = useLocation();
   const navigate = useNavigate();
-  // A step back takes a moment: a second Escape meanwhile takes no other.
+  // Going back takes a moment: a second Escape in that time must not go back twice.
   const isLeaving = useRef(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key is the step that was waited for.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key means that the step back is done.
   useEffect(() => {
     isLeaving.current = false;
   }, [key]);
@@ -89,7 +89,7 @@ function TunnelList({ tunnels, add }: { readonly tunnels: readonly Tunnel[]; rea
       rowKey={(tunnel) => tunnel.name}
       rowTo={(tunnel) => encodeURIComponent(tunnel.name)}
       searchText={searchText}
-      searchLabel="Search tunnels"
+      noun="tunnels"
       initialSort={{ key: 'name', direction: 'ascending' }}
     />
   );
@@ -145,7 +145,7 @@ const columns: readonly Column<Tunnel>[] = [
   },
 ];
 
-/** The first names; a long list is on the tunnel's own page. */
+/** The tunnel's page shows the whole list. */
 const SHOWN_DOMAINS = 2;
 
 function Domains({ tunnel }: { readonly tunnel: Tunnel }) {

@@ -1,4 +1,4 @@
-// A letter on its way through the underpass.
+// Mail sent: a letter on its way to the underpass.
 import { Ground, Scene } from './scene.tsx';
 
 export function MailSentIllustration() {

@@ -1,4 +1,4 @@
-// A gantry over the road whose signs carry no name yet.
+// No domains: a gantry over the road with blank signs.
 import { Ground, Scene } from './scene.tsx';
 
 export function NoDomainsIllustration() {

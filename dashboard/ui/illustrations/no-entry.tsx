@@ -1,4 +1,4 @@
-// No entry: the role does not reach this far.
+// A no-entry sign: the user may not open this page.
 import { Ground, Scene } from './scene.tsx';
 
 export function NoEntryIllustration() {

@@ -1,4 +1,4 @@
-// A raised barrier: nothing says yet who may pass.
+// No security groups: a raised barrier lets everything pass.
 import { Ground, Scene } from './scene.tsx';
 
 export function NoSecurityGroupsIllustration() {

@@ -1,4 +1,4 @@
-// Nothing passes beneath yet: an underpass with its lamp on and an empty road.
+// No tunnels: an underpass with a lit lamp and an empty road.
 import { Ground, Lamp, Scene } from './scene.tsx';
 
 export function NoTunnelsIllustration() {

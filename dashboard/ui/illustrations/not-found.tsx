@@ -1,4 +1,4 @@
-// The road ends: a barrier with stripes, and a sign that says so without words.
+// Page not found: the road ends at a striped barrier with a blank sign.
 import { Ground, Scene } from './scene.tsx';
 
 export function NotFoundIllustration() {

@@ -1,4 +1,4 @@
-// Any other empty list: the road is there, and goes on beyond the hill.
+// Any other empty list: an empty road that leads over a hill.
 import { Lamp, Scene } from './scene.tsx';
 
 export function NothingHereIllustration() {

@@ -1,4 +1,4 @@
-// Registered and waiting: a signal on amber.
+// Registered and waiting for approval: an amber signal.
 import { Ground, Scene } from './scene.tsx';
 
 export function RegisteredIllustration() {

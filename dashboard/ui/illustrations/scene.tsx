@@ -1,4 +1,4 @@
-// The frame that every illustration shares: one size, one ground line, decoration only. Colours are theme tokens.
+// What every illustration shares: size, ground line, theme colours. Illustrations are decorative.
 import type { ReactNode } from 'react';
 
 export function Scene({ children }: { readonly children: ReactNode }) {
@@ -26,7 +26,7 @@ export function Ground() {
   );
 }
 
-/** A street lamp; lit, it throws the accent's light. */
+/** A street lamp. A lit one casts light in the accent colour. */
 export function Lamp({ x, lit = true }: { readonly x: number; readonly lit?: boolean }) {
   return (
     <g transform={`translate(${x} 0)`}>

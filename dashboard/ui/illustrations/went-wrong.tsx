@@ -1,4 +1,4 @@
-// A cone and a loose bolt: somebody is on it.
+// Something went wrong: a traffic cone at roadworks.
 import { Ground, Scene } from './scene.tsx';
 
 export function WentWrongIllustration() {
