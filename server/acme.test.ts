@@ -11,7 +11,7 @@ import { createAcmeAuthority } from '@underpass/control/certificate/acme/authori
 import { createAccountKeyPem } from '@underpass/control/certificate/acme/jws.ts';
 import { dropChallenge, saveChallenge } from '@underpass/control/certificate/certificate-rows.ts';
 import { startDns, startPebble, type TestAuthority, type TestDns } from '@underpass/control/certificate/test-kit.ts';
-import { createFeedHub } from '@underpass/control/feed/hub.ts';
+import { FeedHub } from '@underpass/control/feed/hub.ts';
 import { addProject, addRegion, addTunnel, silentLog } from '@underpass/control/feed/test-kit.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { freePorts } from '../tests/helpers/port.ts';
@@ -128,7 +128,7 @@ test('tls-alpn-01 is proven through a real edge', async () => {
     type: 'http',
     hosts: [`shop.${zone}`],
   });
-  const hub = createFeedHub({
+  const hub = new FeedHub({
     store,
     bus,
     keyRing,

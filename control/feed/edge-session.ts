@@ -1,4 +1,4 @@
-// One edge's connection: its hello, what is sent to it, what it acknowledges and reports. Knows nothing of other edges.
+// One edge's connection: checks what the edge sends, and keeps what it has acknowledged. Knows nothing of other edges.
 
 import type { FromEdge, ToEdge } from '@underpass/wire/feed.ts';
 import { feedVersion } from '@underpass/wire/feed.ts';
@@ -6,7 +6,7 @@ import { isHello, isReport } from './core/edge-words.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
 import type { RegionState } from './region-state.ts';
 
-/** What carries the messages: wire/feed-stream.ts over whatever Duplex the edge came by. */
+/** Carries the messages: wire/feed-stream.ts over the edge's Duplex. */
 export interface FeedChannel {
   readonly send: (message: ToEdge) => void;
   readonly close: () => void;
@@ -14,20 +14,8 @@ export interface FeedChannel {
 
 type Hello = Extract<FromEdge, { type: 'hello' }>;
 
-/** Most clients of one tunnel on one edge that are believed; with their texts (core/edge-words.ts) far less than the bus takes. */
+/** Clients of one tunnel on one edge beyond this are dropped. With the longest texts (core/edge-words.ts) they still fit the bus. */
 const maxClients = 1_000;
-
-export interface EdgeSession {
-  readonly edgeId: () => string | undefined;
-  readonly ackedSeq: () => number;
-  /** For how long it has owed an acknowledgement; 0 when it owes none. */
-  readonly owesForMs: () => number;
-  readonly heardAtMs: () => number;
-  readonly receive: (message: FromEdge) => void;
-  readonly send: (message: ToEdge) => void;
-  readonly ping: () => void;
-  readonly close: () => void;
-}
 
 export interface EdgeSessionDeps {
   readonly region: string;
@@ -35,9 +23,9 @@ export interface EdgeSessionDeps {
   readonly channel: FeedChannel;
   readonly now: () => number;
   readonly onHello: (edgeId: string) => void;
-  /** ackedSeq moved. */
+  /** ackedSeq has changed. */
   readonly onAck: () => void;
-  /** It lives: after its hello and with each answer to a ping. */
+  /** After its hello, and with each answer to a ping. */
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
   readonly onRefused: (why: string) => void;
@@ -57,96 +45,116 @@ function helloProblem(hello: Hello, region: string): string | undefined {
 
 const isSent = (seq: number, newest: number): boolean => Number.isSafeInteger(seq) && seq >= 0 && seq <= newest;
 
-export function createEdgeSession(deps: EdgeSessionDeps): EdgeSession {
-  const { region, state, channel, now } = deps;
-  const connectedAtMs = now();
-  let hello: Hello | undefined;
-  let acked = 0;
-  let sent = 0;
-  let owesSinceMs: number | undefined;
-  let heardAtMs = connectedAtMs;
-  let reports = 0;
-  let pings = 0;
+export class EdgeSession {
+  readonly #deps: EdgeSessionDeps;
+  readonly #connectedAtMs: number;
+  /** Undefined until the edge has introduced itself; nothing of the region's state is sent before. */
+  #hello: Hello | undefined;
+  #sent = 0;
+  #acked = 0;
+  #owesSinceMs: number | undefined;
+  #heardAtMs: number;
+  #reports = 0;
+  #pings = 0;
 
-  const refuse = (why: string): void => {
-    deps.onRefused(why);
-    channel.close();
-  };
+  constructor(deps: EdgeSessionDeps) {
+    this.#deps = deps;
+    this.#connectedAtMs = deps.now();
+    this.#heardAtMs = this.#connectedAtMs;
+  }
 
-  const welcome = (message: Hello): void => {
-    hello = message;
-    channel.send({ type: 'welcome', version: feedVersion, epoch: state.epoch, region });
-    const held = message.epoch === state.epoch ? message.seq : undefined;
-    const missing = state.catchUp(held);
-    for (const each of missing) send(each);
-    deps.onHello(message.edgeId);
-    deps.onHeard(aboutEdge(message));
-    if (missing.length === 0 && held !== undefined) acknowledge(held);
-  };
+  get edgeId(): string | undefined {
+    return this.#hello?.edgeId;
+  }
 
-  const acknowledge = (seq: number): void => {
-    acked = Math.max(acked, seq);
-    owesSinceMs = acked >= sent ? undefined : now();
-    deps.onAck();
-  };
+  get ackedSeq(): number {
+    return this.#acked;
+  }
 
-  const send = (message: ToEdge): void => {
-    channel.send(message);
-    if (message.type !== 'snapshot' && message.type !== 'delta') return;
-    sent = message.seq;
-    owesSinceMs ??= now();
-  };
+  /** How long it has owed an acknowledgement; 0 when it owes none. */
+  owesForMs(): number {
+    return this.#owesSinceMs === undefined ? 0 : this.#deps.now() - this.#owesSinceMs;
+  }
 
-  const aboutEdge = ({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout => ({
-    edgeId,
-    region,
-    software,
-    connectedAtMs,
-    startedAtMs,
-    hopAddress,
-    acknowledged: acked === state.seq(),
-  });
+  silentForMs(): number {
+    return this.#deps.now() - this.#heardAtMs;
+  }
 
-  /** Of its own region alone: what it says of others, or makes up, is not its to say. */
-  const report = ({ atMs, tunnels }: Extract<FromEdge, { type: 'report' }>, from: Hello): void => {
-    reports += 1;
-    const ours = tunnels
-      .filter(({ tunnelId }) => state.has('tunnels', tunnelId))
-      .map((each) => ({ ...each, clients: each.clients.slice(0, maxClients) }));
-    deps.onReport({ about: aboutEdge(from), first: reports === 1, atMs, tunnels: ours });
-  };
+  receive(message: FromEdge): void {
+    this.#heardAtMs = this.#deps.now();
+    const problem = this.#problemOf(message);
+    if (problem !== undefined) this.#refuse(problem);
+    else if (message.type === 'hello') this.#welcome(message);
+    else if (message.type === 'ack') this.#acknowledge(message.seq);
+    else if (message.type === 'report' && this.#hello !== undefined) this.#report(message, this.#hello);
+    else if (message.type === 'pong' && this.#hello !== undefined) this.#deps.onHeard(this.#about(this.#hello));
+  }
 
-  const problemOf = (message: FromEdge): string | undefined => {
-    if (message.type === 'hello') return hello === undefined ? helloProblem(message, region) : 'a second hello';
-    if (hello === undefined) return 'no hello first';
-    if (message.type === 'ack') return isSent(message.seq, state.seq()) ? undefined : 'an acknowledgement of what was never sent';
+  /** Passes over an edge that has not introduced itself: its hello brings it up to date. */
+  send(message: ToEdge): void {
+    if (this.#hello !== undefined) this.#send(message);
+  }
+
+  ping(): void {
+    this.#pings += 1;
+    this.#deps.channel.send({ type: 'ping', id: this.#pings });
+  }
+
+  close(): void {
+    this.#deps.channel.close();
+  }
+
+  #refuse(why: string): void {
+    this.#deps.onRefused(why);
+    this.close();
+  }
+
+  #problemOf(message: FromEdge): string | undefined {
+    const { region, state } = this.#deps;
+    if (message.type === 'hello') return this.#hello === undefined ? helloProblem(message, region) : 'a second hello';
+    if (this.#hello === undefined) return 'no hello first';
+    if (message.type === 'ack') return isSent(message.seq, state.seq) ? undefined : 'an acknowledgement of what was never sent';
     if (message.type === 'report') return isReport(message) ? undefined : 'a report out of shape';
     return message.type === 'pong' ? undefined : 'a message of unknown type';
-  };
+  }
 
-  const receive = (message: FromEdge): void => {
-    heardAtMs = now();
-    const problem = problemOf(message);
-    if (problem !== undefined) refuse(problem);
-    else if (message.type === 'hello') welcome(message);
-    else if (message.type === 'ack') acknowledge(message.seq);
-    else if (message.type === 'report' && hello !== undefined) report(message, hello);
-    else if (message.type === 'pong' && hello !== undefined) deps.onHeard(aboutEdge(hello));
-  };
+  #welcome(hello: Hello): void {
+    const { region, state, channel } = this.#deps;
+    this.#hello = hello;
+    channel.send({ type: 'welcome', version: feedVersion, epoch: state.epoch, region });
+    const held = hello.epoch === state.epoch ? hello.seq : undefined;
+    const missing = state.catchUp(held);
+    for (const each of missing) this.#send(each);
+    this.#deps.onHello(hello.edgeId);
+    this.#deps.onHeard(this.#about(hello));
+    if (missing.length === 0 && held !== undefined) this.#acknowledge(held);
+  }
 
-  return {
-    edgeId: () => hello?.edgeId,
-    ackedSeq: () => acked,
-    owesForMs: () => (owesSinceMs === undefined ? 0 : now() - owesSinceMs),
-    heardAtMs: () => heardAtMs,
-    receive,
-    send: (message) => {
-      if (hello !== undefined) send(message);
-    },
-    ping: () => {
-      pings += 1;
-      channel.send({ type: 'ping', id: pings });
-    },
-    close: () => channel.close(),
-  };
+  #acknowledge(seq: number): void {
+    this.#acked = Math.max(this.#acked, seq);
+    this.#owesSinceMs = this.#acked >= this.#sent ? undefined : this.#deps.now();
+    this.#deps.onAck();
+  }
+
+  #send(message: ToEdge): void {
+    this.#deps.channel.send(message);
+    if (message.type !== 'snapshot' && message.type !== 'delta') return;
+    this.#sent = message.seq;
+    this.#owesSinceMs ??= this.#deps.now();
+  }
+
+  /** Only tunnels of its own region: an edge may not speak for others. */
+  #report({ atMs, tunnels }: Extract<FromEdge, { type: 'report' }>, hello: Hello): void {
+    this.#reports += 1;
+    const ours = tunnels
+      .filter(({ tunnelId }) => this.#deps.state.has('tunnels', tunnelId))
+      .map((each) => ({ ...each, clients: each.clients.slice(0, maxClients) }));
+    this.#deps.onReport({ about: this.#about(hello), first: this.#reports === 1, atMs, tunnels: ours });
+  }
+
+  #about({ edgeId, software, startedAtMs, hopAddress }: Hello): EdgeAbout {
+    const { region, state } = this.#deps;
+    const connectedAtMs = this.#connectedAtMs;
+    return { edgeId, region, software, connectedAtMs, startedAtMs, hopAddress, acknowledged: this.#acked === state.seq };
+  }
 }

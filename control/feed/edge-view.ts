@@ -1,13 +1,13 @@
-// What one edge last said: its clients, and the traffic of its tunnels over the metrics window. Kept by every
-// control replica alike, from the reports that travel over the bus. Memory: one entry for each tunnel that there
-// is and that the edge has counted anything for.
+// What one edge last reported: its clients, and the traffic of its tunnels over the metrics window. Every control replica keeps
+// the same, from the reports that travel over the bus. Memory: one entry per existing tunnel that the edge has counted.
 
+import type { TunnelMetrics } from '@underpass/rules/entity.ts';
 import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import { type Baseline, isTraffic, trafficSince } from './core/counter.ts';
 import type { ReportedClients } from './core/presence.ts';
-import { addTraffic, createRateWindow, isQuiet, type Rates, type RateWindow, ratesOf, type Traffic } from './core/rate-window.ts';
+import { addTraffic, createRateWindow, isQuiet, type RateWindow, ratesOf, type Traffic } from './core/rate-window.ts';
 
-/** An edge about itself. */
+/** What an edge says about itself. */
 export interface EdgeAbout {
   readonly edgeId: string;
   readonly region: string;
@@ -22,7 +22,7 @@ export interface EdgeAbout {
 /** One report on its way from the process that holds the edge's connection to all of them. */
 export interface EdgeReport {
   readonly about: EdgeAbout;
-  /** The first of its connection: it holds every counter above zero. */
+  /** The first report of a connection holds every counter above zero. */
   readonly first: boolean;
   readonly atMs: number;
   readonly tunnels: readonly FeedTunnelReport[];
@@ -36,93 +36,86 @@ interface TunnelCount {
 }
 
 export interface EdgeTunnel {
-  readonly rates: Rates;
+  readonly rates: TunnelMetrics;
   readonly reported: ReportedClients;
 }
 
-export interface EdgeView {
+const noTraffic: Traffic = { rxBytes: 0, txBytes: 0, connections: 0 };
+const noRates: TunnelMetrics = { rx: 0, tx: 0, tcpConnectionRate: 0 };
+
+export class EdgeView {
   readonly edgeId: string;
   readonly region: string;
-  readonly about: () => EdgeAbout;
-  readonly heardAtMs: () => number;
-  /** It said something, if only that it lives. */
-  readonly hear: (about: EdgeAbout, nowMs: number) => void;
-  /** Takes a report; answers with what passed since the last one, for every tunnel whose view changed. */
-  readonly apply: (report: EdgeReport, nowMs: number) => ReadonlyMap<string, Traffic>;
-  readonly tunnel: (tunnelId: string, nowMs: number) => EdgeTunnel | undefined;
-  readonly tunnelIds: () => Iterable<string>;
-  readonly clientCount: () => number;
-  readonly forget: (tunnelId: string) => void;
-}
+  /** As of its last message. */
+  about: EdgeAbout;
+  heardAtMs = 0;
+  readonly #ourStartMs: number;
+  readonly #counts = new Map<string, TunnelCount>();
+  #lastReport = { atMs: 0, receivedAtMs: 0 };
 
-const noTraffic: Traffic = { rxBytes: 0, txBytes: 0, connections: 0 };
+  constructor(about: EdgeAbout, ourStartMs: number) {
+    this.edgeId = about.edgeId;
+    this.region = about.region;
+    this.about = about;
+    this.#ourStartMs = ourStartMs;
+  }
 
-export function createEdgeView(first: EdgeAbout, ourStartMs: number): EdgeView {
-  const counts = new Map<string, TunnelCount>();
-  let about = first;
-  let heardAtMs = 0;
-  let lastReport = { atMs: 0, receivedAtMs: 0 };
+  /** The edge sent something, at least the answer to a ping. */
+  hear(about: EdgeAbout, nowMs: number): void {
+    this.about = about;
+    this.heardAtMs = nowMs;
+  }
 
-  const hear = (latest: EdgeAbout, nowMs: number): void => {
-    about = latest;
-    heardAtMs = nowMs;
-  };
-
-  /** A first report may count what passed before we lived: only an edge younger than us is counted from zero. */
-  const startsFromZero = (report: EdgeReport): boolean => !report.first || (report.about.startedAtMs ?? 0) >= ourStartMs;
-
-  const countOne = (report: EdgeReport, tunnel: FeedTunnelReport, nowMs: number): Traffic => {
-    const { rxBytes, txBytes, connections } = tunnel;
-    const baseline = { rxBytes, txBytes, connections, startedAtMs: report.about.startedAtMs };
-    const known = counts.get(tunnel.tunnelId);
-    const passed = known !== undefined || startsFromZero(report) ? trafficSince(known?.baseline, baseline) : noTraffic;
-    const entry = known ?? { baseline, window: undefined, clients: [] };
-    counts.set(tunnel.tunnelId, entry);
-    entry.baseline = baseline;
-    entry.clients = tunnel.clients;
-    if (passed.rxBytes + passed.txBytes + passed.connections > 0) {
-      entry.window ??= createRateWindow();
-      addTraffic(entry.window, nowMs, passed);
-    }
-    return passed;
-  };
-
-  const apply = (report: EdgeReport, nowMs: number): ReadonlyMap<string, Traffic> => {
-    hear(report.about, nowMs);
-    lastReport = { atMs: report.atMs, receivedAtMs: nowMs };
-    const touched = new Map<string, Traffic>();
-    const named = new Set<string>();
-    for (const tunnel of report.tunnels) {
-      if (!isTraffic(tunnel)) continue;
-      named.add(tunnel.tunnelId);
-      touched.set(tunnel.tunnelId, countOne(report, tunnel, nowMs));
-    }
-    for (const [tunnelId, entry] of counts) {
+  /** Takes a report; answers what passed since the last one, for every tunnel whose view changed. */
+  apply(report: EdgeReport, nowMs: number): ReadonlyMap<string, Traffic> {
+    this.hear(report.about, nowMs);
+    this.#lastReport = { atMs: report.atMs, receivedAtMs: nowMs };
+    const counted = report.tunnels.filter(isTraffic);
+    const changed = new Map(counted.map((tunnel) => [tunnel.tunnelId, this.#count(report, tunnel, nowMs)]));
+    const named = new Set(counted.map((tunnel) => tunnel.tunnelId));
+    for (const [tunnelId, entry] of this.#counts) {
       if (named.has(tunnelId)) continue;
-      if (entry.clients.length > 0) touched.set(tunnelId, noTraffic);
+      if (entry.clients.length > 0) changed.set(tunnelId, noTraffic);
       entry.clients = [];
       if (entry.window !== undefined && isQuiet(ratesOf(entry.window, nowMs))) entry.window = undefined;
     }
-    return touched;
-  };
+    return changed;
+  }
 
-  const tunnel = (tunnelId: string, nowMs: number): EdgeTunnel | undefined => {
-    const entry = counts.get(tunnelId);
+  tunnel(tunnelId: string, nowMs: number): EdgeTunnel | undefined {
+    const entry = this.#counts.get(tunnelId);
     if (entry === undefined) return undefined;
-    const rates = entry.window === undefined ? { rx: 0, tx: 0, tcpConnectionRate: 0 } : ratesOf(entry.window, nowMs);
-    return { rates, reported: { edgeId: first.edgeId, ...lastReport, clients: entry.clients } };
-  };
+    const rates = entry.window === undefined ? noRates : ratesOf(entry.window, nowMs);
+    return { rates, reported: { edgeId: this.edgeId, ...this.#lastReport, clients: entry.clients } };
+  }
 
-  return {
-    edgeId: first.edgeId,
-    region: first.region,
-    about: () => about,
-    heardAtMs: () => heardAtMs,
-    hear,
-    apply,
-    tunnel,
-    tunnelIds: () => counts.keys(),
-    clientCount: () => new Set([...counts.values()].flatMap((entry) => entry.clients.map((client) => client.id))).size,
-    forget: (tunnelId) => counts.delete(tunnelId),
-  };
+  tunnelIds(): Iterable<string> {
+    return this.#counts.keys();
+  }
+
+  clientCount(): number {
+    return new Set([...this.#counts.values()].flatMap((entry) => entry.clients.map((client) => client.id))).size;
+  }
+
+  forget(tunnelId: string): void {
+    this.#counts.delete(tunnelId);
+  }
+
+  #count(report: EdgeReport, { tunnelId, clients, ...tunnel }: FeedTunnelReport, nowMs: number): Traffic {
+    const { rxBytes, txBytes, connections } = tunnel;
+    const baseline = { rxBytes, txBytes, connections, startedAtMs: report.about.startedAtMs };
+    const known = this.#counts.get(tunnelId);
+    const isCounted = known !== undefined || this.#startsFromZero(report);
+    const passed = isCounted ? trafficSince(known?.baseline, baseline) : noTraffic;
+    const window =
+      passed.rxBytes + passed.txBytes + passed.connections > 0 ? (known?.window ?? createRateWindow()) : known?.window;
+    if (window !== undefined) addTraffic(window, nowMs, passed);
+    this.#counts.set(tunnelId, { baseline, window, clients });
+    return passed;
+  }
+
+  /** A first report may count what passed before this process started. Only an edge that started later is counted from zero. */
+  #startsFromZero({ first, about }: EdgeReport): boolean {
+    return !first || (about.startedAtMs ?? 0) >= this.#ourStartMs;
+  }
 }

@@ -6,7 +6,7 @@ import { maxFeedMessageBytes } from '@underpass/wire/feed-stream.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createId } from '../store/id.ts';
 import type { Store } from '../store/store.ts';
-import { createFeedHub, type FeedHub, type FeedHubDeps } from './hub.ts';
+import { FeedHub, type FeedHubDeps } from './hub.ts';
 import { certificateContext, idsAtOnce } from './region-content.ts';
 import {
   addProject,
@@ -35,7 +35,7 @@ const dialled: FeedCertificate = {
 async function openHub(store: Store, bus: Bus, over: Partial<FeedHubDeps> = {}): Promise<FeedHub> {
   const givenCertificates = () => [dialled];
   const base = { store, bus, keyRing, clock: Date.now, log: silentLog, givenCertificates, keyOpens: async () => true };
-  const hub = createFeedHub({ ...base, ...over });
+  const hub = new FeedHub({ ...base, ...over });
   opened.hubs.push(hub);
   await hub.start();
   return hub;
@@ -485,11 +485,17 @@ describe('acknowledged routes', () => {
     const made = [await makeTunnel('web', ['a.example.com'], 'http'), await makeTunnel('tcp', ['b.example.com'])];
     fresh.tunnelsChanged(made);
     await fresh.delivered('eu');
-    assert.deepEqual(made.map(fresh.isServing), [false, false]);
+    assert.deepEqual(
+      made.map((id) => fresh.isServing(id)),
+      [false, false],
+    );
     await addCertificate('eu.localhost');
     fresh.certificatesChanged();
     await fresh.delivered('eu');
-    assert.deepEqual(made.map(fresh.isServing), [true, true]);
+    assert.deepEqual(
+      made.map((id) => fresh.isServing(id)),
+      [true, true],
+    );
   });
 
   test('a tunnel made under a wildcard that is already there gets it with its route', async () => {

@@ -1,121 +1,132 @@
-// The live side of every tunnel, from the reports of all edges: clients, rates, and who wants to hear of changes.
+// What all edges report about the tunnels now: clients and rates, and the listeners for their changes.
 // Every control replica keeps one; none of it is in the database.
 
-import { connectedClients, type LiveClient, provenWithinMs } from './core/presence.ts';
-import { addRates, type Rates, type Traffic } from './core/rate-window.ts';
-import { createEdgeView, type EdgeAbout, type EdgeReport, type EdgeView } from './edge-view.ts';
+import type { TunnelMetrics } from '@underpass/rules/entity.ts';
+import type { ConnectedClient, EdgeHealth } from '@underpass/rules/resource.ts';
+import type { FeedPeer } from '@underpass/wire/feed.ts';
+import { connectedClients, provenWithinMs } from './core/presence.ts';
+import { addRates, type Traffic } from './core/rate-window.ts';
+import { type EdgeAbout, type EdgeReport, EdgeView } from './edge-view.ts';
 
-/** An edge that has been silent for so long is forgotten, with its part of the rates. */
+/** An edge that is silent for longer is forgotten, with its part of the rates. */
 const edgeKeptMs = 600_000;
-/** Shown as down after this; every edge says something every few seconds. */
+/** Shown as down after this; a working edge sends something every few seconds. */
 const edgeHeardWithinMs = 30_000;
 
-export interface EdgeOnBoard {
-  readonly edgeId: string;
-  readonly region: string;
-  readonly software: string;
-  readonly hopAddress: string | undefined;
-  readonly up: boolean;
-  readonly acknowledged: boolean;
-  readonly connectedAtMs: number;
-  readonly heardAtMs: number;
-  readonly clients: number;
-}
+const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 type Listener = (tunnelIds: readonly string[]) => void;
 
-export interface PresenceBoard {
-  /** Answers with what passed since the edge's last report. */
-  readonly apply: (report: EdgeReport) => ReadonlyMap<string, Traffic>;
-  /** An edge lives, and this is what it says about itself. */
-  readonly hear: (about: EdgeAbout) => void;
-  /** Undefined until an edge has reported for the tunnel. */
-  readonly rates: (tunnelId: string) => Rates | undefined;
-  readonly clients: (tunnelId: string) => readonly LiveClient[];
-  readonly edges: () => readonly EdgeOnBoard[];
-  /** Called with the tunnels whose presence or metrics may have changed; returns the way to stop. */
-  readonly watch: (listener: Listener) => () => void;
-  readonly touch: Listener;
-  readonly forget: (tunnelIds: readonly string[]) => void;
-  /** Notices edges that fell silent, and drops those that stay so. */
-  readonly sweep: () => void;
-}
+export class PresenceBoard {
+  /** Never jumps. */
+  readonly #steady: () => number;
+  readonly #startMs: number;
+  readonly #edges = new Map<string, EdgeView>();
+  /** Keys of edges whose clients count as gone. */
+  readonly #silent = new Set<string>();
+  readonly #listeners = new Set<Listener>();
 
-export function createPresenceBoard(now: () => number): PresenceBoard {
-  const startMs = now();
-  const edges = new Map<string, EdgeView>();
-  const silent = new Set<string>();
-  const listeners = new Set<Listener>();
+  constructor(steady: () => number) {
+    this.#steady = steady;
+    this.#startMs = steady();
+  }
 
-  const touch: Listener = (tunnelIds) => {
-    if (tunnelIds.length === 0) return;
-    for (const listener of listeners) listener(tunnelIds);
-  };
+  /** The edge works, and this is what it says about itself. */
+  hear(about: EdgeAbout): void {
+    this.#viewOf(about).hear(about, this.#steady());
+  }
 
-  const viewOf = (about: EdgeAbout): EdgeView => {
-    const key = `${about.region}/${about.edgeId}`;
-    const view = edges.get(key) ?? createEdgeView(about, startMs);
-    edges.set(key, view);
-    silent.delete(key);
-    return view;
-  };
-
-  const apply = (report: EdgeReport): ReadonlyMap<string, Traffic> => {
-    const passed = viewOf(report.about).apply(report, now());
-    touch([...passed.keys()]);
+  /** Answers what passed since the edge's last report. */
+  apply(report: EdgeReport): ReadonlyMap<string, Traffic> {
+    const passed = this.#viewOf(report.about).apply(report, this.#steady());
+    this.notify([...passed.keys()]);
     return passed;
-  };
+  }
 
-  const rates = (tunnelId: string): Rates | undefined => {
-    const known = [...edges.values()].flatMap((edge) => edge.tunnel(tunnelId, now()) ?? []);
+  /** Undefined until an edge has reported for the tunnel. */
+  rates(tunnelId: string): TunnelMetrics | undefined {
+    const known = [...this.#edges.values()].flatMap((edge) => edge.tunnel(tunnelId, this.#steady()) ?? []);
     return known.length === 0 ? undefined : known.map((each) => each.rates).reduce(addRates);
-  };
+  }
 
-  /** A client that holds carriers to two edges is one client: the fresher proof is shown. */
-  const clients = (tunnelId: string): readonly LiveClient[] => {
-    const reports = [...edges.values()].flatMap((edge) => {
-      const known = edge.tunnel(tunnelId, now());
-      return known === undefined ? [] : [{ ...known.reported, edgeId: edge.edgeId }];
-    });
-    return connectedClients(reports, now());
-  };
+  /** A client that holds carriers to two edges is one client. */
+  clients(tunnelId: string): readonly ConnectedClient[] {
+    const now = this.#steady();
+    const reports = [...this.#edges.values()].flatMap((edge) => edge.tunnel(tunnelId, now)?.reported ?? []);
+    return connectedClients(reports, now).map(({ client, edgeId }) => ({
+      id: client.id,
+      address: client.address,
+      version: client.version,
+      since: isoTime(client.sinceMs),
+      edge: edgeId,
+      rttMs: client.rttMs,
+      healthy: client.healthy,
+    }));
+  }
 
-  const describe = (edge: EdgeView): EdgeOnBoard => {
-    const { software, hopAddress, connectedAtMs, acknowledged } = edge.about();
-    const heardAtMs = edge.heardAtMs();
-    const up = now() - heardAtMs <= edgeHeardWithinMs;
-    const { edgeId, region } = edge;
-    return { edgeId, region, software, hopAddress, up, acknowledged, connectedAtMs, heardAtMs, clients: edge.clientCount() };
-  };
+  /** `clockMs`: the time of day, into which readings of the steady clock are converted. */
+  health(clockMs: number): readonly EdgeHealth[] {
+    const toClock = (steadyMs: number): number => steadyMs + clockMs - this.#steady();
+    return [...this.#edges.values()].map((edge) => ({
+      id: edge.edgeId,
+      region: edge.region,
+      version: edge.about.software,
+      connected: this.#isUp(edge),
+      since: isoTime(toClock(edge.about.connectedAtMs)),
+      lastSeenAt: isoTime(toClock(edge.heardAtMs)),
+      acknowledged: edge.about.acknowledged,
+      clients: edge.clientCount(),
+    }));
+  }
 
-  const sweepOne = (key: string, edge: EdgeView): void => {
-    const quietMs = now() - edge.heardAtMs();
-    if (quietMs > provenWithinMs && !silent.has(key)) {
-      silent.add(key);
-      touch([...edge.tunnelIds()]);
+  /** The edges of a region that are up, as the others of the region get them. */
+  peers(region: string): readonly FeedPeer[] {
+    return [...this.#edges.values()]
+      .filter((edge) => edge.region === region && this.#isUp(edge))
+      .map(({ edgeId, about }) => ({ edgeId, address: about.hopAddress ?? '' }));
+  }
+
+  /** Calls back with the tunnels whose presence or metrics may have changed; answers how to stop. */
+  watch(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  notify(tunnelIds: readonly string[]): void {
+    if (tunnelIds.length === 0) return;
+    for (const listener of this.#listeners) listener(tunnelIds);
+  }
+
+  forget(tunnelIds: readonly string[]): void {
+    for (const edge of this.#edges.values()) for (const id of tunnelIds) edge.forget(id);
+  }
+
+  /** Notices edges that fell silent, and drops those that stay silent. */
+  sweep(): void {
+    for (const [key, edge] of this.#edges) this.#sweepOne(key, edge);
+  }
+
+  #isUp(edge: EdgeView): boolean {
+    return this.#steady() - edge.heardAtMs <= edgeHeardWithinMs;
+  }
+
+  #viewOf(about: EdgeAbout): EdgeView {
+    const key = `${about.region}/${about.edgeId}`;
+    const view = this.#edges.get(key) ?? new EdgeView(about, this.#startMs);
+    this.#edges.set(key, view);
+    this.#silent.delete(key);
+    return view;
+  }
+
+  #sweepOne(key: string, edge: EdgeView): void {
+    const quietMs = this.#steady() - edge.heardAtMs;
+    if (quietMs > provenWithinMs && !this.#silent.has(key)) {
+      this.#silent.add(key);
+      this.notify([...edge.tunnelIds()]);
     }
     if (quietMs > edgeKeptMs) {
-      edges.delete(key);
-      silent.delete(key);
+      this.#edges.delete(key);
+      this.#silent.delete(key);
     }
-  };
-
-  return {
-    hear: (about) => viewOf(about).hear(about, now()),
-    apply,
-    rates,
-    clients,
-    edges: () => [...edges.values()].map(describe),
-    watch: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    touch,
-    forget: (tunnelIds) => {
-      for (const edge of edges.values()) for (const id of tunnelIds) edge.forget(id);
-    },
-    sweep: () => {
-      for (const [key, edge] of edges) sweepOne(key, edge);
-    },
-  };
+  }
 }

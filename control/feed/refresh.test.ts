@@ -1,10 +1,11 @@
-// Reading everything while things change.
+// The store changes while everything is read.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRefresh } from './refresh.ts';
 import { certificateContext } from './region-content.ts';
-import { createRegionFeed, type RegionFeed } from './region-feed.ts';
+import { Regions } from './regions.ts';
+import { StateReader } from './state-reader.ts';
 import { addProject, addRegion, addTunnel, openMemoryStore, testKeyRing } from './test-kit.ts';
 
 const host = 'www.example.com';
@@ -27,31 +28,24 @@ test('a host that a tunnel gets while everything is read keeps its certificate',
   await store.db.insertInto('certificates').values(row).execute();
 
   const ignore = () => {};
-  const clocks = { now: Date.now, steady: Date.now, lateMs: 1_000 };
-  const hears = { onHeld: ignore, onGone: ignore, onHeard: ignore, onReport: ignore, onRefused: ignore };
-  const plain = createRegionFeed({ region: 'eu', ...clocks, ...hears });
+  const regions = new Regions({
+    ...{ now: Date.now, steady: Date.now, lateMs: 1_000, peersOf: () => [], keyOpens: async () => true },
+    ...{ onHeld: ignore, onGone: ignore, onHeard: ignore, onReport: ignore, onRefused: ignore },
+  });
+  const feed = regions.open('eu');
+  const publish = feed.publish.bind(feed);
   const changes: Promise<unknown>[] = [];
   const addHost = (): void => {
     const given = { tunnel_id: id, project_id: 'ann', host, apex_name: 'example.com', live_host: host, position: 0 };
     changes.push(store.db.insertInto('tunnel_hosts').values(given).execute());
     refresh.tunnels([id]);
   };
-  const feed: RegionFeed = {
-    ...plain,
-    publish: (message) => {
-      if (changes.length === 0 && message?.type === 'delta' && message.put.tunnels !== undefined) addHost();
-      plain.publish(message);
-    },
+  feed.publish = (message) => {
+    if (changes.length === 0 && message?.type === 'delta' && message.put.tunnels !== undefined) addHost();
+    publish(message);
   };
   const refresh = createRefresh({
-    store,
-    keyRing,
-    clock: Date.now,
-    givenCertificates: () => [],
-    peersOf: () => [],
-    feedOf: () => feed,
-    feeds: () => [['eu', feed]],
-    onLive: ignore,
+    reader: new StateReader({ store, keyRing, clock: Date.now, givenCertificates: () => [], regions, onLive: ignore }),
     onWhole: ignore,
     onError: (error) => assert.fail(String(error)),
   });

@@ -5,6 +5,7 @@ import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Queries } from '../store/store.ts';
 import { servingNames } from './core/liveness.ts';
+import type { RegionNames } from './core/needed-names.ts';
 
 /** Ids of one query, far under both databases' limits on parameters; and tunnels of one message to the edges. */
 export const idsAtOnce = 500;
@@ -208,14 +209,6 @@ export async function readChallenges(db: Queries, keyRing: KeyRing, nowMs: numbe
   const open = (row: (typeof rows)[number]): FeedChallenge =>
     JSON.parse(keyRing.open(row.payload_sealed, challengeContext(row.id))) as FeedChallenge;
   return gather(rows, (row) => row.region, open);
-}
-
-export interface RegionNames {
-  readonly region: string;
-  readonly dataPlaneHost: string;
-  readonly wildcardDomain: string | null;
-  /** Of the dashboard, where the region's edges serve it. */
-  readonly consoleHost: string | null;
 }
 
 export async function readRegions(db: Queries): Promise<RegionNames[]> {

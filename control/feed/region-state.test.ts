@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { applyChange, emptyIndex, stateOf } from './core/state-diff.ts';
-import { createRegionState, type Numbered } from './region-state.ts';
+import { type Numbered, RegionState } from './region-state.ts';
 
 const certificate = (id: string, chars: number): FeedCertificate => ({
   id,
@@ -25,17 +25,17 @@ const heldAfter = (messages: readonly Numbered[]): string[] => {
 };
 
 test('an edge that is cut off within a snapshot of several pieces lacks none of them when it is back', () => {
-  const state = createRegionState();
+  const state = new RegionState();
   const largeChars = 17 * 1024 * 1024;
   for (const [id, chars] of [
     ['a', largeChars],
     ['b', largeChars],
     ['c', 1],
   ] as const)
-    state.patch([{ part: 'certificates', ids: [], values: [certificate(id, chars)] }], new Map());
+    state.patch('certificates', [], [certificate(id, chars)]);
   const pieces = state.catchUp(undefined);
   assert.equal(pieces.length, 2);
-  assert.equal(pieces.at(-1)?.seq, state.seq());
+  assert.equal(pieces.at(-1)?.seq, state.seq);
   assert.deepEqual(
     pieces.map(({ more }) => more),
     [true, undefined],

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
 import { skipWithout } from '../../tests/helpers/tool.ts';
-import { createHistory } from '../feed/history.ts';
+import { writeMinutes } from '../feed/history.ts';
 import { addProject, addRegion, addTunnel } from '../feed/test-kit.ts';
 import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
 import { openPostgresStore } from './postgres.ts';
@@ -49,7 +49,7 @@ describe('a write on Postgres', { skip }, () => {
     });
     await deleted.promise;
     const minute = { minuteMs: 60_000, rxBytes: 1, txBytes: 2, connections: 3, clients: 4 };
-    const written = createHistory(store).write([
+    const written = writeMinutes(store, [
       { ...minute, tunnelId: gone },
       { ...minute, tunnelId: kept },
     ]);

@@ -76,7 +76,7 @@ export const createEventStreams = (deps: EventDeps): EventStreams => {
     if (own.size >= streamsPerUser) throw new Refusal('tooMany', tooMany, 60);
     const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: access.id };
     const stream = openLiveStream({
-      listen: deps.feed.onMoved,
+      listen: (listener) => deps.feed.onMoved(listener),
       renderAll: async () => renderEvents(await listTunnels(deps, access, true)),
       render: async (ids) => renderEvents(await listMoved(deps, access, ids)),
       isStillPermitted: () => isStillPermitted(deps, context),

@@ -15,7 +15,7 @@ import { createDns } from '@underpass/control/dns/dns.ts';
 import type { DnsPort } from '@underpass/control/dns/port.ts';
 import { createRecheck } from '@underpass/control/dns/recheck.ts';
 import { createResolver } from '@underpass/control/dns/resolver.ts';
-import { createFeedHub, type FeedHub } from '@underpass/control/feed/hub.ts';
+import { FeedHub } from '@underpass/control/feed/hub.ts';
 import { createAddressReader } from '@underpass/control/http/address.ts';
 import { createLimiter } from '@underpass/control/limit/limiter.ts';
 import type { SendMail } from '@underpass/control/mail/mail.ts';
@@ -114,7 +114,7 @@ export async function openControlCore(settings: Settings, state: State): Promise
   const { store, bus, keyRing, clock, steady, log } = state;
   const sources = await openCertificateSources(settings, state);
   const keyOpens = (region: string, keyHash: string): Promise<boolean> => keyOpensRegion(store.db, region, keyHash, clock());
-  const hub = createFeedHub({ store, bus, keyRing, clock, steady, log, givenCertificates: sources.certificates, keyOpens });
+  const hub = new FeedHub({ store, bus, keyRing, clock, steady, log, givenCertificates: sources.certificates, keyOpens });
   const resolver = createResolver({ servers: settings.dnsServers });
   const dns = createDns({ resolver, ownHosts: () => ownHosts(store.db, settings.origin) });
   const { sendMail, mailbox, closeMail } = await openMail(settings, clock);
@@ -185,7 +185,7 @@ async function openHttp(settings: Settings, state: State, { control, hub, source
   openFeedDoor(server, {
     mayAsk: createFeedLimit(settings, state, addressOf),
     keyOpens: (region, keyHash) => keyOpensRegion(state.store.db, region, keyHash, state.clock()),
-    accept: hub.accept,
+    accept: (duplex, options) => hub.accept(duplex, options),
     log: state.log,
   });
   if (settings.edgeConsole) door = await openConsoleDoor(server);

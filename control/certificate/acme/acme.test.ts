@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { createFeedHub, type FeedHub } from '../../feed/hub.ts';
+import { FeedHub } from '../../feed/hub.ts';
 import {
   addProject,
   addRegion,
@@ -67,7 +67,7 @@ beforeEach(async () => {
   await addRegion(store.db, 'eu', { host: `eu.${zone}`, wildcard: `tunnels.${zone}` });
   const ids = await addProject(store.db, 'ann');
   tunnel = (name, hosts, type = 'http') => addTunnel(store.db, { ...ids, region: 'eu', name, hosts, type });
-  hub = createFeedHub({
+  hub = new FeedHub({
     store,
     bus: createTestBus(),
     keyRing,

@@ -1,5 +1,5 @@
-// When a tunnel is live in its whole region, where several control processes hold connections of its edges: each speaks for its
-// own. Whoever speaks first hears all the others after it, so one process at least can tell that nobody is missing. Pure.
+// When a tunnel is live in its whole region, if the edges of that region are connected to several control processes. Each process
+// announces what its own edges hold. The first to announce hears all the others, so at least one knows that none is missing. Pure.
 
 interface Mark {
   readonly tunnelId: string;
@@ -9,22 +9,22 @@ interface Mark {
 export interface AgreementDeps {
   /** The name of this process among them. */
   readonly self: string;
-  /** A process that takes longer is not waited for: its edges are late, or its word was lost. */
+  /** Nothing waits for a process that takes longer: its edges are late, or its announcement was lost. */
   readonly lateMs: number;
-  /** An edge that said nothing for so long is gone. */
+  /** An edge that is silent for longer is gone. */
   readonly silentMs: number;
 }
 
 export interface Agreement {
-  /** An edge says something, and this is the process that it is connected to. */
+  /** An edge works, and is connected to this process. */
   readonly hear: (process: string, edge: Edge, nowMs: number) => void;
-  /** The edges that are connected here hold these; answers with those that are live by that. */
+  /** The edges that are connected here hold these. Answers those that are live now. */
   readonly holdHere: (region: string, marks: readonly Mark[], nowMs: number) => readonly Mark[];
-  /** Those of another process do. What is not held here yet is passed over: that process will hear of it from us. */
+  /** The edges of another process hold these. Passes over what is not held here yet: that process will hear our announcement. */
   readonly holdElsewhere: (process: string, marks: readonly Mark[], nowMs: number) => readonly Mark[];
-  /** Live by the word of another process. */
+  /** Another process found these live. */
   readonly settle: (marks: readonly Mark[]) => void;
-  /** Those for which nobody is waited for any longer. */
+  /** Answers those that have waited long enough. */
   readonly overdue: (nowMs: number) => readonly Mark[];
 }
 
@@ -38,7 +38,7 @@ interface Heard {
   readonly atMs: number;
 }
 
-/** Held here, not everywhere yet. There for no longer than lateMs and a beat. */
+/** Held here, but not everywhere yet. Kept until the first `overdue` after lateMs. */
 interface Waiting {
   readonly region: string;
   readonly mark: Mark;

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { trafficSince } from './counter.ts';
 import { historyFrom, historyPoints, type MinuteRow, minuteMs } from './history-points.ts';
 import { readySeq, servingNames } from './liveness.ts';
+import { addNeeded, type NamesByRegion, ownNames } from './needed-names.ts';
 import { connectedClients } from './presence.ts';
 import { addTraffic, createRateWindow, ratesOf, windowMs } from './rate-window.ts';
 import {
@@ -147,6 +148,29 @@ describe('readySeq', () => {
 
   test('a host is served under its own name and one wildcard', () => {
     assert.deepEqual(servingNames('x.a.com'), ['x.a.com', '*.a.com']);
+  });
+});
+
+describe('the certificates that a region needs', () => {
+  test('are those of its http hosts and the wildcards above them, and none for ingress tunnels', () => {
+    const names: NamesByRegion = new Map();
+    addNeeded(names, 'eu', { type: 'http', hosts: ['x.a.com'] });
+    addNeeded(names, 'eu', { type: 'ingress', hosts: ['b.com'] });
+    addNeeded(names, 'us', { type: 'ingress', hosts: ['c.com'] });
+    assert.deepEqual(
+      names,
+      new Map([
+        ['eu', new Set(['x.a.com', '*.a.com'])],
+        ['us', new Set()],
+      ]),
+    );
+  });
+
+  test('are those of its own names', () => {
+    const region = { region: 'eu', dataPlaneHost: 'eu.a.com', wildcardDomain: null, consoleHost: null };
+    assert.deepEqual(ownNames(region), ['eu.a.com']);
+    const full = { ...region, wildcardDomain: 't.a.com', consoleHost: 'console.a.com' };
+    assert.deepEqual(ownNames(full), ['eu.a.com', '*.t.a.com', 'console.a.com', '*.a.com']);
   });
 });
 

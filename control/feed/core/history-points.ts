@@ -1,6 +1,6 @@
-// From rows by the minute to the points of a chart. Pure. Every range has a bounded number of points.
+// Turns rows of one minute into the points of a chart: a fixed number for each range. Pure.
 
-export type HistoryRange = 'hour' | 'day' | 'week';
+import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 
 export interface MinuteRow {
   /** Start of the minute, ms. */
@@ -8,23 +8,8 @@ export interface MinuteRow {
   readonly rxBytes: number;
   readonly txBytes: number;
   readonly connections: number;
-  /** Most clients connected at once in that minute. */
+  /** The most clients that were connected at once in that minute. */
   readonly clients: number;
-}
-
-export interface HistoryPoint {
-  /** ISO 8601, UTC: start of the step. */
-  readonly at: string;
-  /** Bytes per second. */
-  readonly rx: number;
-  readonly tx: number;
-  readonly tcpConnectionRate: number;
-  readonly clients: number;
-}
-
-export interface History {
-  readonly stepSeconds: number;
-  readonly points: readonly HistoryPoint[];
 }
 
 export const minuteMs = 60_000;
@@ -36,7 +21,7 @@ const steps: Readonly<Record<HistoryRange, { readonly stepMs: number; readonly c
   week: { stepMs: 60 * minuteMs, count: 168 },
 };
 
-/** Rows older than the longest range are of no use to anybody. */
+/** No range shows older rows. */
 export const historyKeptMs = steps.week.stepMs * (steps.week.count + 1);
 
 /** The first moment that a query for this range needs. */
@@ -45,7 +30,7 @@ export function historyFrom(range: HistoryRange, nowMs: number): number {
   return Math.floor(nowMs / stepMs) * stepMs - (count - 1) * stepMs;
 }
 
-function pointOf(atMs: number, stepMs: number, rows: readonly MinuteRow[]): HistoryPoint {
+function pointOf(atMs: number, stepMs: number, rows: readonly MinuteRow[]): TunnelHistory['points'][number] {
   const seconds = stepMs / 1000;
   const sum = (read: (row: MinuteRow) => number): number => rows.reduce((total, row) => total + read(row), 0);
   return {
@@ -58,7 +43,7 @@ function pointOf(atMs: number, stepMs: number, rows: readonly MinuteRow[]): Hist
 }
 
 /** A point for every step, zero where nothing happened. */
-export function historyPoints(range: HistoryRange, rows: readonly MinuteRow[], nowMs: number): History {
+export function historyPoints(range: HistoryRange, rows: readonly MinuteRow[], nowMs: number): TunnelHistory {
   const { stepMs, count } = steps[range];
   const fromMs = historyFrom(range, nowMs);
   const byStep = Map.groupBy(rows, (row) => Math.floor((row.minuteMs - fromMs) / stepMs));

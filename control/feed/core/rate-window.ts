@@ -1,21 +1,17 @@
-// What passed through one tunnel in the last 5 minutes, in fixed memory: a ring of time slots. Pure: the caller
-// brings the clock. spec 9: the metrics window is 5 minutes.
+// What passed through one tunnel in the last 5 minutes (spec 9), in fixed memory: a ring of time slots. Pure: the caller
+// passes the time.
+
+import type { TunnelMetrics } from '@underpass/rules/entity.ts';
 
 export const windowMs = 300_000;
 const slotMs = 10_000;
-/** One slot more than the window, because the oldest is only partly inside it. */
+/** One more than the window has, because the oldest slot is only partly inside the window. */
 const slotCount = windowMs / slotMs + 1;
 
 export interface Traffic {
   readonly rxBytes: number;
   readonly txBytes: number;
   readonly connections: number;
-}
-
-export interface Rates {
-  readonly rx: number;
-  readonly tx: number;
-  readonly tcpConnectionRate: number;
 }
 
 interface Slot {
@@ -40,8 +36,8 @@ export function addTraffic(window: RateWindow, nowMs: number, traffic: Traffic):
   slot.connections += traffic.connections;
 }
 
-/** Per second over the whole window: a burst counts for five minutes and then is forgotten. */
-export function ratesOf(window: RateWindow, nowMs: number): Rates {
+/** Per second over the whole window: a burst counts for five minutes. */
+export function ratesOf(window: RateWindow, nowMs: number): TunnelMetrics {
   const newest = Math.floor(nowMs / slotMs);
   const live = window.filter((slot) => slot.index <= newest && slot.index > newest - slotCount);
   const perSecond = (read: (slot: Slot) => number): number => live.reduce((sum, slot) => sum + read(slot), 0) / (windowMs / 1000);
@@ -52,8 +48,8 @@ export function ratesOf(window: RateWindow, nowMs: number): Rates {
   };
 }
 
-/** Sums windows of several edges. */
-export function addRates(one: Rates, other: Rates): Rates {
+/** For the windows of several edges. */
+export function addRates(one: TunnelMetrics, other: TunnelMetrics): TunnelMetrics {
   return {
     rx: one.rx + other.rx,
     tx: one.tx + other.tx,
@@ -61,4 +57,4 @@ export function addRates(one: Rates, other: Rates): Rates {
   };
 }
 
-export const isQuiet = (rates: Rates): boolean => rates.rx === 0 && rates.tx === 0 && rates.tcpConnectionRate === 0;
+export const isQuiet = (rates: TunnelMetrics): boolean => rates.rx === 0 && rates.tx === 0 && rates.tcpConnectionRate === 0;

@@ -1,0 +1,125 @@
+// Reads the store and brings the region states up to date with it, and through them the edges.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FeedCertificate } from '@underpass/wire/feed.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import type { Store } from '../store/store.ts';
+import { addNeeded, type NamesByRegion, ownNames, type RegionNames, tlsHosts } from './core/needed-names.ts';
+import {
+  idsAtOnce,
+  readAllCertificates,
+  readCertificatesFor,
+  readChallenges,
+  readRegions,
+  readTunnelPage,
+  readTunnels,
+  type StoredTunnel,
+} from './region-content.ts';
+import type { Marks } from './region-state.ts';
+import type { Regions } from './regions.ts';
+
+export interface StateReaderDeps {
+  readonly store: Store;
+  readonly keyRing: KeyRing;
+  readonly clock: () => number;
+  readonly givenCertificates: () => readonly FeedCertificate[];
+  readonly regions: Pick<Regions, 'open' | 'all' | 'publishPeers'>;
+  /** Tunnels that are live by what the store says, and were not known to be. */
+  readonly onLive: (tunnelIds: readonly string[]) => void;
+}
+
+const marksOf = (tunnels: readonly StoredTunnel[]): Marks =>
+  new Map(tunnels.flatMap(({ tunnel, mark }) => (mark === null ? [] : [[tunnel.id, mark] as const])));
+
+export class StateReader {
+  readonly #deps: StateReaderDeps;
+  /** From the last reading of everything, and from all changes since it began. */
+  #needed: NamesByRegion = new Map();
+
+  constructor(deps: StateReaderDeps) {
+    this.#deps = deps;
+  }
+
+  /** In pages: thousands of tunnels with long lists would not fit one message, and could not be suspended. */
+  async tunnels(ids: readonly string[]): Promise<void> {
+    for (let from = 0; from < ids.length; from += idsAtOnce) await this.#page(ids.slice(from, from + idsAtOnce));
+  }
+
+  async challenges(): Promise<void> {
+    const { store, keyRing, clock, regions } = this.#deps;
+    const challenges = await readChallenges(store.db, keyRing, clock());
+    for (const [region, feed] of regions.all()) {
+      feed.publish(feed.state.replacePart('challenges', challenges.get(region) ?? []));
+    }
+  }
+
+  /** `between` runs after each page, so that a small change does not wait for all of them. */
+  async everything(between: () => Promise<void>): Promise<void> {
+    const { store, regions } = this.#deps;
+    const names = await readRegions(store.db);
+    for (const { region } of names) regions.open(region);
+    await this.#allTunnels(between);
+    await this.#allCertificates(names);
+    await this.challenges();
+    for (const [region] of regions.all()) regions.publishPeers(region);
+  }
+
+  async #page(ids: readonly string[]): Promise<void> {
+    const { store, keyRing, clock, regions } = this.#deps;
+    const found = await readTunnels(store.db, ids, clock());
+    const hosts = found.flatMap(({ tunnel }) => tlsHosts(tunnel));
+    const certificates = await readCertificatesFor(store.db, keyRing, hosts, clock());
+    const names: NamesByRegion = new Map();
+    for (const { region, tunnel } of found) for (const each of [names, this.#needed]) addNeeded(each, region, tunnel);
+    // Certificates first: an edge serves a route as soon as it knows it.
+    for (const [region, served] of names) {
+      const feed = regions.open(region);
+      const values = certificates.filter((each) => each.hosts.some((host) => served.has(host)));
+      feed.publish(feed.state.patch('certificates', [], values));
+    }
+    this.#putTunnels(ids, found);
+  }
+
+  #putTunnels(ids: readonly string[], found: readonly StoredTunnel[]): void {
+    const { regions, onLive } = this.#deps;
+    const byRegion = Map.groupBy(found, (each) => each.region);
+    for (const region of byRegion.keys()) regions.open(region);
+    for (const [region, feed] of regions.all()) {
+      const { state } = feed;
+      const tunnels = byRegion.get(region) ?? [];
+      const values = tunnels.map((each) => each.tunnel);
+      if (tunnels[0] !== undefined) state.dialledHost = tunnels[0].dataPlaneHost;
+      const idle = values.map((each) => each.id).filter((id) => !state.isLive(id));
+      feed.publish(state.patch('tunnels', ids, values, marksOf(tunnels)));
+      onLive(idle.filter((id) => state.isLive(id)));
+    }
+  }
+
+  async #allTunnels(between: () => Promise<void>): Promise<void> {
+    const { store, clock, regions } = this.#deps;
+    const gone = new Set([...regions.all()].flatMap(([, feed]) => [...feed.state.ids('tunnels')]));
+    this.#needed = new Map();
+    for (let last: string | undefined = ''; last !== undefined; ) {
+      const page = await readTunnelPage(store.db, last, clock());
+      const ids = page.map((each) => each.tunnel.id);
+      this.#putTunnels(ids, page);
+      for (const { region, tunnel } of page) addNeeded(this.#needed, region, tunnel);
+      for (const id of ids) gone.delete(id);
+      await between();
+      await nextTurn();
+      last = ids.at(-1);
+    }
+    await this.tunnels([...gone]);
+  }
+
+  async #allCertificates(names: readonly RegionNames[]): Promise<void> {
+    const { store, keyRing, clock, regions, givenCertificates } = this.#deps;
+    const certificates = await readAllCertificates(store.db, keyRing, clock());
+    for (const [region, feed] of regions.all()) {
+      const own = names.filter((each) => each.region === region).flatMap(ownNames);
+      const needed = this.#needed.get(region);
+      const served = certificates.filter(({ hosts }) => hosts.some((host) => own.includes(host) || needed?.has(host)));
+      feed.publish(feed.state.replacePart('certificates', [...givenCertificates(), ...served]));
+    }
+  }
+}
