@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `underpass` process: the real world goes in, the exit code comes out.
+// The `underpass` process: runs the command line with the real standard streams, files and network.
 import * as http from 'node:http';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { ClientError, exitCodes, fileReason } from './process/error.ts';
@@ -8,7 +8,7 @@ import { createProcessIo } from './process/process-io.ts';
 import { run } from './run.ts';
 import { reportError } from './terminal/output.ts';
 
-/** Longer than a carrier lingers for its last bytes. */
+/** Longer than a closing carrier waits for its last bytes. */
 const lingerMs = 3_000;
 
 let readerGone: (() => void) | undefined;
@@ -27,16 +27,16 @@ process.exitCode ||= code;
 process.stdin.unref?.();
 endBeforeLong();
 
-/** For fetch under Node; the compiled file does it by itself and has no such function. */
+/** Makes fetch use the proxy under Node. The compiled program does so by itself and lacks this function. */
 function takeProxyFromEnvironment(): void {
   try {
     http.setGlobalProxyFromEnv?.();
   } catch {
-    // Not a URL: the data plane and the doctor say so in their own words.
+    // The proxy setting is not a URL: the commands that need it report that.
   }
 }
 
-/** What nobody can take back, such as the question for a name that no resolver answers, is not waited for; a slow reader is. */
+/** Waits for a slow reader of the output, but not for work that cannot be cancelled, such as a DNS query without an answer. */
 function endBeforeLong(): void {
   const end = (): void => {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
@@ -45,14 +45,14 @@ function endBeforeLong(): void {
   setTimeout(end, lingerMs).unref();
 }
 
-/** `underpass tunnels | head -1` closes the pipe early: that is no error. Who carries lets visitors finish first. */
+/** `underpass tunnels | head -1` closes the pipe early, which is not an error. A client that carries drains first. */
 function pipeClosed({ code }: NodeJS.ErrnoException): void {
   if (code !== 'EPIPE') return;
   if (readerGone === undefined) process.exit(0);
   readerGone();
 }
 
-/** A full disk costs the lines that it has no room for, not the tunnel; said once. A terminal that vanishes is told by SIGHUP. */
+/** A full disk loses output but does not stop the tunnel; it is reported once. A terminal that closes sends SIGHUP as well. */
 function outputLost(cause: NodeJS.ErrnoException): void {
   pipeClosed(cause);
   if (['EIO', 'EPIPE'].includes(cause.code ?? '') || process.exitCode === exitCodes.local) return;

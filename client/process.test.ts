@@ -1,4 +1,4 @@
-// What only a process of its own can show: trust and proxies that the runtime takes from the environment, and pipes that close.
+// What only a separate process can show: CAs and proxies that the runtime reads from the environment, and pipes that close.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +58,7 @@ async function startSecureApi(t: TestContext) {
   return { port: await listening(t, server), caFile };
 }
 
-test('a server with a private CA is reached when NODE_EXTRA_CA_CERTS names it, and the error says so otherwise', async (t) => {
+test('reaches a server with a private CA if NODE_EXTRA_CA_CERTS names it; otherwise the error suggests that', async (t) => {
   const { port, caFile } = await startSecureApi(t);
   const env = { UNDERPASS_SERVER: `https://localhost:${port}`, UNDERPASS_API_TOKEN: 'tok' };
   const refused = await underpass(t, ['regions', '--json'], env).ended;
@@ -68,7 +68,7 @@ test('a server with a private CA is reached when NODE_EXTRA_CA_CERTS names it, a
   assert.deepEqual({ code: reached.code, stdout: reached.stdout }, { code: 0, stdout: '[]\n' }, reached.stderr);
 });
 
-test('the API is reached through HTTPS_PROXY, but not for what NO_PROXY names', async (t) => {
+test('reaches the API through HTTPS_PROXY, except for hosts in NO_PROXY', async (t) => {
   const { port, caFile } = await startSecureApi(t);
   const asked: string[] = [];
   const proxy = createHttpServer().on('connect', (request, client: Socket) => {
@@ -95,7 +95,7 @@ test('the API is reached through HTTPS_PROXY, but not for what NO_PROXY names', 
   assert.equal(asked.length, 1);
 });
 
-test('Ctrl-C ends it at once while a proxy does not answer', async (t) => {
+test('Ctrl-C ends the command at once while a proxy does not answer', async (t) => {
   const asked = Promise.withResolvers<Socket>();
   const proxy = createServer((socket) => void socket.once('data', () => asked.resolve(socket)));
   const env = { UNDERPASS_TOKEN: 'tok', HTTPS_PROXY: `http://127.0.0.1:${await listening(t, proxy)}` };
@@ -109,7 +109,7 @@ test('Ctrl-C ends it at once while a proxy does not answer', async (t) => {
   assert.equal((await ended).code, 0);
 });
 
-test('what nobody can take back, such as the question for a name, does not hold up the end', {
+test('a DNS query that cannot be cancelled does not delay the end', {
   skip: binary && 'the runtime takes no options',
 }, async (t) => {
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent('setInterval(() => {}, 60_000)')}`;
@@ -124,12 +124,12 @@ const noRoom =
   'error: A file cannot be written: standard output (no space left)\n' +
   '  fix: Check the permissions and the free space.\n  code: file-not-written\n';
 
-test('a result that finds no room on the disk is an error', { skip: linuxOnly }, async (t) => {
+test('a result that does not fit on the disk is an error', { skip: linuxOnly }, async (t) => {
   const { code, stderr } = await underpass(t, ['completion', 'bash'], {}, toFullDisk).ended;
   assert.deepEqual({ code, stderr }, { code: 3, stderr: noRoom });
 });
 
-test('a home folder that is read-only is told as such', { skip: skipWithoutRoot('a mount') }, async (t) => {
+test('the error for a read-only home folder says that it is read-only', { skip: skipWithoutRoot('a mount') }, async (t) => {
   const server = createHttpServer((request, response) =>
     response.end(request.url === '/api/user' ? '{"email":"a@b.example"}' : '[]'),
   );
@@ -142,7 +142,7 @@ test('a home folder that is read-only is told as such', { skip: skipWithoutRoot(
   assert.match(stderr, /^error: A file cannot be written: \/mnt\/\S+ \(the file system is read-only\)$/m);
 });
 
-test('a log that finds no room on the disk is told once, and costs no visitor the tunnel', { skip: linuxOnly }, async (t) => {
+test('a log that does not fit on the disk is reported once, and the tunnel goes on', { skip: linuxOnly }, async (t) => {
   await using edge = await startFakeEdge();
   await using upstream = await startUpstream((socket) => socket.end('from the upstream'));
   const argv = ['http', '--url', edge.url, '--upstream', `http://127.0.0.1:${upstream.port}`];
@@ -168,7 +168,7 @@ for (const [how, end, then] of [
   ['is ended by the same Ctrl-C', pressCtrlC, () => {}],
   ['is ended by the same Ctrl-C, a little sooner,', lineFor, pressCtrlC],
 ] satisfies readonly (readonly [string, ReaderEnd, ReaderEnd])[]) {
-  test(`a log whose reader ${how} ends the client when its visitors are served`, async (t) => {
+  test(`a client whose log reader ${how} drains and ends`, async (t) => {
     await using edge = await startFakeEdge();
     await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
     const argv = ['http', '--url', edge.url, '--upstream', `app.example.com=http://127.0.0.1:${upstream.port}`];
@@ -194,7 +194,7 @@ for (const [how, end, then] of [
   });
 }
 
-test('a reader that closes the pipe early is no error', async (t) => {
+test('a reader may close the pipe early without an error', async (t) => {
   const { child, ended } = underpass(t, ['completion', 'bash'], {});
   child.stdout.destroy();
   const { code, stderr } = await ended;

@@ -14,14 +14,14 @@ const wrong: readonly (readonly [argv: readonly string[], error: string, help: s
   [['tunnels', 'frobnicate'], "unknown command 'frobnicate'", 'underpass tunnels --help'],
 ];
 for (const [argv, error, help] of wrong) {
-  test(`'${argv.join(' ')}' is told in one line, with the help to read`, async (t) => {
+  test(`'${argv.join(' ')}' gives one line of error that names the help to read`, async (t) => {
     const { code, stderr } = await (await createCli(t)).run(argv);
     assert.equal(code, 2);
     assert.equal(stderr, `error: The command line is wrong: ${error}\n  fix: See "${help}".\n  code: usage\n`);
   });
 }
 
-test('help shows what --help of the same words does, however many they are', async (t) => {
+test('help with any number of words shows the same as --help of these words', async (t) => {
   const cli = await createCli(t);
   for (const words of [[], ['http'], ['tunnels'], ['tunnels', 'add'], ['tunnels', 'add', 'shop']]) {
     const { stdout, code } = await cli.run(['help', ...words]);
@@ -31,7 +31,7 @@ test('help shows what --help of the same words does, however many they are', asy
   }
 });
 
-test('a user whom the system does not know, as a container may have it, has a number for a name and no home; a folder may be gone', {
+test('runs for a user id without name and home, as in some containers, and in a deleted folder', {
   skip: binary && 'the system is made up',
 }, (t) => {
   const nobody = () => {
@@ -52,7 +52,7 @@ test('a user whom the system does not know, as a container may have it, has a nu
 });
 
 for (const columns of [40, 60, 100]) {
-  test(`help breaks no word in ${columns} columns`, { skip: binary && 'the terminal is made up' }, async (t) => {
+  test(`help breaks no word at ${columns} columns`, { skip: binary && 'the terminal is made up' }, async (t) => {
     let text = '';
     const write = (part: string) => {
       text += part;
@@ -60,7 +60,7 @@ for (const columns of [40, 60, 100]) {
     const stdout = { write, isTTY: true, columns: () => columns, rows: () => 24, onResize: () => () => {} };
     const cli = await createCli(t);
     for (const argv of [['--help'], ['tunnels', 'add', '--help'], ['connect', '--help']]) await cli.run(argv, { io: { stdout } });
-    // Usage and examples are to be copied.
+    // Usage and examples are not wrapped, so that they can be copied.
     const lines = text.split('\n').filter((line) => !/^Usage:|^ {2}\$ /.test(line));
     assert.deepEqual(
       lines.filter((line) => line.length > columns),

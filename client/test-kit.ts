@@ -1,5 +1,5 @@
-// The command line under test: in this process, or the compiled file that UNDERPASS_TEST_BINARY names.
-// Both are driven alike: arguments, environment, standard input, signals; text and exit code come back.
+// Runs the command line for tests: in this process, or the compiled program that UNDERPASS_TEST_BINARY names.
+// Both take arguments, environment, standard input and signals, and return text and exit code.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -12,7 +12,7 @@ import type { Io, Signal, TextOut } from './process/io.ts';
 import { createProcessIo } from './process/process-io.ts';
 import { run } from './run.ts';
 
-/** For tests that look inside: they cannot hold for a compiled file. */
+/** Set if tests run the compiled program. Tests that replace parts of `Io` skip then. */
 export const binary: string | undefined = process.env.UNDERPASS_TEST_BINARY;
 
 export interface CliResult {
@@ -33,10 +33,10 @@ export interface RunningCli {
   readonly ended: Promise<CliResult>;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Resolves when standard output or error matches; rejects when the program ends before. */
+  /** Resolves when standard output or error matches; rejects if the program ends before. */
   readonly seen: (pattern: RegExp) => Promise<void>;
   readonly signal: (signal: Signal) => void;
-  /** Of the compiled file alone. */
+  /** Only for the compiled program. */
   readonly pid: number | undefined;
 }
 
@@ -165,7 +165,7 @@ export interface ApiCall {
 
 type Answer = { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> };
 
-/** A server that answers by a table of `METHOD /path` (query left off); what is not in it is a 404. Strings go as text, bytes as they are. */
+/** A server that answers from a table of `METHOD /path` without the query, else 404. Strings are sent as text, bytes unchanged. */
 export async function startFakeApi(t: TestContext, routes: Readonly<Record<string, Answer | ((call: ApiCall) => Answer)>>) {
   const calls: ApiCall[] = [];
   const sockets = new Set<Socket>();
@@ -195,7 +195,7 @@ export async function startFakeApi(t: TestContext, routes: Readonly<Record<strin
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls };
 }
 
-/** What every management command asks first. */
+/** The calls that every management command makes first. */
 export const accountRoutes = {
   'GET /api/projects': { body: [{ id: 'p1', name: 'Acme', role: 'owner' }] },
   'GET /api/user': { body: { email: 'ada@example.com', firstName: 'Ada', defaultProject: 'p1', operator: false } },

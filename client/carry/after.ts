@@ -2,7 +2,7 @@
 
 import type { SessionClock } from '@underpass/wire/clock.ts';
 
-/** The answer cancels it. */
+/** Returns a function that cancels the task. */
 export function after(clock: SessionClock, ms: number, task: () => void): () => void {
   const stop = clock.every(ms, () => {
     stop();

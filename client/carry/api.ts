@@ -1,4 +1,4 @@
-// What the commands see of the data plane: options in, a handle out, events and a snapshot for the live status.
+// The types that commands use to carry a tunnel: options, a handle, events, and a snapshot for the live status.
 
 import type { HttpUpstream, IngressUpstream } from '@underpass/rules/upstream.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
@@ -13,18 +13,18 @@ export interface CarryOptions {
   readonly url: string;
   readonly token: string;
   readonly upstreams: TunnelUpstreams;
-  /** PEM of the CA of https upstreams; without it the system's. */
+  /** PEM of CAs to trust for https upstreams; if missing, the system's CAs. */
   readonly upstreamCaPem?: string;
-  /** https upstreams are not checked at all. */
+  /** Accepts any certificate of https upstreams. */
   readonly upstreamInsecure: boolean;
-  /** PEM of CAs that may vouch for the region besides the system's: for proxies that replace certificates. */
+  /** PEM of CAs to trust for the region, besides the system's: for proxies that replace certificates. */
   readonly caPem?: string;
   /** `underpass/0.1.0`. */
   readonly software: string;
   /** Read for HTTPS_PROXY and NO_PROXY, in either case. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onEvent: (event: CarryEvent) => void;
-  /** Streams that are still open this long after drain() are cut; 30 s where not given. */
+  /** Streams that are still open this long after drain() are cut; 30 s if missing. */
   readonly drainTimeoutMs?: number;
   /** Tests pass their own. */
   readonly clock?: SessionClock;
@@ -33,7 +33,7 @@ export interface CarryOptions {
 
 export type CarryEvent =
   | { readonly kind: 'connected'; readonly edge: string; readonly address: string; readonly urls: readonly string[] }
-  /** retryMs: when the next try starts; null where this was wanted (drain, close). */
+  /** `problem` is null if the client or the edge ended the carrier on purpose (drain, close). */
   | { readonly kind: 'disconnected'; readonly edge: string; readonly problem: Problem | null }
   | { readonly kind: 'failed'; readonly problem: Problem; readonly retryMs: number }
   | {
@@ -45,7 +45,7 @@ export type CarryEvent =
     }
   /** The tunnel runs, but probably not as its user means it to. */
   | { readonly kind: 'doubt'; readonly problem: Problem }
-  /** One visitor's stream could not be served. At most one a second is reported. */
+  /** A visitor's stream failed. Reported at most once a second. */
   | { readonly kind: 'stream-failed'; readonly host: string; readonly problem: Problem };
 
 export interface CarrierStatus {
@@ -65,26 +65,26 @@ export interface UpstreamStatus {
 }
 
 export interface CarryStatus {
-  /** Connected: at least one carrier is. */
+  /** 'connected' if at least one carrier is. */
   readonly state: 'connecting' | 'connected' | 'draining' | 'stopped';
   readonly carriers: readonly CarrierStatus[];
   readonly upstreams: readonly UpstreamStatus[];
   readonly openStreams: number;
   /** Since the start, finished ones included. */
   readonly totalStreams: number;
-  /** Payload: rx from visitors to the upstream, tx towards visitors. */
+  /** Payload bytes: rx from visitors to the upstream, tx towards visitors. */
   readonly rxBytes: number;
   readonly txBytes: number;
-  /** What the edges say about the tunnel, where they do; the last word stays when none is connected. */
+  /** The name that edges give the tunnel, if they do. Kept while no edge is connected. */
   readonly tunnel: string | null;
   readonly urls: readonly string[];
-  /** The most pressing one, null while all is well. */
+  /** The most important problem; null if there is none. */
   readonly problem: Problem | null;
 }
 
 export interface Carrying {
   status(): CarryStatus;
-  /** Takes nothing new, lets open streams end, resolves when they have or the time is over. */
+  /** Accepts no new streams. Resolves when the open ones have ended or the drain timeout is over. */
   drain(): Promise<void>;
   close(): void;
 }

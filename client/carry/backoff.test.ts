@@ -12,7 +12,7 @@ it('spreads clients over the whole range', () => {
   assert.equal(nextDelayMs(9, 'connection-lost', null, 0.5), 15_000);
 });
 
-it('is slow where trying alone cannot help: from 5 s to a minute', () => {
+it('is slower for problems that a person must solve: from 5 s to a minute', () => {
   const delays = [0, 1, 2, 3, 4, 2_000].map((failures) => nextDelayMs(failures, 'token-refused', null, 1));
   assert.deepEqual(delays, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
   assert.equal(nextDelayMs(0, 'token-refused', null, 0), 2_500);
@@ -26,7 +26,7 @@ it('waits at least as long as the edge asked', () => {
   assert.equal(nextDelayMs(9, 'token-refused', 5_000, 0), 30_000);
 });
 
-it('waits no longer than five minutes, whatever a portal or a proxy on the way says for the edge', () => {
+it('waits at most five minutes, even if a portal or a proxy asks for more', () => {
   assert.equal(nextDelayMs(0, 'not-underpass', 99_999_000, 0), 300_000);
   assert.equal(nextDelayMs(0, 'token-refused', 99_999_000, 1), 301_000);
 });

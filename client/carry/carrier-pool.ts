@@ -1,4 +1,4 @@
-// The carriers of one client: as many slots as wanted, spread over edges, and the count of what all of them carried.
+// The carriers of one client, spread over edges, and the bytes that all of them carried.
 
 import type { Session } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
@@ -12,80 +12,84 @@ import { ReconnectingCarrier } from './reconnecting-carrier.ts';
 export interface CarrierPoolOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
-  readonly open: (turn: number, hooks: Pick<CarrierOptions, 'isUnwanted' | 'onBorn' | 'onDead'>) => Promise<Carrier>;
-  /** A carrier stands: time to tell the edge what is offered. */
+  readonly open: (
+    turn: number,
+    hooks: Pick<CarrierOptions, 'isUnwanted' | 'onSessionStart' | 'onSessionEnd'>,
+  ) => Promise<Carrier>;
+  /** A carrier is connected: time to send the edge an OFFER. */
   readonly onConnected: (session: Session) => void;
-  /** What an edge says of the tunnel, when a carrier stands and whenever it changes. */
+  /** What an edge says about the tunnel: when a carrier connects, and at each change. */
   readonly onInfo: (info: Info) => void;
   readonly onEvent: (event: CarryEvent) => void;
 }
 
-/** Two edges where there are two, so that one may fail; two carriers to the only one, which measured a tenth to a fifth faster. */
+/** Two edges if the region has them, so that one may fail. Two carriers to a single edge measured 10 to 20 % faster than one. */
 const wantedCarriers = 2;
 
 export class CarrierPool {
-  /** Draining ones included. */
+  /** Includes draining sessions. */
   readonly sessions = new Set<Session>();
   readonly #options: CarrierPoolOptions;
-  readonly #slots: readonly ReconnectingCarrier[];
-  /** They follow when the first stands: what is wrong with the token or the name is then said once. */
-  #followers: readonly ReconnectingCarrier[];
+  readonly #members: readonly ReconnectingCarrier[];
+  /** Started once the first member connects, so that a wrong token or name is reported once. */
+  #waiting: readonly ReconnectingCarrier[];
   /** Payload of the sessions that are over. */
   #finished = { rxBytes: 0, txBytes: 0 };
-  #toldCode: string | null = null;
+  #reportedCode: string | null = null;
   #stopped = false;
   #lastInfo: Info = {};
   readonly #empty = Promise.withResolvers<void>();
 
   constructor(options: CarrierPoolOptions) {
     this.#options = options;
-    this.#slots = Array.from({ length: wantedCarriers }, (_, index) => this.#createSlot(index));
-    this.#followers = this.#slots.slice(1);
+    this.#members = Array.from({ length: wantedCarriers }, (_, index) => this.#createMember(index));
+    this.#waiting = this.#members.slice(1);
   }
 
-  #createSlot(index: number): ReconnectingCarrier {
+  #createMember(index: number): ReconnectingCarrier {
     const { clock, random, open } = this.#options;
     const hooks = {
-      onBorn: (session: Session) => void this.sessions.add(session),
-      onDead: (session: Session) => this.#bury(session),
+      onSessionStart: (session: Session) => void this.sessions.add(session),
+      onSessionEnd: (session: Session) => this.#remove(session),
     };
     return new ReconnectingCarrier({
       clock,
       random,
       dial: (turn, isUnwanted) => open(turn + index, { isUnwanted, ...hooks }),
-      isDuplicate: (edge) => this.#regionEdges() > 1 && this.#slots.slice(0, index).some((slot) => slot.held?.edge === edge),
+      isDuplicate: (edge) =>
+        this.#regionEdges() > 1 && this.#members.slice(0, index).some(({ current }) => current?.edge === edge),
       onConnected: (carrier) => this.#connected(carrier),
       onDisconnected: (carrier, problem) => this.#disconnected(carrier, problem),
       onFailed: (problem, retryMs) => this.#failed(problem, retryMs),
     });
   }
 
-  /** What is held now; a draining carrier is not. */
+  /** The connected carriers, without draining ones. */
   get carriers(): readonly Carrier[] {
-    return this.#slots.flatMap(({ held }) => held ?? []);
+    return this.#members.flatMap(({ current }) => current ?? []);
   }
 
-  /** What the edges say about the tunnel; where none does any more, what the last one said. */
+  /** What the edges say about the tunnel; while none is connected, what the last one said. */
   get info(): Info {
     return this.carriers[0]?.session.peerInfo ?? this.#lastInfo;
   }
 
-  /** Why nothing is held; null while something is. */
+  /** Why no carrier is connected; null while one is. */
   get problem(): Problem | null {
     if (this.carriers.length > 0) return null;
-    return this.#slots.find(({ problem }) => problem !== null)?.problem ?? null;
+    return this.#members.find(({ problem }) => problem !== null)?.problem ?? null;
   }
 
-  /** Payload of all sessions, finished ones included. */
+  /** Payload of all sessions, including finished ones. */
   totals(): { readonly rxBytes: number; readonly txBytes: number } {
     return [...this.sessions].reduce(addSession, this.#finished);
   }
 
   start(): void {
-    this.#slots[0]!.start();
+    this.#members[0]!.start();
   }
 
-  /** Dials no more, drains what is open; resolves when all sessions are over or, after timeoutMs, closed. */
+  /** Stops dialling and drains the open sessions. Resolves when all are over; after timeoutMs it closes the rest. */
   async drain(timeoutMs: number): Promise<void> {
     this.#stop();
     const cancel = after(this.#options.clock, timeoutMs, () => this.close());
@@ -101,10 +105,10 @@ export class CarrierPool {
 
   #stop(): void {
     this.#stopped = true;
-    for (const slot of this.#slots) slot.stop();
+    for (const member of this.#members) member.stop();
   }
 
-  #bury(session: Session): void {
+  #remove(session: Session): void {
     this.sessions.delete(session);
     this.#finished = addSession(this.#finished, session);
     if (this.#stopped && this.sessions.size === 0) this.#empty.resolve();
@@ -115,7 +119,7 @@ export class CarrierPool {
   }
 
   #connected(carrier: Carrier): void {
-    this.#toldCode = null;
+    this.#reportedCode = null;
     const { edge, address, session } = carrier;
     session.onInfo = (info) => {
       this.#options.onInfo(info);
@@ -124,9 +128,9 @@ export class CarrierPool {
     this.#options.onEvent({ kind: 'connected', edge, address, urls: session.peerInfo.urls ?? [] });
     this.#options.onConnected(session);
     this.#options.onInfo(session.peerInfo);
-    const followers = this.#followers;
-    this.#followers = [];
-    for (const slot of followers) slot.start();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const member of waiting) member.start();
     this.#reconsider();
   }
 
@@ -137,13 +141,13 @@ export class CarrierPool {
   }
 
   #reconsider(): void {
-    for (const slot of this.#slots) slot.reconsider();
+    for (const member of this.#members) member.reconsider();
   }
 
-  /** Once per problem and loss: it is tried for ever, but said in one line. */
+  /** Tries never end, but each problem is reported once until a carrier connects. */
   #failed(problem: Problem, retryMs: number): void {
-    if (problem.code === this.#toldCode) return;
-    this.#toldCode = problem.code;
+    if (problem.code === this.#reportedCode) return;
+    this.#reportedCode = problem.code;
     this.#options.onEvent({ kind: 'failed', problem, retryMs });
   }
 }

@@ -1,5 +1,5 @@
-// A carrier that stands: dialled, upgraded, and its first PING answered, so that the edge has our HELLO and may lead visitors
-// here. Whoever is told "connected" may open the page at once.
+// Opens a carrier: dials, upgrades, and waits for the answer to the first PING. By then the edge has our HELLO and may send
+// visitors, so a user who reads "connected" can open the page at once.
 
 import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { Session, SessionEnd, Stream } from '@underpass/wire/api.ts';
@@ -11,27 +11,27 @@ import { CarryError } from './problem.ts';
 
 export interface Carrier {
   readonly session: Session;
-  /** The edge's id, or its address where it gave none. */
+  /** The edge's id, or its address if it gave none. */
   readonly edge: string;
   readonly address: string;
   readonly sinceMs: number;
-  /** Once, when the session is over. Its holder sets it in the turn in which it gets the carrier. */
+  /** Called once, when the session is over. The owner sets it in the same turn of the event loop in which it gets the carrier. */
   onEnd: (end: SessionEnd) => void;
 }
 
 export interface CarrierOptions extends DialOptions {
-  /** Of the tunnel that is to be carried. */
+  /** The type of the tunnel that this client carries. */
   readonly type: TunnelType;
   readonly clock: SessionClock;
-  /** Asked before the HELLO, and so before the edge leads anybody here. */
+  /** Called before the HELLO, so before the edge can send visitors. */
   readonly isUnwanted: (edge: string) => boolean;
   readonly onStream: (stream: Stream) => void;
-  /** The session exists; its counters count. */
-  readonly onBorn: (session: Session) => void;
-  readonly onDead: (session: Session) => void;
+  /** The session exists and counts bytes, connected or not. */
+  readonly onSessionStart: (session: Session) => void;
+  readonly onSessionEnd: (session: Session) => void;
 }
 
-/** From the 101 to the answer to the first PING, which follows the HELLO. */
+/** From the 101 response to the answer to the first PING, which follows the HELLO. */
 const greetingTimeoutMs = 10_000;
 
 export async function openCarrier(options: CarrierOptions): Promise<Carrier> {
@@ -43,11 +43,11 @@ export async function openCarrier(options: CarrierOptions): Promise<Carrier> {
   }
   const session = createSession(dialled.socket, { side: 'dialer', peerMayOpen: true, info: { software }, clock });
   session.onStream = options.onStream;
-  options.onBorn(session);
-  return await greeted(session, dialled, options);
+  options.onSessionStart(session);
+  return await awaitGreeting(session, dialled, options);
 }
 
-function greeted(session: Session, { edge, address }: DialledCarrier, options: CarrierOptions): Promise<Carrier> {
+function awaitGreeting(session: Session, { edge, address }: DialledCarrier, options: CarrierOptions): Promise<Carrier> {
   return new Promise((resolve, reject) => {
     const { clock, region } = options;
     const carrier: Carrier = { session, edge: edge ?? address, address, sinceMs: clock.now(), onEnd: () => {} };
@@ -58,12 +58,12 @@ function greeted(session: Session, { edge, address }: DialledCarrier, options: C
       reject(new CarryError('wrong-type', `${tunnel} is an ${type} tunnel`));
       session.close();
     };
-    // A GOAWAY that comes in the same read as the answer counts: it has no holder yet who would hear it.
+    // Resolves a microtask later, so that a GOAWAY in the same read as the answer still rejects: the carrier has no owner yet.
     session.onProof = () => {
       cancel();
       queueMicrotask(() => resolve(carrier));
     };
-    // What it leads here meanwhile is finished; it takes nothing new.
+    // The edge drains: streams that it has already opened finish, and this client dials again.
     session.onGoaway = (code) => {
       if (code !== 'drain') return;
       cancel();
@@ -71,7 +71,7 @@ function greeted(session: Session, { edge, address }: DialledCarrier, options: C
     };
     session.onClose = (end) => {
       cancel();
-      options.onDead(session);
+      options.onSessionEnd(session);
       reject(new CarryError(end.code === 'version' ? 'version' : 'connection-lost', `${region.authority} (${end.code})`));
       carrier.onEnd(end);
     };

@@ -1,4 +1,4 @@
-// One connection to an edge: TCP (or a proxy's CONNECT), TLS with the right CA, then the upgrade with the token.
+// Dials an edge: TCP (or CONNECT through a proxy), TLS with the right CA, then the upgrade with the token.
 // Every failure is a CarryError with a code of problem.ts.
 
 import type { X509Certificate } from 'node:crypto';
@@ -19,20 +19,20 @@ export interface DialOptions {
   readonly clientId: string;
   readonly software: string;
   readonly caPem: string | undefined;
-  /** Which of several addresses comes first; each try and each carrier another. */
+  /** Rotates the addresses: each try and each carrier begins with another one. */
   readonly turn: number;
   readonly signal: AbortSignal;
 }
 
 export interface DialledCarrier {
   readonly socket: TLSSocket;
-  /** The edge's id, null where it did not say. */
+  /** The edge's id; null if it sent none. */
   readonly edge: string | null;
   /** The edge's address, or the proxy's. */
   readonly address: string;
 }
 
-/** Each of: one TCP connection, one TLS handshake, one HTTP head. */
+/** For each step: the TCP connection, the TLS handshake, the HTTP response. */
 const stepTimeoutMs = 10_000;
 
 export async function dialEdge(options: DialOptions): Promise<DialledCarrier> {
@@ -81,9 +81,7 @@ function translateHandshake(error: HandshakeError, region: RegionUrl): CarryErro
   return new CarryError(handshakeProblems[error.code], region.authority, wait);
 }
 
-// Which CAs are trusted.
-
-/** By pin; filled by what edges present and what then matches the pin, so it cannot be filled with anything else. */
+/** CA certificates by pin. An edge presents them, and only a certificate that matches the pin is added. */
 const learned = new Map<string, string>();
 
 async function trustedAuthorities(options: DialOptions): Promise<string[] | undefined> {
@@ -94,7 +92,7 @@ async function trustedAuthorities(options: DialOptions): Promise<string[] | unde
   return [known];
 }
 
-/** Asks the edge for its chain over a connection that carries nothing else, and keeps the one certificate that the pin names. */
+/** Reads the edge's chain over a connection that carries nothing else, and returns the certificate that the pin names. */
 async function learnAuthority(options: DialOptions, pin: string): Promise<string> {
   const socket = await dialTls(options, { rejectUnauthorized: false });
   const chain = presentedChain(socket);
@@ -105,7 +103,7 @@ async function learnAuthority(options: DialOptions, pin: string): Promise<string
   return found.toString();
 }
 
-/** A chain is short; the bound is against one that refers to itself. */
+/** Chains are short. The bound stops at a chain that refers to itself. */
 const maxChain = 8;
 
 function presentedChain(socket: TLSSocket): X509Certificate[] {
@@ -117,8 +115,6 @@ function presentedChain(socket: TLSSocket): X509Certificate[] {
   }
   return chain;
 }
-
-// TLS and below.
 
 async function dialTls(options: DialOptions, trust: ConnectionOptions): Promise<TLSSocket> {
   const { region } = options;
@@ -145,7 +141,7 @@ function translateTls(error: NodeJS.ErrnoException | null, { host }: RegionUrl):
   return new CarryError('connection-lost', `${host} (${code || error.message})`);
 }
 
-/** The region's addresses, beginning with another one each time. */
+/** Races the region's addresses, in an order that `turn` rotates. */
 async function dialRegion({ region, turn, signal }: DialOptions): Promise<Socket> {
   const found = await lookUp(region.host).catch(() => []);
   if (found.length === 0) throw new CarryError('name-unresolved', region.host);
@@ -178,13 +174,13 @@ async function dialThroughProxy(proxy: HttpProxy, { region, signal }: DialOption
   const tcp = await raceAddresses(addresses, signal, (address, either) => dialTcp(address, proxy.port, either, translate));
   const socket = proxy.tls ? connectTls({ socket: tcp, host: proxy.host, ...serverNameOf(proxy.host) }) : tcp;
   if (proxy.tls) await connected(socket, 'secureConnect', signal, translate);
-  await askProxy(socket, proxy, { region, signal }, place);
+  await requestConnect(socket, proxy, { region, signal }, place);
   return socket;
 }
 
-type Asked = Pick<DialOptions, 'region' | 'signal'>;
+type ConnectTarget = Pick<DialOptions, 'region' | 'signal'>;
 
-async function askProxy(socket: Socket, proxy: HttpProxy, { region, signal }: Asked, place: string): Promise<void> {
+async function requestConnect(socket: Socket, proxy: HttpProxy, { region, signal }: ConnectTarget, place: string): Promise<void> {
   const host = region.host.includes(':') ? `[${region.host}]` : region.host;
   const target = `${host}:${region.port}`;
   const authorization = proxy.authorization === null ? '' : `Proxy-Authorization: ${proxy.authorization}\r\n`;
@@ -199,7 +195,7 @@ async function askProxy(socket: Socket, proxy: HttpProxy, { region, signal }: As
   throw new CarryError('proxy-refused', `${place} answers ${status}`);
 }
 
-/** An abort destroys the socket, at which what waits for its answer fails. */
+/** An abort destroys the socket, and the promise that waits for its answer rejects. */
 function unlessAborted<Value>(answer: Promise<Value>, socket: Socket, signal: AbortSignal): Promise<Value> {
   const stop = (): void => void socket.destroy();
   signal.addEventListener('abort', stop);
@@ -207,7 +203,7 @@ function unlessAborted<Value>(answer: Promise<Value>, socket: Socket, signal: Ab
   return answer.finally(() => signal.removeEventListener('abort', stop));
 }
 
-/** Waits for the event; on an error, the end of time or an abort the socket is destroyed and translate says what it was. */
+/** Waits for the event. An error, a timeout or an abort destroys the socket and rejects with what `translate` returns. */
 function connected(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal, translate: Translate): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (finish: () => void): void => {
@@ -226,7 +222,7 @@ function connected(socket: Socket, event: 'connect' | 'secureConnect', signal: A
     const closed = (): void => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' }));
     const timer = setTimeout(() => fail(null), stepTimeoutMs);
     signal.addEventListener('abort', aborted);
-    // The error listener stays: the socket's next owner may come a turn later.
+    // The error listener stays, because the next owner of the socket may add its own a turn later.
     socket.on('error', fail).once(event, succeeded).once('close', closed);
     if (signal.aborted) aborted();
   });

@@ -33,20 +33,20 @@ for (const { name, of, urls, detail } of [
     detail: 'shop.example.com, b.example.com; the tunnel has none',
   },
 ]) {
-  test(`${name} is ${detail === undefined ? 'no reason for a word' : 'told with what the tunnel has'}`, () => {
+  test(`${name} ${detail === undefined ? 'is no problem' : 'is reported with the domains of the tunnel'}`, () => {
     const { update, problem } = domainCheck('http', ...of);
     update(urls);
     assert.equal(problem()?.detail, detail);
   });
 }
 
-test('an ingress tunnel has ports, not domains', () => {
+test('reports nothing for an ingress tunnel, which has ports instead of domains', () => {
   const { update, problem } = domainCheck('ingress', '127.0.0.1');
   update([]);
   assert.equal(problem(), null);
 });
 
-test('it is told once, not by each carrier, and no more when the tunnel has the domain', () => {
+test('reports a domain once, not for each carrier, until the tunnel has it', () => {
   const { update, problem, events } = domainCheck('http', shop);
   for (const _ of ['one carrier', 'the other']) update([]);
   assert.deepEqual(events, [{ kind: 'doubt', problem: problem() }]);

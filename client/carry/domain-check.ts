@@ -1,22 +1,22 @@
-// Upstreams for domains that the tunnel does not have: a slip in `--upstream` is told before a visitor misses the service.
+// Finds domains in `--upstream` that the tunnel does not have, so that a typing error is reported before a visitor meets it.
 
 import type { CarryEvent, TunnelUpstreams } from './api.ts';
 import type { Problem } from './problem.ts';
 
 export interface DomainCheck {
-  /** The public addresses of the tunnel, where an edge names them. */
+  /** Takes the public addresses of the tunnel that an edge sends; undefined if it sends none. */
   update(urls: readonly string[] | undefined): void;
   problem(): Problem | null;
 }
 
-/** An edge names so many addresses at most (docs/protocol.md, HELLO): of the others nothing is known. */
-const mostUrls = 16;
+/** An edge sends at most this many addresses (docs/protocol.md, HELLO), so a longer list cannot be checked. */
+const maxUrls = 16;
 
 export function createDomainCheck(upstreams: TunnelUpstreams, onEvent: (event: CarryEvent) => void): DomainCheck {
   const domains = upstreams.type === 'http' ? upstreams.list.flatMap(({ domain }) => domain ?? []) : [];
   let unknown: readonly string[] = [];
   let hosts: readonly (string | undefined)[] = [];
-  let told = '';
+  let reported = '';
 
   function problem(): Problem | null {
     if (unknown.length === 0) return null;
@@ -26,11 +26,11 @@ export function createDomainCheck(upstreams: TunnelUpstreams, onEvent: (event: C
   return {
     update(urls) {
       hosts = (urls ?? []).map((url) => URL.parse(url)?.hostname);
-      const areAll = urls !== undefined && urls.length < mostUrls;
+      const areAll = urls !== undefined && urls.length < maxUrls;
       unknown = areAll ? domains.filter((domain) => !hosts.includes(domain)) : [];
       const found = problem();
-      if (found !== null && found.detail !== told) onEvent({ kind: 'doubt', problem: found });
-      told = found?.detail ?? '';
+      if (found !== null && found.detail !== reported) onEvent({ kind: 'doubt', problem: found });
+      reported = found?.detail ?? '';
     },
     problem,
   };

@@ -6,7 +6,7 @@ import { lookUp } from './lookup.ts';
 
 const home: LookupAddress = { address: '192.0.2.1', family: 4 };
 
-test('a name is asked for once at a time, and anew afterwards', async (t) => {
+test('runs one query per name at a time, and a new one afterwards', async (t) => {
   const asked: PromiseWithResolvers<LookupAddress[]>[] = [];
   const resolver = t.mock.method(dns.promises, 'lookup', () => {
     asked.push(Promise.withResolvers());

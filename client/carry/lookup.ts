@@ -1,4 +1,4 @@
-// Names to addresses. `localhost` and what is under it are loopback without asking anybody (RFC 6761 6.3): libc does not know.
+// Resolves names. `localhost` and names below it are loopback without a DNS query (RFC 6761 6.3), which libc does not do.
 
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
@@ -13,15 +13,15 @@ const loopback: readonly LookupAddress[] = [
   { address: '::1', family: 6 },
 ];
 
-/** Of names that are asked for now. Nobody can take a question back, and libc answers four at a time: all visitors behind
-    a resolver that is silent would stand in line before the region's name. */
-const asked = new Map<string, Promise<readonly LookupAddress[]>>();
+/** Queries in progress, one per name. A query cannot be cancelled, and libc runs four at a time: with a silent resolver, one
+    query per visitor would block the query for the region's name. */
+const pending = new Map<string, Promise<readonly LookupAddress[]>>();
 
-function ask(host: string): Promise<readonly LookupAddress[]> {
-  const before = asked.get(host);
+function resolveOnce(host: string): Promise<readonly LookupAddress[]> {
+  const before = pending.get(host);
   if (before !== undefined) return before;
-  const answer = lookup(host, { all: true }).finally(() => asked.delete(host));
-  asked.set(host, answer);
+  const answer = lookup(host, { all: true }).finally(() => pending.delete(host));
+  pending.set(host, answer);
   return answer;
 }
 
@@ -29,7 +29,7 @@ export async function lookUp(host: string): Promise<readonly LookupAddress[]> {
   if (isLocal(host)) return loopback;
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
-  const found = await withTimeout(ask(host), lookupTimeoutMs);
+  const found = await withTimeout(resolveOnce(host), lookupTimeoutMs);
   return found ?? Promise.reject(Object.assign(new Error('no answer from DNS'), { code: 'EAI_AGAIN' }));
 }
 
@@ -44,5 +44,5 @@ export const lookUpForSocket: LookupFunction = (host, options, done) => {
   );
 };
 
-/** For TLS, which names a server by a name only (RFC 6066 3); Node throws where it is an address. */
+/** TLS server names are never addresses (RFC 6066 3), and Node throws if given one. */
 export const serverNameOf = (host: string): { readonly servername?: string } => (isIP(host) === 0 ? { servername: host } : {});

@@ -1,4 +1,4 @@
-// What a client tells its edges about its upstreams: which it has, and which of them answer. Events for what changes.
+// Tells edges which upstreams this client has and which of them answer (OFFER), and reports changes as events.
 
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
 import type { Session } from '@underpass/wire/api.ts';
@@ -10,11 +10,11 @@ import type { Problem } from './problem.ts';
 import type { OfferedUpstream } from './upstream-map.ts';
 
 export interface Offers {
-  tell(session: Session): void;
+  sendTo(session: Session): void;
   served(upstream: Upstream): void;
   failed(upstream: Upstream): void;
   status(): UpstreamStatus[];
-  /** Of the first upstream that fails. */
+  /** The problem of the first upstream that fails. */
   problem(): Problem | null;
   stop(): void;
 }
@@ -27,27 +27,27 @@ export interface OffersOptions {
 }
 
 export function createOffers({ offered, clock, sessions, onEvent }: OffersOptions): Offers {
-  let told = offered.map(() => true);
+  let reported = offered.map(() => true);
   const probe = createProbe({
     upstreams: offered.map(({ upstream }) => upstream),
     clock,
     attempt: attemptUpstream,
     onChange() {
-      for (const session of sessions()) tell(session);
-      tellChanges();
+      for (const session of sessions()) sendTo(session);
+      reportChanges();
     },
   });
 
-  function tell(session: Session): void {
-    // More hosts than one OFFER holds: nothing is said, which means that everything is served.
+  function sendTo(session: Session): void {
+    // Without an OFFER an edge assumes that this client serves everything; one OFFER cannot hold more hosts.
     if (offered.length > maxOffers) return;
     session.offer(offered.map(({ key, upstream }) => ({ key, healthy: probe.healthy(upstream) })));
   }
 
-  function tellChanges(): void {
+  function reportChanges(): void {
     const health = offered.map(({ upstream }) => probe.healthy(upstream));
-    const changed = offered.filter((_, index) => health[index] !== told[index]);
-    told = health;
+    const changed = offered.filter((_, index) => health[index] !== reported[index]);
+    reported = health;
     for (const { key, upstream } of changed) {
       const [healthy, problem] = [probe.healthy(upstream), probe.problem(upstream)];
       onEvent({ kind: 'upstream', key, upstream: formatUpstream(upstream), healthy, problem });
@@ -55,7 +55,7 @@ export function createOffers({ offered, clock, sessions, onEvent }: OffersOption
   }
 
   return {
-    tell,
+    sendTo,
     served: probe.served,
     failed: probe.failed,
     status: () =>

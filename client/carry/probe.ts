@@ -1,4 +1,4 @@
-// Knows which upstreams answer: a bounded TCP connect every few seconds, fewer while visitors prove it by themselves.
+// Probes which upstreams answer: a TCP connection with a timeout every few seconds, fewer while visitors' connections show it.
 
 import { connect } from 'node:net';
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
@@ -10,9 +10,9 @@ import { decideFailure } from './serve.ts';
 export interface Probe {
   healthy(upstream: Upstream): boolean;
   problem(upstream: Upstream): Problem | null;
-  /** A visitor's connection was taken: as good as a probe. */
+  /** The upstream accepted a visitor's connection: counts as a probe. */
   served(upstream: Upstream): void;
-  /** A visitor's connection failed: probed at once. */
+  /** A visitor's connection failed: probes at once. */
   failed(upstream: Upstream): void;
   stop(): void;
 }
@@ -20,14 +20,14 @@ export interface Probe {
 export interface ProbeOptions {
   readonly upstreams: readonly Upstream[];
   readonly clock: SessionClock;
-  /** Resolves to null where the upstream takes a connection. */
+  /** Resolves to null if the upstream accepts a connection. */
   readonly attempt: (upstream: Upstream) => Promise<Problem | null>;
   readonly onChange: () => void;
 }
 
 const probeEveryMs = 5_000;
 const probeTimeoutMs = 3_000;
-/** One lost packet is no failure; a refusal is one at once. */
+/** One timeout may be a lost packet. A refusal counts as two failures. */
 const failuresUntilUnhealthy = 2;
 
 interface Watched {
@@ -97,7 +97,7 @@ const createWatched = (upstream: Upstream): Watched => ({
 });
 const isHealthy = (one: Watched | undefined): boolean => one === undefined || one.failures < failuresUntilUnhealthy;
 
-/** One TCP connection, opened and closed; nothing is said. */
+/** Opens and closes one TCP connection without sending a byte. */
 export function attemptUpstream(upstream: Upstream): Promise<Problem | null> {
   return new Promise((resolve) => {
     const socket = connect({ host: upstream.host, port: upstream.port, lookup: lookUpForSocket });

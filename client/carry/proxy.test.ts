@@ -13,21 +13,21 @@ describe('HTTPS_PROXY', () => {
     ['https://proxy.example', { ...proxy, tls: true, port: 443 }],
     ['http://[2001:db8::1]:3128', { ...proxy, host: '2001:db8::1' }],
     ['http://u:p%3A@proxy.example:3128', { ...proxy, authorization: `Basic ${btoa('u:p:')}` }],
-    // As curl: what is no escape stands for itself.
+    // As in curl: a `%` that escapes nothing stays as it is.
     ['http://u:100%@proxy.example:3128', { ...proxy, authorization: `Basic ${btoa('u:100%')}` }],
     ['  ', null],
   ] as const) {
-    it(`'${text}' is understood`, () => {
+    it(`accepts '${text}'`, () => {
       assert.deepEqual(chooseProxy({ HTTPS_PROXY: text }, 'edge.example', 443), expected);
     });
   }
 
-  it('in lower case comes first, as in curl', () => {
+  it('in lower case wins, as in curl', () => {
     const env = { https_proxy: 'http://proxy.example:3128', HTTPS_PROXY: 'http://other.example' };
     assert.deepEqual(chooseProxy(env, 'edge.example', 443), proxy);
   });
 
-  it('that makes no sense is refused without repeating the password in it', () => {
+  it('is refused if malformed, and the error does not repeat its password', () => {
     assert.throws(
       () => chooseProxy({ HTTPS_PROXY: 'socks5://user:hunter2@proxy' }, 'edge.example', 443),
       (error) => error instanceof CarryError && error.problem.code === 'proxy-invalid' && !error.message.includes('hunter2'),
@@ -35,7 +35,7 @@ describe('HTTPS_PROXY', () => {
   });
 
   for (const host of ['localhost', 'local.localhost', '127.0.0.1', '127.8.0.1', '::1', '::ffff:127.0.0.1']) {
-    it(`never stands between a client and its own machine, ${host}`, () => {
+    it(`is never used for this machine, ${host}`, () => {
       assert.equal(chooseProxy({ HTTPS_PROXY: 'http://proxy.example' }, host, 8443), null);
     });
   }
@@ -47,7 +47,7 @@ describe('NO_PROXY', () => {
     ['edge.example', 'edge.example', true],
     ['example', 'edge.example', true],
     ['.example', 'edge.example', true],
-    // As curl; Go leaves the name itself to the proxy.
+    // As in curl; Go sends the name itself through the proxy.
     ['.edge.example', 'edge.example', true],
     ['*.example', 'edge.example', true],
     ['EDGE.example', 'edge.example', true],
@@ -69,7 +69,7 @@ describe('NO_PROXY', () => {
     ['10.0.0.0/8, fd00::/8', 'fd12:3456::1', true],
     ['fd00::/8', 'fe80::1', false],
     ['0.0.0.0/0', '2001:db8::1', false],
-    // A range is for addresses that are written, not for names that lead there; a name is never part of an address.
+    // A range matches addresses in the URL, not names that resolve to one; a name never matches part of an address.
     ['0.0.0.0/0', 'edge.example', false],
     ['2.1', '192.0.2.1', false],
     ['192.0.2.0/33', '192.0.2.1', false],

@@ -1,4 +1,4 @@
-// Which HTTP proxy a connection to the region takes: HTTPS_PROXY and NO_PROXY as people set them. Pure.
+// Chooses the HTTP proxy for a connection to the region, from HTTPS_PROXY and NO_PROXY. Pure.
 
 import { isIP } from 'node:net';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
@@ -8,13 +8,13 @@ export interface HttpProxy {
   readonly tls: boolean;
   readonly host: string;
   readonly port: number;
-  /** Value of Proxy-Authorization, null without credentials. */
+  /** Value of Proxy-Authorization; null without credentials. */
   readonly authorization: string | null;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Null: dial directly. */
+/** Null means: dial directly. */
 export function chooseProxy(env: Env, host: string, port: number): HttpProxy | null {
   const text = setting(env, 'HTTPS_PROXY');
   if (text === '' || isLocal(host) || isLoopback(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
@@ -42,7 +42,7 @@ function parseProxy(text: string): HttpProxy {
   };
 }
 
-/** A password may hold a `%` that nobody has escaped. */
+/** A password may hold an unescaped `%`. */
 function unescapeWord(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -53,15 +53,15 @@ function unescapeWord(text: string): string {
 
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-/** As Go's httpproxy and curl take it: `*`, `example.com` and what is under it, `.example.com`, an address, each with a port
-    or without, a CIDR range. */
+/** NO_PROXY as Go's httpproxy and curl read it: `*`, `example.com` with all names below it, `.example.com`, an address, each with
+    or without a port, and CIDR ranges. */
 function isExempt(list: string, host: string, port: number): boolean {
   const entries = list.split(/[\s,]+/).filter((entry) => entry !== '');
   return entries.some((entry) => entry === '*' || covers(entry, host, port));
 }
 
 function covers(entry: string, host: string, port: number): boolean {
-  // What has several colons and no brackets is IPv6.
+  // Several colons without brackets: an IPv6 address.
   const [, inBrackets, plain, onPort = port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(entry) ?? ['', '', entry];
   const place = inBrackets || plain || '';
   if (Number(onPort) !== port) return false;

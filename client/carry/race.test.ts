@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { raceAddresses } from './race.ts';
 
-/** A dial for each address, settled by the test. */
+/** One dial per address; the test resolves or rejects each. */
 function dials(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const begun = new Map<string, PromiseWithResolvers<Socket> & { readonly signal: AbortSignal }>();
@@ -15,7 +15,7 @@ function dials(t: TestContext) {
   return { begun, race, turn: () => new Promise(setImmediate) };
 }
 
-test('an address that says nothing is given up for one that answers', async (t) => {
+test('a silent address loses to one that answers', async (t) => {
   const { begun, race } = dials(t);
   const won = race('silent', 'lives', 'unused');
   assert.deepEqual([...begun.keys()], ['silent']);
@@ -29,7 +29,7 @@ test('an address that says nothing is given up for one that answers', async (t) 
   assert.equal(begun.size, 2);
 });
 
-test('an address that refuses is followed by the next at once, and the last word is the error', async (t) => {
+test('tries the next address at once after a refusal, and rejects with the last error', async (t) => {
   const { begun, race, turn } = dials(t);
   const lost = race('one', 'two');
   begun.get('one')!.reject(new Error('one refuses'));
@@ -38,7 +38,7 @@ test('an address that refuses is followed by the next at once, and the last word
   await assert.rejects(lost, /two refuses/);
 });
 
-test('a connection that comes second is closed', async (t) => {
+test('closes a connection that comes second', async (t) => {
   const { begun, race, turn } = dials(t);
   const won = race('first', 'second');
   t.mock.timers.tick(250);

@@ -1,12 +1,12 @@
-// One connection to a name of several addresses: the next is tried beside one that says nothing (RFC 8305), so that a broken
-// IPv6 or a machine that is gone costs an instant and not the time that a dead connection takes.
+// Connects to one of several addresses: if one does not answer soon, the next is tried beside it (RFC 8305). A broken IPv6 route
+// or a dead machine then costs a quarter of a second, not a whole connection timeout.
 
 import type { Socket } from 'node:net';
 
-/** RFC 8305 5: the delay that is recommended. */
+/** RFC 8305 5: the recommended delay. */
 const nextAddressMs = 250;
 
-/** In the order given. The first that stands wins, and the others are given up; the error is that of the last to fail. */
+/** Dials in the given order. The first connection wins and the other dials are aborted. Rejects with the error of the last one. */
 export function raceAddresses(
   addresses: readonly string[],
   signal: AbortSignal,

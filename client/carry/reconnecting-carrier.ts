@@ -1,5 +1,5 @@
-// One carrier that a client wants to hold: dials, holds the session, dials again for ever. It knows nothing of its siblings
-// but the edges that they hold.
+// One place of the carrier pool: dials an edge, keeps the carrier, and dials again whenever it is lost. Of the other places it
+// knows only which edges they use.
 
 import type { SessionEnd } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
@@ -11,28 +11,28 @@ import { CarryError, type Problem, type ProblemCode } from './problem.ts';
 export interface ReconnectingOptions {
   readonly clock: SessionClock;
   readonly random: () => number;
-  /** Rejects with a CarryError. turn counts the tries of this slot. */
+  /** Rejects with a CarryError. `turn` counts the dials. */
   readonly dial: (turn: number, isUnwanted: (edge: string) => boolean) => Promise<Carrier>;
-  /** True where a sibling that comes before this slot holds the same edge and the region has another one. */
+  /** True if an earlier place uses the same edge and the region has another edge. */
   readonly isDuplicate: (edge: string) => boolean;
-  readonly onConnected: (held: Carrier) => void;
-  readonly onDisconnected: (held: Carrier, problem: Problem | null) => void;
+  readonly onConnected: (carrier: Carrier) => void;
+  readonly onDisconnected: (carrier: Carrier, problem: Problem | null) => void;
   readonly onFailed: (problem: Problem, retryMs: number) => void;
 }
 
-/** First look for another edge, and the longest pause between two looks. */
+/** The first and the longest pause between two searches for another edge. */
 const firstSeekMs = 5_000;
-const mostSeekMs = 300_000;
-/** What stood so long may be dialled at once when it is lost: a dial in ten seconds burdens nobody. */
+const maxSeekMs = 300_000;
+/** A carrier that lasted this long is dialled again at once: one dial in ten seconds is no load. */
 const steadyMs = 10_000;
 
 export class ReconnectingCarrier {
-  held: Carrier | null = null;
-  /** Null from a successful dial on. */
+  current: Carrier | null = null;
+  /** Why the last dial or carrier failed; null while connected. */
   problem: Problem | null = null;
   readonly #options: ReconnectingOptions;
   #failures = 0;
-  /** Losses in a row of what had stood for a moment only: an edge that flaps is dialled less and less often. */
+  /** Carriers in a row that were lost after a moment: an edge that flaps is dialled less and less often. */
   #flaps = 0;
   #turn = 0;
   #stopped = false;
@@ -48,7 +48,7 @@ export class ReconnectingCarrier {
     void this.#attempt();
   }
 
-  /** Dials no more. What is held stays with its session. */
+  /** Stops dialling. The current carrier stays. */
   stop(): void {
     this.#stopped = true;
     this.#cancelWait();
@@ -67,7 +67,7 @@ export class ReconnectingCarrier {
   async #attempt(): Promise<void> {
     this.#cancelWait();
     try {
-      this.#take(await this.#options.dial(this.#turn++, () => false));
+      this.#accept(await this.#options.dial(this.#turn++, () => false));
     } catch (error) {
       this.#fail(error instanceof CarryError ? error : new CarryError('connection-lost', String(error)));
     }
@@ -81,15 +81,15 @@ export class ReconnectingCarrier {
     this.#wait(delayMs);
   }
 
-  /** What comes too late is drained, not cut: the edge may have led visitors here before it answered. */
-  #take(fresh: Carrier): void {
-    if (!this.#stopped && !fresh.session.closed) this.#hold(fresh);
+  /** A carrier that comes after stop() is drained, not cut: the edge may have sent visitors before it answered. */
+  #accept(fresh: Carrier): void {
+    if (!this.#stopped && !fresh.session.closed) this.#use(fresh);
     else if (this.#stopped) fresh.session.drain();
     else this.#wait(this.#nextDelayMs('connection-lost'));
   }
 
-  #hold(fresh: Carrier): void {
-    this.held = fresh;
+  #use(fresh: Carrier): void {
+    this.current = fresh;
     this.problem = null;
     this.#failures = 0;
     fresh.session.onGoaway = (code) => {
@@ -100,10 +100,10 @@ export class ReconnectingCarrier {
     this.reconsider();
   }
 
-  /** The carrier is lost, or takes nothing new: it finishes by itself and a successor is dialled. */
+  /** The carrier is lost, or its edge drains. Dials a successor; open streams of a draining carrier finish on their own. */
   #release(gone: Carrier, why: Problem | null): void {
-    if (this.held !== gone) return;
-    this.held = null;
+    if (this.current !== gone) return;
+    this.current = null;
     this.problem = why;
     this.#stopSeeking();
     this.#options.onDisconnected(gone, why);
@@ -113,10 +113,10 @@ export class ReconnectingCarrier {
     this.#wait(this.#nextDelayMs(why?.code ?? 'connection-lost'));
   }
 
-  /** The region or the siblings changed: a second edge may be worth looking for. */
+  /** The number of edges or the other places changed: starts or stops the search for another edge. */
   reconsider(): void {
     const { clock, random, isDuplicate } = this.#options;
-    if (this.held === null || this.#stopped || !isDuplicate(this.held.edge)) this.#stopSeeking();
+    if (this.current === null || this.#stopped || !isDuplicate(this.current.edge)) this.#stopSeeking();
     else this.#cancelSeek ??= after(clock, this.#seekMs * (0.5 + random() / 2), () => void this.#seek());
   }
 
@@ -126,27 +126,27 @@ export class ReconnectingCarrier {
     this.#seekMs = firstSeekMs;
   }
 
-  /** Two carriers at one edge are of use, but an edge that fails takes both: looks for another one meanwhile. */
+  /** Two carriers to one edge work, but fail together: looks for another edge while both serve. */
   async #seek(): Promise<void> {
     const { dial, isDuplicate } = this.#options;
     const found = await dial(this.#turn++, isDuplicate).catch(() => null);
-    // A carrier that was lost and came back meanwhile has set a look of its own.
+    // If the carrier was lost and replaced during the dial, another search is scheduled: cancel it.
     this.#cancelSeek?.();
     this.#cancelSeek = null;
-    const before = this.held;
+    const before = this.current;
     if (found !== null && (this.#stopped || before === null || isDuplicate(found.edge))) found.session.drain();
     else if (found !== null && before !== null) this.#replace(before, found);
-    this.#seekMs = Math.min(mostSeekMs, this.#seekMs * 2);
+    this.#seekMs = Math.min(maxSeekMs, this.#seekMs * 2);
     this.reconsider();
   }
 
   #replace(before: Carrier, found: Carrier): void {
-    this.held = null;
+    this.current = null;
     before.session.onGoaway = () => {};
     before.onEnd = () => {};
     this.#options.onDisconnected(before, null);
     before.session.drain();
-    this.#hold(found);
+    this.#use(found);
   }
 }
 

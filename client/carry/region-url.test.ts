@@ -12,7 +12,7 @@ describe('the URL of a tunnel', () => {
     [`https://local.localhost:8443#ca=${pin}`, { host: 'local.localhost', port: 8443, authority: 'local.localhost:8443', pin }],
     ['https://[2001:db8::1]:8443', { host: '2001:db8::1', port: 8443, authority: '[2001:db8::1]:8443', pin: null }],
   ] as const) {
-    it(`${text} is understood`, () => assert.deepEqual(parseRegionUrl(text), expected));
+    it(`accepts ${text}`, () => assert.deepEqual(parseRegionUrl(text), expected));
   }
 
   for (const text of [
@@ -26,7 +26,7 @@ describe('the URL of a tunnel', () => {
     `https://eu1.example#pin=${pin}`,
     '',
   ]) {
-    it(`'${text}' is refused`, () => {
+    it(`refuses '${text}'`, () => {
       assert.throws(
         () => parseRegionUrl(text),
         (error) => error instanceof CarryError && error.problem.code === 'url-invalid',

@@ -1,4 +1,4 @@
-// Tunnel.url as a client dials it: host, port, and the pin of a private CA in the fragment.
+// Parses Tunnel.url, which a client dials: host, port, and in the fragment the pin of a private CA.
 
 import { CarryError } from './problem.ts';
 
@@ -6,9 +6,9 @@ export interface RegionUrl {
   /** Lower case, no brackets. */
   readonly host: string;
   readonly port: number;
-  /** The Host header: with the port where it is not 443. */
+  /** The Host header: with the port if it is not 443. */
   readonly authority: string;
-  /** SHA-256 of the CA certificate's DER, hex; null: public CAs. */
+  /** SHA-256 of the CA certificate's DER in hex; null means public CAs. */
   readonly pin: string | null;
 }
 

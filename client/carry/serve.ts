@@ -1,4 +1,4 @@
-// One visitor's stream at the client: finds the upstream that its user configured, dials it, joins the two.
+// Serves a visitor's stream: finds the upstream that the user configured for it, dials it, and joins the two.
 
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -11,7 +11,7 @@ import type { Problem, ProblemCode } from './problem.ts';
 import type { FindUpstream } from './upstream-map.ts';
 
 export interface UpstreamTrust {
-  /** PEM; without it the system's CAs. */
+  /** PEM; undefined means the system's CAs. */
   readonly caPem: string | undefined;
   readonly insecure: boolean;
 }
@@ -20,12 +20,12 @@ export interface ServeOptions {
   readonly find: FindUpstream;
   readonly trust: UpstreamTrust;
   readonly connectTimeoutMs?: number;
-  /** The upstream took a connection. */
+  /** The upstream accepted a connection. */
   readonly onServed: (upstream: Upstream) => void;
   readonly onFailed: (host: string, upstream: Upstream | null, problem: Problem) => void;
 }
 
-/** Less than the time for which visitors' gateways wait. */
+/** Shorter than the timeouts of gateways between a visitor and the edge. */
 const connectTimeoutMs = 10_000;
 
 export function compileServe(options: ServeOptions): (stream: Stream) => void {
@@ -55,7 +55,7 @@ function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions): v
     stream.accept();
     options.onServed(upstream);
   });
-  // Before the relay's own listener, which knows no reason.
+  // Added before the relay's listener, which does not report the reason.
   socket.once('error', (error: NodeJS.ErrnoException) =>
     fail(decideFailure(error), error.code === undefined ? '' : ` (${error.code})`),
   );
@@ -63,7 +63,7 @@ function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions): v
   relaySocket(stream, socket, 'upstream-reset');
 }
 
-/** What is written before the connection stands waits in the socket: one first window at most. */
+/** The socket buffers what is written before it connects: at most one first window. */
 function openSocket({ scheme, host, port }: Upstream, trust: UpstreamTrust, preface: Uint8Array): Socket {
   const tcp = connectTcp({ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true });
   if (preface.length > 0) tcp.write(preface);
@@ -87,7 +87,7 @@ const failures: Readonly<Record<string, ResetCode & ProblemCode>> = {
   ETIMEDOUT: 'upstream-timeout',
 };
 
-/** From the system's word to the protocol's. What TLS says has codes of its own, and EPROTO for what waited to be written. */
+/** Maps a system error to a protocol code. TLS errors have their own codes, and EPROTO if data was waiting to be written. */
 export function decideFailure({ code = '' }: NodeJS.ErrnoException): ResetCode & ProblemCode {
   if (/^(ERR_(SSL|TLS)|EPROTO$)|CERT|ISSUER|SIGNATURE/.test(code)) return 'upstream-tls';
   return failures[code] ?? 'upstream-unreachable';

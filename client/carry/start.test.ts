@@ -23,7 +23,7 @@ const pong = (n: number): Uint8Array => encodeFrame(frameType.pong, 0, Uint8Arra
 const goaway = (code: keyof typeof goawayCodes): Uint8Array =>
   encodeFrame(frameType.goaway, 0, Uint8Array.of(goawayCodes[code] >> 8, goawayCodes[code] & 0xff));
 
-/** Rejects when the other side hangs up without having said it. */
+/** Rejects if the other side closes without sending it. */
 function heard(socket: Socket, words: Uint8Array): Promise<void> {
   let all = Buffer.alloc(0);
   return new Promise((resolve, reject) => {
@@ -38,7 +38,7 @@ function heard(socket: Socket, words: Uint8Array): Promise<void> {
 const happens = <Value>(assign: (resolve: (value: Value) => void) => void): Promise<Value> => new Promise(assign);
 
 describe('carriers', () => {
-  it('are two to the only edge, of one client, and the status shows them', async () => {
+  it('are two to a single edge, with one client id, and the status shows both', async () => {
     await using edge = await startFakeEdge({ info: { tunnel: 'shop', urls: ['https://shop.example'] } });
     using client = carry({ url: edge.url });
     const [first, second] = [await edge.next(), await edge.next()];
@@ -63,7 +63,7 @@ describe('carriers', () => {
     ['have drained', 'stopped'],
     ['are closed', 'stopped'],
   ] as const) {
-    it(`leave the name and the addresses of the tunnel behind when they ${how}`, async () => {
+    it(`keep the name and the addresses of the tunnel in the status when they ${how}`, async () => {
       await using edge = await startFakeEdge({ info: { tunnel: 'shop', urls: ['https://shop.example'] } });
       using client = carry({ url: edge.url });
       const held = [await edge.next(), await edge.next()];
@@ -78,7 +78,7 @@ describe('carriers', () => {
     });
   }
 
-  it('are connected when the edge has answered over them, not when it has greeted', async () => {
+  it('count as connected when the edge has answered the first PING, not at its HELLO', async () => {
     let words: Uint8Array | null = new Uint8Array(0);
     await using edge = await startFakeEdge({ mute: () => words });
     using client = carry({ url: edge.url });
@@ -92,7 +92,7 @@ describe('carriers', () => {
     await client.event('connected');
   });
 
-  it('that an edge takes back before it has answered are dialled again', async () => {
+  it('are dialled again if the edge drains before it has answered', async () => {
     let words: Uint8Array | null = goaway('drain');
     await using edge = await startFakeEdge({ mute: () => words });
     using client = carry({ url: edge.url });
@@ -102,7 +102,7 @@ describe('carriers', () => {
     await client.event('connected');
   });
 
-  it('that an edge answers and takes back in one breath are dialled again', async () => {
+  it('are dialled again if the edge answers and drains in one read', async () => {
     const opened = encodeFrame(frameType.open, 2, encodeOpen(visitor, 65_536));
     let words: Uint8Array | null = Buffer.concat([opened, pong(1), goaway('drain')]);
     await using upstream = await startUpstream(() => {});
@@ -115,7 +115,7 @@ describe('carriers', () => {
     await client.event('connected');
   });
 
-  it('keep their place where the second edge takes back what it answers', async () => {
+  it('stay if the second edge answers and drains', async () => {
     let words: Uint8Array | null = null;
     await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-1', 'edge-2'], info: { edges: 2 }, mute: () => words });
     using client = carry({ url: edge.url });
@@ -156,7 +156,7 @@ describe('carriers', () => {
     assert.equal(client.carrying.status().state, 'connected');
   });
 
-  it('that are lost again and again as soon as they stand are dialled less and less often', async () => {
+  it('are dialled less and less often if each is lost at once', async () => {
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url });
     const loseBoth = async (): Promise<void> => {
@@ -181,7 +181,7 @@ describe('carriers', () => {
     await client.event('connected');
   });
 
-  it('with a refused token say so once and go on trying slowly', async () => {
+  it('report a refused token once and keep trying slowly', async () => {
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url, token: 'old' });
     const { problem, retryMs } = await client.event('failed');
@@ -198,7 +198,7 @@ describe('carriers', () => {
     ['http', 'ingress'],
     ['ingress', 'http'],
   ] as const) {
-    it(`of an ${type} tunnel are not held for an ${other} tunnel, and say so`, async () => {
+    it(`of an ${type} client are closed if the token is of an ${other} tunnel, and the problem says so`, async () => {
       await using edge = await startFakeEdge({ info: { tunnel: 'shop', type: other } });
       const upstreams = type === 'http' ? http(nowhere) : ({ type, list: [{ port: 80, upstream: nowhere }] } as const);
       using client = carry({ url: edge.url, upstreams });
@@ -210,7 +210,7 @@ describe('carriers', () => {
     });
   }
 
-  it('are held where the edge says their type, or none', async () => {
+  it('stay if the edge sends the same type, or none', async () => {
     await using edge = await startFakeEdge({ info: { type: 'http' } });
     using client = carry({ url: edge.url });
     await client.event('connected');
@@ -222,7 +222,7 @@ describe('carriers', () => {
     assert.equal((await client.event('failed')).retryMs, 8_000);
   });
 
-  it('look for a second edge where the region has one, and give the double up for it', async () => {
+  it('move to a second edge if the region has one', async () => {
     await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-1', 'edge-2'], info: { edges: 2 } });
     using client = carry({ url: edge.url });
     await edge.next();
@@ -241,7 +241,7 @@ describe('carriers', () => {
     );
   });
 
-  it('look for a second edge once at a time, and no more when they are closed', async () => {
+  it('search for a second edge once at a time, and stop when closed', async () => {
     let words: Uint8Array | null = null;
     await using edge = await startFakeEdge({
       edges: ['edge-1', 'edge-1', 'edge-2', 'edge-1'],
@@ -266,7 +266,7 @@ describe('carriers', () => {
     while (client.clock.timers > 0) await new Promise(setImmediate);
   });
 
-  it('that would be doubles are not greeted, so that no visitor is led over them', async () => {
+  it('to an edge that is already in use get no HELLO, so that no visitor comes over them', async () => {
     await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-1', 'edge-1', 'edge-2'], info: { edges: 2 } });
     using client = carry({ url: edge.url });
     for (const _ of [await edge.next(), await edge.next()]) await client.event('connected');
@@ -277,7 +277,7 @@ describe('carriers', () => {
     assert.equal((await edge.next()).edge, 'edge-2');
   });
 
-  it('that turn out to be doubles finish what the edge has led over them', async () => {
+  it('that turn out to be duplicates finish the streams that the edge has opened', async () => {
     await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
     await using edge = await startFakeEdge({ info: { edges: 2 }, nameless: true });
     using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
@@ -313,21 +313,21 @@ describe('carriers', () => {
 });
 
 describe('the certificate of the edge', () => {
-  it('is refused where its CA is not the pinned one, and no token is sent', async () => {
+  it('is refused if its CA is not the pinned one, and no token is sent', async () => {
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url.replace(/.{4}$/, '0000') });
     assert.equal((await client.event('failed')).problem.code, 'certificate-unknown');
     assert.equal(edge.attempts, 0);
   });
 
-  it('is refused without a pin where no public CA vouches for it', async () => {
+  it('is refused without a pin if no public CA signed it', async () => {
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url.replace(/#.*/, '') });
     assert.equal((await client.event('failed')).problem.code, 'certificate-unknown');
     assert.equal(edge.attempts, 0);
   });
 
-  it('is taken where a CA given by its user vouches for it', async () => {
+  it('is accepted if a CA given by the user signed it', async () => {
     await using edge = await startFakeEdge();
     using _client = carry({ url: edge.url.replace(/#.*/, ''), caPem: edge.authority.certificatePem });
     await edge.next();
@@ -340,7 +340,7 @@ describe('the certificate of the edge', () => {
     assert.equal(edge.attempts, 0);
   });
 
-  it('is refused when it is expired', async () => {
+  it('is refused if it has expired', async () => {
     await using edge = await startFakeEdge({ validity: { from: new Date('2020-01-01'), to: new Date('2020-02-01') } });
     using client = carry({ url: edge.url });
     assert.equal((await client.event('failed')).problem.code, 'certificate-expired');
@@ -364,7 +364,7 @@ describe('a visitor', () => {
     assert.deepEqual({ totalStreams, rxBytes, txBytes }, { totalStreams: 1, rxBytes: 5, txBytes: 15 });
   });
 
-  it('reaches the upstream of its own host, else the common one, and never another', async () => {
+  it('reaches the upstream of its host, else the one for all domains, and never another', async () => {
     await using one = await startUpstream((socket) => socket.end('one'), 'http');
     await using other = await startUpstream((socket) => socket.end('other'), 'http');
     await using edge = await startFakeEdge();
@@ -403,7 +403,7 @@ describe('a visitor', () => {
     assert.equal(_secret.sockets.size, 0);
   });
 
-  it('is told that the upstream refuses, cannot be named, or resets', async () => {
+  it('gets a reset code that says whether the upstream refuses, does not resolve, or resets', async () => {
     await using resetting = await startUpstream((socket) => socket.on('data', () => socket.resetAndDestroy()));
     await using edge = await startFakeEdge();
     const closed = await startUpstream(() => {});
@@ -423,12 +423,12 @@ describe('a visitor', () => {
     assert.equal(await got, 'reset upstream-reset');
   });
 
-  it('who resets makes the upstream see a reset, not an end', async () => {
+  it('that resets makes the upstream see a reset, not an end', async () => {
     let seeing = (_how: string): void => {};
     const seen = happens<string>((resolve) => {
       seeing = resolve;
     });
-    // The client's own look at its upstream says nothing, and ends.
+    // The client's probe of its upstream sends nothing and ends.
     await using upstream = await startUpstream((socket) => {
       socket.once('data', () => {
         socket.on('end', () => seeing('end')).on('error', (error: NodeJS.ErrnoException) => seeing(error.code ?? ''));
@@ -479,7 +479,7 @@ describe('an https upstream', () => {
     });
   }
 
-  it('that is a web server without TLS is told as that, and not as a network that fails', async () => {
+  it('without TLS is reported as a TLS problem, not as a network failure', async () => {
     await using upstream = await listen(createHttpServer(), 'https');
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
@@ -507,7 +507,7 @@ describe('an https upstream', () => {
 });
 
 describe('health', () => {
-  it('is told to the edge and as an event when an upstream falls and rises again', async () => {
+  it('goes to the edge and into an event when an upstream fails and recovers', async () => {
     const first = await startUpstream((socket) => socket.end());
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url, upstreams: http(first.upstream) });
@@ -525,7 +525,7 @@ describe('health', () => {
 });
 
 describe('several clients of one tunnel', () => {
-  it('are told apart, and killing one leaves the streams of the other alone', async () => {
+  it('have different ids, and killing one does not touch the streams of the other', async () => {
     await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
     await using edge = await startFakeEdge();
     using one = carry({ url: edge.url, upstreams: http(upstream.upstream) });
@@ -545,7 +545,7 @@ describe('several clients of one tunnel', () => {
 });
 
 describe('drain', () => {
-  it('takes nothing new, lets what is open finish, and resolves then', async () => {
+  it('accepts nothing new, lets open streams finish, and then resolves', async () => {
     await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
@@ -566,14 +566,14 @@ describe('drain', () => {
     while (client.clock.timers > 0) await new Promise(setImmediate);
   });
 
-  it('asked for twice resolves twice', async () => {
+  it('resolves for both of two callers', async () => {
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url });
     await client.event('connected');
     await Promise.all([client.carrying.drain(), client.carrying.drain()]);
   });
 
-  it('lets finish what came before the edge had answered', async () => {
+  it('lets streams finish that came before the edge had answered', async () => {
     let answer = (): void => {};
     const visited = new Promise<void>((resolve) => {
       answer = resolve;
@@ -592,7 +592,7 @@ describe('drain', () => {
     await drained;
   });
 
-  it('cuts what is still open when its time is over', async () => {
+  it('cuts streams that are still open after the timeout', async () => {
     await using upstream = await startUpstream(() => {});
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
@@ -624,7 +624,7 @@ describe('a proxy', () => {
     return { heads, upstream };
   };
 
-  it('of HTTPS_PROXY is asked with CONNECT and its credentials', async () => {
+  it('of HTTPS_PROXY gets a CONNECT with its credentials', async () => {
     const { heads, upstream } = await startProxy(null);
     await using _upstream = upstream;
     await using edge = await startFakeEdge({ names: ['edge.example'] });
@@ -654,7 +654,7 @@ describe('a proxy', () => {
     await edge.next();
   });
 
-  it('over TLS may be given by its address, and its certificate is checked', async () => {
+  it('over TLS may be an address, and its certificate is checked', async () => {
     const leaf = await (await createTestAuthority('Proxy CA')).issue(['127.0.0.1']);
     const server = createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }, (socket) => socket.on('error', () => {}));
     await using proxy = await listen(server, 'https');
@@ -663,7 +663,7 @@ describe('a proxy', () => {
     assert.deepEqual(problem, { code: 'proxy-unreachable', detail: `127.0.0.1:${proxy.port} (SELF_SIGNED_CERT_IN_CHAIN)` });
   });
 
-  it('that refuses is named as the problem', async () => {
+  it('that refuses is the reported problem', async () => {
     const { upstream } = await startProxy('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
     await using _upstream = upstream;
     using client = carry({ url: 'https://edge.example', env: { https_proxy: `127.0.0.1:${upstream.port}` } });
@@ -671,7 +671,7 @@ describe('a proxy', () => {
     assert.deepEqual(problem, { code: 'proxy-refused', detail: `127.0.0.1:${upstream.port} answers 407` });
   });
 
-  it('is not asked for what NO_PROXY exempts', async () => {
+  it('is not used for hosts in NO_PROXY', async () => {
     const { heads, upstream } = await startProxy(null);
     await using _upstream = upstream;
     await using edge = await startFakeEdge();
@@ -682,7 +682,7 @@ describe('a proxy', () => {
 });
 
 describe('a region', () => {
-  it('that does not resolve, refuses, or is no Underpass is told apart', async () => {
+  it('that does not resolve, refuses, or is not Underpass gives a different problem for each', async () => {
     await using web = await startUpstream((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
     const gone = await startUpstream(() => {});
     await gone[Symbol.asyncDispose]();
@@ -696,7 +696,7 @@ describe('a region', () => {
     }
   });
 
-  it('that answers as a web server over TLS is no Underpass', async () => {
+  it('that answers as a web server over TLS is reported as not Underpass', async () => {
     const authority = await createTestAuthority();
     const leaf = await authority.issue(['web.localhost']);
     const server = createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }, (socket) => {

@@ -1,4 +1,4 @@
-// Carries a tunnel: holds carriers to the region, serves visitors' streams from the user's upstreams, until drained or closed.
+// Carries a tunnel: keeps carriers to the region and serves visitors' streams from the user's upstreams, until drained or closed.
 
 import { randomBytes } from 'node:crypto';
 import type { Stream } from '@underpass/wire/api.ts';
@@ -14,12 +14,12 @@ import { compileServe, type ServeOptions } from './serve.ts';
 import { compileUpstreamMap, listOffered } from './upstream-map.ts';
 
 const drainTimeoutMs = 30_000;
-/** Failed streams are told at most this often: an upstream that is down fails thousands. */
-const tellFailedEveryMs = 1_000;
+/** Failed streams are reported at most this often: an upstream that is down fails thousands. */
+const reportFailedEveryMs = 1_000;
 
 type Phase = 'running' | 'draining' | 'stopped';
 
-/** Throws a CarryError where the URL or the proxy setting is malformed; everything later is an event. */
+/** Throws a CarryError if the URL or the proxy setting is malformed. Later problems are events. */
 export function startCarrying(given: CarryOptions): Carrying {
   const options = { ...given, clock: given.clock ?? realClock, random: given.random ?? Math.random };
   const stopping = new AbortController();
@@ -32,7 +32,7 @@ export function startCarrying(given: CarryOptions): Carrying {
   const pool = new CarrierPool({
     ...options,
     open,
-    onConnected: (session) => offers.tell(session),
+    onConnected: (session) => offers.sendTo(session),
     onInfo: ({ urls }) => domainCheck.update(urls),
   });
   const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => pool.sessions });
@@ -75,15 +75,15 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
 }
 
 function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent }: FullOptions, offers: Offers): ServeOptions {
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
   return {
     find: compileUpstreamMap(upstreams),
     trust: { caPem: upstreamCaPem, insecure: upstreamInsecure },
     onServed: offers.served,
     onFailed(host, upstream, problem) {
       if (upstream !== null) offers.failed(upstream);
-      if (clock.now() - toldAtMs < tellFailedEveryMs) return;
-      toldAtMs = clock.now();
+      if (clock.now() - reportedAtMs < reportFailedEveryMs) return;
+      reportedAtMs = clock.now();
       onEvent({ kind: 'stream-failed', host, problem });
     },
   };

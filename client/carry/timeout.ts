@@ -1,6 +1,6 @@
-// A wait with an end.
+// A promise with a timeout.
 
-/** Null when the time is over first. The promise itself goes on; its late failure is nobody's. */
+/** Resolves to null after `ms`. The promise itself goes on, and a later rejection is ignored. */
 export function withTimeout<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
   promise.catch(() => {});
   return new Promise((resolve, reject) => {

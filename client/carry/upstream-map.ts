@@ -1,4 +1,4 @@
-// Which of its own upstreams a client dials for a stream. Whatever its user did not configure is not dialled. Pure.
+// Which upstream a client dials for a stream: only upstreams that its user configured. Pure.
 
 import type { Upstream } from '@underpass/rules/upstream.ts';
 import { kindsOfType, type OpenRequest, type StreamKind } from '@underpass/wire/core/open.ts';
@@ -21,7 +21,7 @@ export function listOffered(upstreams: TunnelUpstreams): OfferedUpstream[] {
 
 export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => Upstream | null;
 
-/** An http client takes no passthrough stream and the other way round: the bytes would mean something else. */
+/** An http client refuses passthrough streams, and an ingress client http streams: the bytes have another meaning. */
 export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
   const byKey = new Map(listOffered(upstreams).map(({ key, upstream }) => [key, upstream]));
   const kinds: readonly StreamKind[] = kindsOfType[upstreams.type];

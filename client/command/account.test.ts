@@ -13,7 +13,7 @@ const device = {
   interval: 0,
 };
 
-test('login prints link and code, polls until confirmed, and keeps the token in a file that only its owner reads', async (t) => {
+test('login prints link and code, polls until confirmed, and saves the token in a file that only its owner can read', async (t) => {
   let polls = 0;
   const api = await startFakeApi(t, {
     ...accountRoutes,
@@ -35,14 +35,14 @@ test('login prints link and code, polls until confirmed, and keeps the token in 
   assert.equal(api.calls.at(-1)?.headers.authorization, 'Bearer secret-api-token');
 });
 
-test('login shows the code without what a terminal would obey', async (t) => {
+test('login shows the code without control characters', async (t) => {
   const routes = { 'POST /auth/device': { body: { ...device, userCode: 'AB\x1b]0;owned\x07CD' } } };
   const api = await startFakeApi(t, { ...routes, 'POST /auth/device/token': { status: 410 } });
   const { stderr } = await (await createCli(t)).run(['login', '--server', api.origin]);
   assert.match(stderr, /confirm the code {2}AB\ufffd\]0;owned\ufffdCD\n/);
 });
 
-test('login waits for no browser that stays with whoever starts it', {
+test('login does not wait for a browser that stays in the foreground', {
   skip: binary && 'the terminal is made up',
   timeout: 60_000,
 }, async (t) => {
@@ -73,7 +73,7 @@ test('login waits for no browser that stays with whoever starts it', {
   assert.equal(link, device.verificationUrl);
 });
 
-test('login goes on waiting while the server or the way to it fails for a moment', async (t) => {
+test('login keeps waiting while the server or the network fails for a moment', async (t) => {
   let polls = 0;
   const api = await startFakeApi(t, {
     ...accountRoutes,
@@ -88,10 +88,10 @@ test('login goes on waiting while the server or the way to it fails for a moment
   const cli = await createCli(t);
   const login = await cli.run(['login', '--server', api.origin]);
   assert.equal(login.code, 0, login.stderr);
-  assert.match(login.stderr, /Waiting for that; the code holds for 1 minute\.\n$/);
+  assert.match(login.stderr, /Waiting for the confirmation; the code is valid for 1 minute\.\n$/);
 });
 
-test('login says so when the code is denied', async (t) => {
+test('login reports a denied code', async (t) => {
   const api = await startFakeApi(t, { 'POST /auth/device': { body: device }, 'POST /auth/device/token': { status: 410 } });
   const cli = await createCli(t);
   const { code, stderr } = await cli.run(['login', '--server', api.origin]);
@@ -107,21 +107,21 @@ test('login refuses a link that is not a web address, so that a server cannot st
   assert.match(stderr, /code: server-unknown/);
 });
 
-test('login --with-token reads standard input and checks the token before it keeps it', async (t) => {
+test('login --with-token reads standard input and checks the token before it saves it', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t);
   assert.equal((await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'tok\n' })).code, 0);
   const refusing = await startFakeApi(t, { 'GET /api/user': { status: 401 }, 'GET /api/projects': { status: 401 } });
   const refused = await cli.run(['login', '--with-token', '--server', refusing.origin], { stdin: 'tok\n' });
   assert.equal(refused.code, 4);
-  assert.match(refused.stderr, /refuses the token\n {2}fix: Make an API token in the dashboard/);
+  assert.match(refused.stderr, /refuses the token\n {2}fix: Create an API token in the dashboard/);
   const none = await cli.run(['login', '--with-token', '--server', api.origin]);
-  assert.match(none.stderr, /^error: No token was given: .*\n {2}fix: Make an API token in the dashboard/);
+  assert.match(none.stderr, /^error: No token was given: .*\n {2}fix: Create an API token in the dashboard/);
   const kept = await readFile(join(cli.home, '.config/underpass/credentials.json'), 'utf8');
   assert.equal(kept.includes(refusing.origin), false);
 });
 
-test('a sign-in that ended, and a token of the environment that is refused, are told apart', async (t) => {
+test('an ended sign-in and a refused UNDERPASS_API_TOKEN have different fixes', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const ended = { status: 401, body: 'Sign in first.' };
   const refusing = await startFakeApi(t, { 'GET /api/projects': ended });
@@ -135,7 +135,7 @@ test('a sign-in that ended, and a token of the environment that is refused, are 
   assert.match(fixOf((await cli.run(['projects'], { env })).stderr) ?? '', /^Set UNDERPASS_API_TOKEN to a token that is valid/);
 });
 
-test('logout forgets one server, and the file goes with the last', async (t) => {
+test('logout forgets one server, and removes the file with the last one', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t);
   await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'tok' });
@@ -144,7 +144,7 @@ test('logout forgets one server, and the file goes with the last', async (t) => 
   assert.match((await cli.run(['logout'])).stdout, /There was no sign-in/);
 });
 
-test('a damaged credentials file is named, with the fix', async (t) => {
+test('the error for a damaged credentials file names it and the fix', async (t) => {
   const cli = await createCli(t);
   const path = join(cli.home, '.config/underpass/credentials.json');
   await mkdir(join(path, '..'), { recursive: true });
@@ -156,7 +156,7 @@ test('a damaged credentials file is named, with the fix', async (t) => {
   }
 });
 
-test('a home folder that is no folder holds no sign-in, and why none can be kept there is said', async (t) => {
+test('a home that is not a folder holds no sign-in, and login says why it cannot save one there', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, XDG_CONFIG_HOME: '/dev/null' });
   assert.equal((await cli.run(['projects'], { env: { UNDERPASS_API_TOKEN: 'tok' } })).code, 0);
@@ -166,7 +166,7 @@ test('a home folder that is no folder holds no sign-in, and why none can be kept
   assert.equal(code, 3);
 });
 
-test('who is not signed in to the server of --server is told to sign in to that one', async (t) => {
+test('the fix for a missing sign-in names the server of --server', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t, { UNDERPASS_SERVER: 'https://other.example.com' });
   assert.match((await cli.run(['projects'])).stderr, /^ {2}fix: Run "underpass login"\.$/m);
@@ -174,7 +174,7 @@ test('who is not signed in to the server of --server is told to sign in to that 
   assert.match(stderr, new RegExp(`^  fix: Run "underpass login --server ${api.origin}"\\.$`, 'm'));
 });
 
-test('a token of the environment that cannot be one is told as that', async (t) => {
+test('a malformed UNDERPASS_API_TOKEN is reported as malformed', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin });
   for (const UNDERPASS_API_TOKEN of ['тест', 'two words']) {
@@ -184,7 +184,7 @@ test('a token of the environment that cannot be one is told as that', async (t) 
   }
 });
 
-test('a credentials file with wider modes is narrowed when it is written again', async (t) => {
+test('writing the credentials file again restores mode 0600', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t);
   const path = join(cli.home, '.config/underpass/credentials.json');
@@ -203,7 +203,7 @@ const refusals = [
   { status: 429, body: 'Slow down.', code: 9, text: /Try again in 7 s\./, headers: { 'retry-after': '7' } },
   { status: 500, body: 'boom', code: 9, text: /code: server-failed/ },
   { status: 200, body: '<html>', code: 8, text: /code: server-unknown/ },
-  // Of a web server or a proxy: no word of ours about what is not there or not allowed.
+  // From a web server or a proxy: not the API's answer about what is missing or forbidden.
   { status: 404, body: '<html>', code: 8, text: /not Underpass: .* answers 404/, headers: { 'content-type': 'text/html' } },
   { status: 403, body: '<html>', code: 8, text: /not Underpass: .* answers 403/, headers: { 'content-type': 'text/html' } },
   { status: 502, body: '<html>proxy page</html>', code: 9, text: /answers 502/, headers: { 'content-type': 'text/html' } },
@@ -222,7 +222,7 @@ for (const { status, body, code, text, headers } of refusals) {
   });
 }
 
-test('a server that is not there ends with exit code 8 and the reason', async (t) => {
+test('an unreachable server ends with exit code 8 and the reason', async (t) => {
   const [port] = await freePorts(1);
   const cli = await createCli(t, { UNDERPASS_SERVER: `http://127.0.0.1:${port}`, UNDERPASS_API_TOKEN: 'tok' });
   const { code, stderr } = await cli.run(['projects']);
@@ -230,7 +230,7 @@ test('a server that is not there ends with exit code 8 and the reason', async (t
   assert.match(stderr, /127\.0\.0\.1:\d+ \(.*connection refused/);
 });
 
-test('a server without TLS behind https is told in one line', async (t) => {
+test('the error for a server without TLS behind https is one line', async (t) => {
   const api = await startFakeApi(t, {});
   const cli = await createCli(t, { UNDERPASS_API_TOKEN: 'tok' });
   const { code, stderr } = await cli.run(['projects', '--server', api.origin.replace('http:', 'https:')]);
@@ -238,7 +238,7 @@ test('a server without TLS behind https is told in one line', async (t) => {
   assert.equal(code, 8);
 });
 
-test('a server that does not answer is told in words', { skip: binary && 'the network is made up' }, async (t) => {
+test('the error for a server that does not answer says so', { skip: binary && 'the network is made up' }, async (t) => {
   const cli = await createCli(t, { UNDERPASS_SERVER: 'https://eu1.example.com', UNDERPASS_API_TOKEN: 'tok' });
   const fetch = () => Promise.reject(new DOMException('The operation was aborted', 'TimeoutError'));
   const { code, stderr } = await cli.run(['projects'], { io: { fetch } });
@@ -246,7 +246,7 @@ test('a server that does not answer is told in words', { skip: binary && 'the ne
   assert.equal(code, 8);
 });
 
-test('a redirect is not followed with the token', async (t) => {
+test('does not follow a redirect with the token', async (t) => {
   const elsewhere = await startFakeApi(t, accountRoutes);
   const api = await startFakeApi(t, {
     'GET /api/projects': { status: 302, headers: { location: `${elsewhere.origin}/api/projects` } },
@@ -271,13 +271,13 @@ const servers = [
   ['http://underpass.example.com/?q', 2],
 ] as const;
 for (const [server, code] of servers) {
-  test(`--server ${server} is refused`, async (t) => {
+  test(`refuses --server ${server}`, async (t) => {
     const cli = await createCli(t);
     assert.equal((await cli.run(['projects', '--server', server])).code, code);
   });
 }
 
-test('a server without releases is told with what to do, which is not the same command again', async (t) => {
+test('the fix for a server without releases is not the same command again', async (t) => {
   const api = await startFakeApi(t, { 'GET /api/releases': { body: [] } });
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin });
   const { code, stderr } = await cli.run(['update', '--check']);
@@ -285,7 +285,7 @@ test('a server without releases is told with what to do, which is not the same c
   assert.equal(code, 6);
 });
 
-test('regions and projects are tables for people and the answer itself with --json', async (t) => {
+test('regions and projects are tables for people and the API answer with --json', async (t) => {
   const region = { name: 'eu1', description: 'Europe', available: true, tlsTermination: false };
   const api = await startFakeApi(t, { ...accountRoutes, 'GET /api/regions': { body: [region] } });
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
@@ -294,7 +294,7 @@ test('regions and projects are tables for people and the answer itself with --js
   assert.match((await cli.run(['projects'])).stdout, /Acme\s+owner\s+p1/);
 });
 
-test('a project is chosen by id or by name, and a name that two projects bear asks for the id', async (t) => {
+test('--project takes an id or a name, and asks for the id if two projects have the name', async (t) => {
   const projects = [
     { id: 'p1', name: 'Acme', role: 'owner' },
     { id: 'p2', name: 'Beta', role: 'viewer' },

@@ -1,4 +1,4 @@
-// login, logout, whoami, projects, regions: who speaks, for what, to whom.
+// login, logout, whoami, projects, regions: the sign-in and what it gives access to.
 
 import type { Project, Region, User } from '@underpass/rules/entity.ts';
 import { tunnelTypesOf } from '@underpass/rules/region.ts';
@@ -61,7 +61,7 @@ async function login(shell: Shell, flags: LoginFlags): Promise<void> {
   output.result({ server: origin, email: user.email, project: project ?? null }, text);
 }
 
-const tokenFix = 'Make an API token in the dashboard, and give it to "underpass login --with-token" on standard input.';
+const tokenFix = 'Create an API token in the dashboard, and give it to "underpass login --with-token" on standard input.';
 
 async function givenToken(io: Io, output: Output): Promise<string> {
   try {
@@ -71,7 +71,7 @@ async function givenToken(io: Io, output: Output): Promise<string> {
   }
 }
 
-/** The token would travel for everybody on the way to read. */
+/** Without TLS everyone on the network path can read the token. */
 function warnOfPlainHttp(origin: string, output: Output): void {
   const { protocol, hostname } = new URL(origin);
   const isHere = isLocal(hostname) || ['127.0.0.1', '[::1]'].includes(hostname);
@@ -96,11 +96,11 @@ async function deviceLogin(shell: Shell, flags: LoginFlags, origin: string): Pro
   const lead = opened ? 'A browser window opens at' : 'Open this link:';
   io.stderr.write(printable(`${lead}\n\n  ${link}\n\nand confirm the code  ${device.userCode}\n\n`));
   const minutes = Math.ceil(device.expiresIn / 60);
-  io.stderr.write(`Waiting for that; the code holds for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.\n`);
+  io.stderr.write(`Waiting for the confirmation; the code is valid for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.\n`);
   return pollDevice(io, origin, device);
 }
 
-/** Only a web address is ever handed to the browser opener. */
+/** Refuses anything but a web address, because the browser opener could start other programs. */
 function webLink(text: string): string {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol))
@@ -119,11 +119,11 @@ async function pollDevice(io: Io, origin: string, device: DeviceAnswer): Promise
   throw new ClientError('login-expired', '');
 }
 
-const passing: ReadonlySet<string> = new Set(['server-unreachable', 'server-failed', 'too-many-requests']);
+const temporary: ReadonlySet<string> = new Set(['server-unreachable', 'server-failed', 'too-many-requests']);
 
-/** A network that changes, or a server that restarts, while somebody confirms. */
+/** While the user confirms, the network may change or the server restart: these errors only delay the answer. */
 function notYet(error: unknown): { status: number; value: unknown } {
-  if (error instanceof ClientError && passing.has(error.code)) return { status: 0, value: undefined };
+  if (error instanceof ClientError && temporary.has(error.code)) return { status: 0, value: undefined };
   throw error;
 }
 

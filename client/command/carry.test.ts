@@ -17,7 +17,7 @@ async function world(t: TestContext, options: FakeEdgeOptions = {}) {
   return { edge, upstream, cli, http: `http://127.0.0.1:${upstream.port}` };
 }
 
-/** A visitor that has nothing to say and waits for the answer. */
+/** A visitor that sends nothing and waits for the answer. */
 function ask(carrier: FakeCarrier, request: Parameters<typeof visit>[1] = {}): Promise<string> {
   const stream = visit(carrier, request);
   stream.end();
@@ -51,7 +51,7 @@ test('ingress carries both ports to one host', async (t) => {
   assert.equal((await running.ended).code, 0);
 });
 
-test('draining lets an open stream end, and takes nothing new', async (t) => {
+test('draining lets an open stream end, and accepts nothing new', async (t) => {
   const { edge, cli } = await world(t);
   const echo = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
   t.after(() => echo[Symbol.asyncDispose]());
@@ -84,7 +84,7 @@ test('a second signal ends at once with exit code 130', async (t) => {
   assert.equal((await running.ended).code, 130);
 });
 
-test('the lines of a pipe are JSON with --json, a problem with its code and fix among them', async (t) => {
+test('with --json each line is JSON, and a problem has its code and fix', async (t) => {
   const { edge, cli, http } = await world(t, { token: 'another' });
   const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--json']);
   await running.seen(/token-refused/);
@@ -99,7 +99,7 @@ test('the lines of a pipe are JSON with --json, a problem with its code and fix 
   assert.match(problem.text, /copy it again from the Connect section/);
 });
 
-test('a log says where the tunnel is reached, and that nobody comes for a domain that is misspelt', async (t) => {
+test('the log shows the addresses of the tunnel, and reports a misspelt domain', async (t) => {
   const urls = ['https://shop.example.com', 'https://www.example.com'];
   const { edge, cli, http } = await world(t, { info: { tunnel: 'shop', urls } });
   const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--upstream', `shpo.example.com=${http}`]);
@@ -133,7 +133,7 @@ test('the token is read from a file, from standard input or from the environment
   }
 });
 
-test('a token file that others may read is a warning with the fix', async (t) => {
+test('warns about a token file that other users may read, with the fix', async (t) => {
   const { edge, cli, http } = await world(t);
   const path = join(cli.home, 'my shop.token');
   await writeFile(path, 'secret\n');
@@ -160,7 +160,7 @@ const wrongUse: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['http', '--url', url, '--upstream', 'http://127.0.0.1:1', '--token', 'secret'],
     /unknown option '--token'/,
   ],
-  ['an unknown option, before one that is missing,', ['http', '--bogus'], /unknown option '--bogus'/],
+  ['an unknown option, before a missing one,', ['http', '--bogus'], /unknown option '--bogus'/],
   ['no url', ['http', '--upstream', 'http://127.0.0.1:1'], /required option '--url <url>' not specified/],
   ['no upstream', ['http', '--url', url, '--token-file', '-'], /required option '--upstream <upstream>' not specified/],
   ['an upstream of another kind', ['http', '--url', url, '--upstream', '80=127.0.0.1:80'], /code: usage/],
@@ -178,7 +178,7 @@ const wrongUse: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['a pin that is not a hash', ['http', '--url', `${url}#ca=12`, '--upstream', 'http://a'], /not the URL of a tunnel/],
 ];
 for (const [name, argv, message] of wrongUse) {
-  test(`${name} is refused with exit code 2`, async (t) => {
+  test(`refuses ${name} with exit code 2`, async (t) => {
     const cli = await createCli(t);
     const { code, stderr } = await cli.run(argv, { stdin: 'two words\n' });
     assert.match(stderr, message);
@@ -186,7 +186,7 @@ for (const [name, argv, message] of wrongUse) {
   });
 }
 
-test('ingress speaks no TLS to its upstreams: it names no options for that, and takes them all the same', async (t) => {
+test('ingress does not show the options for https upstreams, but accepts them', async (t) => {
   const cli = await createCli(t);
   assert.match((await cli.run(['http', '--help'])).stdout, /--upstream-ca[\s\S]*--upstream-insecure/);
   assert.doesNotMatch((await cli.run(['ingress', '--help'])).stdout, /--upstream-(ca|insecure)/);
@@ -194,7 +194,7 @@ test('ingress speaks no TLS to its upstreams: it names no options for that, and 
   assert.match(stderr, /code: token-missing/);
 });
 
-test('a file that is not there is named, be it of the token or of a CA', async (t) => {
+test('the error for a missing token or CA file names the file', async (t) => {
   const cli = await createCli(t);
   const token = await cli.run(['http', '--url', url, '--upstream', 'http://a', '--token-file', 'none']);
   assert.match(token.stderr, /code: token-file-unreadable/);
@@ -205,7 +205,7 @@ test('a file that is not there is named, be it of the token or of a CA', async (
   assert.equal(ca.code, 3);
 });
 
-test('why a file cannot be read is said in words, without the path twice', async (t) => {
+test('the error for an unreadable file says why, without repeating the path', async (t) => {
   const { cli } = await world(t);
   const url = 'https://eu1.example.com';
   for (const [argv, words] of [
@@ -218,7 +218,7 @@ test('why a file cannot be read is said in words, without the path twice', async
   }
 });
 
-test('a file that has no end is read no further than what it is for can be long', { timeout: 60_000 }, async (t) => {
+test('reads at most the allowed size of an endless file', { timeout: 60_000 }, async (t) => {
   const { cli } = await world(t);
   const http = ['http', '--url', 'https://eu1.example.com', '--upstream', 'http://a'];
   for (const [argv, words] of [
@@ -230,7 +230,7 @@ test('a file that has no end is read no further than what it is for can be long'
   }
 });
 
-test('a proxy setting that is no URL is one line with its fix, without the password in it', async (t) => {
+test('the error for a malformed proxy is one line with its fix, without the password', async (t) => {
   const cli = await createCli(t, { HTTPS_PROXY: 'ftp://user:hunter2@proxy', UNDERPASS_TOKEN: 'secret' });
   const { code, stderr } = await cli.run(['http', '--url', 'https://edge.example.com', '--upstream', 'http://a']);
   assert.equal(code, 8);
@@ -238,7 +238,7 @@ test('a proxy setting that is no URL is one line with its fix, without the passw
   assert.equal(stderr.includes('hunter2'), false);
 });
 
-test('--health does not outlive a tunnel that cannot be carried', async (t) => {
+test('--health ends with a tunnel that cannot start', async (t) => {
   const { cli } = await world(t);
   const argv = ['http', '--url', 'https://eu1.example.com', '--upstream', 'http://127.0.0.1:1', '--health', '127.0.0.1:0'];
   const { code, stderr } = await cli.run(argv, { env: { HTTPS_PROXY: 'ftp://proxy.example' } });
@@ -248,7 +248,7 @@ test('--health does not outlive a tunnel that cannot be carried', async (t) => {
   await assert.rejects(fetch(address), /fetch failed/);
 });
 
-test('--health answers while the tunnel is carried', async (t) => {
+test('--health answers while the tunnel runs', async (t) => {
   const { edge, cli, http } = await world(t);
   const running = cli.start(['http', '--url', edge.url, '--upstream', http, '--health', '127.0.0.1:0']);
   await running.seen(/connected[\s\S]*connected/);
@@ -262,7 +262,7 @@ test('--health answers while the tunnel is carried', async (t) => {
   await running.ended;
 });
 
-test('run carries every tunnel of the file, and SIGHUP keeps what did not change', async (t) => {
+test('run carries every tunnel of the file, and SIGHUP keeps tunnels that did not change', async (t) => {
   const { edge, cli, http } = await world(t);
   const file = join(cli.home, 'underpass.yaml');
   const tunnel = (name: string) =>
@@ -292,7 +292,7 @@ test('run carries every tunnel of the file, and SIGHUP keeps what did not change
   assert.equal((await running.ended).code, 0);
 });
 
-test('a file that is still being read when the end comes starts nothing more', async (t) => {
+test('a reload that ends after the signal to stop starts nothing', async (t) => {
   const { edge, cli } = await world(t);
   const echo = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
   t.after(() => echo[Symbol.asyncDispose]());
@@ -305,7 +305,7 @@ test('a file that is still being read when the end comes starts nothing more', a
   await new Promise<void>((resolve) => {
     stream.onOpened = resolve;
   });
-  // A pipe is opened when both ends are there, and read until the other one has said all.
+  // A named pipe opens when both ends are open, and its reader waits until the writer closes it.
   await rm(file);
   execFileSync('mkfifo', [file]);
   running.signal('SIGHUP');
@@ -324,7 +324,7 @@ test('a file that is still being read when the end comes starts nothing more', a
   assert.doesNotMatch(stdout, /two|reloaded/);
 });
 
-test('check names every wrong line, and a right file with its tunnels', async (t) => {
+test('check names every wrong line, and lists the tunnels of a valid file', async (t) => {
   const cli = await createCli(t, { T: 'secret' });
   await writeFile(join(cli.home, 'underpass.yaml'), 'tunels: 1\n');
   const wrong = await cli.run(['check']);
@@ -341,7 +341,7 @@ test('check names every wrong line, and a right file with its tunnels', async (t
   assert.equal((await cli.run(['check', '-c', 'none.yaml'])).code, 3);
 });
 
-test('a CA file that holds no certificate between its lines is refused before anything is carried with it', async (t) => {
+test('refuses a CA file without a valid certificate before the tunnel starts', async (t) => {
   const cli = await createCli(t, { T: 'secret' });
   const tunnel = `tunnels:\n  - {name: a, type: http, url: '${url}', token-env: T, upstream: https://a, upstream-ca: ca.pem}\n`;
   await writeFile(join(cli.home, 'underpass.yaml'), tunnel);
@@ -358,7 +358,7 @@ test('a CA file that holds no certificate between its lines is refused before an
   }
 });
 
-test('a file of something else is refused in a screenful', async (t) => {
+test('the error for a file that is not a configuration fits on a screen', async (t) => {
   const cli = await createCli(t);
   await writeFile(join(cli.home, 'underpass.yaml'), `${'}'.repeat(1_000)}\n`.repeat(50));
   const { stderr } = await cli.run(['check']);
@@ -366,7 +366,7 @@ test('a file of something else is refused in a screenful', async (t) => {
   assert.ok(stderr.length < 10_000, `${stderr.length}`);
 });
 
-/** Only the compiled program is a process of its own here. */
+/** Only the compiled program is a separate process here. */
 const compiled =
   process.platform === 'linux' && process.env.UNDERPASS_TEST_BINARY !== undefined ? test : (..._unused: unknown[]): void => {};
 

@@ -1,4 +1,4 @@
-// What a shell sources: a few lines that hand the words to `underpass complete` and show what comes back.
+// The scripts that a shell sources: they pass the typed words to `underpass complete` and offer its answers.
 
 const bash = `# underpass completion for bash: source <(underpass completion bash)
 _underpass() {

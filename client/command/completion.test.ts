@@ -13,26 +13,26 @@ async function complete(t: TestContext, ...words: string[]): Promise<string[]> {
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')[0] ?? '']));
 }
 
-test('commands complete by their beginning, and hidden ones do not', async (t) => {
+test('completes commands, except hidden ones', async (t) => {
   assert.deepEqual(await complete(t, 'tun'), ['tunnels']);
   assert.deepEqual(await complete(t, 'compl'), ['completion']);
   assert.deepEqual(await complete(t, 'tunnels', 'up'), ['update']);
   assert.deepEqual(await complete(t, 'help', 'tunnels', 'up'), ['update']);
 });
 
-test('options, their choices and file names complete', async (t) => {
+test('completes options, their choices and file names', async (t) => {
   assert.deepEqual(await complete(t, 'tunnels', 'add', 'x', '--proxy'), ['--proxy-protocol']);
   assert.deepEqual(await complete(t, 'tunnels', 'add', 'x', '--proxy-protocol', ''), ['off', 'v1', 'v2']);
   assert.deepEqual(await complete(t, 'completion', 'f'), ['fish']);
   assert.deepEqual(await complete(t, 'tunnels', 'rm', 'x', ''), ['--json', '--server', '--project', '--yes', '--help']);
 });
 
-test('what cannot be completed gives nothing', async (t) => {
+test('gives nothing for a word that it cannot complete', async (t) => {
   assert.deepEqual(await complete(t, 'nonsense', 'x'), []);
   assert.deepEqual(await complete(t, 'tunnels', 'add', '--region', ''), []);
 });
 
-/** A folder with `underpass` in it, to be first on PATH. */
+/** A folder that holds `underpass`, to put first on PATH. */
 async function installed(t: TestContext) {
   const cli = await createCli(t);
   const folder = join(cli.home, 'bin');

@@ -1,4 +1,4 @@
-// completion bash|zsh|fish, and the hidden `complete` that the scripts ask: the candidates come from the commands themselves.
+// completion bash|zsh|fish, and the hidden `complete` that the scripts call: the candidates come from the commands themselves.
 import { Argument, type Command, type Option } from 'commander';
 import { describe, outputOf, type Shell } from './command-line.ts';
 import { completionScripts } from './completion-script.ts';
@@ -32,7 +32,7 @@ interface Candidate {
 /** Tells the script to offer file names. */
 const files: Candidate = { value: ':files', about: '' };
 
-/** `words` are what was typed after the program's name, the unfinished one last, empty where a new one begins. */
+/** `words` are the words after the program's name. The last one is unfinished, or empty if a new word begins. */
 function candidatesFor(program: Command, words: readonly string[]): readonly Candidate[] {
   if (words[0] === 'help' && words.length > 1) return candidatesFor(program, words.slice(1));
   const typed = words.at(-1) ?? '';
@@ -41,7 +41,7 @@ function candidatesFor(program: Command, words: readonly string[]): readonly Can
   return all.filter(({ value }) => value === files.value || value.startsWith(typed));
 }
 
-/** The command that the finished words lead to, the option that still waits for its value, and how many arguments stand. */
+/** The command that the finished words name, the option that still needs its value, and the number of arguments so far. */
 function walk(program: Command, words: readonly string[]) {
   let command = program;
   let open: Option | undefined;

@@ -37,7 +37,7 @@ async function signedIn(t: TestContext, tunnels: readonly Tunnel[]) {
   return createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
 }
 
-test('connect carries a tunnel by its name, and says its public addresses', async (t) => {
+test('connect carries a tunnel by its name, and prints its public addresses', async (t) => {
   await using edge = await startFakeEdge();
   await using upstream = await startUpstream((socket) => socket.end('hello'));
   const cli = await signedIn(t, [{ ...shop, url: edge.url, token: 'secret' }]);
@@ -50,7 +50,7 @@ test('connect carries a tunnel by its name, and says its public addresses', asyn
   assert.equal((await running.ended).code, 0);
 });
 
-test('in a terminal the live status says the addresses, and what is unverified is named before it', {
+test('in a terminal the live status shows the addresses, and unverified ones are printed before it', {
   skip: binary && 'the terminal is made up',
 }, async (t) => {
   await using edge = await startFakeEdge({ info: { tunnel: 'shop', urls: ['https://a.example.com'] } });
@@ -73,7 +73,7 @@ test('in a terminal the live status says the addresses, and what is unverified i
 });
 
 for (const tab of ['kubernetes', 'systemd', 'cli'] as const) {
-  test(`--print ${tab} is the dashboard's snippet, letter by letter`, async (t) => {
+  test(`--print ${tab} prints exactly the dashboard's snippet`, async (t) => {
     const cli = await signedIn(t, [shop, cluster]);
     const http = await cli.run([
       'connect',
@@ -107,7 +107,7 @@ for (const tab of ['kubernetes', 'systemd', 'cli'] as const) {
 }
 
 for (const tab of ['systemd', 'cli'] as const) {
-  test(`--print ${tab} takes an upstream for each port of an ingress tunnel, as the dashboard does`, async (t) => {
+  test(`--print ${tab} accepts an upstream for each port of an ingress tunnel, as the dashboard does`, async (t) => {
     const cli = await signedIn(t, [cluster]);
     const flags = ['--upstream', '80=127.0.0.1:8080', '--upstream', '443=10.0.0.7:8443'];
     const { stdout, stderr } = await cli.run(['connect', 'cluster', '--print', tab, ...flags]);
@@ -213,7 +213,7 @@ const refused: readonly (readonly [string, Tunnel, readonly string[], number, Re
   ['an unknown preset', { ...cluster, name: 'shop' }, ['--print', 'kubernetes', '--preset', 'other'], 2, /preset/],
 ];
 for (const [name, tunnel, argv, code, message] of refused) {
-  test(`${name} is refused`, async (t) => {
+  test(`refuses ${name}`, async (t) => {
     const cli = await signedIn(t, [tunnel]);
     const result = await cli.run(['connect', 'shop', ...argv]);
     assert.match(result.stderr, message);
@@ -222,7 +222,7 @@ for (const [name, tunnel, argv, code, message] of refused) {
   });
 }
 
-test('a tunnel that does not exist is not found, in the words of the server', async (t) => {
+test('the error for a tunnel that does not exist is the text of the server', async (t) => {
   const cli = await signedIn(t, []);
   const { code, stderr } = await cli.run(['connect', 'nothing']);
   assert.equal(code, 6);

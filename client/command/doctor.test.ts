@@ -8,7 +8,7 @@ import { startFakeEdge } from '../carry/fixture/edge.ts';
 import { proxyHeaders } from '../doctor/upstream.ts';
 import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
 
-/** Nobody listens there: one that was found by the system could be another test's by then. */
+/** A fixed port on which nothing listens: a free port from the system could belong to another test a moment later. */
 const closedPort = 1;
 
 async function findings(t: TestContext, argv: readonly string[], env: Record<string, string> = {}) {
@@ -31,7 +31,7 @@ async function listening(t: TestContext, server: Server | ReturnType<typeof crea
   return (server.address() as AddressInfo).port;
 }
 
-test('all is well: every line is ok and the exit code 0', async (t) => {
+test('without problems every line is ok and the exit code is 0', async (t) => {
   await using edge = await startFakeEdge();
   const port = await listening(
     t,
@@ -45,7 +45,7 @@ test('all is well: every line is ok and the exit code 0', async (t) => {
   assert.equal(code, 0);
 });
 
-test('for people each problem has its fix under it, and the exit code is 10', async (t) => {
+test('each problem has its fix below it, and the exit code is 10', async (t) => {
   const cli = await createCli(t);
   const { code, stdout, stderr } = await cli.run(['doctor', '--url', 'https://no-such-name.invalid']);
   assert.match(stdout, /^FAIL {2}region DNS: no-such-name\.invalid does not resolve .*\n {6}fix: /m);
@@ -54,13 +54,13 @@ test('for people each problem has its fix under it, and the exit code is 10', as
   assert.equal(code, 10);
 });
 
-test('a port that takes nothing is named with firewall and proxy as fix', async (t) => {
+test('the fix for a port that does not accept connections names firewall and proxy', async (t) => {
   const { find } = await findings(t, ['--url', `https://edge.localhost:${closedPort}`]);
   assert.match(find('region TCP')?.detail ?? '', /connection refused/);
   assert.match(find('region TCP')?.fix ?? '', /HTTPS_PROXY/);
 });
 
-test('intercepted TLS is told with the name of who issued the certificate', async (t) => {
+test('the problem of intercepted TLS names the issuer of the certificate', async (t) => {
   const proxy = await createTestAuthority('Example Corp Inspection CA');
   const leaf = await proxy.issue(['edge.localhost']);
   const port = await listening(t, createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }));
@@ -73,7 +73,7 @@ test('intercepted TLS is told with the name of who issued the certificate', asyn
   }
 });
 
-test('an expired certificate points at the clock', async (t) => {
+test('the fix for an expired certificate names the clock', async (t) => {
   const authority = await createTestAuthority();
   const leaf = await authority.issue(['edge.localhost'], { from: new Date('2020-01-01'), to: new Date('2020-02-01') });
   const port = await listening(t, createTlsServer({ key: leaf.keyPem, cert: leaf.leafPem }));
@@ -81,7 +81,7 @@ test('an expired certificate points at the clock', async (t) => {
   assert.equal(find('region TLS')?.state, 'problem');
 });
 
-test('a refused token is told apart from a reachable region', async (t) => {
+test('a refused token is a problem of the token, not of the region', async (t) => {
   await using edge = await startFakeEdge({ token: 'another' });
   const { find, code } = await findings(t, ['--url', edge.url]);
   assert.equal(find('region TLS')?.state, 'ok');
@@ -89,7 +89,7 @@ test('a refused token is told apart from a reachable region', async (t) => {
   assert.equal(code, 10);
 });
 
-test('a domain in --upstream that the tunnel does not have is told', async (t) => {
+test('reports a domain in --upstream that the tunnel does not have', async (t) => {
   await using edge = await startFakeEdge({ info: { type: 'http', urls: ['https://shop.example.com'] } });
   const { find, code } = await findings(t, ['--url', edge.url, '--upstream', 'shpo.example.com=http://127.0.0.1:9']);
   assert.equal(find('token')?.state, 'ok');
@@ -104,7 +104,7 @@ describe('the type of a tunnel', () => {
     ['--type', 'http'],
     ['--upstream', 'http://127.0.0.1:9'],
   ]) {
-    it(`is told where it does not fit ${argv[0]}`, async (t) => {
+    it(`is reported if it does not fit ${argv[0]}`, async (t) => {
       await using edge = await startFakeEdge(ingress);
       const { find, code } = await findings(t, ['--url', edge.url, ...argv]);
       assert.equal(find('token')?.state, 'problem');
@@ -114,14 +114,14 @@ describe('the type of a tunnel', () => {
     });
   }
 
-  it('is what the edge says where nobody gave one', async (t) => {
+  it('is what the edge says if no flag gives it', async (t) => {
     await using edge = await startFakeEdge(ingress);
     const { find, code } = await findings(t, ['--url', edge.url]);
-    assert.equal(find('token')?.detail, 'edge-1 takes it, cluster is an ingress tunnel');
+    assert.equal(find('token')?.detail, 'edge-1 accepts it, cluster is an ingress tunnel');
     assert.equal(code, 0);
   });
 
-  it('is found out without a visitor being led to the doctor', async (t) => {
+  it('is checked without the edge sending a visitor to the doctor', async (t) => {
     await using edge = await startFakeEdge(ingress);
     const taking = edge.next().then(({ session }) => session.takesStreams);
     await findings(t, ['--url', edge.url]);
@@ -129,7 +129,7 @@ describe('the type of a tunnel', () => {
   });
 });
 
-test('a proxy from the environment is named and tried, and one that is no URL is said so', async (t) => {
+test('names and tries the proxy of the environment, and reports a malformed one', async (t) => {
   const through = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: `http://127.0.0.1:${closedPort}` });
   assert.match(through.find('region proxy')?.detail ?? '', /through 127\.0\.0\.1/);
   assert.equal(through.find('region TCP')?.state, 'problem');
@@ -138,13 +138,13 @@ test('a proxy from the environment is named and tried, and one that is no URL is
   assert.doesNotMatch(JSON.stringify(wrong.list), /hunter2/);
 });
 
-/** Takes CONNECT and answers it with a connection of its own making. */
+/** A proxy that answers CONNECT with its own connection. */
 async function startProxy(t: TestContext, answer: (client: Socket) => void): Promise<string> {
   const server = createServer().on('connect', (_, client: Socket) => answer(client.on('error', () => {})));
   return `http://user:hunter2@127.0.0.1:${await listening(t, server)}`;
 }
 
-test('a proxy that looks inside TLS is told by the issuer that it puts there', async (t) => {
+test('detects a proxy that intercepts TLS by its issuer', async (t) => {
   const corporate = await createTestAuthority('Example Corp Inspection CA');
   const leaf = await corporate.issue(['edge.example.com']);
   const inside = await listening(t, createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }));
@@ -159,7 +159,7 @@ test('a proxy that looks inside TLS is told by the issuer that it puts there', a
   assert.match(find('region TLS')?.detail ?? '', /issued by Example Corp Inspection CA/);
 });
 
-test('a proxy that refuses is told by its status', async (t) => {
+test('reports the status of a proxy that refuses', async (t) => {
   const proxy = await startProxy(t, (client) =>
     client.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n'),
   );
@@ -168,7 +168,7 @@ test('a proxy that refuses is told by its status', async (t) => {
   assert.doesNotMatch(JSON.stringify(list), /hunter2/);
 });
 
-test('a tunnel that is not there is told as that, and not as a sign-in that fails', async (t) => {
+test('a missing tunnel is a problem of the tunnel, not of the sign-in', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
   const { stdout } = await cli.run(['doctor', 'shop']);
@@ -176,12 +176,12 @@ test('a tunnel that is not there is told as that, and not as a sign-in that fail
   assert.match(stdout, /^FAIL {2}tunnel: Not found\.$/m);
 });
 
-test('a server that is given by its IPv6 address needs no DNS', async (t) => {
+test('a server given by its IPv6 address needs no DNS', async (t) => {
   const { find } = await findings(t, [], { UNDERPASS_SERVER: 'http://[::1]:1' });
   assert.equal(find('server DNS')?.detail, '::1 is ::1');
 });
 
-test('the server is examined: clock, version and sign-in', async (t) => {
+test('checks clock, version and sign-in at the server', async (t) => {
   const late = () => ({ body: 'ok', headers: { date: new Date(Date.now() + 600_000).toUTCString() } });
   const api = await startFakeApi(t, {
     ...accountRoutes,
@@ -196,7 +196,7 @@ test('the server is examined: clock, version and sign-in', async (t) => {
   assert.equal(code, 10);
 });
 
-/** Takes a connection only behind exactly this PROXY header, as a strict receiver does. */
+/** Accepts a connection only after exactly this PROXY header, as a strict receiver does. */
 function receiver(version: 'v1' | 'v2') {
   const header = proxyHeaders[version];
   return createTcpServer((socket) => {
@@ -217,7 +217,7 @@ const proxyCases = [
     server: plain,
     setting: 'off',
     state: 'ok',
-    detail: /answers as the tunnel will speak/,
+    detail: /answers with the tunnel's PROXY protocol setting/,
   },
   { name: 'a v2 receiver with v2 on', server: () => receiver('v2'), setting: 'v2', state: 'ok', detail: /\(v2\)/ },
   { name: 'a v1 receiver with v1 on', server: () => receiver('v1'), setting: 'v1', state: 'ok', detail: /\(v1\)/ },
@@ -275,7 +275,7 @@ for (const { name, server, setting, state, detail } of proxyCases) {
   });
 }
 
-test('an ingress upstream is asked in TLS on 443 and in HTTP on 80', async (t) => {
+test('checks an ingress upstream with TLS on 443 and HTTP on 80', async (t) => {
   await using edge = await startFakeEdge();
   const leaf = await edge.authority.issue(['localhost']);
   const secure = await listening(t, createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem }));
@@ -289,7 +289,7 @@ test('an ingress upstream is asked in TLS on 443 and in HTTP on 80', async (t) =
   );
 });
 
-test('an upstream that refuses is named', async (t) => {
+test('names an upstream that refuses', async (t) => {
   await using edge = await startFakeEdge();
   const { find } = await findings(t, ['--url', edge.url, '--upstream', `http://127.0.0.1:${closedPort}`]);
   assert.match(find('upstream')?.detail ?? '', /connection refused/);

@@ -35,7 +35,7 @@ for (const [typed, canonical, why] of [
   ['foo.net.', 'foo.net', 'a trailing dot'],
   ['bücher.de', 'xn--bcher-kva.de', 'letters beyond ASCII'],
 ] as const) {
-  test(`add, verify and rm take a name with ${why} for the domain that the server keeps`, async (t) => {
+  test(`add, verify and rm accept a name with ${why}`, async (t) => {
     const kept = { apexName: canonical, verified: true, challenge: 'c0ffee' };
     const api = await startFakeApi(t, {
       ...accountRoutes,
@@ -53,7 +53,7 @@ for (const [typed, canonical, why] of [
   });
 }
 
-test('what is no domain goes to the server as it was typed, and its words come back', async (t) => {
+test('sends an invalid domain as typed, and shows the text of the server', async (t) => {
   const refused = { status: 400, body: apexDomainMessage };
   const api = await startFakeApi(t, { ...accountRoutes, 'POST /api/domains': refused });
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });

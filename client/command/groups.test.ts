@@ -43,7 +43,7 @@ test('set --allow replaces the list, and --add with --rm change it', async (t) =
   assert.deepEqual(part.sent()?.body, { allow: ['2001:db8::/32', '10.0.0.1'] });
 });
 
-test('set --add keeps what somebody else saved meanwhile, and tells where that does not end', async (t) => {
+test("set --add keeps another client's change, and gives up after five conflicts", async (t) => {
   let current = group;
   let changes = 0;
   const save = ({ headers }: ApiCall) => {
@@ -69,7 +69,7 @@ test('set --add keeps what somebody else saved meanwhile, and tells where that d
   );
 });
 
-test('set refuses a rule to remove that is not there, and no change at all', async (t) => {
+test('set refuses to remove a missing rule, and a call without a change', async (t) => {
   const { cli, sent } = await signedIn(t);
   assert.equal((await cli.run(['groups', 'set', 'office', '--rm', '10.0.0.9'])).code, 6);
   assert.equal((await cli.run(['groups', 'set', 'office'])).code, 2);

@@ -44,7 +44,7 @@ async function signedIn(t: TestContext, routes: Parameters<typeof startFakeApi>[
   return { cli, sent };
 }
 
-test('list and show never print a token, not as JSON either', async (t) => {
+test('list and show never print a token, not even as JSON', async (t) => {
   const { cli } = await signedIn(t);
   for (const argv of [
     ['tunnels', 'list'],
@@ -106,7 +106,7 @@ for (const argv of wrongUse) {
   });
 }
 
-test('update keeps what it was not told to change', async (t) => {
+test('update keeps every field that no flag names', async (t) => {
   const { cli, sent } = await signedIn(t);
   await cli.run(['tunnels', 'update', 'shop', '--add-domain', 'new.example.com', '--rm-domain', 'www.example.com']);
   assert.deepEqual(sent()?.body, {
@@ -116,7 +116,7 @@ test('update keeps what it was not told to change', async (t) => {
   });
 });
 
-test('update keeps what somebody else saved meanwhile', async (t) => {
+test("update keeps another client's change", async (t) => {
   let current = { ...tunnel, updatedAt: '2026-11-01T10:00:00.000Z' };
   const saved: unknown[] = [];
   const { cli } = await signedIn(t, {
@@ -132,7 +132,7 @@ test('update keeps what somebody else saved meanwhile', async (t) => {
   assert.partialDeepStrictEqual(saved[1], { proxyProtocol: 'v2', securityGroup: 'office' });
 });
 
-test('a region or a domain that is not there is named, with the command that lists them', async (t) => {
+test('the error for a missing region or domain names it and the command that lists them', async (t) => {
   const { cli, sent } = await signedIn(t);
   const region = await cli.run(['tunnels', 'add', 'shop', '--generate-domain', '--region', 'mars']);
   assert.equal(region.code, 6);
@@ -152,7 +152,7 @@ test('update warns when PROXY protocol is turned on', async (t) => {
   assert.match(stderr, /will render the whole service inaccessible/);
 });
 
-test('rm asks nobody with --yes', async (t) => {
+test('rm --yes does not ask', async (t) => {
   const { cli, sent } = await signedIn(t);
   assert.equal((await cli.run(['tunnels', 'rm', 'shop', '--yes'])).code, 0);
   assert.equal(sent()?.method, 'DELETE');
@@ -165,7 +165,7 @@ test('a name cannot reach another path of the API', async (t) => {
   assert.equal(sent()?.path, '/api/tunnels/..%2Fdomains%2Fexample.com?project=p1');
 });
 
-test('a tunnel is found under its name in upper case too, by every command that takes one', async (t) => {
+test('every command accepts the name of a tunnel in upper case', async (t) => {
   const { cli } = await signedIn(t);
   for (const argv of [
     ['tunnels', 'show', 'Shop'],
@@ -178,7 +178,7 @@ test('a tunnel is found under its name in upper case too, by every command that 
   }
 });
 
-test('update removes a domain however its name is spelt', async (t) => {
+test('update removes a domain given in another spelling', async (t) => {
   const { cli, sent } = await signedIn(t);
   const { code, stderr } = await cli.run(['tunnels', 'update', 'shop', '--rm-domain', 'WWW.example.com.']);
   assert.equal(code, 0, stderr);

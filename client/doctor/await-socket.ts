@@ -1,4 +1,4 @@
-// Waits for a socket to get where it is going: null when it did, else why not.
+// Waits for an event of a socket. Resolves to null when it comes, else to the reason why it did not.
 import type { Socket } from 'node:net';
 
 const timeoutMs = 5_000;

@@ -1,4 +1,4 @@
-// What the doctor says: one line a check, ok or with what to do.
+// A result of the doctor: one line per check, ok or with what to do.
 import { printable } from '../terminal/output.ts';
 
 export interface Finding {

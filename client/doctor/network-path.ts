@@ -1,4 +1,4 @@
-// The way to a host, step by step: name, proxy, TCP, TLS. The first step that fails names what to do; the rest is skipped.
+// Checks the way to a host step by step: proxy, name, TCP, TLS. The first step that fails says what to do; the rest is skipped.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
@@ -10,12 +10,12 @@ import { type Finding, ok, problem, skipped } from './finding.ts';
 import { connectThroughProxy } from './proxy-connect.ts';
 
 export interface Place {
-  /** What it is to the user: 'server' or 'region'. */
+  /** What the user calls it: 'server' or 'region'. */
   readonly what: string;
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-  /** SHA-256 of the only CA that may vouch for it; null: the system's CAs. */
+  /** SHA-256 of the only CA to trust; null means the system's CAs. */
   readonly pin: string | null;
   readonly caPem: string | undefined;
 }
@@ -66,7 +66,7 @@ async function checkTcp(what: string, host: string, port: number): Promise<Findi
   const failure = await awaitSocket(socket, 'connect');
   const address = socket.remoteAddress;
   socket.destroy();
-  if (failure === null) return ok(check, `port ${port} of ${address ?? host} takes connections`);
+  if (failure === null) return ok(check, `port ${port} of ${address ?? host} accepts connections`);
   return problem(
     check,
     `port ${port} of ${host}: ${failure}`,
@@ -96,11 +96,11 @@ function notTls(check: string, host: string, failure: string): Finding {
   return problem(
     check,
     `${host}: ${failure}`,
-    'Something between here and there breaks TLS: a captive portal, a proxy or a firewall.',
+    'Something on the way breaks TLS, such as a captive portal, a proxy or a firewall. Try another network.',
   );
 }
 
-/** A proxy that looks inside TLS answers with a certificate of its own: its issuer gives it away. */
+/** A proxy that intercepts TLS presents its own certificate, and the issuer shows it. */
 function judgeCertificate(check: string, host: string, socket: TLSSocket, pin: string | null): Finding {
   const chain = chainOf(socket.getPeerCertificate(true));
   const issuer = issuerOf(chain);
@@ -121,7 +121,7 @@ function judgeCertificate(check: string, host: string, socket: TLSSocket, pin: s
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return problem(check, `the certificate is for another name than ${host}`, 'Check the address.');
-  return intercepted(check, host, issuer, `whom this machine does not trust (${code})`);
+  return intercepted(check, host, issuer, `which this machine does not trust (${code})`);
 }
 
 function intercepted(check: string, host: string, issuer: string, why: string): Finding {

@@ -1,4 +1,4 @@
-// A connection through an HTTP proxy, as the data plane takes it: CONNECT, and what the proxy says to it.
+// Connects through an HTTP proxy with CONNECT, as the data path does, and reports the proxy's answer.
 import { request as requestPlain } from 'node:http';
 import { request as requestSecure } from 'node:https';
 import type { Socket } from 'node:net';
@@ -7,7 +7,7 @@ import type { HttpProxy } from '../carry/proxy.ts';
 
 const timeoutMs = 5_000;
 
-/** The connection, or why there is none. */
+/** Resolves to the connection, or to the reason why there is none. */
 export function connectThroughProxy(proxy: HttpProxy, host: string, port: number): Promise<Socket | string> {
   const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const headers = { host: target, ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }) };

@@ -1,4 +1,4 @@
-// The token as an edge takes it, and whether its tunnel has the type and the domains that are to be carried.
+// Checks that an edge accepts the token, and that its tunnel has the expected type and domains.
 import { randomBytes } from 'node:crypto';
 import type { TunnelType } from '@underpass/rules/entity.ts';
 import type { Info } from '@underpass/wire/core/hello.ts';
@@ -16,7 +16,7 @@ import { type Finding, ok, problem } from './finding.ts';
 export interface TokenTarget {
   readonly url: string;
   readonly token: string;
-  /** Undefined where nobody said: then it is told. */
+  /** Undefined if no flag gives it: then the edge's answer is shown. */
   readonly type: TunnelType | undefined;
   readonly upstreams: TunnelUpstreams | undefined;
   readonly caPem: string | undefined;
@@ -29,12 +29,12 @@ export async function checkToken(io: Io, { url, token, type, upstreams, caPem }:
   try {
     const dialled = await dialEdge({ ...options, region, token, caPem, signal, software });
     const info = await greet(dialled);
-    const takes = `${dialled.edge ?? region.host} takes it`;
+    const accepts = `${dialled.edge ?? region.host} accepts it`;
     const domains = upstreams === undefined ? [] : checkDomains(upstreams, info);
-    if (info.type === undefined) return [ok('token', takes), ...domains];
+    if (info.type === undefined) return [ok('token', accepts), ...domains];
     const tells = `${info.tunnel ?? region.host} is an ${info.type} tunnel`;
     if (type !== undefined && type !== info.type) throw new CarryError('wrong-type', tells);
-    return [ok('token', `${takes}, ${tells}`), ...domains];
+    return [ok('token', `${accepts}, ${tells}`), ...domains];
   } catch (error) {
     if (!(error instanceof CarryError)) throw error;
     return [findingOf('token', error.problem)];
@@ -55,7 +55,7 @@ function findingOf(check: string, { code, detail }: Problem): Finding {
 
 const software = `underpass/${version}`;
 
-/** Says goodbye in the breath of its HELLO, so that the edge leads nobody here; the edge's answer to that ends it. */
+/** Drains at once after its HELLO, so that the edge sends no visitor here. The edge's HELLO ends the check. */
 function greet({ socket, address }: DialledCarrier): Promise<Info> {
   const session = createSession(socket, { side: 'dialer', peerMayOpen: true, info: { software } });
   session.drain();

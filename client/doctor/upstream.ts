@@ -1,4 +1,4 @@
-// The upstream as the tunnel will meet it: reachable, answering, and of one mind with the tunnel about the PROXY protocol.
+// Checks an upstream as the tunnel will use it: it is reachable, answers, and expects the tunnel's PROXY protocol version.
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ProxyProtocol } from '@underpass/rules/entity.ts';
@@ -9,21 +9,21 @@ import { type Finding, ok, problem, warning } from './finding.ts';
 
 export interface UpstreamTarget {
   readonly upstream: Upstream;
-  /** What a visitor would ask for. */
+  /** The host that a visitor asks for. */
   readonly host: string;
-  /** For tcp: 443 speaks TLS, 80 HTTP. */
+  /** Port of an ingress upstream: 443 speaks TLS, 80 HTTP. Null for http tunnels. */
   readonly port: 80 | 443 | null;
 }
 
 export interface UpstreamExpectation {
   readonly proxyProtocol: ProxyProtocol;
-  /** For the fix. */
+  /** Name of the tunnel, shown in the fix. */
   readonly tunnel: string | undefined;
   readonly caPem: string | undefined;
   readonly insecure: boolean;
 }
 
-/** Headers of a connection that speaks for nobody: receivers take them and use the socket's own address. */
+/** Headers that name no visitor (UNKNOWN, LOCAL): receivers accept them and use the address of the socket. */
 export const proxyHeaders: Readonly<Record<ProxyProtocol, Buffer>> = {
   '': Buffer.alloc(0),
   v1: Buffer.from('PROXY UNKNOWN\r\n'),
@@ -37,7 +37,7 @@ export async function checkUpstream(target: UpstreamTarget, expected: UpstreamEx
   if (failure !== null) {
     return [problem('upstream', `${place}: ${failure}`, 'Start the service there, or correct --upstream.')];
   }
-  const reachable = ok('upstream', `${place} takes connections`);
+  const reachable = ok('upstream', `${place} accepts connections`);
   return [reachable, await checkProxyProtocol(target, place, expected)];
 }
 
@@ -53,7 +53,7 @@ async function checkProxyProtocol(target: UpstreamTarget, place: string, expecte
   const asked = expected.proxyProtocol;
   const name = asked || 'none';
   if (await answers(target, proxyHeaders[asked], expected))
-    return ok(check, `${place} answers as the tunnel will speak to it (${name})`);
+    return ok(check, `${place} answers with the tunnel's PROXY protocol setting (${name})`);
   const others = (['', 'v2', 'v1'] as const).filter((version) => version !== asked);
   for (const other of others) {
     if (!(await answers(target, proxyHeaders[other], expected))) continue;
@@ -63,14 +63,14 @@ async function checkProxyProtocol(target: UpstreamTarget, place: string, expecte
   }
   return warning(
     check,
-    `${place} takes connections but answers nothing that can be read`,
+    `${place} accepts connections but sends no readable answer`,
     'Check what listens there, and the certificate with --upstream-ca.',
   );
 }
 
 const answerTimeoutMs = 5_000;
 
-/** HTTP: any status but 400, which is what a server says to bytes it cannot read. TLS: a finished handshake. */
+/** HTTP: any status except 400, which servers send for bytes that they cannot parse. TLS: a finished handshake. */
 async function answers(target: UpstreamTarget, preface: Buffer, expected: UpstreamExpectation): Promise<boolean> {
   const socket = connectTcp({ host: target.upstream.host, port: target.upstream.port, lookup: lookUpForSocket });
   if ((await awaitSocket(socket, 'connect')) !== null) return false;

@@ -1,7 +1,7 @@
-// Reading a file that a person named: a device or a disk image by mistake costs no more than what was meant may be long.
+// Reads a file that a user named, up to a limit: a device or a disk image given by mistake must not fill the memory.
 import { createReadStream } from 'node:fs';
 
-/** UTF-8. Rejects as readFile does, and where there is more. */
+/** Returns UTF-8 text. Rejects like readFile, and if the file is longer. */
 export async function readBounded(path: string, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of createReadStream(path, { end: maxBytes })) chunks.push(chunk as Buffer);

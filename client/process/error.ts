@@ -1,4 +1,4 @@
-// Every way in which the command line can fail: code, title, fix, exit code. docs/cli.md is generated from this table.
+// Every error of the command line: code, title, fix, exit code. docs/cli.md is generated from this table.
 // Match on the code, never on a message.
 
 /** Stable: scripts depend on them. */

@@ -1,5 +1,5 @@
-// What the command line touches of the outside world, passed in so that a test is one function call.
-// The real one is process-io.ts; tests have test-kit.ts.
+// Everything outside the program that the command line uses, passed in so that a test is one function call.
+// process-io.ts is the real one; test-kit.ts makes one for tests.
 
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
@@ -8,7 +8,7 @@ export interface TextOut {
   readonly isTTY: boolean;
   columns(): number;
   rows(): number;
-  /** Calls back when the terminal changes size; answers how to stop. */
+  /** Calls the listener when the terminal changes size. Returns a function that stops that. */
   onResize(listener: () => void): () => void;
 }
 
@@ -18,13 +18,13 @@ export interface TextIn {
 }
 
 export interface KeyHooks {
-  /** Something else is about to have the terminal (Ctrl-Z). */
+  /** Ctrl-Z: another program is about to use the terminal. */
   readonly onLeave: () => void;
   readonly onReturn: () => void;
 }
 
 export interface CommandResult {
-  /** 127 where the program does not exist. */
+  /** 127 if the program does not exist. */
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -38,7 +38,7 @@ export interface Io {
   readonly cwd: string;
   readonly home: string;
   readonly userName: string;
-  /** 0 is root; null where the system has no such number. */
+  /** 0 is root; null on systems without user ids. */
   readonly userId: number | null;
   readonly platform: 'linux' | 'darwin' | 'win32';
   readonly arch: string;
@@ -48,13 +48,13 @@ export interface Io {
   readonly fetch: typeof fetch;
   /** Runs a program without a shell, for at most 60 s. */
   readonly execute: (file: string, args: readonly string[], options?: { readonly input?: string }) => Promise<CommandResult>;
-  /** Starts a program that goes on without this one; answers false where there is none such. */
+  /** Starts a program that may outlive this one. Returns false if it does not exist. */
   readonly start: (file: string, args: readonly string[]) => Promise<boolean>;
   readonly onSignal: (signal: Signal, listener: () => void) => () => void;
-  /** Whoever read standard output has closed the pipe. That ends the program where nobody listens. */
+  /** Calls the listener when the reader of standard output closes the pipe. Without a listener the program ends then. */
   readonly onReaderGone: (listener: () => void) => void;
-  /** Asks at the terminal for one line, which is not shown; empty where there is none. Ctrl-C works. */
+  /** Asks in the terminal for one line and does not show it. Empty if the input ends. Ctrl-C works. */
   readonly askSecret: (question: string) => Promise<string>;
-  /** Takes what is typed at the terminal, unseen; Ctrl-C and its like still work. Answers how to give the keys back. */
+  /** Reads typed keys without echo; Ctrl-C and Ctrl-Z still work. Returns a function that gives the keys back. */
   readonly takeKeys: (hooks: KeyHooks) => () => void;
 }

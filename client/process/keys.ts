@@ -1,12 +1,12 @@
-// The keys of the terminal while the live status stands: taken unseen, because their echo would tear the block. That takes
-// the signals of the keyboard away too, so they are sent from here, to the whole group, as the terminal does it.
+// Reads typed keys without echo while the live status is shown, because an echo would break its lines. Raw mode also stops the
+// terminal from sending signals for Ctrl-C and Ctrl-Z, so this file sends them to the process group, as the terminal does.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { KeyHooks } from './io.ts';
 
 const signals: Readonly<Record<string, NodeJS.Signals>> = { '\x03': 'SIGINT', '\x1a': 'SIGTSTP', '\x1c': 'SIGQUIT' };
 
-/** Answers how to give them back. Does nothing on Windows, whose terminal sends its signals otherwise. */
+/** Returns a function that gives the keys back. Does nothing on Windows, whose terminal sends signals in another way. */
 export function takeKeys({ onLeave, onReturn }: KeyHooks): () => void {
   const { stdin } = process;
   if (!stdin.isTTY || stdin.readableEnded || stdin.destroyed || process.platform === 'win32') return () => {};
@@ -35,14 +35,14 @@ export function takeKeys({ onLeave, onReturn }: KeyHooks): () => void {
     }
     process.kill(0, signal);
   };
-  // With the keys still taken it was stopped without a word (SIGSTOP).
+  // If the keys are still taken, SIGSTOP stopped the process without warning.
   const comeBack = (): void => {
     if (taken) onLeave();
     give();
     take();
     onReturn();
   };
-  // A terminal that vanishes is told by SIGHUP.
+  // A terminal that closes sends SIGHUP as well.
   stdin.on('error', () => {});
   process.on('SIGCONT', comeBack).on('exit', give);
   take();
@@ -52,7 +52,7 @@ export function takeKeys({ onLeave, onReturn }: KeyHooks): () => void {
   };
 }
 
-/** A job in the background that changed the terminal would be stopped for it (SIGTTOU). */
+/** A background job must not change the terminal: the system would stop it (SIGTTOU). */
 function ownsTerminal(): boolean {
   try {
     const [group, foreground] = process.platform === 'linux' ? groupsOfLinux() : groupsOfPs();
@@ -62,7 +62,7 @@ function ownsTerminal(): boolean {
   }
 }
 
-/** proc_pid_stat(5): after the name in brackets state, parent, group, session, terminal and the terminal's foreground group. */
+/** proc_pid_stat(5): after the name in brackets come state, parent, group, session, terminal and the terminal's foreground group. */
 function groupsOfLinux(): readonly (string | undefined)[] {
   const stat = readFileSync('/proc/self/stat', 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

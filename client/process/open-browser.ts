@@ -1,4 +1,4 @@
-// Opens a link in the user's browser where there is one; the link is printed in any case.
+// Opens a link in the user's browser, if there is one. The caller prints the link in any case.
 import type { Io } from './io.ts';
 
 const openers: Readonly<Record<Io['platform'], readonly string[]>> = {
@@ -7,7 +7,7 @@ const openers: Readonly<Record<Io['platform'], readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** BROWSER names another program; an empty one means none. Answers false where nothing could be started. */
+/** BROWSER names another program; if it is empty, no browser opens. Returns false if no program could be started. */
 export async function openBrowser(io: Io, link: string): Promise<boolean> {
   const own = io.env.BROWSER;
   if (own === '' || (io.platform === 'linux' && !own && !io.env.DISPLAY && !io.env.WAYLAND_DISPLAY)) return false;

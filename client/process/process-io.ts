@@ -1,4 +1,4 @@
-// The outside world as this process has it.
+// The real Io of this process.
 import { execFile, spawn } from 'node:child_process';
 import { homedir, userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -34,7 +34,7 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
   };
 }
 
-/** A container may run under a number that its system has neither name nor home for, a folder may be gone: Node throws then. */
+/** Node throws if the user id has no name or home, as in some containers, or if the current folder is deleted. */
 function orElse(read: () => string, otherwise: string): string {
   try {
     return read();
@@ -56,7 +56,7 @@ function textOut(stream: NodeJS.WriteStream): TextOut {
   };
 }
 
-/** Node's own line editor with nowhere to write: it takes the echo away and gives the terminal back. */
+/** Node's line editor with an output that discards everything: it turns the echo off and restores the terminal. */
 function askSecret(question: string): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const editor = createInterface({ input: process.stdin, output: nowhere, terminal: true });

@@ -6,10 +6,10 @@ declare const UNDERPASS_BUILD_RELEASE_KEY: string | undefined;
 
 export const version: string = manifest.version;
 
-/** Of a compiled file, such as linux-x64; undefined where Node runs the source. */
+/** Platform of the compiled program, such as linux-x64; undefined if Node runs the source. */
 export const builtFor: string | undefined =
   typeof UNDERPASS_BUILD_PLATFORM === 'undefined' ? undefined : UNDERPASS_BUILD_PLATFORM;
 
-/** Ed25519 public key (SPKI, base64) that `update` trusts; undefined where Node runs the source. */
+/** Ed25519 public key (SPKI, base64) that `update` trusts; undefined if Node runs the source. */
 export const releaseKey: string | undefined =
   typeof UNDERPASS_BUILD_RELEASE_KEY === 'undefined' ? undefined : UNDERPASS_BUILD_RELEASE_KEY;

@@ -1,4 +1,4 @@
-// Waiting that does not outlive its reason.
+// A wait that an abort signal can end.
 export function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);

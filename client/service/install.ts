@@ -1,4 +1,4 @@
-// Carries a service plan out: files first, then commands; the same again changes nothing, and uninstall leaves nothing.
+// Executes a service plan: files first, then commands. A second install changes nothing, and uninstall leaves nothing.
 import { chmod, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { writePrivateFile } from '../account/credentials.ts';
@@ -6,7 +6,7 @@ import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import type { ServiceCommand, ServiceFile, ServicePlan } from './plan.ts';
 
-/** Answers false where everything stood as it should; the service is (re)started in any case. */
+/** Returns false if the files were already right. The service is started or restarted in any case. */
 export async function installService(io: Io, plan: ServicePlan, token: string): Promise<boolean> {
   const before = await Promise.all([readText(plan.tokenPath), readText(plan.definition.path, plan.definition.encoding)]);
   const changed = before[0] !== `${token}\n` || before[1] !== plan.definition.text;
@@ -18,14 +18,14 @@ export async function installService(io: Io, plan: ServicePlan, token: string): 
   try {
     for (const command of plan.install) await perform(io, command);
   } catch (error) {
-    // What was never installed leaves no token behind.
+    // A first install that fails leaves no token behind.
     if (before.every((text) => text === undefined)) await uninstallService(io, plan).catch(() => {});
     throw error;
   }
   return changed;
 }
 
-/** Answers false where nothing was installed. */
+/** Returns false if nothing was installed. */
 export async function uninstallService(io: Io, plan: ServicePlan): Promise<boolean> {
   const found = (await readText(plan.definition.path, plan.definition.encoding)) !== undefined;
   const leftover = (await readText(plan.tokenPath)) !== undefined;
@@ -72,7 +72,7 @@ async function readText(path: string, encoding: 'utf8' | 'utf16le' = 'utf8'): Pr
   }
 }
 
-/** The folder goes too when it is ours and empty. */
+/** Also removes our folder if it is empty. */
 async function remove(path: string): Promise<void> {
   try {
     await rm(path, { force: true });

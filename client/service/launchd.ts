@@ -16,7 +16,7 @@ export function planLaunchd(spec: ServiceSpec): ServicePlan {
     tokenPath,
     definition: { path, text: renderPlist(spec, { label, tokenPath, logPath }), mode: 0o644 },
     logs: [logPath],
-    // bootstrap refuses what is loaded already: out first makes the install repeatable.
+    // `bootstrap` refuses a service that is already loaded, so `bootout` runs first.
     install: [
       { argv: ['launchctl', 'bootout', `${domain}/${label}`], mayFail: true },
       { argv: ['launchctl', 'bootstrap', domain, path] },

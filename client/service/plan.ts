@@ -1,4 +1,4 @@
-// What a service of one tunnel is on any system: files, and commands before and after them. Pure; install.ts carries it out.
+// The plan of a tunnel's service on any system: files, and the commands to run around them. Pure; install.ts executes it.
 import type { ConnectUpstreams } from '@underpass/rules/connect/command.ts';
 
 export type Scope = 'user' | 'system';
@@ -19,29 +19,29 @@ export interface ServiceFile {
   readonly path: string;
   readonly text: string;
   readonly mode: number;
-  /** What schtasks reads must be UTF-16. */
+  /** schtasks reads only UTF-16. */
   readonly encoding?: 'utf8' | 'utf16le';
 }
 
 export interface ServiceCommand {
   readonly argv: readonly [string, ...string[]];
-  /** A refusal is no error: it says that there is nothing to stop. */
+  /** A failure is no error: it means that there is nothing to stop. */
   readonly mayFail?: boolean;
 }
 
 export interface ServicePlan {
-  /** Where the token lies, apart from `files` because its text is a secret. */
+  /** Path of the token file. Its text is not in the plan because it is a secret. */
   readonly tokenPath: string;
   readonly definition: ServiceFile;
-  /** What the service writes while it runs; removed with it. */
+  /** Log files of the service; removed with it. */
   readonly logs: readonly string[];
   readonly install: readonly ServiceCommand[];
-  /** Before the files go. */
+  /** Runs before the files are removed. */
   readonly uninstall: readonly ServiceCommand[];
-  /** After the files went. */
+  /** Runs after the files are removed. */
   readonly forget: readonly ServiceCommand[];
-  /** Answers 0 while it runs. */
+  /** Exits with 0 while the service runs. */
   readonly status: ServiceCommand;
-  /** For people: what else they may want to do. */
+  /** Further commands that the user may want. */
   readonly hints: readonly string[];
 }

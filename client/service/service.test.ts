@@ -63,7 +63,7 @@ async function folderOf(t: TestContext): Promise<string> {
 }
 
 for (const scope of ['user', 'system'] as const) {
-  test(`systemd takes the ${scope} unit without a word`, { skip: skipWithout('systemd-analyze') }, async (t) => {
+  test(`systemd accepts the ${scope} unit without a warning`, { skip: skipWithout('systemd-analyze') }, async (t) => {
     const folder = await folderOf(t);
     const program = join(folder, 'under pass');
     await writeFile(program, '#!/bin/sh\n', { mode: 0o755 });
@@ -76,7 +76,7 @@ for (const scope of ['user', 'system'] as const) {
   });
 }
 
-test('a unit restarts after five seconds for ever, and holds no token', () => {
+test('a unit always restarts after five seconds, and holds no token', () => {
   for (const scope of ['user', 'system'] as const) {
     const { text } = planSystemd({ ...spec, scope }).definition;
     assert.match(text, /^Restart=always\nRestartSec=5$/m);
@@ -85,7 +85,7 @@ test('a unit restarts after five seconds for ever, and holds no token', () => {
   }
 });
 
-test('whatever is in a spec stays one word of ExecStart= in the user unit', () => {
+test('every value stays one word of ExecStart= in the user unit', () => {
   fc.assert(
     fc.property(hostileSpec, (wild) => {
       const { text } = planSystemd(wild).definition;
@@ -96,7 +96,7 @@ test('whatever is in a spec stays one word of ExecStart= in the user unit', () =
   );
 });
 
-test('python reads the property list back to exactly the words that were meant', () => {
+test('python reads the same words back from the property list', () => {
   const wild = fc.sample(hostileSpec, { numRuns: 40, seed: 7 });
   const lists = wild.map((item) => planLaunchd(item).definition.text);
   const script = 'import sys,json,plistlib; print(json.dumps([plistlib.loads(t.encode()) for t in json.load(sys.stdin)]))';
@@ -114,7 +114,7 @@ test('python reads the property list back to exactly the words that were meant',
   }
 });
 
-test('the task file is well-formed XML with one action, whatever is in it', () => {
+test('the task file is well-formed XML with one action for any value', () => {
   const wild = fc.sample(hostileSpec, { numRuns: 40, seed: 7 }).flatMap((item) => [item, { ...item, scope: 'system' as const }]);
   const tasks = wild.map((item) => planWindowsTask(item).definition.text.replace('UTF-16', 'UTF-8').replace('\ufeff', ''));
   const script = `
@@ -126,7 +126,7 @@ print(json.dumps([[a.text for a in E.fromstring(t).iter(n + 'Arguments')] for t 
   for (const actions of JSON.parse(stdout) as string[][]) assert.equal(actions.length, 1);
 });
 
-/** What Windows programs do with their command line: CommandLineToArgvW after the program's name. */
+/** Splits a command line as Windows programs do: CommandLineToArgvW without the program's name. */
 function splitWindows(line: string): string[] {
   const words: string[] = [];
   const pattern = /\s*((?:\\*"(?:\\.|[^"\\])*"|[^\s"\\]|\\)+)/gy;
@@ -143,20 +143,20 @@ function unquoteWindows(word: string): string {
   return text;
 }
 
-test('a word for Windows is read back as it was', () => {
+test('Windows reads back the word that was quoted', () => {
   for (const word of ['', 'a', 'a b', 'a"b', 'C:\\a b\\', '\\\\"', 'a\\"b c\\\\', '"']) {
     assert.deepEqual(splitWindows(quoteWindowsWord(word)), [word], quoteWindowsWord(word));
   }
 });
 
-test('private folders are told from places that a system unit can see', () => {
+test('isPrivatePlace knows the folders that a system unit cannot see', () => {
   for (const path of ['/home/ada/.local/bin/underpass', '/root/underpass', '/tmp/underpass'])
     assert.equal(isPrivatePlace(path), true, path);
   for (const path of ['/usr/local/bin/underpass', '/opt/underpass/underpass', '/homebrew/bin/underpass'])
     assert.equal(isPrivatePlace(path), false, path);
 });
 
-test('a system service of a program in a private folder is refused, and of a clone nobody is told to install node', {
+test('refuses a system service of a program in a private folder, and for a clone does not suggest installing node', {
   skip: binary && 'the compiled file is where it is',
 }, async (t) => {
   const cli = await createCli(t);
@@ -174,7 +174,7 @@ test('a system service of a program in a private folder is refused, and of a clo
   assert.match(await install(['/root/bin/node', '/root/main.ts']), /fix: Install a released underpass to \/usr\/local\/bin\./);
 });
 
-/** A system whose service manager notes what it is told. */
+/** A system whose service manager records its commands. */
 async function withManager(t: TestContext, name: string, answer = 'exit 0') {
   const cli = await createCli(t);
   const folder = join(cli.home, 'bin');
@@ -209,7 +209,7 @@ async function filesUnder(folder: string): Promise<string[]> {
     .sort();
 }
 
-test('install writes unit and private token, again changes nothing, and uninstall leaves nothing', async (t) => {
+test('install writes a unit and a private token, a second install changes nothing, and uninstall leaves nothing', async (t) => {
   const { cli, env, calls, installArgs } = await withManager(t, 'systemctl');
   const before = await filesUnder(cli.home);
   const first = await cli.run([...installArgs, '--json'], { env, stdin: 'secret-token\n' });
@@ -251,7 +251,7 @@ test('the service of an ingress tunnel takes one host, or an upstream for each p
   assert.deepEqual(await install('443=127.0.0.1'), ['443=127.0.0.1:443']);
 });
 
-test('what the service manager refuses is shown with its words', async (t) => {
+test('shows the message of a service manager that refuses', async (t) => {
   const { cli, env, installArgs } = await withManager(t, 'systemctl', 'echo "Failed to connect to bus" >&2; exit 1');
   const { code, stderr } = await cli.run(installArgs, { env, stdin: 'secret-token\n' });
   assert.equal(code, 3);
@@ -261,7 +261,7 @@ test('what the service manager refuses is shown with its words', async (t) => {
   assert.equal(stderr.includes('secret-token'), false);
 });
 
-test('macOS and Windows get files and commands of their own, and lose them again', {
+test('macOS and Windows get their own files and commands, and uninstall removes them', {
   skip: binary && 'the compiled file is of one system',
 }, async (t) => {
   for (const [platform, manager, definition] of [

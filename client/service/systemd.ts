@@ -1,4 +1,4 @@
-// The service on Linux: the unit of the connect section for the system, one without privileges for a user.
+// The service on Linux: the Connect section's unit for the system, or a unit without privileges for a user.
 import { dirname, join } from 'node:path/posix';
 import { commandGroups } from '@underpass/rules/connect/command.ts';
 import { resourceName } from '@underpass/rules/connect/resource-name.ts';
@@ -52,7 +52,7 @@ function userParts(spec: ServiceSpec) {
   };
 }
 
-/** A user's manager can neither make up users nor hide folders: what it can deny, it denies. */
+/** A user's systemd cannot create dynamic users or hide folders, so this unit only sets what it can. */
 function renderUserUnit(spec: ServiceSpec, tokenPath: string): string {
   const words = { quote: quoteSystemdWord, tokenFile: quoteSystemdWord(tokenPath) };
   const groups = commandGroups(spec.tunnel, spec.upstreams, words).map((group) => group.join(' '));
@@ -75,7 +75,7 @@ function plainOrQuoted(word: string): string {
   return /^[A-Za-z0-9_./+:@-]+$/.test(word) ? word : quoteSystemdWord(word);
 }
 
-/** Folders that a system unit cannot look into (ProtectHome=, PrivateTmp=). */
+/** Folders that a system unit cannot see (ProtectHome=, PrivateTmp=). */
 export function isPrivatePlace(path: string): boolean {
   return ['/home/', '/root/', '/run/user/', '/tmp/', '/var/tmp/'].some((folder) => `${dirname(path)}/`.startsWith(folder));
 }

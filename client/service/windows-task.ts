@@ -1,11 +1,11 @@
-// The service on Windows: a scheduled task, at log-on for a user, at start-up as LOCAL SERVICE for the machine.
+// The service on Windows: a scheduled task that starts at log-on for a user, or at start-up as LOCAL SERVICE for the machine.
 import { join } from 'node:path';
 import { commandGroups } from '@underpass/rules/connect/command.ts';
 import { resourceName } from '@underpass/rules/connect/resource-name.ts';
 import type { ServiceCommand, ServicePlan, ServiceSpec } from './plan.ts';
 import { escapeXml } from './xml.ts';
 
-/** Well-known SIDs, which have no language: LOCAL SERVICE, SYSTEM, Administrators. */
+/** Well-known SIDs of LOCAL SERVICE, SYSTEM and Administrators. Their names depend on the language of Windows. */
 const localService = 'S-1-5-19';
 const systemSid = '*S-1-5-18';
 const administratorsSid = '*S-1-5-32-544';
@@ -36,7 +36,7 @@ export function planWindowsTask(spec: ServiceSpec): ServicePlan {
   };
 }
 
-/** The mode bits of other systems: nobody reads the token but who must. */
+/** As mode 0600 elsewhere: only the service's user, SYSTEM and administrators can read the token. */
 function restrict(tokenPath: string, spec: ServiceSpec): ServiceCommand {
   const reader = spec.scope === 'system' ? `*${localService}:R` : `${spec.userName}:F`;
   return {
@@ -54,7 +54,7 @@ function restrict(tokenPath: string, spec: ServiceSpec): ServiceCommand {
   };
 }
 
-/** Restarts a minute after a failure, which is the shortest that the scheduler takes; never ends it for running long. */
+/** Restarts a minute after a failure, the scheduler's shortest delay. PT0S: no limit on how long the task runs. */
 function renderTask(spec: ServiceSpec, tokenPath: string): string {
   const [file = '', ...first] = spec.self;
   const groups = commandGroups(spec.tunnel, spec.upstreams, { quote: (word) => word, tokenFile: tokenPath });
@@ -104,7 +104,7 @@ function userPrincipal({ userName }: ServiceSpec): string {
   return `      <UserId>${escapeXml(userName)}</UserId>\n      <LogonType>InteractiveToken</LogonType>`;
 }
 
-/** As CommandLineToArgvW reads it: backslashes count only before a quote. */
+/** Quotes a word for CommandLineToArgvW: backslashes are special only before a quote. */
 export function quoteWindowsWord(word: string): string {
   if (word !== '' && !/[\s"]/.test(word)) return word;
   return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`;

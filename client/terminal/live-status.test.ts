@@ -34,7 +34,7 @@ test('a connected tunnel shows edges, upstreams, requests and both directions', 
   ]);
 });
 
-test('a narrow terminal cuts nothing off that people need: addresses are wrapped, names of edges are left out', () => {
+test('a narrow terminal wraps addresses and leaves out the names of edges', () => {
   const url = 'https://deft-butter.tunnels.example.com:8443';
   const lines = renderLiveStatus([{ ...view, urls: [url] }], { columns: 40, rows: 24, color: false });
   assert.deepEqual(lines, [
@@ -51,12 +51,12 @@ test('a narrow terminal cuts nothing off that people need: addresses are wrapped
   ]);
 });
 
-test('the narrowest terminal that names the tunnel says whole words about its state', () => {
+test('a very narrow terminal still shows the whole word of the state', () => {
   const [head] = renderLiveStatus([view], { columns: 20, rows: 24, color: false });
   assert.equal(head, 'shop  connected');
 });
 
-test('a problem has its line, and colours are only where they are allowed', () => {
+test('a problem has its own line, and there are no colours unless allowed', () => {
   const lines = renderLiveStatus([{ ...view, state: 'connecting', problem: 'token refused: rotate it' }], {
     columns: 80,
     rows: 24,
@@ -66,7 +66,7 @@ test('a problem has its line, and colours are only where they are allowed', () =
   assert.doesNotMatch(renderLiveStatus([view], { columns: 80, rows: 24, color: false }).join(''), /\x1b/);
 });
 
-test('a problem is wrapped, so that the fix at its end is read too', () => {
+test('a problem is wrapped, so that the fix at its end stays visible', () => {
   const fix = 'Give its CA with --upstream-ca FILE, or accept any certificate with --upstream-insecure.';
   const problem = `TLS to the upstream fails: https://10.0.0.7:8443 (DEPTH_ZERO_SELF_SIGNED_CERT). ${fix}`;
   for (const columns of [40, 60, 80]) {
@@ -79,13 +79,13 @@ test('a problem is wrapped, so that the fix at its end is read too', () => {
   }
 });
 
-test('a problem without a space or an end takes eight lines at most', () => {
+test('a very long problem takes at most eight lines', () => {
   const lines = renderLiveStatus([{ ...view, problem: 'x'.repeat(5_000) }], { columns: 40, rows: 50, color: false });
   assert.equal(lines.filter((line) => /^ {2}x{37}$/.test(line)).length, 8);
 });
 
-test('a note is wrapped below, and stays when there is no room for all the rest', () => {
-  const note = 'not reloaded, the tunnels are unchanged: underpass.yaml:3: unknown key';
+test('a note is wrapped at the bottom, and stays if the other lines do not fit', () => {
+  const note = 'not reloaded, the tunnels are unchanged: underpass.yaml:3: no tunnel';
   for (const rows of [24, 5]) {
     const lines = renderLiveStatus([view], { columns: 40, rows, color: false, note });
     assert.equal(lines.slice(-2).join(' '), note);
@@ -93,7 +93,7 @@ test('a note is wrapped below, and stays when there is no room for all the rest'
   }
 });
 
-test('what Ctrl-C does is said as long as it does that', () => {
+test('the hint says what Ctrl-C does now', () => {
   const last = (...states: readonly TunnelView['state'][]) =>
     renderLiveStatus(
       states.map((state) => ({ ...view, state })),
@@ -105,7 +105,7 @@ test('what Ctrl-C does is said as long as it does that', () => {
   assert.equal(last('stopped', 'stopped'), '');
 });
 
-test('no frame is wider or higher than the terminal, whatever is in it', () => {
+test('the status is never wider or higher than the terminal', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 200 });
   const views = fc.array(fc.record({ name: text, upstreams: fc.array(text), problem: fc.option(text) }), { maxLength: 8 });
   fc.assert(

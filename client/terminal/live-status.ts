@@ -1,26 +1,26 @@
-// The live status as lines of text: pure, from the state of every tunnel, the width and the colours allowed.
+// Renders the live status as lines of text. Pure: from the state of every tunnel and the size and colours of the terminal.
 import { formatByteRate } from '@underpass/rules/metrics.ts';
 import { printable } from './output.ts';
 
 export interface TunnelView {
-  /** Of the plan: what the lines of the log are told apart by. */
+  /** Name in the configuration, which the log lines show. */
   readonly name: string;
-  /** What the edges call it, once one is connected. */
+  /** The tunnel's name at the server, once an edge has sent it. */
   readonly tunnel: string | null;
   readonly state: 'connecting' | 'connected' | 'draining' | 'stopped';
   readonly edges: readonly { readonly name: string; readonly rttMs: number | null }[];
-  /** Public addresses, where the edges say them. */
+  /** Public addresses, if the edges send them. */
   readonly urls: readonly string[];
   readonly upstreams: readonly string[];
   readonly streams: number;
-  /** Since the start. */
+  /** Streams since the start. */
   readonly totalStreams: number;
   readonly rxBytes: number;
   readonly txBytes: number;
-  /** Over the last seconds. */
+  /** Bytes per second over the last seconds. */
   readonly rxRate: number;
   readonly txRate: number;
-  /** What is wrong and what to do, one line. */
+  /** What is wrong and what to do, in one line. */
   readonly problem: string | null;
 }
 
@@ -28,7 +28,7 @@ export interface LiveStatusOptions {
   readonly columns: number;
   readonly rows: number;
   readonly color: boolean;
-  /** About all of them, such as why a file was not read again; stands below, whatever else finds no room. */
+  /** A line about all tunnels, such as why a reload failed. Shown at the bottom even if other lines do not fit. */
   readonly note?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ const stateStyles: Readonly<Record<TunnelView['state'], Style>> = {
   stopped: 'dim',
 };
 
-/** Never more lines than rows less one, never wider than columns: the terminal neither scrolls nor wraps. */
+/** At most rows - 1 lines, and none wider than the terminal, so that it neither scrolls nor wraps. */
 export function renderLiveStatus(tunnels: readonly TunnelView[], options: LiveStatusOptions): readonly string[] {
   const hint = block('dim', '', hintText(tunnels), options.columns);
   const lines = [...tunnels.flatMap((tunnel) => tunnelSpans(tunnel, options.columns)), ...hint];
@@ -62,7 +62,7 @@ export function renderLiveStatus(tunnels: readonly TunnelView[], options: LiveSt
   return [...shown, ...note.map((line): Span[] => [['plain', line]])].map((spans) => paint(spans, options));
 }
 
-/** What Ctrl-C would do now; what has stopped needs none. */
+/** What Ctrl-C does now; empty once every tunnel has stopped. */
 function hintText(tunnels: readonly TunnelView[]): string {
   const states = new Set(tunnels.map(({ state }) => state));
   const running = states.size === 0 || states.has('connecting') || states.has('connected');
@@ -87,7 +87,7 @@ function block(style: Style, indent: string, text: string, columns: number): rea
   return wrap(text, columns - 1 - indent.length).map((line): Span[] => [[style, `${indent}${line}`]]);
 }
 
-/** Without the names of the edges, then their number, where they find no room. */
+/** Leaves out the names of the edges if they do not fit, then their number. */
 function stateText({ state, edges }: TunnelView, room: number): string {
   if (state !== 'connected') return state;
   const names = edges.map(({ name, rttMs }) => (rttMs === null ? name : `${name} ${Math.round(rttMs)} ms`));
@@ -105,15 +105,15 @@ export function formatBytes(bytes: number): string {
   return formatByteRate(bytes).replace('/s', '');
 }
 
-/** The longest problem with its fix takes six lines of 40 columns; what others put into a text may not push the rest away. */
-const mostWrappedLines = 8;
+/** The longest problem with its fix takes six lines of 40 columns. The bound keeps a text from a server from filling the screen. */
+const maxWrappedLines = 8;
 
-/** At spaces where there are some, since the fix stands at the end of a problem; no line for no text. */
+/** Wraps at spaces if possible. An empty text gives no line. */
 function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let left = [...printable(text).replaceAll('\n', ' ').trim()];
   const room = Math.max(1, width);
-  while (left.length > 0 && lines.length < mostWrappedLines) {
+  while (left.length > 0 && lines.length < maxWrappedLines) {
     const space = left.length <= room ? -1 : left.lastIndexOf(' ', room);
     const end = space > 0 ? space : room;
     lines.push(left.slice(0, end).join('').trimEnd());
@@ -122,7 +122,7 @@ function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Cuts by characters on screen; the escape sequences come after the cut. */
+/** Cuts by visible characters, and adds the escape sequences after that. */
 function paint(spans: readonly Span[], { columns, color }: LiveStatusOptions): string {
   let left = Math.max(0, columns - 1);
   let line = '';

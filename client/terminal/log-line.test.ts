@@ -13,7 +13,7 @@ test('an event is one line with time, tunnel and what happened', () => {
   assert.deepEqual(JSON.parse(renderLogLine(problem, at, true)), { at: '2026-01-02T03:04:05.006Z', ...problem });
 });
 
-test('nothing in an event breaks the line or reaches the terminal as a control', () => {
+test('no text in an event breaks the line or controls the terminal', () => {
   const event = { tunnel: 'a\nb', event: 'problem', text: 'x\r\n\u001b[2Jy' } as const;
   assert.equal(renderLogLine(event, at, false).split('\n').length, 2);
   assert.doesNotMatch(renderLogLine(event, at, false), /\u001b|\r/);

@@ -1,4 +1,4 @@
-// What happened to a tunnel, as a line of a log: plain for people, JSON for programs.
+// An event of a tunnel as a log line: text for people, JSON for programs.
 import { printable } from './output.ts';
 
 export interface LogEvent {
@@ -16,13 +16,13 @@ export interface LogEvent {
     | 'traffic';
   readonly edge?: string;
   readonly address?: string;
-  /** Public ones of the tunnel. */
+  /** Public addresses of the tunnel. */
   readonly urls?: readonly string[];
   readonly upstream?: string;
   readonly host?: string;
-  /** Of a problem: stable, to match on. */
+  /** Code of a problem: stable, for programs to match. */
   readonly code?: string;
-  /** What is wrong and what to do, or other details. */
+  /** For a problem: what is wrong and what to do. */
   readonly text?: string;
   readonly retryMs?: number;
   readonly requests?: number;

@@ -1,15 +1,15 @@
-// How results, notices and errors are written: text for people, JSON for programs. Nothing from a server reaches
-// a terminal with control characters in it.
+// Writes results, notices and errors: text for people, JSON for programs. It replaces control characters, so that no text from a
+// server can control the terminal.
 import { ClientError, errors, exitCodeOf } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 
 export interface Output {
   readonly json: boolean;
-  /** The result, on standard output: text for people, or the value as JSON. */
+  /** Writes the result to standard output: text for people, or the value as JSON. */
   result(value: unknown, text: string): void;
-  /** A remark beside the result, on standard error; dropped with --json. */
+  /** Writes a remark to standard error; dropped with --json. */
   notice(text: string): void;
-  /** Something to know that is not an error; JSON too with --json. */
+  /** Writes a warning to standard error; as JSON with --json. */
   warning(text: string): void;
 }
 
@@ -28,7 +28,7 @@ export function createOutput(io: Io, json: boolean): Output {
   };
 }
 
-/** Writes the error and answers the exit code of the process. */
+/** Writes the error and returns the exit code of the process. */
 export function reportError(error: unknown, io: Io, json: boolean): number {
   const known = error instanceof ClientError ? error : unexpected(error);
   const { title } = errors[known.code];
@@ -43,7 +43,7 @@ export function reportError(error: unknown, io: Io, json: boolean): number {
   return exitCodeOf(known.code);
 }
 
-/** What is not there is named by the detail: "Tunnel not found" needs no "Not found" before it. */
+/** The detail of a missing thing says enough: "Tunnel not found" needs no "Not found" before it. */
 function headline({ code, message }: ClientError, title: string): string {
   if (message === '') return title;
   return code === 'not-found' ? message : `${title}: ${message}`;
@@ -53,7 +53,7 @@ function unexpected(error: unknown): ClientError {
   return new ClientError('unexpected', error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-/** Columns as wide as their widest cell; the last one is not padded. */
+/** Each column is as wide as its widest cell; the last one is not padded. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].map((row) => row.map(oneLine));
   const widths = head.map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))));
@@ -73,7 +73,7 @@ export function renderFields(fields: readonly (readonly [string, string])[]): st
     .join('\n');
 }
 
-/** Names and texts of servers may hold anything; a terminal obeys control characters. */
+/** Replaces control characters: a terminal obeys them, and names and texts of servers may hold any. */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
 }
@@ -82,7 +82,7 @@ function oneLine(text: string): string {
   return printable(text).replace(/[\n\t]/g, ' ');
 }
 
-/** Code points, which is right for the names that the product allows. */
+/** Counts code points, which is right for the names that the product allows. */
 function displayWidth(text: string): number {
   return [...text].length;
 }

@@ -14,7 +14,7 @@ async function removing(t: TestContext, typed: string) {
 
 const inTerminal = { skip: binary && 'the terminal is made up' };
 
-test('a question has a line of its own, below what is to be known', inTerminal, async (t) => {
+test('a question has its own line, below the warning', inTerminal, async (t) => {
   const { api, code, stdout, stderr } = await removing(t, 'y\n');
   assert.equal(code, 0, stderr);
   assert.match(stderr, /This operation is permanent\.\nDelete shop\? \[y\/N\] $/);
@@ -22,7 +22,7 @@ test('a question has a line of its own, below what is to be known', inTerminal, 
   assert.equal(api.calls.at(-1)?.method, 'DELETE');
 });
 
-test('Ctrl-D is no, and what follows begins a line', inTerminal, async (t) => {
+test('Ctrl-D means no, and the next output begins a line', inTerminal, async (t) => {
   const { api, code, stderr } = await removing(t, '');
   assert.equal(code, 2);
   assert.match(stderr, /\[y\/N\] \nerror: Not confirmed, nothing was changed\n/);
@@ -41,7 +41,7 @@ async function typing(t: TestContext, typed: string) {
   return { api, code: await terminal.ended, text: terminal.text() };
 }
 
-test('a token is asked for in a terminal, taken with Enter, and never shown', async (t) => {
+test('a terminal asks for the token, reads it until Enter, and never shows it', async (t) => {
   const { api, code, text } = await typing(t, 'tok-1234\r');
   assert.equal(code, 0, text);
   assert.match(text, /Token \(not shown\): \r\nSigned in to /);
@@ -49,7 +49,7 @@ test('a token is asked for in a terminal, taken with Enter, and never shown', as
   assert.equal(api.calls[0]?.headers.authorization, 'Bearer tok-1234');
 });
 
-test('Ctrl-C at a token ends the command as ever', async (t) => {
+test('Ctrl-C ends the command while it asks for a token', async (t) => {
   const { api, code } = await typing(t, 'tok\x03');
   assert.ok([130, -2].includes(code), String(code));
   assert.deepEqual(api.calls, []);

@@ -1,8 +1,8 @@
-// Asking a person before something that cannot be undone.
+// Asks for confirmation before something that cannot be undone.
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 
-/** Passes with --yes; on a terminal it asks; nobody there is a refusal. */
+/** With --yes it returns at once. It asks in a terminal, and throws without one. */
 export async function confirm(io: Io, warning: string, question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   if (!io.stdin.isTTY) throw new ClientError('confirmation-needed', question);
@@ -16,7 +16,7 @@ async function firstLine(io: Io): Promise<string> {
     text += chunk.toString();
     if (text.includes('\n') || text.length > 100) break;
   }
-  // Ctrl-D ends no line.
+  // Ctrl-D ends the input without ending the line.
   if (!text.includes('\n')) io.stderr.write('\n');
   return text.split('\n', 1)[0]?.trim() ?? '';
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createScreen } from './screen.ts';
 
-/** A terminal of the few sequences that the screen uses; what wraps takes rows, as in a real one. */
+/** A terminal that knows the few sequences that the screen uses, and wraps long lines as a real one does. */
 function fakeTerminal(columns: number) {
   let rows: string[] = [''];
   let row = 0;
@@ -27,7 +27,7 @@ function fakeTerminal(columns: number) {
     else if (token === '\r') column = 0;
     else if (token.length === 1) rows[row] = line.slice(0, column) + token + line.slice(++column);
   };
-  /** As xterm does: lines longer than the new width become several rows. */
+  /** As in xterm: lines longer than the new width become several rows. */
   const resize = (width: number) => {
     const next = rows.flatMap((line) => (line === '' ? [''] : (line.match(new RegExp(`.{1,${width}}`, 'g')) ?? [''])));
     row += next.length - rows.length;
@@ -38,7 +38,7 @@ function fakeTerminal(columns: number) {
   return { out, writes, resize, text: () => rows.join('\n').trimEnd() };
 }
 
-test('a frame replaces the one before, shorter ones too', () => {
+test('a block replaces the one before, even if it is shorter', () => {
   const terminal = fakeTerminal(80);
   const screen = createScreen(terminal.out);
   screen.show(['one', 'two', 'three']);
@@ -46,7 +46,7 @@ test('a frame replaces the one before, shorter ones too', () => {
   assert.equal(terminal.text(), 'uno\ndos');
 });
 
-test('an equal frame writes nothing, so that nothing flickers', () => {
+test('an equal block writes nothing, so that nothing flickers', () => {
   const terminal = fakeTerminal(80);
   const screen = createScreen(terminal.out);
   screen.show(['one']);
@@ -54,7 +54,7 @@ test('an equal frame writes nothing, so that nothing flickers', () => {
   assert.equal(terminal.writes.length, 1);
 });
 
-test('after the terminal became narrower no leftovers stand above', () => {
+test('leaves no old lines above after the terminal became narrower', () => {
   const terminal = fakeTerminal(80);
   const screen = createScreen(terminal.out);
   screen.show(['x'.repeat(60), 'two']);
@@ -63,7 +63,7 @@ test('after the terminal became narrower no leftovers stand above', () => {
   assert.equal(terminal.text(), 'short\ntwo');
 });
 
-test('closing shows the cursor again', () => {
+test('close shows the cursor again', () => {
   const terminal = fakeTerminal(80);
   const screen = createScreen(terminal.out);
   screen.show(['one']);

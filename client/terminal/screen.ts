@@ -1,9 +1,9 @@
-// Repaints a block of lines in place: only when it changed, in one write, and right again after a resize.
+// Repaints a block of lines in place: only if it changed, in one write, and correctly after a resize.
 import type { TextOut } from '../process/io.ts';
 
 export interface Screen {
   readonly show: (lines: readonly string[]) => void;
-  /** Leaves the last block standing and gives the cursor back. */
+  /** Leaves the last block on the screen and shows the cursor again. */
   readonly close: () => void;
 }
 
@@ -35,7 +35,7 @@ export function createScreen(out: TextOut): Screen {
   };
 }
 
-/** A narrower terminal has wrapped what stood there: count the rows that it takes now. */
+/** A terminal that became narrower has wrapped the old lines: counts the rows that they take now. */
 function rowsOf(lines: readonly string[], columns: number): number {
   return lines.reduce((rows, line) => rows + Math.max(1, Math.ceil(visibleLength(line) / Math.max(1, columns))), 0);
 }

@@ -1,11 +1,11 @@
-// The live status in a real terminal: one that is resized and then interrupted, as a person would.
+// The live status in a real terminal that is resized and then interrupted.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
 import { startFakeEdge } from '../carry/fixture/edge.ts';
 import { openTerminal } from '../fixture/terminal.ts';
 
-/** What is repainted at once; the last piece is not whole yet. */
+/** The repaints so far; the last one is not complete yet. */
 const framesOf = (text: string): readonly string[] => text.split('\x1b[?2026l').slice(0, -1);
 const isNarrow = (frame: string): boolean => frame.includes('Ctrl-C') && !frame.includes('at once');
 
@@ -30,7 +30,7 @@ async function watched(t: TestContext, env: Record<string, string>) {
   return { code, text, narrow: frames.slice(frames.findIndex(isNarrow)), echo: { before, live, after: terminal.echoes() } };
 }
 
-test('a terminal shows one calm block: repainted in place, cut to the width, and the cursor comes back', async (t) => {
+test('a terminal shows one block, repainted in place and cut to the width, and the cursor comes back', async (t) => {
   const { code, text, narrow } = await watched(t, {});
   assert.equal(code, 0, text);
   assert.match(text, /\x1b\[\?25l/);
@@ -45,18 +45,18 @@ test('a terminal shows one calm block: repainted in place, cut to the width, and
   assert.equal(text.includes('secret'), false);
 });
 
-test('NO_COLOR takes the colours away', async (t) => {
+test('NO_COLOR turns colours off', async (t) => {
   assert.doesNotMatch((await watched(t, { NO_COLOR: '1' })).text, /\x1b\[3\dm/);
 });
 
-test('keys leave no trace in the block, and the terminal echoes again afterwards', async (t) => {
+test('typed keys do not appear in the block, and the terminal echoes again afterwards', async (t) => {
   const { code, text, echo } = await watched(t, {});
   assert.equal(code, 0, text);
   assert.doesNotMatch(text, /typed|\^C/);
   assert.deepEqual(echo, { before: true, live: false, after: true });
 });
 
-test('a terminal that vanishes ends it as Ctrl-C does: what visitors have begun is finished', async (t) => {
+test('a terminal that closes drains the client as Ctrl-C does', async (t) => {
   const answered = Promise.withResolvers<void>();
   await using upstream = await startUpstream((socket) => void answered.promise.then(() => socket.end('finished')));
   await using edge = await startFakeEdge();
