@@ -1,4 +1,4 @@
-// For tests: one suite on each of the databases that a store may have.
+// For tests: runs one suite on each database.
 
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
@@ -16,10 +16,10 @@ export interface PostgresOfFile {
   createDatabase(): Promise<string>;
 }
 
-/** Of fifty that write at once some wait for the connections of the others, on a busy machine for longer than anybody should. */
+/** With fifty writes at once, some wait for a connection, on a busy machine longer than the product allows. */
 const crowdMs = 60_000;
 
-/** Declares the suite twice; each call of open gives a new store. The Postgres is there for other tests of the file too. */
+/** Declares the suite twice; each call of `open` gives a new store. Other tests of the file may use the Postgres too. */
 export function onBothDatabases(suite: StoreSuite): PostgresOfFile {
   const skip = skipWithout('postgres');
   let postgres: TestPostgres;

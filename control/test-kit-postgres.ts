@@ -1,4 +1,4 @@
-// For tests: a throw-away Postgres cluster from the system's binaries, reached by a socket in its own folder.
+// For tests: a throw-away Postgres cluster from the system's binaries, with its socket in its own folder.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,14 +12,14 @@ import { requireTool } from '../tests/helpers/tool.ts';
 export interface TestPostgres {
   /** A new empty database. */
   createDatabase(): Promise<string>;
-  /** kill -9 of the server and of every process of it. */
+  /** Sends SIGKILL to the server and all of its processes. */
   kill(): Promise<void>;
-  /** The same cluster again, after kill(). */
+  /** Starts the same cluster again after kill(). */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-// Postgres refuses to run as root: then its own user does it.
+// Postgres refuses to run as root, so root runs it as the user `postgres`.
 const runAs = (): { uid?: number; gid?: number } => {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
@@ -47,7 +47,7 @@ const runSql = async (url: string, text: string): Promise<void> => {
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
-/** Postgres gives every backend a session of its own: they are known by their parent alone. */
+/** Finds the server's processes by their parent, because Postgres gives each a session of its own. */
 const childrenOf = (parent: number): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -66,11 +66,11 @@ const killIfThere = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself meanwhile.
+    // The process has already ended.
   }
 };
 
-/** Without fsync a suite takes half the time; a measurement wants it. */
+/** Without fsync a suite takes half the time. Measurements need fsync. */
 export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgres> => {
   const bin = dirname(requireTool('postgres'));
   const home = mkdtempSync(join(tmpdir(), 'underpass-postgres-'));
@@ -81,8 +81,8 @@ export const startPostgres = async ({ fsync = false } = {}): Promise<TestPostgre
   const spawnServer = (): void => {
     server = spawn(join(bin, 'postgres'), flags, { ...user, cwd: home, stdio: 'ignore' });
   };
-  // The socket appears a moment before connections are taken, so the wait is for an answer. A server refuses to start while
-  // a process of a killed one has not died yet.
+  // Waits for an answer, because the socket appears before Postgres accepts connections. Tries again, because a server does
+  // not start while a process of a killed one is still alive.
   const start = async (): Promise<void> => {
     spawnServer();
     for (let tries = 0; ; tries++) {

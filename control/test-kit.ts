@@ -1,4 +1,4 @@
-// For tests: a control in memory with fakes at every edge of it, and browsers and programs that call it by `fetch`.
+// For tests: a control in memory with fakes for everything outside it, and browsers and programs that call it with `fetch`.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -62,7 +62,7 @@ export const createFakeFeed = (): FakeFeed => {
 };
 
 export interface FakeDns extends DnsPort {
-  /** What the next checks of an apex answer; `missing` where nothing is said. */
+  /** The answer of the next checks for each apex; `missing` if there is none here. */
   readonly proofs: Map<string, ChallengeAnswer>;
   readonly addresses: Map<string, readonly string[]>;
   readonly looked: string[];
@@ -104,7 +104,7 @@ const bodyOf = (body: Body | undefined): { body?: NonNullable<RequestInit['body'
 export interface TestClient {
   readonly cookies: Map<string, string>;
   send(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<Response>;
-  /** The JSON of an answer that must be 2xx. */
+  /** Answers the JSON. Fails the test unless the status is 2xx. */
   call<T = unknown>(method: string, path: string, body?: Body): Promise<T>;
 }
 
@@ -161,7 +161,7 @@ export interface TestControl {
   /** Everything that was logged, as JSON lines. */
   readonly logged: string[];
   client(token?: string, address?: string): TestClient;
-  /** A user with a project of their own, signed in by a link. */
+  /** Makes a user with a project, signed in by a link. */
   signUp(email: string, options?: { operator?: boolean }): Promise<SignedUp>;
   addMember(projectId: string, userId: string, role: Role): Promise<void>;
   close(): Promise<void>;
@@ -179,7 +179,7 @@ export interface TestControlOptions {
   readonly keyRing?: KeyRing;
   readonly botCheck?: BotCheck;
   readonly sendMail?: (mail: Mail) => Promise<void>;
-  /** The real rate limits; without it a test may call as often as it likes. */
+  /** Applies the real rate limits; otherwise there are none. */
   readonly limited?: boolean;
   readonly mailbox?: { list(): Promise<readonly KeptMail[]> };
 }
@@ -206,7 +206,7 @@ const localRegion = {
 
 const listLog = (logged: string[]) => pino({ level: 'info' }, { write: (line: string) => void logged.push(line) });
 
-/** The URL that the newest mail to this address holds. */
+/** The URL in the newest mail to this address. */
 export const linkIn = (mails: readonly Mail[], email: string): URL => {
   const mail = mails.findLast((each) => each.to === email);
   const match = /https?:\/\/\S+/.exec(mail?.text ?? '');
@@ -223,7 +223,7 @@ export const loginForm = (email: string, answer = rightAnswer): FormData => {
   return form;
 };
 
-/** A control with the region `local`. Close it, and the store you brought. */
+/** Makes a control with the region `local`. Close it, and the store that you passed. */
 export const createTestControl = async (options: TestControlOptions = {}): Promise<TestControl> => {
   const store = options.store ?? (await openSqliteStore(':memory:'));
   const mails: Mail[] = [];

@@ -1,4 +1,4 @@
-// Giving up an account, and deleting a project: what goes, what stays, and who may not. On both databases.
+// Deleting an account and deleting a project: what is removed, what stays, and who may not do it. On both databases.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -29,7 +29,7 @@ const tablesOf = async ({ db, kind }: Store): Promise<string[]> => {
   return (await query.execute(db)).rows.map((row) => row.name);
 };
 
-/** Every row of every table that holds the text anywhere, as `table: row`. */
+/** Every row of every table that contains the text, as `table: row`. */
 const rowsWith = async (store: Store, text: string): Promise<string[]> => {
   const found: string[] = [];
   for (const table of await tablesOf(store)) {
@@ -68,7 +68,7 @@ for (const [name, open] of Object.entries(stores)) {
       return rows.map((row) => ({ ...row }));
     };
 
-    /** Somebody with something in every corner of the service. */
+    /** A user with a row in every table that may hold one. */
     const settled = async (): Promise<SignedUp> => {
       const ann = await person();
       await ann.call('POST', `/api/tunnels${query(ann)}`, { name: 'shop', region: 'local' });
@@ -98,7 +98,7 @@ for (const [name, open] of Object.entries(stores)) {
       return ann;
     };
 
-    it('the account goes with its sessions, tokens, projects, registration; its e-mail is in no row of any table', async () => {
+    it('deletes the account with its sessions, tokens, projects and registration; no row of any table keeps the e-mail', async () => {
       const ann = await settled();
       const bob = await person();
       await test.addMember(bob.projectId, ann.userId, 'admin');
@@ -122,7 +122,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.deepEqual(projectRows, []);
     });
 
-    it('the audit log keeps what was done, without who did it or from where', async () => {
+    it('keeps in the audit log what was done, without who did it or from where', async () => {
       const [ann, bob] = [await person(), await person()];
       await test.addMember(bob.projectId, ann.userId, 'admin');
       await ann.call('POST', `/api/security-groups${query(bob)}`, { name: 'anns', allow: ['192.0.2.9'] });
@@ -142,7 +142,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.equal((await bob.call<unknown[]>('GET', `/api/members${query(bob)}`)).length, 1);
     });
 
-    it('a generated name rests, so that nobody else gets its visitors', async () => {
+    it('keeps a generated name reserved, so that another project does not get its visitors', async () => {
       const ann = await person();
       const { ingressDomains } = await ann.call<{ ingressDomains: { name: string }[] }>('POST', `/api/tunnels${query(ann)}`, {
         name: 'shop',
@@ -153,13 +153,13 @@ for (const [name, open] of Object.entries(stores)) {
       assert.ok(rests.some((row) => row.host === ingressDomains[0]!.name));
     });
 
-    it('another e-mail confirms nothing', async () => {
+    it('refuses a confirmation with another e-mail', async () => {
       const ann = await person();
       for (const email of ['', 'x@example.com', ann.email.slice(1)]) assert.equal((await leave(ann, email)).status, 400);
       assert.equal((await ann.send('GET', '/api/user')).status, 200);
     });
 
-    it('the only owner among others hands over first, or deletes the project', async () => {
+    it('refuses the only owner of a project with other members', async () => {
       const [ann, bob] = [await person(), await person()];
       await test.addMember(ann.projectId, bob.userId, 'admin');
       const [status, text] = await refusal(await leave(ann));
@@ -171,7 +171,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.equal((await bob.call<unknown[]>('GET', `/api/members${query(ann)}`)).length, 1);
     });
 
-    it('of two owners who leave at the same moment one stays', async () => {
+    it('lets only one of two owners leave at the same moment', async () => {
       const [ann, bob, eve] = [await person(), await person(), await person()];
       await test.addMember(ann.projectId, bob.userId, 'owner');
       await test.addMember(ann.projectId, eve.userId, 'viewer');
@@ -179,7 +179,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.deepEqual(statuses.sort(), [204, 409]);
     });
 
-    it('whoever is alone in a suspended project writes to the operator, who may delete the account', async () => {
+    it('refuses the only member of a suspended project; the operator may delete the account', async () => {
       const ann = await person();
       await test.control.operator.changeProject(ann.projectId, { suspended: true });
       const [status, text] = await refusal(await leave(ann));
@@ -188,7 +188,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.deepEqual(await rowsWith(test.store, ann.userId), []);
     });
 
-    it('so does whoever is alone with a suspended tunnel: it would be made again at once, and its traces be gone', async () => {
+    it('refuses the only member of a project with a suspended tunnel, who could make it again without a trace', async () => {
       const ann = await settled();
       const tunnel = test.store.db.selectFrom('tunnels').select('id').where('project_id', '=', ann.projectId);
       const { id } = await tunnel.executeTakeFirstOrThrow();
@@ -199,7 +199,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.deepEqual(await tunnel.execute(), []);
     });
 
-    it('whoever leaves others behind with a suspended tunnel may go: it stays', async () => {
+    it('lets a member leave a project with a suspended tunnel, which stays', async () => {
       const [ann, bob] = [await settled(), await person()];
       await test.addMember(ann.projectId, bob.userId, 'owner');
       const tunnel = test.store.db.selectFrom('tunnels').select('id').where('project_id', '=', ann.projectId);
@@ -209,7 +209,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.equal((await tunnel.execute()).length, 1);
     });
 
-    it('the last operator stays, at the machine too; with another one it may go', async () => {
+    it('refuses the last operator, by command too, until there is another', async () => {
       assert.deepEqual(await refusal(await leave(operator)), [409, lastOperatorMessage]);
       await assert.rejects(() => test.control.operator.deleteUser(operator.userId), { message: lastOperatorMessage });
       const second = await test.signUp(`second-${name}@example.com`, { operator: true });
@@ -221,7 +221,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.equal((await leave(second)).status, 204);
     });
 
-    it('a project is deleted by its name, with all that is in it, and its tunnels stop', async () => {
+    it('deletes a project, confirmed by its name, with everything in it, and its tunnels stop', async () => {
       const ann = await settled();
       const remove = (typed: string) => ann.send('DELETE', `/api/projects/${ann.projectId}`, { name: typed });
       assert.equal((await remove('defaul')).status, 400);
@@ -236,7 +236,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.deepEqual(rows.at(-1), { actor: ann.email, action: 'project.delete', target: 'default', address: '192.0.2.1' });
     });
 
-    it('what comes at the same moment as the deletion of its project is refused, not broken', async () => {
+    it('refuses calls that arrive while their project is deleted, without an error', async () => {
       const ann = await person();
       const [, ...others] = await Promise.all([
         ann.send('DELETE', `/api/projects/${ann.projectId}`, { name: 'default' }),

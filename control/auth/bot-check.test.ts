@@ -38,7 +38,7 @@ const decode = (answer: string) =>
   };
 
 describe('altcha', () => {
-  it('takes a right answer once, also of twenty that send it at the same moment', async () => {
+  it('accepts a right answer once, even if twenty requests send it at the same moment', async () => {
     const { check } = await openAltcha();
     const answer = await solve((await check.createChallenge()) as Challenge);
     const verdicts = await Promise.all(Array.from({ length: 20 }, () => check.verify(answer, '192.0.2.1')));
@@ -46,7 +46,7 @@ describe('altcha', () => {
     assert.equal(await check.verify(answer, '192.0.2.1'), false);
   });
 
-  it('cannot be replayed by writing the same answer in another way', async () => {
+  it('refuses the same answer written in another way', async () => {
     const { check } = await openAltcha();
     const answer = await solve((await check.createChallenge()) as Challenge);
     assert.equal(await check.verify(answer, ''), true);
@@ -66,7 +66,7 @@ describe('altcha', () => {
     assert.equal(await check.verify(` ${answer}`, ''), false);
   });
 
-  it('refuses what is forged: unsigned, signed by another, made easier, another counter, not base64, not JSON', async () => {
+  it('refuses forged answers: unsigned, signed with another key, made easier, another counter, not base64, not JSON', async () => {
     const { check } = await openAltcha();
     const foreign = await openAltcha('another');
     const answer = await solve((await check.createChallenge()) as Challenge);
@@ -153,7 +153,7 @@ describe('turnstile', () => {
     return { status: 200, body: JSON.stringify({ success, hostname: 'underpass.example' }) };
   };
 
-  it('asks with the secret, the answer and the visitor’s address; an answer counts once', async () => {
+  it('sends the secret, the answer and the caller’s address; an answer counts once', async () => {
     const { check, asked } = await openStandIn(asCloudflare);
     assert.deepEqual(check.describe(), { kind: 'turnstile', siteKey: 'site' });
     assert.equal(await check.verify('good', '192.0.2.7'), true);
@@ -165,7 +165,7 @@ describe('turnstile', () => {
   for (const [reply, why] of [
     [{ status: 500, body: '{"success":true,"hostname":"underpass.example"}' }, 'an error'],
     [{ status: 200, body: 'success' }, 'no JSON'],
-    [{ status: 200, body: '{"success":"true","hostname":"underpass.example"}' }, 'a success that is text'],
+    [{ status: 200, body: '{"success":"true","hostname":"underpass.example"}' }, 'a success that is a string'],
     [{ status: 200, body: '{"success":true,"hostname":"evil.example"}' }, 'a token of another site'],
     [{ status: 200, body: '{"success":true}' }, 'no host name'],
   ] as const) {
@@ -180,7 +180,7 @@ describe('turnstile', () => {
     assert.equal(await check.verify('good', '192.0.2.7'), false);
   });
 
-  it('has no challenge of ours, and the page may load its script and frame', async () => {
+  it('makes no challenge, and lets the page load its script and frame', async () => {
     const turnstile = { siteKey: 'site', secret: 'hush', url: 'http://127.0.0.1:9/' };
     const test = await createTestControl({ settings: { turnstile } });
     const response = await test.client().send('GET', '/');

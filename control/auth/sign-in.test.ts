@@ -1,4 +1,4 @@
-// Signing in by link, and what a hostile reviewer tries against it (design 4; sign-in and session cases).
+// Signing in by link, and attacks on it (design 4; sign-in and session cases).
 
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
@@ -50,7 +50,7 @@ describe('a login link', () => {
     assert.deepEqual(user, { email: 'ann@example.com', firstName: 'Ann', defaultProject: ann.projectId, operator: false });
   });
 
-  it('works once, also for two who redeem it at the same moment', async () => {
+  it('works once, even if two requests redeem it at the same moment', async () => {
     const token = await askLink(test.client());
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await redeem(test.client(), token)).status));
     assert.deepEqual(statuses.sort(), [204, ...Array(19).fill(401)]);
@@ -64,7 +64,7 @@ describe('a login link', () => {
     assert.equal((await redeem(test.client(), late)).status, 401);
   });
 
-  it('is refused with the words of the screen when it is truncated, changed, empty or 10 kB long', async () => {
+  it('is refused with the text of the screen when it is truncated, changed, empty or 10 kB long', async () => {
     const token = await askLink(test.client());
     const wrong = [token.slice(0, -1), `${token}A`, token.toLowerCase(), '', 'x'.repeat(10_000), '../../etc/passwd'];
     for (const each of wrong) {
@@ -75,7 +75,7 @@ describe('a login link', () => {
     assert.equal((await redeem(test.client(), token)).status, 204, 'the link itself was not consumed');
   });
 
-  it('is not consumed by GET, whoever fetches the page', async () => {
+  it('is not consumed when a mail scanner or anybody else fetches its page', async () => {
     const token = await askLink(test.client());
     for (const path of [`/magiclink/${token}`, `/login/${token}`, `/auth/login?token=${token}`]) {
       await test.client().send('GET', path);
@@ -84,7 +84,7 @@ describe('a login link', () => {
     assert.equal((await redeem(test.client(), token)).status, 204);
   });
 
-  it('tells only the browser that asked that it is its own, and is not consumed by asking', async () => {
+  it('reports only to the browser that asked for it that it is its own, and is not consumed by the check', async () => {
     const [browser, scanner] = [test.client(), test.client()];
     const token = await askLink(browser);
     const other = await askLink(scanner, 'ann@example.com');
@@ -98,7 +98,7 @@ describe('a login link', () => {
     assert.deepEqual(await check(browser, token), { sameBrowser: false }, 'a used link is nobody’s');
   });
 
-  it('starts with the configured origin, whatever Host and forwarding headers the request had', async () => {
+  it('starts with the configured origin, whatever Host or forwarding headers the request has', async () => {
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' };
     await test.client().send('POST', '/auth/magiclink', loginForm('ann@example.com'), headers);
     await test.control.settle();
@@ -106,7 +106,7 @@ describe('a login link', () => {
     assert.doesNotMatch(JSON.stringify(test.mails), /evil/);
   });
 
-  it('is nowhere in the store or the log: only its hash is', async () => {
+  it('is stored only as a hash, and never logged', async () => {
     const browser = test.client();
     const token = await askLink(browser);
     await browser.send('GET', `/magiclink/${token}`);
@@ -122,7 +122,7 @@ describe('a login link', () => {
     for (const secret of browser.cookies.values()) assert.ok(!kept.includes(secret), 'a cookie was kept');
   });
 
-  it('dies with the suspension of its user', async () => {
+  it('stops working when its user is suspended', async () => {
     const token = await askLink(test.client());
     await test.control.operator.ensureOperator();
     await test.control.operator.changeUser(ann.userId, { suspended: true });
@@ -173,7 +173,7 @@ describe('asking for a link', () => {
     assert.equal(answers[0]?.jobs, 1);
   });
 
-  it('is answered before any work on it begins', async () => {
+  it('is answered before its job begins', async () => {
     for (const email of Object.values(await prepareKinds())) {
       test.control.start();
       await test.client().call('POST', '/auth/magiclink', loginForm(email));
@@ -187,7 +187,7 @@ describe('asking for a link', () => {
     }
   });
 
-  it('leaves the same rows for a known, unknown, unapproved and suspended e-mail, but for whose they are', async () => {
+  it('leaves the same rows for a known, unknown, unapproved and suspended e-mail, except for the user’s id', async () => {
     for (const email of Object.values(await prepareKinds()))
       await test.client().call('POST', '/auth/magiclink', loginForm(email));
     await test.control.settle();
@@ -196,7 +196,7 @@ describe('asking for a link', () => {
     assert.deepEqual(await test.store.db.selectFrom('jobs').selectAll().execute(), []);
   });
 
-  it('mails the known one alone', async () => {
+  it('sends a mail only to the known e-mail', async () => {
     const emails = await prepareKinds();
     for (const kind of kinds) await test.client().call('POST', '/auth/magiclink', loginForm(emails[kind]));
     await test.control.settle();
@@ -241,7 +241,7 @@ describe('asking for a link', () => {
     }
   });
 
-  it('takes a multipart form and nothing else', async () => {
+  it('accepts only a multipart form', async () => {
     const browser = test.client();
     const fields = { email: 'ann@example.com', 'bot-check': 'a-right-answer' };
     assert.equal((await browser.send('POST', '/auth/magiclink', fields)).status, 415);
@@ -267,7 +267,7 @@ describe('a session', () => {
     assert.match(cookie, /^__Host-underpass-session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/);
   });
 
-  it('is a new one at every sign-in: nobody can plant one', async () => {
+  it('is a new one at every sign-in, so an attacker cannot plant one', async () => {
     const browser = test.client();
     browser.cookies.set('underpass-session', 'A'.repeat(43));
     await redeem(browser, await askLink(browser));
@@ -280,7 +280,7 @@ describe('a session', () => {
     assert.equal(await userStatus(old), 401, 'the session before it has ended');
   });
 
-  it('ends after 14 days without use, and after 90 days with it', async () => {
+  it('ends after 14 days without use, and after 90 days in any case', async () => {
     test.time.now += days(14);
     assert.equal(await userStatus(ann), 401);
     const busy = await test.signUp('busy@example.com');
@@ -292,7 +292,7 @@ describe('a session', () => {
     assert.equal(await userStatus(busy), 401);
   });
 
-  it('is listed and revoked by its owner alone', async () => {
+  it('is listed and revoked only by its user', async () => {
     const phone = test.client();
     await redeem(phone, await askLink(phone));
     const list = await ann.call<{ id: string; isCurrent: boolean }[]>('GET', '/api/sessions');
@@ -345,7 +345,7 @@ describe('a session', () => {
     assert.equal(await userStatus(ann), 401, 'and does not come back');
   });
 
-  it('is looked for in the first cookie of its name only', async () => {
+  it('is read from the first cookie of its name only', async () => {
     const own = ann.cookies.get('underpass-session')!;
     const cookie = `underpass-session=${'B'.repeat(43)}; underpass-session=${own}`;
     assert.equal((await ann.send('GET', '/api/user', undefined, { cookie })).status, 401);
@@ -400,7 +400,7 @@ describe('an unsafe call', () => {
     }
   }
 
-  it('and a read of somebody else’s page is refused, which could use up live views and rates', async () => {
+  it('and a read by a foreign page, which could use up live views and rate limits, are refused', async () => {
     const read = async (site: string, path = '/api/user'): Promise<number> =>
       (await sendWithout(ann, 'GET', path, undefined, { 'sec-fetch-site': site, origin: '' })).status;
     for (const site of ['same-site', 'cross-site']) assert.equal(await read(site), 403, site);
@@ -415,7 +415,7 @@ describe('an unsafe call', () => {
     assert.equal(response.status, 403);
   });
 
-  it('of a program without cookies needs neither', async () => {
+  it('from a program without cookies needs neither', async () => {
     const headers = { 'content-type': 'application/json' };
     const request = new Request(`${testOrigin}/auth/device`, { method: 'POST', body: '{"name":"cli"}', headers });
     assert.equal((await test.control.fetch(request, { remoteAddress: '192.0.2.1' })).status, 200);
@@ -470,7 +470,7 @@ describe('floods', () => {
     }
   });
 
-  it('without a right answer to the bot check use up nobody’s links', async () => {
+  it('without a right answer to the bot check use up no limit of another person', async () => {
     const limited = await openLimited();
     for (let i = 0; i < 6; i++) {
       const form = loginForm('ann@example.com', 'wrong');
@@ -499,7 +499,7 @@ describe('floods', () => {
     assert.equal(answers[20]!.status, 429);
   });
 
-  it('of links from many addresses stop, and keep out nobody who comes from elsewhere', async () => {
+  it('of links from many addresses stop, and do not lock out callers from other networks', async () => {
     const limited = await openLimited();
     const { loginLinkOverall, loginLinkPerNetwork } = rateLimits;
     const many = loginLinkOverall.points + loginLinkPerNetwork.points;

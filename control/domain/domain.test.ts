@@ -63,7 +63,7 @@ describe('200', () => {
     assert.equal(((await (await verify(ann, apex)).json()) as Domain).verified, true, 'a later miss is the re-check’s to judge');
   });
 
-  it('lets the next project have an apex once its owner deleted it', async () => {
+  it('lets another project verify an apex once its owner deleted it', async () => {
     const apex = uniqueApex();
     await Promise.all([add(ann, apex), add(bob, apex)]);
     test.dns.proofs.set(apex, 'found');
@@ -73,7 +73,7 @@ describe('200', () => {
     assert.equal(((await (await verify(bob, apex)).json()) as Domain).verified, true);
   });
 
-  it('lets the next project have an apex once its owner lost it, and takes the hosts of the loser down', async () => {
+  it('lets another project verify an apex once its owner lost it, and takes the loser’s hosts down', async () => {
     const apex = uniqueApex();
     const body = { name: 'loser', region: 'local', ingressDomains: [`www.${apex}`], type: 'ingress' };
     await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, body);
@@ -124,7 +124,7 @@ describe('400', () => {
     });
   }
 
-  it('takes a label of 63', async () => {
+  it('accepts a label of 63', async () => {
     assert.equal((await add(ann, `${'a'.repeat(63)}.com`)).apexName, `${'a'.repeat(63)}.com`);
   });
 
@@ -162,7 +162,7 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('refuses a domain that the project has', async () => {
+  it('refuses a domain that the project already has', async () => {
     const apex = uniqueApex();
     await add(ann, apex);
     assert.deepEqual(await refusal(await ann.send('POST', listOf(ann), { name: apex })), [
@@ -175,7 +175,7 @@ describe('409', () => {
     assert.equal(statuses.filter((status) => status === 200).length, 1);
   });
 
-  it('refuses to verify what another project owns, and says so', async () => {
+  it('refuses to verify a domain of another project, and says so', async () => {
     const apex = uniqueApex();
     await Promise.all([add(ann, apex), add(bob, apex)]);
     test.dns.proofs.set(apex, 'found');
@@ -193,7 +193,7 @@ describe('409', () => {
     assert.deepEqual(await refusal(await ann.send('DELETE', pathOf(ann, apex))), [409, text]);
   });
 
-  it('holds the quota of domains, also those that a tunnel brings', async () => {
+  it('enforces the quota of domains, those that a tunnel adds included', async () => {
     const carol = await test.signUp('carol@example.com');
     await test.control.operator.changeProject(carol.projectId, { limits: { domains: 1 } });
     await add(carol, uniqueApex());
@@ -208,7 +208,7 @@ describe('dns look-up', () => {
   const lookUp = (who: SignedUp, host: string): Promise<Response> =>
     who.send('GET', `/api/dns/lookup?host=${encodeURIComponent(host)}`);
 
-  it('answers for a data-plane host, an ingress domain, and names of one’s own domains', async () => {
+  it('answers for a data-plane host, an ingress domain, and names under the caller’s domains', async () => {
     const apex = uniqueApex();
     await add(ann, apex);
     const { ingressDomains } = await ann.call<Tunnel>('POST', `/api/tunnels?project=${ann.projectId}`, {
@@ -222,7 +222,7 @@ describe('dns look-up', () => {
     assert.deepEqual(await (await lookUp(ann, `WWW.${apex}.`)).json(), { host: `www.${apex}`, ips: ['192.0.2.80'] });
   });
 
-  it('has four questions of one person under way at most: name servers that never answer hold up nobody else', async () => {
+  it('runs at most four look-ups of one user at once, so silent name servers do not delay others', async () => {
     const own = await createTestControl();
     const [eve, carol] = [await own.signUp('eve@example.com'), await own.signUp('carol@example.com')];
     const silence = Promise.withResolvers<void>();
@@ -245,7 +245,7 @@ describe('dns look-up', () => {
     await own.close();
   });
 
-  it('asks nothing of DNS for a stranger’s host, an inside name or an address', async () => {
+  it('sends no DNS query for a stranger’s host, an internal name or an address', async () => {
     const apex = uniqueApex();
     await add(bob, apex);
     const asked = test.dns.looked.length;

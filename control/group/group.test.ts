@@ -25,7 +25,7 @@ const ifMatch = (updatedAt: string): Record<string, string> => ({ 'if-match': `"
 const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
 
 describe('200', () => {
-  it('a new project has the group default, open to everybody, and it comes first', async () => {
+  it('gives a new project the group default, open to everybody, which is listed first', async () => {
     await create(ann, 'aaa');
     const [first] = await ann.call<SecurityGroup[]>('GET', listOf(ann));
     assert.deepEqual(first, {
@@ -36,7 +36,7 @@ describe('200', () => {
     });
   });
 
-  it('keeps rules in canonical form, each once', async () => {
+  it('stores rules in canonical form, each once', async () => {
     const name = unique();
     const typed = [' 192.0.2.77/24 ', '192.0.2.0/24', '2001:DB8:0::1', '2001:db8::1', '::ffff:198.51.100.1'];
     const group = await create(ann, name, typed);
@@ -44,7 +44,7 @@ describe('200', () => {
     assert.deepEqual(await ann.call('GET', pathOf(ann, name)), group);
   });
 
-  it('updates the rules, its date, and tells the edges of every tunnel that has it', async () => {
+  it('updates the rules and the date, and notifies the edges of every tunnel with the group', async () => {
     const name = unique();
     await create(ann, name);
     for (const tunnel of ['one', 'two', 'three'])
@@ -63,7 +63,7 @@ describe('200', () => {
     assert.equal(test.feed.changed.length, 2);
   });
 
-  it('the audit log says what a save added and removed, of long lists the first and how many more', async () => {
+  it('audits what a save added and removed, and cuts long lists', async () => {
     const name = unique();
     const rules = Array.from({ length: 500 }, (_, i) => `2001:db8:${i.toString(16)}:ffff:ffff:ffff:ffff:ffff`);
     await create(ann, name, rules);
@@ -87,7 +87,7 @@ describe('200', () => {
     assert.ok(rows.every(({ length }) => length < 3_000));
   });
 
-  it('a save that changes nothing keeps the date, and is neither audited nor told to the edges', async () => {
+  it('does nothing for a save without a change: same date, no audit row, no message to the edges', async () => {
     const name = unique();
     const tunnel = `of-${name}`;
     const before = await create(ann, name, ['192.0.2.0/24', '2001:db8::1']);
@@ -105,7 +105,7 @@ describe('200', () => {
     assert.deepEqual(test.feed.changed, []);
   });
 
-  it('takes a save that names the state it began with, also when it comes once more', async () => {
+  it('accepts a save that names the present state, even if it arrives twice', async () => {
     const name = unique();
     const { updatedAt } = await create(ann, name);
     const save = async () => (await ann.send('PATCH', pathOf(ann, name), { allow: ['198.51.100.7'] }, ifMatch(updatedAt))).json();
@@ -114,7 +114,7 @@ describe('200', () => {
     assert.deepEqual(await save(), saved);
   });
 
-  it('finds the project by itself where exactly one of the caller’s has the group', async () => {
+  it('finds the project without a parameter if exactly one of the caller’s projects has the group', async () => {
     const name = unique();
     await create(ann, name);
     const group = await ann.call<SecurityGroup>('PATCH', `/api/security-groups/${name}`, { allow: ['203.0.113.9'] });
@@ -122,7 +122,7 @@ describe('200', () => {
     assert.equal((await ann.send('DELETE', `/api/security-groups/${name}`)).status, 204);
   });
 
-  it('may have a name with spaces, which travels encoded', async () => {
+  it('accepts a name with spaces, encoded in the path', async () => {
     await create(ann, 'Head office 2');
     assert.equal((await ann.call<SecurityGroup>('GET', pathOf(ann, 'Head office 2'))).name, 'Head office 2');
   });
@@ -154,7 +154,7 @@ describe('400', () => {
     });
   }
 
-  it('wants the project named where the caller has such a group in two, or in none', async () => {
+  it('requires the project if none or two of the caller’s projects have such a group', async () => {
     const text = "Query parameter 'project' is missing.";
     const name = unique();
     const second = await ann.call<{ id: string }>('POST', '/api/projects', { name: 'Second' });
@@ -170,7 +170,7 @@ describe('400', () => {
 });
 
 describe('403', () => {
-  it('without a project, the role in the one that is found still counts', async () => {
+  it('checks the role in the project that it found', async () => {
     const name = unique();
     await create(ann, name);
     const viewer = await test.signUp('viewer@example.com');
@@ -181,7 +181,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it('answers for a group that is not there', async () => {
+  it('answers for a group that does not exist', async () => {
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const response = await ann.send(method, pathOf(ann, 'nothing'), method === 'PATCH' ? { allow: ['192.0.2.1'] } : undefined);
       assert.deepEqual(await refusal(response), [404, 'Security group not found']);
@@ -208,7 +208,7 @@ describe('409', () => {
     }
   });
 
-  it('refuses a name that the project has, and makes one of fifty at once', async () => {
+  it('refuses a name that the project already has, and creates one of fifty at once', async () => {
     const name = unique();
     await create(ann, name);
     const body = { name, allow: ['192.0.2.1'] };
@@ -229,7 +229,7 @@ describe('409', () => {
     assert.deepEqual(await refusal(await ann.send('DELETE', pathOf(ann, name))), [409, text]);
   });
 
-  it('holds the quotas of groups and of rules', async () => {
+  it('enforces the quotas of groups and of rules', async () => {
     const bob = await test.signUp('bob-quota@example.com');
     await test.control.operator.changeProject(bob.projectId, { limits: { securityGroups: 2, rulesPerGroup: 2 } });
     await create(bob, 'second');
@@ -245,7 +245,7 @@ describe('409', () => {
 });
 
 describe('412', () => {
-  it('refuses a save that began with a state before the last one, and changes nothing', async () => {
+  it('refuses a save that names an outdated state, and changes nothing', async () => {
     const name = unique();
     const { updatedAt } = await create(ann, name);
     const theirs = await ann.call<SecurityGroup>('PATCH', pathOf(ann, name), { allow: ['198.51.100.7'] });

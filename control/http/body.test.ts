@@ -59,7 +59,7 @@ describe('a JSON body', () => {
     assert.deepEqual(await post('/api/projects', bytes, 'application/json'), [400, 'The body must be UTF-8.']);
   });
 
-  it('without an end is cut at the bound, unread beyond it', async () => {
+  it('without an end is refused at the bound, and not read beyond it', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => {
@@ -71,7 +71,7 @@ describe('a JSON body', () => {
     assert.ok(sent <= bodyMaxBytes.json + 5 * 65_536, `${sent} bytes were taken`);
   });
 
-  it('that its sender breaks off is no failure of ours', async () => {
+  it('that its sender breaks off is not logged as an error', async () => {
     const broken = (): ReadableStream<Uint8Array> =>
       new ReadableStream({ pull: (controller) => controller.error(new Error('aborted')) });
     assert.equal((await post('/api/projects', broken(), 'application/json'))[0], 400);
@@ -80,7 +80,7 @@ describe('a JSON body', () => {
 });
 
 describe('a form body', () => {
-  it('over its bound gets 413, unfinished or broken 400', async () => {
+  it('gets 413 over its bound, and 400 if it is unfinished or broken', async () => {
     const form = new FormData();
     form.set('email', 'x'.repeat(bodyMaxBytes.form));
     const type = 'multipart/form-data; boundary=x';
@@ -91,7 +91,7 @@ describe('a form body', () => {
     assert.equal((await post('/auth/magiclink', 'x', 'multipart/form-data'))[0], 400, 'no boundary');
   });
 
-  it('with a file where text belongs gets 400', async () => {
+  it('with a file in a text field gets 400', async () => {
     const form = new FormData();
     form.set('email', new File(['ann@example.com'], 'email.txt'));
     form.set('bot-check', 'a-right-answer');
@@ -99,7 +99,7 @@ describe('a form body', () => {
     assert.equal((await post('/auth/magiclink', await blob.arrayBuffer(), blob.type))[0], 400);
   });
 
-  it('urlencoded with a field twice gets 400', async () => {
+  it('that is urlencoded and repeats a field gets 400', async () => {
     assert.equal((await post('/auth/login', 'token=a&token=b', 'application/x-www-form-urlencoded'))[0], 400);
   });
 });

@@ -1,4 +1,4 @@
-// Nothing that lets somebody in is ever in a line of the log: every secret of every call of the table, and of the pages.
+// The log never contains a secret: none of any call of the table, and none of the pages.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -8,7 +8,7 @@ import { callsOfInvited, pathOf, prepareCall, sendCall } from '../api/test-kit-c
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 import { loggedPath } from './logged-path.ts';
 
-/** Texts that let nobody in. A name that is in neither list fails: whoever adds a call decides which it is. */
+/** Fields that are no secrets. A name in neither list fails the test, so the author of a new call has to decide. */
 const harmless = new Set(
   [
     ...['accept-terms', 'action', 'active', 'actor', 'allow', 'apexName', 'approve', 'available', 'before', 'company'],
@@ -28,7 +28,7 @@ const namesIn = (call: Call): { segments: string[]; query: string[]; fields: str
 const isSecret = (name: string): boolean => (secretNames as readonly string[]).includes(name);
 const all = Object.keys(calls) as CallName[];
 
-it('every text that a call takes is known to be a secret or not', () => {
+it('every field of every call is listed as a secret or not', () => {
   const names = new Set(all.flatMap((name) => Object.values(namesIn(calls[name])).flat()));
   const unknown = [...names].filter((name) => !isSecret(name) && !harmless.has(name));
   assert.deepEqual(unknown, []);
@@ -94,7 +94,7 @@ describe('the log', () => {
     }
   });
 
-  it('has no token of a page that a mail leads to, however its path is written', async () => {
+  it('has no token of a page that a mail links to, however its path is written', async () => {
     const token = randomBytes(32).toString('base64url');
     const paths = [
       ...[`/login/${token}`, `/magiclink/${token}`, `/invitations/${token}`, `/Magiclink/${token}`, `//login//${token}`],

@@ -1,4 +1,4 @@
-// Limits count in memory and, where replicas share Postgres, in the database; both refuse alike.
+// Limits count in memory or, if replicas share Postgres, in the database. Both refuse in the same way.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -22,7 +22,7 @@ const suite: StoreSuite = (name, skip, open) =>
       await store.close();
     });
 
-    it('let a key do so much and no more, and say when again; another key is not touched', async () => {
+    it('stop a key at its limit and say when it may go on; another key is not affected', async () => {
       const limiter = createLimiter(store);
       for (let i = 0; i < rateLimits.loginLinkPerEmail.points; i++) await limiter.take('loginLinkPerEmail', 'a@example.com');
       await assert.rejects(limiter.take('loginLinkPerEmail', 'a@example.com'), (error) => {
@@ -35,7 +35,7 @@ const suite: StoreSuite = (name, skip, open) =>
       await limiter.take('redeem', 'a@example.com');
     });
 
-    it('count everything that comes at the same moment', async () => {
+    it('count calls that arrive at the same moment', async () => {
       const limiter = createLimiter(store);
       const results = await Promise.allSettled(
         Array.from({ length: 50 }, () => limiter.take('loginLinkPerEmail', 'flood@example.com')),
@@ -48,17 +48,17 @@ const postgres = onBothDatabases(suite);
 
 describe('limits in memory', () => {
   const open = () => createBoundedMemory({ points: 2, duration: 3600 });
-  /** What the library holds, as the oracle. */
+  /** The keys that the library holds, as the oracle. */
   const entriesOf = (limiter: ReturnType<typeof open>): number =>
     (limiter as unknown as { _memoryStorage: { _storage: Map<string, unknown> } })._memoryStorage._storage.size;
 
-  it('hold so many keys and no more, whoever visits all networks of a /48', async () => {
+  it('hold a bounded number of keys, even if one caller uses all networks of a /48', async () => {
     const limiter = open();
     for (let i = 0; i < 65_536; i++) await limiter.consume(`2001:db8:0:${i.toString(16)}`);
     assert.equal(entriesOf(limiter), memoryKeysMost);
   });
 
-  it('forget who has been quiet longest, and never who goes on', async () => {
+  it('forget the key used longest ago, never an active one', async () => {
     const limiter = open();
     for (const key of ['flood', 'flood', 'quiet', 'quiet']) await limiter.consume(key);
     for (let i = 0; i < memoryKeysMost; i++) {
@@ -71,7 +71,7 @@ describe('limits in memory', () => {
 });
 
 describe('limits of two replicas', { skip: postgres.skip }, () => {
-  it('are one limit for signing in', async () => {
+  it('share one limit for signing in', async () => {
     const url = await postgres.createDatabase();
     const stores = await Promise.all([openPostgresStore(url, assert.fail), openPostgresStore(url, assert.fail)]);
     const [one, two] = stores.map(createLimiter) as [ReturnType<typeof createLimiter>, ReturnType<typeof createLimiter>];

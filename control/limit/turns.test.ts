@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LimitReached } from './limit-reached.ts';
 import { createTurns } from './turns.ts';
 
-test('so many run at once for a key, so many wait in order, and more are refused; a failure frees its place', async () => {
+test('a key has a bound of running work and of waiting work, in order; more is refused, and a failure frees its place', async () => {
   const turns = createTurns(2, 3, 'Too many.');
   const begun: number[] = [];
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<number>());

@@ -1,4 +1,4 @@
-// Mail over real SMTP to a server of the test, the development mailbox, and the words of every mail.
+// Mail over real SMTP to a server in the test, the development mailbox, and the text of every mail.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -53,7 +53,7 @@ const openSmtp = async (options: SMTPServerOptions = {}) => {
 };
 
 describe('SMTP', () => {
-  it('brings a login link from the form to the mailbox, and the link works', async () => {
+  it('delivers a login link that works', async () => {
     const { received, smtp } = await openSmtp();
     const test = await createTestControl({ sendMail: smtp.send });
     await test.signUp('ann@example.com');
@@ -69,7 +69,7 @@ describe('SMTP', () => {
     await test.close();
   });
 
-  it('lets no field become a header or a recipient', async () => {
+  it('keeps every field out of headers and recipients', async () => {
     const { received, smtp } = await openSmtp();
     await smtp.send({
       to: 'ann@example.com',
@@ -87,7 +87,7 @@ describe('SMTP', () => {
     assert.ok(received.every((each) => !each.to.includes('evil@example.com')));
   });
 
-  it('greets by a name, and by no link or message that was registered as one', () => {
+  it('greets by name, but not by a link or message registered as a name', () => {
     for (const name of ['Ada', 'Jean-Luc', 'María José', 'O’Neill', 'Ада']) assert.equal(plainName(name), name);
     for (const name of [
       'evil.example',
@@ -99,14 +99,14 @@ describe('SMTP', () => {
       assert.match(loginLinkMail(name, 'https://underpass.example/x').text, /^Hello,\n/, name);
   });
 
-  it('invites to a project by its name, and by no link or message that is called a project', () => {
+  it('names the project in an invitation, but not a link or message used as its name', () => {
     const facts = { invitedBy: 'ann@example.com', url: 'https://underpass.example/x', origin: 'https://underpass.example' };
     assert.match(invitationMail({ ...facts, projectName: 'Home lab' }).text, /invites you to the project "Home lab"\. Sign in/);
     for (const projectName of ['evil.example', 'Locked! Sign in at https://evil.example', 'x'.repeat(63)])
       assert.match(invitationMail({ ...facts, projectName }).text, /invites you to a project\. Sign in/, projectName);
   });
 
-  it('to several people reaches each once, also while one of them cannot be reached', async () => {
+  it('reaches each of several people once, even while one of them cannot be reached', async () => {
     const sent: string[] = [];
     const test = await createTestControl({
       sendMail: async ({ to }) => (to === 'bob@example.com' ? Promise.reject(new Error('no such mailbox')) : void sent.push(to)),
@@ -168,7 +168,7 @@ describe('the development mailbox', () => {
     return join(folder, 'mailbox');
   };
 
-  it('keeps mails for their owner alone, newest first, and the newest 200', async () => {
+  it('keeps the newest 200 mails, newest first, readable only by the user of the process', async () => {
     const folder = openFolder();
     let now = 1_000;
     const mailbox = createMailbox(folder, () => now++);
@@ -179,13 +179,13 @@ describe('the development mailbox', () => {
     for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
   });
 
-  it('is empty where no mail was sent', async () => {
+  it('is empty before the first mail', async () => {
     assert.deepEqual(await createMailbox(openFolder(), Date.now).list(), []);
   });
 
   const kept: KeptMail = { id: '1', at: '2026-11-20T10:00:00.000Z', to: 'a@example.com', subject: '<script>', text: 'hello' };
 
-  it('is read by operators as plain text, and by nobody else', async () => {
+  it('shows mails as plain text, and only to operators', async () => {
     const test = await createTestControl({ mailbox: { list: async () => [kept] } });
     const operator = await test.signUp('operator@example.com', { operator: true });
     const ann = await test.signUp('ann@example.com');
@@ -197,7 +197,7 @@ describe('the development mailbox', () => {
     await test.close();
   });
 
-  it('is not there in production', async () => {
+  it('does not exist in production', async () => {
     const test = await createTestControl({ mailbox: { list: async () => [kept] }, settings: { production: true } });
     const operator = await test.signUp('operator@example.com', { operator: true });
     assert.doesNotMatch(await (await operator.send('GET', '/dev/mailbox')).text(), /hello/);

@@ -1,4 +1,4 @@
-// The operator's work by its calls: registrations, subscriptions, users, projects, tunnels, regions, abuse reports.
+// The operator's calls: registrations, subscriptions, users, projects, tunnels, regions, abuse reports.
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
@@ -94,7 +94,7 @@ describe('a registration', () => {
     assert.deepEqual(test.mails.map((mail) => mail.to).sort(), ['grace@example.com', 'operator@example.com']);
   });
 
-  it('is found at the machine by its e-mail, however many came after it, and the operator has 20 mails an hour of them', async () => {
+  it('is found by a command by its e-mail, however many came later; the operator gets at most 20 mails an hour about them', async () => {
     await register(test, 'grace@example.com');
     for (let i = 0; i < 24; i++) await register(test, `person-${i}@example.com`);
     const mails = () => test.mails.filter((mail) => mail.to === 'operator@example.com');
@@ -119,7 +119,7 @@ describe('a registration', () => {
     assert.ok(mails().length >= 40, 'of a flood that goes on the next hour has its own');
   });
 
-  it('is kept out by no flood from elsewhere', async () => {
+  it('is not locked out by a flood from other networks', async () => {
     const limited = await openWith({ limited: true });
     const { registerOverall, registerPerNetwork } = rateLimits;
     const many = registerOverall.points + registerPerNetwork.points;
@@ -130,7 +130,7 @@ describe('a registration', () => {
     assert.deepEqual([await ask(many, '198.51.100.250'), await ask(many, '203.0.113.9')], [429, 204]);
   });
 
-  it('once approved makes the user, a project that they own and its default group; they are mailed and can sign in', async () => {
+  it('once approved makes the user, a project that the user owns and its default group; the user gets a mail and can sign in', async () => {
     await register(test, 'grace@example.com');
     const [registration] = await waiting();
     const decided = await operator.call<OperatorRegistration>('POST', `/api/operator/registrations/${registration!.id}/approve`);
@@ -147,7 +147,7 @@ describe('a registration', () => {
     assert.deepEqual([group?.name, group?.allowList], ['default', ['0.0.0.0/0', '::/0']]);
   });
 
-  it('once rejected makes nobody, is mailed, and may register again', async () => {
+  it('once rejected makes no user, causes a mail, and may be repeated', async () => {
     await register(test, 'grace@example.com');
     const [registration] = await waiting();
     await operator.call('POST', `/api/operator/registrations/${registration!.id}/reject`);
@@ -177,7 +177,7 @@ describe('a registration', () => {
     ]);
   });
 
-  it('tells nobody who is registered: the same answer and database work for new, waiting, approved and signed up', async () => {
+  it('does not reveal who is registered: the same answer and database work for new, waiting, approved and signed-up e-mails', async () => {
     await test.signUp('known@example.com');
     await register(test, 'waiting@example.com');
     const answers = [];
@@ -191,7 +191,7 @@ describe('a registration', () => {
     for (const answer of answers) assert.deepEqual(answer, answers[0]);
   });
 
-  it('of somebody else’s e-mail changes nothing of theirs', async () => {
+  it('with somebody else’s e-mail changes nothing', async () => {
     await register(test, 'grace@example.com');
     await register(test, 'grace@example.com', { 'first-name': 'Mallory', company: 'Evil' });
     assert.deepEqual(
@@ -218,7 +218,7 @@ describe('a registration', () => {
 });
 
 describe('the audit log of the service', () => {
-  it('shows operators what concerns no project, filtered as that of a project, and nothing of projects', async () => {
+  it('shows operators the rows of no project, with the same filters as a project’s log', async () => {
     const ann = await test.signUp('ann@example.com');
     await ann.call('POST', `/api/security-groups?project=${ann.projectId}`, { name: 'office', allow: ['192.0.2.1'] });
     await ann.call('POST', '/auth/logout');
@@ -232,8 +232,8 @@ describe('the audit log of the service', () => {
   });
 });
 
-describe('a sign-in link made at the machine', () => {
-  it('leaves a row in the audit log: whoever holds it is that person', async () => {
+describe('a sign-in link made by a command', () => {
+  it('leaves a row in the audit log, because it signs in whoever holds it', async () => {
     await test.control.operator.createLoginLink(operator.email);
     const query = test.store.db.selectFrom('audit').select(['actor', 'target']).where('action', '=', 'login-link.create');
     assert.deepEqual({ ...(await query.orderBy('id').execute()).at(-1) }, { actor: 'operator', target: operator.email });
@@ -253,7 +253,7 @@ describe('subscriptions', () => {
     assert.deepEqual(Object.fromEntries(found), { one: true, two: true, three: false, four: false });
   });
 
-  it('import reads headers in any order, quotes, BOM and CRLF, and tells the lines it could not read', async () => {
+  it('import reads columns in any order, quotes, BOM and CRLF, and reports the lines that it cannot read', async () => {
     const csv = '\uFEFFactive,email\r\nno,"ended@example.com"\r\n,good@example.com\r\n,not-an-email\r\nx"y,z\r\n\r\n';
     const answer = await operator.call('POST', '/api/operator/subscriptions/import', csv);
     assert.deepEqual(answer, { imported: 2, problems: ['line 4: Not a valid email address.', 'line 5: not CSV'] });
@@ -267,14 +267,14 @@ describe('subscriptions', () => {
     );
   });
 
-  it('import of a large file holds nobody else up', async () => {
+  it('import of a large file does not delay other calls', async () => {
     const done: string[] = [];
     const csv = Array.from({ length: 10_000 }, (_, i) => `p${i}@example.com`).join('\n');
     const importing = operator.call('POST', '/api/operator/subscriptions/import', csv).then((answer) => {
       done.push('import');
       return answer;
     });
-    // It has begun: somebody else comes in the middle.
+    // The import has begun: another call arrives in the middle.
     while ((await test.store.db.selectFrom('subscriptions').select('id').limit(1).execute()).length === 0);
     await operator.call('GET', '/api/user');
     done.push('another call');
@@ -287,7 +287,7 @@ describe('subscriptions', () => {
     );
   });
 
-  it('are deleted, and import of the same address replaces it', async () => {
+  it('are deleted, and an import of the same e-mail replaces one', async () => {
     const made = await operator.call<Subscription>('POST', '/api/operator/subscriptions', {
       email: 'one@example.com',
       expiresAt: '2030-01-01',
@@ -314,7 +314,7 @@ describe('subscriptions', () => {
     });
   };
 
-  it('webhook takes what is signed, and refuses what is forged, old, changed or unsigned', async () => {
+  it('webhook accepts a signed request, and refuses a forged, old, changed or unsigned one', async () => {
     const on = await openWith({ settings: { subscriptionWebhookSecret: secret } });
     const body = JSON.stringify({ email: 'Hook@example.com', active: true });
     const now = Math.floor(on.time.now / 1000);
@@ -340,7 +340,7 @@ describe('subscriptions', () => {
     assert.equal((await hook(on, large, sign(large, now))).status, 413);
   });
 
-  it('webhook keeps the newest word, however late an older one comes, and leaves a row in the audit log for each', async () => {
+  it('webhook keeps the newest report, however late an older one arrives, and audits each change', async () => {
     const on = await openWith({ settings: { subscriptionWebhookSecret: secret } });
     const now = Math.floor(on.time.now / 1000);
     const say = (active: boolean, seconds: number) => {
@@ -353,7 +353,7 @@ describe('subscriptions', () => {
       [true, now - 20],
     ] as const) {
       assert.equal((await say(active, seconds)).status, 204);
-      // Rows sort by their moment.
+      // Rows sort by their time.
       on.time.now += 1;
     }
     const [row] = await on.control.operator.listSubscriptions();
@@ -376,7 +376,7 @@ describe('subscriptions', () => {
     );
   });
 
-  it('import reads the end of a subscription under either spelling of its column', async () => {
+  it('import accepts both spellings of the column for the end of a subscription', async () => {
     for (const header of ['email,expires_at', 'email,expiresAt']) {
       await operator.call('POST', '/api/operator/subscriptions/import', `${header}\nada@example.com,2030-01-01\n`);
       const [row] = await operator.call<Subscription[]>('GET', '/api/operator/subscriptions');
@@ -385,7 +385,7 @@ describe('subscriptions', () => {
     }
   });
 
-  it('webhook is closed without a secret', async () => {
+  it('webhook answers 404 without a secret in the settings', async () => {
     assert.equal((await hook(test, '{}', '')).status, 404);
   });
 
@@ -424,7 +424,7 @@ describe('subscriptions', () => {
     });
   }
 
-  it('look-up that never answers is given up, and the registration waits all the same', async (t) => {
+  it('look-up without an answer times out, and the registration waits as usual', async (t) => {
     const { url } = await serve(() => undefined);
     const on = await openWith({ settings: { subscriptionLookup: { url } } });
     const started = performance.now();
@@ -437,7 +437,7 @@ describe('subscriptions', () => {
 });
 
 describe('users', () => {
-  it('are found by e-mail and name; a percent sign is a percent sign', async () => {
+  it('are found by e-mail and name; a percent sign is no pattern', async () => {
     await test.signUp('ann@example.com');
     const find = async (q: string) =>
       (await operator.call<OperatorUser[]>('GET', `/api/operator/users?q=${encodeURIComponent(q)}`)).map((each) => each.email);
@@ -447,7 +447,7 @@ describe('users', () => {
     assert.deepEqual(await find('_'), []);
   });
 
-  it('once suspended lose their sessions, and the edges look at their tunnels again', async () => {
+  it('once suspended lose their sessions, and the edges check their tunnels again', async () => {
     const ann = await test.signUp('ann@example.com');
     await ann.call('POST', `/api/tunnels?project=${ann.projectId}`, { name: 'shop', region: 'local' });
     test.feed.changed.length = 0;
@@ -457,7 +457,7 @@ describe('users', () => {
     assert.equal((await ann.send('GET', '/api/user')).status, 401);
   });
 
-  it('keep the last operator, also when two dismiss each other at once', async () => {
+  it('keep a last operator, even if two revoke each other at once', async () => {
     assert.deepEqual(await refusal(await operator.send('PATCH', `/api/operator/users/${operator.userId}`, { operator: false })), [
       409,
       'This is the last operator. Make another user an operator first.',
@@ -503,7 +503,7 @@ describe('projects and tunnels', () => {
     );
   });
 
-  it('that are suspended get no member by an invitation, and no token by a terminal', async () => {
+  it('accept no invitation and give a terminal no token while suspended', async () => {
     const [ann, bob] = [await test.signUp('ann@example.com'), await test.signUp('bob@example.com')];
     await ann.call('POST', `/api/invitations?project=${ann.projectId}`, { email: bob.email, role: 'owner' });
     await test.control.settle();
@@ -526,7 +526,7 @@ describe('projects and tunnels', () => {
     assert.equal((await poll()).status, 200);
   });
 
-  it('that are suspended stay so: who has one does not delete it and make it again, alone or with its project', async () => {
+  it('cannot be deleted and made again while suspended, alone or with the project', async () => {
     const ann = await test.signUp('ann@example.com');
     const { id: projectId } = await ann.call<{ id: string }>('POST', '/api/projects', { name: 'Second' });
     await ann.call('POST', `/api/tunnels?project=${projectId}`, { name: 'shop', region: 'local' });
@@ -547,7 +547,7 @@ describe('projects and tunnels', () => {
     assert.deepEqual([(await ways[0]!()).status, (await ways[1]!()).status, (await ways[2]!()).status], [200, 204, 204]);
   });
 
-  it('take limits that exist and are possible, and no others', async () => {
+  it('accept only known limits within their bounds', async () => {
     const path = `/api/operator/projects/${operator.projectId}`;
     for (const limits of [
       { tunnels: -1 },
@@ -582,7 +582,7 @@ describe('projects and tunnels', () => {
 });
 
 describe('regions', () => {
-  it('of the settings follow them at each start, but for what an operator changed', async () => {
+  it('of the settings follow them at each start, except for what an operator changed', async () => {
     const settings = { name: 'first', dataPlaneHost: 'first.example.net', tlsTermination: true };
     const start = (description: string, wildcardIngressDomain: string, httpsPort: number) =>
       test.control.operator.ensureRegion({ ...settings, description, wildcardIngressDomain, httpsPort });
@@ -607,7 +607,7 @@ describe('regions', () => {
     assert.deepEqual(await shown(), ['Six', 'six.example.net', 6, true]);
   });
 
-  it('show why the last order for a name of theirs failed, until one succeeds', async () => {
+  it('show why the last certificate order for one of their names failed, until one succeeds', async () => {
     const shown = async () =>
       (await operator.call<OperatorRegion[]>('GET', '/api/operator/regions')).find(({ name }) => name === 'local')
         ?.certificateProblem;
@@ -632,7 +632,7 @@ describe('regions', () => {
     wildcardIngressDomain: '*.eu1-tunnels.net',
   };
 
-  it('are made, shown to users, closed, and deleted once empty', async () => {
+  it('are created, shown to users, closed, and deleted once empty', async () => {
     const made = await operator.call<OperatorRegion>('POST', '/api/operator/regions', region);
     assert.deepEqual(
       [made.dataPlaneHost, made.wildcardIngressDomain, made.httpsPort, made.httpPort],
@@ -655,7 +655,7 @@ describe('regions', () => {
     await operator.call('DELETE', '/api/operator/regions/eu-1');
   });
 
-  it('are refused with a name, host or port that cannot be', async () => {
+  it('are refused with an invalid name, host or port', async () => {
     for (const over of [
       { name: 'EU' },
       { name: '' },
@@ -673,7 +673,7 @@ describe('regions', () => {
     }
   });
 
-  it('give an edge key once; a new one overlaps with the old for a day', async () => {
+  it('show an edge key once; a new one overlaps with the old for a day', async () => {
     const opens = async (key: string, name = 'local') =>
       keyOpensRegion(test.store.db, name, hashEdgeKey(key) ?? '', test.time.now);
     const { key: first } = await operator.call<{ key: string }>('POST', '/api/operator/regions/local/key');
@@ -690,7 +690,7 @@ describe('regions', () => {
 });
 
 describe('abuse reports', () => {
-  it('stop at 200 an hour from however many addresses: each is a mail to the operator', async () => {
+  it('stop at 200 an hour from all addresses together: each is a mail to the operator', async () => {
     const limited = await openWith({ limited: true });
     const statuses: number[] = [];
     for (let i = 0; i < 202; i++) {
@@ -709,7 +709,7 @@ describe('abuse reports', () => {
     'bot-check': rightAnswer,
   };
 
-  it('are taken from anybody, mailed to the operator, and closed', async () => {
+  it('are accepted from anybody, mailed to the operator, and closed', async () => {
     assert.equal((await test.client().send('POST', '/api/abuse-reports', report)).status, 204);
     const [open] = await operator.call<AbuseReport[]>('GET', '/api/operator/abuse-reports?state=open');
     assert.deepEqual([open?.host, open?.email, open?.text], ['bad.example.com', 'victim@example.com', 'Phishing']);
@@ -720,7 +720,7 @@ describe('abuse reports', () => {
     assert.equal((await operator.send('PATCH', `/api/operator/abuse-reports/${open!.id}`, { state: 'gone' })).status, 400);
   });
 
-  it('are read as the page reads them: a host, or the address of a page of it', async () => {
+  it('accept a host or the URL of a page, as the form does', async () => {
     for (const [i, host] of ['bad.example.com:8443', 'bad.example.com/login?a=b', 'HTTPS://bad.example.com:8443/x'].entries()) {
       const body = { ...report, host };
       assert.equal((await test.client(undefined, `192.0.2.${i}`).send('POST', '/api/abuse-reports', body)).status, 204, host);
@@ -731,7 +731,7 @@ describe('abuse reports', () => {
     assert.deepEqual(one, [400, 'host: Please enter a valid address, such as app.example.com.']);
   });
 
-  it('are refused with a host, e-mail or text that is none, and without the bot check', async () => {
+  it('are refused with an invalid host, e-mail or text, and without the bot check', async () => {
     for (const over of [
       { host: '' },
       { host: 'a b' },
@@ -785,7 +785,7 @@ describe('a list of more than a page', () => {
   };
 
   for (const [list, insert] of Object.entries(add)) {
-    it(`of ${list} is told page by page, each row once, the newest first`, async () => {
+    it(`of ${list} is answered page by page, each row once, newest first`, async () => {
       await insert();
       const ask = (query: string) => operator.call<{ id: string }[]>('GET', `/api/operator/${list}?${query}`);
       const first = await ask('');

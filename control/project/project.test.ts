@@ -41,7 +41,7 @@ const rolesIn = async (owner: SignedUp): Promise<Record<string, Role>> => {
 };
 
 describe('projects', () => {
-  it('are made with an owner and a default group, listed, and renamed by owners alone', async () => {
+  it('are created with an owner and a default group, listed, and renamed only by owners', async () => {
     const ann = await person();
     const made = await ann.call<Project>('POST', '/api/projects', { name: ' Second ' });
     assert.deepEqual(made, { id: made.id, name: 'Second', role: 'owner' });
@@ -55,7 +55,7 @@ describe('projects', () => {
     assert.equal((await ann.call<Project>('PATCH', `/api/projects/${ann.projectId}`, { name: 'Renamed' })).name, 'Renamed');
   });
 
-  it('are refused without a name, with an invisible one, and beyond 20 of one’s own', async () => {
+  it('are refused without a name, with an invisible one, and beyond 20 for one owner', async () => {
     const ann = await person();
     for (const name of ['', '  ', 'a\nb', 'x\u202ey', 'a'.repeat(64)]) {
       assert.equal((await ann.send('POST', '/api/projects', { name })).status, 400, JSON.stringify(name));
@@ -66,7 +66,7 @@ describe('projects', () => {
     assert.equal(statuses.filter((status) => status === 200).length, 19);
   });
 
-  it('take their certificates with them, and nobody else’s: a host may be hoped for by any number', async () => {
+  it('are deleted with their certificates, but not those of another project that serves the same host', async () => {
     const [ann, mallory] = [await person(), await person()];
     const body = { name: 'web', region: 'local', ingressDomains: ['www.hoped-for.com'] };
     for (const who of [mallory, ann]) await who.call('POST', `/api/tunnels?project=${who.projectId}`, body);
@@ -85,7 +85,7 @@ describe('projects', () => {
 });
 
 describe('members', () => {
-  it('are listed to everyone in the project, each marked who is oneself', async () => {
+  it('are listed to every member, with a mark on the caller', async () => {
     const ann = await person();
     const viewer = await join(ann, 'viewer');
     const members = await viewer.call<Member[]>('GET', `/api/members?project=${ann.projectId}`);
@@ -98,7 +98,7 @@ describe('members', () => {
     );
   });
 
-  it('change role at once for every call', async () => {
+  it('have a new role from the next call on', async () => {
     const ann = await person();
     const member = await join(ann, 'member');
     assert.equal((await changeRole(ann, ann, member, 'viewer')).status, 200);
@@ -125,7 +125,7 @@ describe('members', () => {
     });
   }
 
-  it('may leave, or step down, but not above their own role', async () => {
+  it('may leave or lower their own role, but not raise it', async () => {
     const ann = await person();
     const [viewer, admin] = [await join(ann, 'viewer'), await join(ann, 'admin')];
     assert.equal((await changeRole(viewer, ann, viewer, 'owner')).status, 403);
@@ -134,7 +134,7 @@ describe('members', () => {
     assert.equal((await viewer.send('GET', `/api/tunnels?project=${ann.projectId}`)).status, 404);
   });
 
-  it('keep the last owner: neither leaving, nor stepping down, nor both of two at the same moment', async () => {
+  it('keep the last owner, who may neither leave nor step down, nor may the last two at the same moment', async () => {
     const ann = await person();
     assert.deepEqual(await refusal(await remove(ann, ann, ann)), [409, lastOwnerMessage]);
     assert.deepEqual(await refusal(await changeRole(ann, ann, ann, 'admin')), [409, lastOwnerMessage]);
@@ -149,7 +149,7 @@ describe('members', () => {
     assert.ok(Object.values(await rolesIn(ann)).includes('owner'));
   });
 
-  it('take their API tokens with them', async () => {
+  it('lose their API tokens when they are removed', async () => {
     const ann = await person();
     const member = await join(ann, 'member');
     const { token } = await member.call<{ token: string }>('POST', `/api/tokens?project=${ann.projectId}`, {
@@ -162,7 +162,7 @@ describe('members', () => {
     assert.equal((await program.send('GET', `/api/tunnels?project=${ann.projectId}`)).status, 401);
   });
 
-  it('are not made to leave or step down by an API token of theirs that has a lower role', async () => {
+  it('are not removed or lowered by their own API token with a lower role', async () => {
     const ann = await person();
     const owner = await join(ann, 'owner');
     for (const role of ['viewer', 'admin']) {
@@ -174,7 +174,7 @@ describe('members', () => {
     assert.equal((await rolesIn(ann))[owner.userId], 'owner');
   });
 
-  it('are not found by an id that is not theirs, nor by a wrong role', async () => {
+  it('are refused with an unknown id or role', async () => {
     const ann = await person();
     const stranger = await person();
     assert.deepEqual(await refusal(await changeRole(ann, ann, stranger, 'viewer')), [404, 'Member not found']);
@@ -192,7 +192,7 @@ describe('invitations', () => {
     return linkToken(test.mails, email);
   };
 
-  it('are mailed with a link of the configured origin, and accepted once by whom they name', async () => {
+  it('are mailed with a link of the configured origin, and accepted once by the user whom they name', async () => {
     const [ann, bob] = [await person(), await person()];
     assert.equal((await invite(ann, ann, bob.email.toUpperCase())).status, 200);
     const token = await mailedToken(bob.email);
@@ -203,7 +203,7 @@ describe('invitations', () => {
     assert.deepEqual(await listOf(ann), []);
   });
 
-  it('are of no use to anybody else, after 7 days, or once withdrawn', async () => {
+  it('do not work for another user, after 7 days, or once withdrawn', async () => {
     const [ann, bob, mallory] = [await person(), await person(), await person()];
     await invite(ann, ann, bob.email);
     const token = await mailedToken(bob.email);
@@ -219,7 +219,7 @@ describe('invitations', () => {
     assert.equal((await accept(bob, late)).status, 400);
   });
 
-  it('go with the right to have made them: who was removed or lowered does not come back by one', async () => {
+  it('end when the inviter loses the right to invite, so a removed member cannot come back through one', async () => {
     const ann = await person();
     for (const lose of [remove, (who: SignedUp, in_: SignedUp, whom: SignedUp) => changeRole(who, in_, whom, 'member')]) {
       const [admin, other] = [await join(ann, 'admin'), await person()];
@@ -234,7 +234,7 @@ describe('invitations', () => {
     assert.equal((await accept(viewer, await mailedToken(viewer.email))).status, 200);
   });
 
-  it('are not made by who was removed, or whose token was revoked, while the body was on its way', async () => {
+  it('are refused if the caller was removed, or the token revoked, while the body arrived', async () => {
     const ann = await person();
     const [admin, other] = [await join(ann, 'admin'), await join(ann, 'admin')];
     const made = await other.call<{ id: string; token: string }>('POST', `/api/tokens?project=${ann.projectId}`, {
@@ -265,14 +265,14 @@ describe('invitations', () => {
     assert.deepEqual(await listOf(ann), []);
   });
 
-  it('give no role above one’s own', async () => {
+  it('cannot give a role above the inviter’s own', async () => {
     const ann = await person();
     const admin = await join(ann, 'admin');
     assert.deepEqual(await refusal(await invite(admin, ann, 'x@example.com', 'owner')), [403, forbiddenMessage]);
     assert.equal((await invite(admin, ann, 'x@example.com', 'admin')).status, 200);
   });
 
-  it('take the place of an earlier one, never lower a member, and are refused for a member', async () => {
+  it('replace an earlier one, never lower a member, and are refused for a member', async () => {
     const [ann, bob] = [await person(), await person()];
     await invite(ann, ann, bob.email, 'viewer');
     const first = await mailedToken(bob.email);
@@ -283,7 +283,7 @@ describe('invitations', () => {
     assert.deepEqual(await refusal(await invite(ann, ann, bob.email)), [409, `${bob.email} is already a member`]);
   });
 
-  it('keep no token in the store, and tell nothing of who has an account', async () => {
+  it('store no token, and do not reveal who has an account', async () => {
     const [ann, bob] = [await person(), await person()];
     const answers = await Promise.all([invite(ann, ann, bob.email), invite(ann, ann, 'nobody-at-all@example.com')]);
     const shapes = await Promise.all(answers.map(async (each) => Object.keys((await each.json()) as object)));
@@ -293,7 +293,7 @@ describe('invitations', () => {
     assert.ok(!rows.includes(token));
   });
 
-  it('tell their project and who made them to whom they name, and nothing to anybody else', async () => {
+  it('show the project and the inviter only to the user whom they name', async () => {
     const [ann, bob, mallory] = [await person(), await person(), await person()];
     await ann.call('PATCH', `/api/projects/${ann.projectId}`, { name: 'Secret plans' });
     await invite(ann, ann, bob.email, 'viewer');
@@ -315,7 +315,7 @@ describe('invitations', () => {
     assert.deepEqual(await refusal(await check(mallory, late)), refused);
   });
 
-  it('to one address stop at 10 an hour, from however many projects', async () => {
+  it('to one e-mail stop at 10 an hour, from all projects together', async () => {
     const limited = await createTestControl({ limited: true });
     const statuses: number[] = [];
     for (let project = 0; project < 3; project++) {
@@ -326,7 +326,7 @@ describe('invitations', () => {
     await limited.close();
   });
 
-  it('cannot inject anything into their mail', async () => {
+  it('refuse e-mails that would inject recipients or markup', async () => {
     const ann = await person();
     for (const email of ['x@example.com\r\nBcc: evil@example.com', 'x@example.com,evil@example.com', '<script>@example.com']) {
       assert.equal((await invite(ann, ann, email)).status, 400);

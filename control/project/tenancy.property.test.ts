@@ -1,4 +1,4 @@
-// Two users in two projects make random calls, right and wrong ones: nobody ever sees what is the other's.
+// Two users in two projects make random calls, right and wrong ones: neither ever sees the other's objects.
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -7,19 +7,19 @@ import { createTestControl, type SignedUp, type TestControl } from '../test-kit.
 
 interface Side {
   readonly user: SignedUp;
-  /** A word in every name that this side makes: if the other side reads it, something leaked. */
+  /** A word in every name that this side makes: if it shows up on the other side, something leaked. */
   readonly mark: string;
   readonly sessionId: string;
 }
 
-/** `own`: everything one's own. `foreign`: the other's project and names. `mixed`: the other's names in one's own project. */
+/** `own`: the caller's project and names. `foreign`: the other's project and names. `mixed`: the other's names in the caller's project. */
 type Target = 'own' | 'foreign' | 'mixed';
 type Step = { readonly side: 0 | 1; readonly target: Target; readonly call: number; readonly object: 0 | 1 | 2 };
 
 const nameOf = (side: Side, object: number): string => `${side.mark}-${object}`;
 const apexOf = (side: Side, object: number): string => `${side.mark}-${object}.com`;
 
-/** Every kind of call; `of` is whose objects are named. */
+/** Every kind of call; `of` is the side whose objects it names. */
 const calls: readonly ((by: Side, of: Side, object: number, project: string) => Promise<Response>)[] = [
   (by) => by.user.send('GET', '/api/projects'),
   (by) => by.user.send('GET', '/api/user'),
@@ -68,7 +68,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   object: fc.constantFrom<0 | 1 | 2>(0, 1, 2),
 });
 
-/** What a side may name without having seen it is struck out of the answer first: refusals repeat what was asked. */
+/** First removes from the answer the names that the caller sent, because refusals repeat them. */
 const assertNothingOf = (other: Side, answer: string, asked: string): void => {
   const rest = asked === '' ? answer : answer.replaceAll(asked, '');
   for (const secret of [other.mark, other.sessionId, other.user.projectId, other.user.userId, other.user.email]) {
@@ -76,10 +76,10 @@ const assertNothingOf = (other: Side, answer: string, asked: string): void => {
   }
 };
 
-// Calls that make a thing under the name that is asked for: in one's own project that name is one's own.
+// Calls that create an object under the name that they send: in the caller's project that name becomes the caller's.
 const making = new Set([17, 20, 23, 27]);
 const lookUp = 16;
-/** Calls that name one thing: the other's is never found. */
+/** Calls that name one object: the other side's is never found. */
 const naming = new Set([11, 12, 13, 14, 15, 18, 19, 21, 22, 24, 25, 26, 28, 29]);
 const firstOfProject = 3;
 
@@ -104,7 +104,7 @@ const snapshot = async (test: TestControl, projectId: string): Promise<unknown> 
   return JSON.parse(JSON.stringify(await Promise.all(rows)));
 };
 
-/** With a tunnel, its domain and a group under each of its names, so that a wrong name finds something. */
+/** Has a tunnel, its domain and a group under each name, so that a leak would find something. */
 const openSide = async (test: TestControl, mark: string): Promise<Side> => {
   const user = await test.signUp(`${mark}@example.com`);
   const [session] = await user.call<{ id: string }[]>('GET', '/api/sessions');
@@ -118,7 +118,7 @@ const openSide = async (test: TestControl, mark: string): Promise<Side> => {
   return side;
 };
 
-it('two projects never see or change each other’s objects, whatever is called', async () => {
+it('two projects never see or change each other’s objects, whatever they call', async () => {
   const test = await createTestControl();
   test.dns.checkChallenge = async () => 'found';
   let run = 0;

@@ -1,4 +1,4 @@
-// The key ring: what is sealed opens with its key and in its place only, and keys can be rotated.
+// The key ring: a sealed text opens only with its key and in its place, and keys can be rotated.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -27,7 +27,7 @@ describe('a key ring', () => {
     assert.notEqual(ring.seal('token', 'a'), ring.seal('token', 'a'));
   });
 
-  it('does not open what was moved to another row, changed in any bit, or cut', () => {
+  it('does not open a text that was moved to another row, changed in any bit, or cut', () => {
     const ring = createKeyRing([newKey]);
     const sealed = ring.seal('token', 'tunnel_tokens/1');
     assert.throws(() => ring.open(sealed, 'tunnel_tokens/2'));
@@ -51,12 +51,12 @@ describe('a key ring', () => {
     assert.throws(() => createKeyRing([newKey]).open(sealed, 'a'), /no key/);
   });
 
-  it('is not made without keys, or of keys too short', () => {
+  it('refuses no keys, and keys that are too short', () => {
     assert.throws(() => createKeyRing([]));
     assert.throws(() => createKeyRing([randomBytes(16)]));
   });
 
-  it('derives another secret for every purpose', () => {
+  it('derives a different secret for every purpose', () => {
     const ring = createKeyRing([newKey]);
     assert.notEqual(ring.derive('altcha'), ring.derive('other'));
     assert.equal(ring.derive('altcha'), createKeyRing([newKey, oldKey]).derive('altcha'));
@@ -64,7 +64,7 @@ describe('a key ring', () => {
 });
 
 describe('rotation', () => {
-  it('seals every tunnel token again, after which the old key may go', async () => {
+  it('seals every tunnel token again, so that the old key can be removed', async () => {
     const store = await openSqliteStore(':memory:');
     const test = await createTestControl({ store, keyRing: createKeyRing([oldKey]) });
     const ann = await test.signUp('ann@example.com');

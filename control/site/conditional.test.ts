@@ -17,31 +17,31 @@ describe('Range', () => {
     ['bytes=90-', part(90, 99), 'from here to the end'],
     ['bytes=-10', part(90, 99), 'the last ten'],
     ['bytes=-1000', part(0, 99), 'more than there is'],
-    ['bytes=0-1000', part(0, 99), 'an end behind the end'],
+    ['bytes=0-1000', part(0, 99), 'an end beyond the file'],
     ['bytes=99-99', part(99, 99), 'the last byte'],
     ['Bytes = 0 - 9', part(0, 9), 'the unit in any case, spaces'],
-    ['bytes=100-', unsatisfiable, 'starts behind the end'],
+    ['bytes=100-', unsatisfiable, 'a start beyond the file'],
     ['bytes=-0', unsatisfiable, 'nothing'],
     ['bytes=9-0', whole, 'backwards: not a range at all'],
-    ['bytes=-', whole, 'nothing said'],
+    ['bytes=-', whole, 'no number'],
     ['bytes=0-1,3-4', whole, 'several parts: a server may send the whole'],
     ['lines=0-9', whole, 'another unit'],
     ['bytes=a-b', whole, 'no numbers'],
-    ['bytes=99999999999999999999-', whole, 'a number that is none of this world'],
+    ['bytes=99999999999999999999-', whole, 'a number beyond any file'],
   ];
   for (const [header, expected, why] of cases)
     it(`${header}: ${why}`, () => assert.deepEqual(decide({ range: header }), expected));
 
-  it('is for GET alone', () => assert.deepEqual(decide({ range: 'bytes=0-9' }, 'HEAD'), whole));
+  it('is ignored for HEAD', () => assert.deepEqual(decide({ range: 'bytes=0-9' }, 'HEAD'), whole));
 
-  it('holds only for the file that was begun', () => {
+  it('is ignored with If-Range of another version of the file', () => {
     assert.deepEqual(decide({ range: 'bytes=0-9', 'if-range': file.etag }), part(0, 9));
     assert.deepEqual(decide({ range: 'bytes=0-9', 'if-range': '"other"' }), whole);
     assert.deepEqual(decide({ range: 'bytes=0-9', 'if-range': `W/${file.etag}` }), whole, 'weak tags promise no bytes');
     assert.deepEqual(decide({ range: 'bytes=0-9', 'if-range': 'Sat, 21 Nov 2026 00:00:00 GMT' }), whole);
   });
 
-  it('never leads outside the file', () => {
+  it('never reads outside the file', () => {
     const number = fc.oneof(
       fc.constant(''),
       fc.nat({ max: 300 }).map(String),
@@ -59,10 +59,10 @@ describe('Range', () => {
 
 describe('If-None-Match', () => {
   for (const header of [file.etag, `W/${file.etag}`, `"a", ${file.etag}`, '*']) {
-    it(`${header} is known already, whatever part is asked for`, () => {
+    it(`${header} gets 304, whatever range the request has`, () => {
       assert.deepEqual(decide({ 'if-none-match': header, range: 'bytes=0-9' }), { kind: 'unchanged' });
       assert.deepEqual(decide({ 'if-none-match': header }, 'HEAD'), { kind: 'unchanged' });
     });
   }
-  it('another tag is another file', () => assert.deepEqual(decide({ 'if-none-match': '"a"' }), whole));
+  it('another tag gets the whole file', () => assert.deepEqual(decide({ 'if-none-match': '"a"' }), whole));
 });

@@ -1,4 +1,4 @@
-// What is served beside the calls: pages, assets, downloads, installers, health, headers; and what is never served.
+// Everything but the calls: pages, assets, downloads, installers, health, headers; and what is never served.
 
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync } from 'node:crypto';
@@ -45,14 +45,14 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
 
 describe('the dashboard', () => {
   for (const path of ['/', '/login', '/magiclink/token', '/projects/p1/tunnels/shop', '/no/such/page']) {
-    it(`answers ${path} with its page, to be asked for again`, async () => {
+    it(`answers ${path} with its page, to be revalidated`, async () => {
       const response = await get(path, { accept: 'text/html' });
       assert.deepEqual([response.status, response.headers.get('cache-control')], [200, 'no-cache']);
       assert.match(await response.text(), /<title>Underpass/);
     });
   }
 
-  it('serves what is named by content for ever, in the smallest form that the browser reads', async () => {
+  it('lets browsers keep files with a hash in their name, in the smallest form that they accept', async () => {
     const path = '/assets/main-Bq3xK9_a.js';
     for (const [accepted, encoding, body] of [
       ['gzip, br', 'br', 'brotli'],
@@ -68,7 +68,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('answers 304 to who has the page, and nothing to HEAD but the headers', async () => {
+  it('answers 304 for a known page, and only headers to HEAD', async () => {
     const etag = (await get('/')).headers.get('etag')!;
     assert.equal((await get('/', { 'if-none-match': etag })).status, 304);
     const head = await get('/', {}, 'HEAD');
@@ -115,7 +115,7 @@ describe('downloads', () => {
     ]);
   });
 
-  it('are served by the address that is listed, checksums too', async () => {
+  it('are served at the listed URL, checksums too', async () => {
     const response = await get('/releases/0.10.0/underpass-linux-x64');
     assert.deepEqual(
       [response.headers.get('content-type'), response.headers.get('content-length')],
@@ -127,7 +127,7 @@ describe('downloads', () => {
     assert.equal((await get('/releases/..%2f..%2fsecret.txt')).status, 404);
   });
 
-  it('go on where they broke off, for the same file alone', async () => {
+  it('can be resumed, for the same version of the file only', async () => {
     const path = '/releases/0.10.0/underpass-linux-x64';
     const whole = await get(path);
     const etag = whole.headers.get('etag') ?? '';
@@ -148,7 +148,7 @@ describe('downloads', () => {
     assert.deepEqual([part.status, part.headers.get('content-encoding'), await part.text()], [206, 'br', 'br']);
   });
 
-  it('an empty file is served as one', async () => {
+  it('can be empty files', async () => {
     put('releases/0.9.0/empty.txt', '');
     const response = await get('/releases/0.9.0/empty.txt');
     assert.deepEqual([response.status, response.headers.get('content-length'), await response.text()], [200, '0', '']);
@@ -167,7 +167,7 @@ describe('downloads', () => {
     assert.equal((await get('/install.ps1')).status, 404);
   });
 
-  it('are none where there is no folder', async () => {
+  it('are an empty list without a folder', async () => {
     const bare = await createTestControl();
     assert.deepEqual(await bare.client().call('GET', '/api/releases'), []);
     assert.equal((await bare.client().send('GET', '/install.sh')).status, 404);
@@ -177,7 +177,7 @@ describe('downloads', () => {
 });
 
 describe('health', () => {
-  it('is alive and ready; a stop says not ready and stays alive', async () => {
+  it('is alive and ready; a stopping server is alive and not ready', async () => {
     const other = await createTestControl();
     const status = async (path: string) => (await other.client().send('GET', path)).status;
     assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 200]);
@@ -221,14 +221,14 @@ describe('every answer', () => {
     assert.equal((await get('/api/user')).headers.get('cache-control'), 'no-store');
   });
 
-  it('on https asks for https from then on', async () => {
+  it('on https has HSTS', async () => {
     const secure = await createTestControl({ settings: { origin: 'https://underpass.example' } });
     const response = await secure.client().send('GET', '/healthz');
     assert.match(response.headers.get('strict-transport-security') ?? '', /max-age=63072000/);
     await secure.close();
   });
 
-  it('to a defect is 500 with the id that the log has, and not a word more', async () => {
+  it('to a defect is 500 with the id of the log line, and nothing more', async () => {
     const broken = await createTestControl();
     const ann = await broken.signUp('ann@example.com');
     broken.feed.isServing = () => {
@@ -251,7 +251,7 @@ describe('every answer', () => {
     '/healthz',
     '/openapi.json',
   ]) {
-    it(`${path} is read and nothing else: 405 says what is allowed`, async () => {
+    it(`${path} is read-only: 405 names the allowed methods`, async () => {
       for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
         const response = await get(path, {}, method);
         assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'], method);
@@ -274,7 +274,7 @@ describe('every answer', () => {
 });
 
 describe('security.txt', () => {
-  it('names who to write to and until when it holds (RFC 9116)', async () => {
+  it('names a contact and an expiry (RFC 9116)', async () => {
     const text = await (await get('/.well-known/security.txt')).text();
     assert.match(text, /^Contact: mailto:security@example\.com$/m);
     assert.match(text, /^Contact: http:\/\/localhost:8400\/abuse$/m);

@@ -25,7 +25,7 @@ const tunnelsStatus = async (token: string, owner: SignedUp): Promise<number> =>
   (await test.client(token).send('GET', `/api/tunnels?project=${owner.projectId}`)).status;
 
 describe('API tokens', () => {
-  it('are shown once, kept as a hash, listed with their last use, and revoked', async () => {
+  it('are shown once, stored as a hash, listed with their last use, and revoked', async () => {
     const made = await createToken(ann, ann, { role: 'member', expiresInDays: 30 });
     assert.match(made.token, /^upt_[A-Za-z0-9_-]{43}$/);
     const rows = JSON.stringify(await test.store.db.selectFrom('api_tokens').selectAll().execute());
@@ -40,7 +40,7 @@ describe('API tokens', () => {
     assert.equal(await tunnelsStatus(made.token, ann), 401);
   });
 
-  it('end when they said, and within a year at the latest', async () => {
+  it('end at the chosen time, and after a year at the latest', async () => {
     const bob = await person();
     const [month, year] = [
       await createToken(bob, bob, { role: 'viewer', expiresInDays: 30 }),
@@ -53,7 +53,7 @@ describe('API tokens', () => {
     ann = await test.signUp(`ann-${++count}@example.com`);
   });
 
-  it('never do more than their maker may do at that moment', async () => {
+  it('never do more than the user who made them may do now', async () => {
     const admin = await person();
     await test.addMember(ann.projectId, admin.userId, 'admin');
     const { token } = await createToken(admin, ann, { role: 'admin' });
@@ -66,7 +66,7 @@ describe('API tokens', () => {
     assert.equal(project?.role, 'viewer');
   });
 
-  it('see their own project alone, and are of no use where their maker has others', async () => {
+  it('see only their own project, not other projects of the user who made them', async () => {
     const bob = await person();
     const second = await bob.call<{ id: string }>('POST', '/api/projects', { name: 'Second' });
     const { token } = await createToken(bob, bob, { role: 'owner' });
@@ -78,7 +78,7 @@ describe('API tokens', () => {
     assert.equal((await program.send('GET', `/api/tunnels?project=${second.id}`)).status, 404);
   });
 
-  it('are refused when wrong, cut, of another scheme, or beside a session that would be allowed', async () => {
+  it('are refused when wrong, cut, or of another scheme, even beside a valid session', async () => {
     const { token } = await createToken(ann, ann, { role: 'viewer' });
     for (const authorization of [
       `Bearer ${token.slice(0, -1)}`,
@@ -93,7 +93,7 @@ describe('API tokens', () => {
     assert.equal((await test.client().send('GET', `/api/user?token=${token}`)).status, 401, 'not in the query');
   });
 
-  it('die with the suspension of their maker', async () => {
+  it('stop working when the user who made them is suspended', async () => {
     const bob = await person();
     const { token } = await createToken(bob, bob, { role: 'owner' });
     await test.control.operator.ensureOperator();
@@ -101,7 +101,7 @@ describe('API tokens', () => {
     assert.equal(await tunnelsStatus(token, bob), 401);
   });
 
-  it('are refused above the maker’s role, without a name, for a wrong time, and beyond the quota', async () => {
+  it('cannot be made above the caller’s role, without a name, for an invalid time, or beyond the quota', async () => {
     const member = await person();
     await test.addMember(ann.projectId, member.userId, 'member');
     assert.equal((await member.send('POST', tokensOf(ann), { name: 'x', role: 'admin' })).status, 403);
@@ -123,7 +123,7 @@ describe('API tokens', () => {
     ]);
   });
 
-  it('of one’s own may be deleted by a member; somebody else’s by a manager', async () => {
+  it('may be deleted by their own member, and by members who may remove members', async () => {
     const [member, other] = [await person(), await person()];
     for (const each of [member, other]) await test.addMember(ann.projectId, each.userId, 'member');
     const mine = await createToken(member, ann, { role: 'member' });
@@ -140,7 +140,7 @@ describe('sign-in from a terminal', () => {
   const decide = (who: SignedUp, userCode: string, body: object = {}): Promise<Response> =>
     who.send('POST', `/api/device/${userCode}`, { approve: true, project: who.projectId, role: 'member', ...body });
 
-  it('gives the CLI a token once a person has approved the code it shows', async () => {
+  it('gives the CLI a token once a user has approved the code that it shows', async () => {
     const { deviceCode, userCode, verificationUrl, expiresIn, interval } = await start();
     assert.equal(verificationUrl, `http://localhost:8400/activate?code=${userCode}`);
     assert.deepEqual([expiresIn, interval], [600, 5]);
@@ -154,7 +154,7 @@ describe('sign-in from a terminal', () => {
     assert.equal((await poll(deviceCode)).status, 410, 'once');
   });
 
-  it('is denied, expires, and is decided once', async () => {
+  it('can be denied, expires, and is decided once', async () => {
     const denied = await start();
     await decide(ann, denied.userCode, { approve: false });
     assert.equal((await poll(denied.deviceCode)).status, 410);
@@ -166,7 +166,7 @@ describe('sign-in from a terminal', () => {
     assert.equal((await poll('nonsense')).status, 410);
   });
 
-  it('gives no role above the approver’s, no foreign project, and nothing to a bare API token', async () => {
+  it('gives no role above the approver’s and no foreign project, and refuses approval by an API token', async () => {
     const [viewer, stranger] = [await person(), await person()];
     await test.addMember(ann.projectId, viewer.userId, 'viewer');
     const { userCode } = await start();
@@ -180,7 +180,7 @@ describe('sign-in from a terminal', () => {
     );
   });
 
-  it('gives what the approver still is when the CLI fetches it', async () => {
+  it('gives no more than the approver’s role at the time when the CLI fetches the token', async () => {
     const member = await person();
     await test.addMember(ann.projectId, member.userId, 'member');
     const { deviceCode, userCode } = await start();
@@ -194,7 +194,7 @@ describe('sign-in from a terminal', () => {
     assert.equal((await poll(gone.deviceCode)).status, 410);
   });
 
-  it('stops who asks for codes from many addresses, and nobody who comes from elsewhere', async () => {
+  it('stops a flood of codes from many addresses, but not callers from other networks', async () => {
     const limited = await createTestControl({ limited: true });
     const ask = async (address: string) =>
       (await limited.client(undefined, address).send('POST', '/auth/device', { name: 'x' })).status;
@@ -205,7 +205,7 @@ describe('sign-in from a terminal', () => {
     await limited.close();
   });
 
-  it('stops a person who tries codes', async () => {
+  it('stops a user who guesses codes', async () => {
     const limited = await createTestControl({ limited: true });
     const bob = await limited.signUp('bob@example.com');
     let last = 0;
@@ -249,7 +249,7 @@ describe('the audit log', () => {
     assert.ok(!JSON.stringify(entries).includes(token));
   });
 
-  it('has no row for what was refused', async () => {
+  it('has no row for a refused call', async () => {
     const bob = await person();
     await bob.send('POST', `/api/tunnels?project=${bob.projectId}`, { name: 'bad', region: 'local', ingressDomains: ['co.uk'] });
     assert.deepEqual((await pageOf(bob)).entries, []);

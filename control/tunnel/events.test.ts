@@ -1,4 +1,4 @@
-// Live events of a person who may see them no more: an end at once, and not a word before it.
+// Live events of a user who loses the right to them: the stream ends at once and sends nothing more.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it, mock } from 'node:test';
@@ -30,8 +30,8 @@ const readUntil = async (reader: Reader, wanted: RegExp): Promise<void> => {
   }
 };
 
-describe('live events of somebody who may see them no more', () => {
-  // Without it no beat and no gathering: what ends at once ends by what took the right away.
+describe('live events after the right to them is lost', () => {
+  // With mocked timers there is no beat and no batch, so only the loss of the right can end a stream.
   beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
   afterEach(() => mock.timers.reset());
 
@@ -81,7 +81,7 @@ describe('live events of somebody who may see them no more', () => {
     });
   }
 
-  it('end at once: the API token was revoked, and the stream of its maker goes on', async () => {
+  it('end at once: the API token was revoked, and the stream of the user who made it goes on', async () => {
     const person = await member();
     const own = await openStream(person);
     const { id, token } = await makeToken(person);
@@ -92,7 +92,7 @@ describe('live events of somebody who may see them no more', () => {
     await own.cancel();
   });
 
-  it('tell nothing more, however the right was taken away', async () => {
+  it('send nothing more, however the right was lost', async () => {
     const person = await member();
     const name = `moved-${++count}`;
     await ann.call('POST', `/api/tunnels${query()}`, { name, region: 'local' });
@@ -101,7 +101,7 @@ describe('live events of somebody who may see them no more', () => {
     await test.store.db.deleteFrom('members').where('user_id', '=', person.userId).execute();
     const tunnel = test.store.db.selectFrom('tunnels').select('id').where('name', '=', name);
     test.feed.move([(await tunnel.executeTakeFirstOrThrow()).id]);
-    // The gathering begins behind the beginning's last line.
+    // Batches begin after the last line of the present state.
     for (let turns = 0; turns < 5; turns++) await nextTurn();
     mock.timers.tick(500);
     assert.equal(await restOf(reader), '');

@@ -1,4 +1,4 @@
-// One live stream against a source that answers when the test says so: what is told in which order, and when it ends.
+// One live stream against a source that answers when the test says so: the order of events, and when the stream ends.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
@@ -54,7 +54,7 @@ const gather = async () => {
   await settle();
 };
 
-test('what moves while the beginning is being read is told, and after it', async () => {
+test('sends changes that arrive while the present state is read, and after it', async () => {
   const { next, cancel } = open();
   assert.equal(await next(), ': live\n\n');
   move(['a']);
@@ -69,7 +69,7 @@ test('what moves while the beginning is being read is told, and after it', async
   await cancel();
 });
 
-test('a reading that takes long is waited for, so that an older one is never told later', async () => {
+test('waits for a slow read, so that older events never follow newer ones', async () => {
   const { cancel } = open();
   all.resolve('');
   await settle();
@@ -85,7 +85,7 @@ test('a reading that takes long is waited for, so that an older one is never tol
   await cancel();
 });
 
-test('a beginning that cannot be read ends the stream: its reader comes again', async () => {
+test('ends if the present state cannot be read, so that its reader reconnects', async () => {
   const { next } = open();
   assert.equal(await next(), ': live\n\n');
   all.reject(new Error('no database'));
@@ -93,7 +93,7 @@ test('a beginning that cannot be read ends the stream: its reader comes again', 
   assert.equal(ends, 1);
 });
 
-test('a reader that goes before the beginning is read leaves nothing running', async () => {
+test('leaves nothing running after a reader that left early', async () => {
   const { cancel } = open();
   await cancel();
   all.resolve('beginning');
@@ -103,7 +103,7 @@ test('a reader that goes before the beginning is read leaves nothing running', a
   assert.deepEqual([readings, isHeard, ends], [[], false, 1]);
 });
 
-test('a reader that does not read is let go, and nothing is kept for it', async () => {
+test('cuts off a reader that does not read, and keeps nothing for it', async () => {
   const { next } = open();
   all.resolve('beginning');
   await settle();

@@ -69,7 +69,7 @@ describe('200', () => {
     assert.deepEqual({ ...domain, name: '' }, { name: '', apexName: '', verified: true, url: `https://${domain!.name}:8443` });
   });
 
-  it('gives every tunnel a token of 256 random bits without a prefix, kept sealed and hashed', async () => {
+  it('gives every tunnel a token of 256 random bits without a prefix, stored sealed and hashed', async () => {
     const names = [unique(), unique()];
     const tokens = await Promise.all(names.map(async (name) => (await create(ann, { name })).token!));
     for (const token of tokens) assert.match(token, /^[A-Za-z0-9_-]{43}$/);
@@ -79,7 +79,7 @@ describe('200', () => {
     assert.ok(!rows.includes(tokens[0]!));
   });
 
-  it('adds the apex of an ingress domain to the project, unverified, and waits for it', async () => {
+  it('adds the apex of an ingress domain to the project, unverified, and stays pending', async () => {
     const name = unique();
     const apex = `${unique('apex')}.com`;
     const tunnel = await create(ann, { name, ingressDomains: [`WWW.${apex}.`, apex, `www.${apex}`], type: 'ingress' });
@@ -113,7 +113,7 @@ describe('200', () => {
     assert.equal(await status(), 'Created');
   });
 
-  it('shows clients always and metrics when asked', async () => {
+  it('shows clients always, and metrics on request', async () => {
     const name = unique();
     await create(ann, { name });
     const id = await idOf(name);
@@ -138,7 +138,7 @@ describe('200', () => {
     ]);
   });
 
-  it('shows a viewer everything but the token', async () => {
+  it('hides only the token from a viewer', async () => {
     const viewer = await test.signUp('viewer@example.com');
     await test.addMember(ann.projectId, viewer.userId, 'viewer');
     const name = unique();
@@ -150,7 +150,7 @@ describe('200', () => {
     assert.ok(list.every((each) => each.token === undefined));
   });
 
-  it('updates what is given and leaves the rest', async () => {
+  it('updates the given fields and leaves the rest', async () => {
     const name = unique();
     const before = await create(ann, { name, proxyProtocol: 'v1' });
     await ann.call('POST', `/api/security-groups?project=${ann.projectId}`, { name: 'office', allow: ['192.0.2.0/24'] });
@@ -165,7 +165,7 @@ describe('200', () => {
     assert.equal(new Set(updates).size, 3, 'each state has its own, also in the same millisecond');
   });
 
-  it('a save that changes nothing is neither audited nor told to the edges', async () => {
+  it('does nothing for a save without a change: no audit row, no message to the edges', async () => {
     const name = unique();
     const ingressDomains = [`a.${unique('apex')}.com`, `b.${unique('apex')}.com`];
     const before = await create(ann, { name, type: 'ingress', ingressDomains, proxyProtocol: 'v1' });
@@ -184,7 +184,7 @@ describe('200', () => {
     assert.deepEqual(test.feed.changed, [await idOf(name)]);
   });
 
-  it('replaces ingress domains, keeping those that are verified live', async () => {
+  it('replaces ingress domains, and keeps verified ones live', async () => {
     const name = unique();
     const apex = `${unique('apex')}.com`;
     await create(ann, { name, ingressDomains: [`a.${apex}`], type: 'ingress' });
@@ -218,7 +218,7 @@ describe('200', () => {
     assert.equal((await ann.call<Tunnel>('GET', tunnelOf(ann, name))).token, third);
   });
 
-  it('rotates without an overlap: every other token ends at once, the edges are told, and it is audited', async () => {
+  it('rotates without an overlap: every other token ends at once, the edges get a message, and the log a row', async () => {
     const name = unique();
     const first = (await create(ann, { name })).token!;
     const path = `/api/tunnels/${name}/token/rotate?project=${ann.projectId}`;
@@ -256,7 +256,7 @@ describe('200', () => {
 });
 
 describe('204', () => {
-  it('deletes a tunnel with its hosts and tokens, and tells the edges', async () => {
+  it('deletes a tunnel with its hosts and tokens, and notifies the edges', async () => {
     const name = unique();
     await create(ann, { name });
     const id = await idOf(name);
@@ -269,7 +269,7 @@ describe('204', () => {
     assert.equal((await ann.send('GET', tunnelOf(ann, name))).status, 404);
   });
 
-  it('lets a released generated name rest for 90 days', async () => {
+  it('keeps a released generated name reserved for 90 days', async () => {
     const name = unique();
     const [domain] = (await create(ann, { name })).ingressDomains;
     await ann.call('DELETE', tunnelOf(ann, name));
@@ -281,7 +281,7 @@ describe('204', () => {
     assert.equal(row.resting_until, test.time.now + 90 * 24 * 3600_000);
   });
 
-  it('frees a domain of one’s own for another tunnel', async () => {
+  it('frees a domain of the project for another tunnel', async () => {
     const [first, second] = [unique(), unique()];
     const host = `www.${unique('apex')}.com`;
     await create(ann, { name: first, ingressDomains: [host], type: 'ingress' });
@@ -319,7 +319,7 @@ describe('400', () => {
     });
   }
 
-  it('refuses a region that is closed, and http where TLS is not ended', async () => {
+  it('refuses a closed region, and http in a region that does not end TLS', async () => {
     const region = { description: 'There', tlsTermination: false };
     await test.control.operator.createRegion({ ...region, name: 'passthrough', dataPlaneHost: 'pass.example.net' });
     await test.control.operator.createRegion({
@@ -338,7 +338,7 @@ describe('400', () => {
     ]);
   });
 
-  it('refuses an update that names a group of another project, or a name that was generated for somebody', async () => {
+  it('refuses an update with a group of another project, or with a name generated for another project', async () => {
     const bob = await test.signUp('bob-400@example.com');
     await bob.call('POST', `/api/security-groups?project=${bob.projectId}`, { name: 'bobs', allow: ['192.0.2.1'] });
     const name = unique();
@@ -350,7 +350,7 @@ describe('400', () => {
     assert.deepEqual(await update({ ingressDomains: [host] }), [400, `Ingress domain '${host}' cannot be used`]);
   });
 
-  it('takes no field that a caller may not set', async () => {
+  it('ignores fields that a caller may not set', async () => {
     const name = unique();
     const forged = {
       id: 'mine',
@@ -369,7 +369,7 @@ describe('400', () => {
 });
 
 describe('404', () => {
-  it('answers for every call about a tunnel that is not there', async () => {
+  it('answers for every call about a tunnel that does not exist', async () => {
     for (const [method, rest] of [
       ['GET', ''],
       ['PATCH', ''],
@@ -388,7 +388,7 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('refuses a name that the project has; another project may have it', async () => {
+  it('refuses a name that the project already has; another project may have it', async () => {
     const name = unique();
     await create(ann, { name });
     assert.deepEqual(await createRefused(ann, { name: name.toUpperCase() }), [409, `Tunnel '${name}' already exists`]);
@@ -396,7 +396,7 @@ describe('409', () => {
     assert.equal((await create(bob, { name })).name, name);
   });
 
-  it('refuses an ingress domain that another tunnel of the project has, named', async () => {
+  it('refuses an ingress domain of another tunnel of the project, and names the tunnel', async () => {
     const [first, second] = [unique(), unique()];
     const host = `www.${unique('apex')}.com`;
     await create(ann, { name: first, ingressDomains: [host], type: 'ingress' });
@@ -419,7 +419,7 @@ describe('409', () => {
     assert.deepEqual(await bob.call('GET', tunnelsOf(bob)), []);
   });
 
-  it('lets two projects wait for one apex; the first to verify has it', async () => {
+  it('lets two projects wait for one apex; the first to verify gets it', async () => {
     const apex = `${unique('apex')}.com`;
     const bob = await test.signUp('bob-race@example.com');
     const [mine, his] = [unique(), unique()];
@@ -435,14 +435,14 @@ describe('409', () => {
     assert.equal(live.length, 1);
   });
 
-  it('makes one of fifty creations of one name at once', async () => {
+  it('creates one of fifty tunnels of one name at once', async () => {
     const name = unique();
     const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await createRefused(ann, { name }))[0]));
     assert.deepEqual([...new Set(statuses)].sort(), [200, 409]);
     assert.equal(statuses.filter((status) => status === 200).length, 1);
   });
 
-  it('makes one of fifty tunnels that claim one host at once', async () => {
+  it('creates one of fifty tunnels that claim one host at once', async () => {
     const apex = `${unique('apex')}.com`;
     await create(ann, { name: unique(), ingressDomains: [`first.${apex}`], type: 'ingress' });
     await verify(ann, apex);
@@ -454,7 +454,7 @@ describe('409', () => {
     assert.equal(statuses.filter((status) => status === 409).length, 49);
   });
 
-  it('holds the quota of tunnels, which the operator may change', async () => {
+  it('enforces the quota of tunnels, which the operator may change', async () => {
     const bob = await test.signUp('bob-quota@example.com');
     await test.control.operator.changeProject(bob.projectId, { limits: { tunnels: 2, ingressDomainsPerTunnel: 2 } });
     const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await createRefused(bob, {}))[0]));
@@ -467,7 +467,7 @@ describe('409', () => {
 });
 
 describe('412', () => {
-  it('refuses a save that began with a state before the last one, and changes nothing', async () => {
+  it('refuses a save that names an outdated state, and changes nothing', async () => {
     const name = unique();
     const ingressDomains = [`www.${unique('apex')}.com`];
     const { updatedAt } = await create(ann, { name, type: 'ingress', ingressDomains });
@@ -485,7 +485,7 @@ describe('412', () => {
 });
 
 describe('generated names', () => {
-  it('do not run out when every pair of words is taken or rests', async () => {
+  it('do not run out when every pair of words is in use or reserved', async () => {
     const crowded = await createTestControl();
     const cid = await crowded.signUp('cid@example.com');
     const resting_until = crowded.time.now + 1;
@@ -508,7 +508,7 @@ describe('generated names', () => {
     await crowded.close();
   });
 
-  it('are 500 a day for one person, in however many projects: each rests for 90 days behind its tunnel', async () => {
+  it('are limited to 500 a day for one user, because each stays reserved for 90 days after its tunnel', async () => {
     const limited = await createTestControl({ limited: true });
     const cid = await limited.signUp('cid@example.com');
     const projects = [cid.projectId];
@@ -541,7 +541,7 @@ describe('live events', () => {
   const eventOf = (name: string, status: string) =>
     `event: tunnel\ndata: {"name":"${name}","status":"${status}","connectedClients":0}\n\n`;
 
-  it('begin with every tunnel of the project as it is, each time anew: whoever asked before may have missed a change', async () => {
+  it('begin with every tunnel of the project, on every connection, because a change may have been missed', async () => {
     const bea = await test.signUp('bea-live@example.com');
     const name = unique('known');
     await create(bea, { name });
@@ -553,7 +553,7 @@ describe('live events', () => {
     }
   });
 
-  it('tell a project of its own tunnels that moved, and of no others', async () => {
+  it('report changes of the project’s own tunnels only', async () => {
     const [bea, bob] = [await test.signUp('bea-moved@example.com'), await test.signUp('bob-live@example.com')];
     const [mine, his] = [unique('mine'), unique('his')];
     await create(bea, { name: mine });
