@@ -95,7 +95,7 @@ test('screens of the longest values', async (t) => {
     {
       name: 'long-domain',
       path: at(`domains/${longest.apex}`),
-      ready: (page) => expect(page.getByText(/^The domain is verified/)).toBeVisible(),
+      ready: (page) => expect(page.getByText(/^This domain is verified/)).toBeVisible(),
     },
     {
       name: 'long-tunnel-domain',

@@ -148,7 +148,7 @@ test('signing in', async (t) => {
     page.on('request', (request) => request.method() === 'POST' && posts.push(new URL(request.url()).pathname));
     await page.goto(await freshLink(product));
     await expect(page.getByRole('button')).toHaveCount(1);
-    await expect(page.getByText('This link was not asked for in this browser.')).toBeVisible();
+    await expect(page.getByText('This link was requested in another browser.')).toBeVisible();
     assert.deepEqual(posts, ['/auth/link'], 'the question whose link it is consumes nothing');
     await page.getByRole('button', { name: 'Sign in here' }).click();
     await assertSignedIn(page);

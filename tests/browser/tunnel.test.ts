@@ -249,7 +249,7 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     const page = await stage.open(t, 'tunnels/snippets');
     await act(page, 'Rotate token');
     const dialog = page.getByRole('dialog', { name: 'Rotate Token' });
-    await expect(dialog).toContainText('The old one goes on working for 24 hours');
+    await expect(dialog).toContainText('The old one works for 24 more hours');
     await expect(dialog).toContainText('snippets');
     await dialog.getByRole('button', { name: 'Rotate' }).click();
     await expect(dialog).toBeHidden();
@@ -261,10 +261,10 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     await act(page, 'Rotate token');
     const dialog = page.getByRole('dialog', { name: 'Rotate Token' });
     await dialog.getByText('Revoke the old token immediately').click();
-    await expect(dialog).toContainText('The old one ends now');
+    await expect(dialog).toContainText('The old one stops working now');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await act(page, 'Rotate token');
-    await expect(dialog).toContainText('The old one goes on working');
+    await expect(dialog).toContainText('The old one works for');
     await dialog.getByText('Revoke the old token immediately').click();
     const rotated = page.waitForResponse((response) => response.url().includes('/token/rotate'));
     await dialog.getByRole('button', { name: 'Rotate' }).click();
