@@ -12,9 +12,9 @@ import { encodeOpen } from './core/open.ts';
 import { createTcpPair } from './fixture/carriers.ts';
 import { createFakeClock } from './fixture/clock.ts';
 import { decodeNaive, encodeNaive, type NaiveFrame } from './fixture/naive-codec.ts';
+import { relayStreams } from './fixture/relay-streams.ts';
 import { testRequest } from './fixture/sessions.ts';
 import { collectHeap } from './heap.ts';
-import { relayStreams } from './relay.ts';
 import { createSession, type SessionOptions } from './session.ts';
 import { SocketWriter } from './socket/socket-writer.ts';
 

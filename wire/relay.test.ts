@@ -6,8 +6,9 @@ import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import type { Stream } from './api.ts';
 import { createTcpPair } from './fixture/carriers.ts';
+import { relayStreams } from './fixture/relay-streams.ts';
 import { collect, createSessionPair, pump, whenReset } from './fixture/sessions.ts';
-import { relaySocket, relayStreams } from './relay.ts';
+import { relaySocket } from './relay.ts';
 import type { SessionOptions } from './session.ts';
 
 interface Relayed extends AsyncDisposable {

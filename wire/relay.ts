@@ -1,4 +1,4 @@
-// Joins a stream to a socket, or two streams to each other. Bytes pass untouched; back-pressure, half-close and reset pass both ways.
+// Joins a stream to a socket. Bytes pass untouched; back-pressure, half-close and reset pass both ways.
 
 import type { Duplex } from 'node:stream';
 import type { Stream } from './api.ts';
@@ -27,26 +27,4 @@ export function relaySocket(stream: Stream, socket: Duplex, brokenCode: ResetCod
   socket.on('close', () => {
     if (!socket.readableEnded || !socket.writableFinished) stream.reset(brokenCode);
   });
-}
-
-/** A hop: bytes that arrive on one stream leave on the other. `arrived` is accepted once `opened` is. */
-export function relayStreams(arrived: Stream, opened: Stream): void {
-  opened.onOpened = () => arrived.accept();
-  pour(arrived, opened);
-  pour(opened, arrived);
-}
-
-function pour(from: Stream, to: Stream): void {
-  let owedBytes = 0;
-  from.onData = (chunk) => {
-    if (to.write(chunk)) from.consume(chunk.length);
-    else owedBytes += chunk.length;
-  };
-  to.onDrain = () => {
-    const bytes = owedBytes;
-    owedBytes = 0;
-    from.consume(bytes);
-  };
-  from.onEnd = () => to.end();
-  from.onReset = (code) => to.reset(code === 'carrier-lost' ? 'cancelled' : code);
 }

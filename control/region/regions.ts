@@ -2,7 +2,7 @@
 
 import type { Region } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { createToken, hashToken, tokenLength } from '../secret/token.ts';
+import { createToken, hashToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { RegionsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
@@ -54,6 +54,3 @@ export const keyOpensRegion = async (db: Queries, region: string, keyHash: strin
     .executeTakeFirst();
   return row !== undefined;
 };
-
-/** The hash of a key as edges send it; null if the text cannot be a key. */
-export const hashEdgeKey = (key: string): string | null => (key.length === tokenLength ? hashToken(key) : null);

@@ -15,17 +15,3 @@ export function formatDateTime(at: string, timeZone = readersZone()): DateText {
 }
 
 const readersZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-const UNITS = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-] as const;
-
-/** '3 minutes ago', in one unit; under a minute it is 'just now'. */
-export function formatSince(at: string, nowMs: number): string {
-  const seconds = Math.max(0, (nowMs - Date.parse(at)) / 1000);
-  const unit = UNITS.find(([, size]) => seconds >= size);
-  if (!unit) return 'just now';
-  return new Intl.RelativeTimeFormat('en').format(-Math.floor(seconds / unit[1]), unit[0]);
-}

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { refusedHeads } from '../fixture/smuggling.ts';
 import { parseAuthority } from './authority.ts';
 import { BodyScan } from './body-scan.ts';
 import { buildRequest, decideUpgrade, renderIdentity } from './forwarded-head.ts';
 import { RequestHead } from './request-head.ts';
 import { ResponseHead } from './response-head.ts';
-import { refusedHeads } from './smuggling.corpus.ts';
 
 /** Bounded in time: CI runs this on every change. */
 const fuzz = { numRuns: 6_000, interruptAfterTimeLimit: 20_000, seed: 20_261_120 } as const;

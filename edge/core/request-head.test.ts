@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { refusedHeads } from '../fixture/smuggling.ts';
 import { parseAuthority } from './authority.ts';
 import { buildRequest, decideUpgrade, renderIdentity } from './forwarded-head.ts';
 import { headLimits } from './head-scan.ts';
 import { RequestHead } from './request-head.ts';
-import { refusedHeads } from './smuggling.corpus.ts';
 
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 

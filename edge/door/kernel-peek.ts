@@ -23,9 +23,6 @@ interface Handle {
   readStop(): number;
 }
 
-/** False if the system cannot peek; the door then has to read. */
-export const canPeek = receive !== null;
-
 const handleOf = (socket: Socket): Handle | null => (socket as unknown as { readonly _handle: Handle | null })._handle;
 
 /**

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
-import { refusedHeads } from '../core/smuggling.corpus.ts';
 import { createRig, type Handler, type Rig, readAll, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
+import { refusedHeads } from '../fixture/smuggling.ts';
 
 const host = 't.tunnels.test';
 const get = (path = '/', fields = '') => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`;
