@@ -1,4 +1,4 @@
-// Every check that is not a test: types, lint and format, dead code, arrows, spec map. Prints one line each.
+// Every check that is not a test: types, lint and format, dead code, layers, spec map. Prints one line each.
 import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ const checks = [
   () => command('types', 'tsc', ['-b']),
   () => command('lint and format', 'biome', ['check', '--error-on-warnings', '.']),
   () => command('dead code', 'knip', ['--no-progress', '--treat-config-hints-as-errors']),
+  () => command('code that only tests use', 'knip', ['--no-progress', '--production']),
   () => script(checkArrows(root)),
   () => script(checkSpecMap(root)),
 ];
