@@ -92,7 +92,7 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     };
   }
 
-  /** Ends a visitor that sends what is of no use to anybody (core/overhead.ts). */
+  /** Ends a visitor that sends what is of no use to anybody (core/http2-overhead.ts). */
   #weigh(): Deadline {
     const { deadlines } = this.context;
     const bucket = new OverheadBucket();

@@ -164,7 +164,7 @@ it('over a path of 30 ms an upload has 2 MiB under way, which may stall and brea
   pour(visitor, reader, 1);
   assert.ok(await reader.until((one) => windowOf(one) === 2 * mebibyte));
   uploads[0]?.pause();
-  // As long as the edge takes to weigh what came against what it was for, twice (core/overhead.ts), and grants nothing.
+  // As long as the edge takes to weigh what came against what it was for, twice (core/http2-overhead.ts), and grants nothing.
   const granted = (): number => reader.frames.filter(({ type, stream }) => type === frame.windowUpdate && stream === 1).length;
   for (let before = -1; granted() > before; await new Promise((resolve) => setTimeout(resolve, 1_000))) before = granted();
   visitor.write(encodeH2Frame(frame.rstStream, 0, 1, u32(8)));
