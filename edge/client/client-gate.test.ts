@@ -28,8 +28,8 @@ const goaway = (client: TestClient): Promise<GoawayCode> =>
 
 const clientsOf = (rig: Rig, count: number) => rig.control.next('report', ({ tunnels }) => tunnels[0]?.clients.length === count);
 
-describe('who is let in', () => {
-  it('no token of any tunnel, one of a suspended tunnel, one that has run out: each is told why', async () => {
+describe('admission of clients', () => {
+  it('refuses an unknown token, one of a suspended tunnel and an expired one, each with its reason', async () => {
     const expired = [{ hash: hashOf('token-old'), expiresAtMs: 1 }];
     await using rig = await createRig([tunnelOf('t'), tunnelOf('s', { suspended: true }), tunnelOf('old', { tokens: expired })]);
     assert.equal(await refusal(rig.client('t', 1, { token: 'wrong' })), 'token-refused');
@@ -37,7 +37,7 @@ describe('who is let in', () => {
     assert.equal(await refusal(rig.client('s', 1)), 'tunnel-suspended');
   });
 
-  it('a token anywhere but in its header is no token', async () => {
+  it('reads the token only from its header', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const socket = await rig.visit(regionHost);
     socket.write(
@@ -46,7 +46,7 @@ describe('who is let in', () => {
     assert.match(await readUntil(socket, (text) => text.endsWith('request.\n')), /^HTTP\/1\.1 400 /);
   });
 
-  it('a browser on the region’s host gets an answer, over HTTP/1.1 and HTTP/2', async () => {
+  it('answers a browser on the region’s host, over HTTP/1.1 and HTTP/2', async () => {
     await using rig = await createRig([]);
     const plain = await rig.visit(regionHost);
     plain.write(`GET / HTTP/1.1\r\nHost: ${regionHost}\r\n\r\n`);
@@ -60,7 +60,7 @@ describe('who is let in', () => {
     h2.destroy();
   });
 
-  it('a tunnel takes 64 clients, and its old ones may still come back', async () => {
+  it('takes 64 clients of a tunnel, and lets those reconnect', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const ids = Array.from({ length: 64 }, (_, i) => i.toString(16).padStart(32, '0'));
     for (const clientId of ids) await rig.client('t', 1, { clientId });
@@ -69,8 +69,8 @@ describe('who is let in', () => {
   });
 });
 
-describe('who is sent away', () => {
-  it('a client whose token was rotated out, at once or when its time is over', async (t) => {
+describe('disconnects', () => {
+  it('a client whose token was rotated, at once or when it expires', async (t) => {
     const hourMs = 3_600_000;
     const now = Date.now;
     let laterMs = 0;
@@ -106,11 +106,11 @@ describe('who is sent away', () => {
     assert.equal(await first, 'duplicate');
   });
 
-  it('not one whose client has others that it only lets finish, and of these the oldest past four', async () => {
+  it('no serving carrier because of draining ones, but the oldest draining one past four', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstreams: Socket[] = [];
     const join = () => rig.client('t', (socket) => void upstreams.push(socket), { clientId: 'a'.repeat(32) });
-    /** Until one comes by this carrier: it may be new to the edge, too. */
+    /** Visits until a stream arrives on this carrier, which the edge may not know yet. */
     const askBy = async (client: TestClient): Promise<TLSSocket> => {
       const { length } = upstreams;
       const visitor = await rig.visit('t.tunnels.test');
@@ -149,14 +149,14 @@ describe('who is sent away', () => {
   });
 });
 
-describe('what a client hears', () => {
+describe('INFO tells a client', () => {
   it('how many edges the region has, and every change of it', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const { session } = await rig.client('t', () => {});
     assert.deepEqual([session.peerInfo.edges, session.peerInfo.tunnel], [1, 't']);
     const informed = async (edges: number): Promise<void> => {
       while (session.peerInfo.edges !== edges) await new Promise((resolve) => setTimeout(resolve, 5));
-      assert.equal(session.peerInfo.tunnel, 't', 'the rest is said again');
+      assert.equal(session.peerInfo.tunnel, 't', 'the rest is sent again');
     };
     const self = { edgeId: 'edge-1', address: '127.0.0.1:1' };
     await rig.control.change({ peers: [self, { edgeId: 'edge-2', address: '127.0.0.1:2' }] });
@@ -166,7 +166,7 @@ describe('what a client hears', () => {
     await informed(1);
   });
 
-  it("its tunnel's addresses when they change, and nothing where something else does", async () => {
+  it("its tunnel's addresses when they change, and nothing when something else does", async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const { session } = await rig.client('t', () => {});
     const told: Info[] = [];
@@ -182,8 +182,8 @@ describe('what a client hears', () => {
   });
 });
 
-describe('what control hears', () => {
-  it('a client within a moment of its coming and going, carriers of one client as one', async () => {
+describe('reports to control', () => {
+  it('tell within a moment that a client connects or goes, with its carriers as one client', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const clientId = 'b'.repeat(32);
     const came = clientsOf(rig, 1);
@@ -202,13 +202,13 @@ describe('what control hears', () => {
     await gone;
   });
 
-  it('counters that agree with what was sent, to the byte', async () => {
+  it('count what was sent, to the byte', async () => {
     await using rig = await createRig([tunnelOf('t'), tunnelOf('i', { type: 'ingress', proxyProtocol: 'v1' })]);
     const upstream = (answer: string) => {
       const counted = { received: 0, sent: 0 };
       const handler = (socket: import('node:net').Socket) =>
         void socket.on('data', (chunk: Buffer) => {
-          // The header is the edge's own word.
+          // The edge adds this header.
           counted.received += chunk.length - (/^PROXY [^\n]*\n/.exec(chunk.toString('latin1'))?.[0].length ?? 0);
           counted.sent += answer.length;
           socket.write(answer);
@@ -217,7 +217,7 @@ describe('what control hears', () => {
     };
     const http = upstream('HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello');
     const ingress = upstream('raw hello');
-    // What is sent again, because one client refuses it, counts once.
+    // Bytes that are sent again, because one client refuses the stream, count once.
     await rig.client('t', 1);
     await rig.client('t', http);
     await rig.client('i', ingress);
@@ -244,7 +244,7 @@ describe('what control hears', () => {
   });
 });
 
-/** Bytes that a client may send on a stream at first: 16 KiB at a time, until it is told to wait. */
+/** The first window of a client's stream: writes 16 KiB at a time until it must wait. */
 function firstWindow(stream: Stream): number {
   let sent = 0;
   stream.accept();
@@ -252,7 +252,7 @@ function firstWindow(stream: Stream): number {
   return sent;
 }
 
-describe('what visitors who take nothing can make the edge hold', () => {
+describe('what the edge holds for visitors that do not read', () => {
   it('is bounded for a project, however many tunnels and clients it has', async () => {
     const other = tunnelOf('c', { projectId: 'q' });
     await using rig = await createRig([tunnelOf('a'), tunnelOf('b'), other], { connectionLimits: { total: 10_000 } });

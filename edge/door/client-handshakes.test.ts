@@ -6,14 +6,14 @@ import { ClientHandshakes } from './client-handshakes.ts';
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, index) => from + index);
 
-/** A queue, its clients by number, and which of them have begun. */
+/** A queue, its clients by number, and those whose handshakes have begun. */
 function createScene(t: TestContext) {
   const queue = new ClientHandshakes();
   const time = { nowMs: 0 };
   t.mock.method(performance, 'now', () => time.nowMs);
   const sockets: Socket[] = [];
   const begun: number[] = [];
-  /** Each from an address of its own, where none is given. */
+  /** Each from an address of its own if none is given. */
   const add = (count: number, source?: string): void => {
     for (const index of numbers(count, sockets.length)) {
       const socket = new Socket().on('error', () => {});
@@ -29,7 +29,7 @@ const turns = async (count: number): Promise<void> => {
 };
 
 describe('handshakes of clients', () => {
-  it('begin eight for each turn, so that others have theirs in between, and with who came last', async (t) => {
+  it('begin eight in each turn, so other work runs in between, and begin with the newest', async (t) => {
     const { begun, add } = createScene(t);
     add(20);
     const counts: number[] = [];
@@ -41,10 +41,10 @@ describe('handshakes of clients', () => {
     assert.deepEqual(begun, numbers(20).reverse());
     add(1);
     await nextTurn();
-    assert.equal(begun.at(-1), 20, 'an empty queue begins anew');
+    assert.equal(begun.at(-1), 20, 'an empty queue starts again');
   });
 
-  it('are at most 128 under way: one that is done, or whose client has gone, makes room for one', async (t) => {
+  it('run 128 at most; one that ends, or whose client has gone, makes room for another', async (t) => {
     const { queue, sockets, begun, add } = createScene(t);
     add(200);
     await turns(30);
@@ -57,7 +57,7 @@ describe('handshakes of clients', () => {
     assert.equal(begun.length, 130);
   });
 
-  it('that stall keep nobody out for longer than a second', async (t) => {
+  it('that stall give up their slots after a second', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { time, begun, add } = createScene(t);
     add(200);
@@ -68,7 +68,7 @@ describe('handshakes of clients', () => {
     assert.equal(begun.length, 200);
   });
 
-  it('of one address that begins many and ends none leave places for others, however long it goes on', async (t) => {
+  it('of one address that never ends any leave slots for others, however long it continues', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { queue, time, sockets, begun, add } = createScene(t);
     add(500, 'attacker');
@@ -81,14 +81,14 @@ describe('handshakes of clients', () => {
     queue.done(sockets[500] as Socket);
     queue.done(sockets[begun[0] as number] as Socket);
     await turns(2);
-    assert.equal(begun.length, 98, 'a place that one of its own leaves is its own');
+    assert.equal(begun.length, 98, 'a slot that the address frees stays with it');
     time.nowMs = 1_001;
     t.mock.timers.tick(1_000);
     await turns(30);
-    assert.equal(begun.length, 98 + 96, 'those that stalled are overlooked');
+    assert.equal(begun.length, 98 + 96, 'stalled handshakes have given up their slots');
   });
 
-  it('of a herd behind one address are not all looked at for each that ends', async (t) => {
+  it('of thousands behind one address are not all searched for each one that ends', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { queue, sockets, begun, add } = createScene(t);
     let looks = 0;
@@ -101,7 +101,7 @@ describe('handshakes of clients', () => {
     assert.ok(looks < 300, `${looks} looks`);
   });
 
-  it('of those that came before hundreds who have gone are begun at once', async (t) => {
+  it('begin at once if hundreds of newer ones have gone', async (t) => {
     const { sockets, begun, add } = createScene(t);
     add(301);
     for (const gone of sockets.slice(1)) gone.destroy();
@@ -109,7 +109,7 @@ describe('handshakes of clients', () => {
     assert.deepEqual(begun, [0]);
   });
 
-  it('are not begun for who has gone, and who waited so long that it would give up in the middle is sent away', async (t) => {
+  it('do not begin for a client that has gone, and reset one that waited too long to finish in time', async (t) => {
     const { time, sockets, begun, add } = createScene(t);
     add(2);
     sockets[0]?.destroy();

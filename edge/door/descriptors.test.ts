@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createRig, type Rig, tunnelOf, whenClosed } from '../fixture/rig.ts';
 
-/** A handshake that is begun and left ends by itself after 10 s: what is held for so long was not let go. */
+/** A stalled handshake ends by itself after 10 s, so what is held for this long was not released. */
 const patienceMs = 9_000;
 
 /** Resolves when the edge holds no socket. */
@@ -40,7 +40,7 @@ describe('a visitor that has gone leaves nothing behind', () => {
     await untilEmpty(rig);
   });
 
-  it('before it said anything', async () => {
+  it('before its first byte', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const visitor = connect({ host: '127.0.0.1', port: rig.edge.ports.https });
     visitor.on('error', () => {});
@@ -50,7 +50,7 @@ describe('a visitor that has gone leaves nothing behind', () => {
   });
 });
 
-/** proc(5), net/tcp: the timer of the connection whose local end is `port` and that is established; 2 is keep-alive. */
+/** proc(5), net/tcp: the timer of the established connection to the local `port`; 2 is keep-alive. */
 async function timerOf(port: number): Promise<number | undefined> {
   const rows = (await readFile('/proc/self/net/tcp', 'utf8')).split('\n').map((row) => row.trim().split(/\s+/));
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
@@ -60,13 +60,13 @@ async function timerOf(port: number): Promise<number | undefined> {
 
 describe('a visitor whose machine has vanished', { skip: process.platform !== 'linux' }, () => {
   for (const door of ['https', 'http'] as const) {
-    it(`is found out by the system on the ${door} port, however quiet the connection`, async () => {
+    it(`is detected by TCP keep-alive on the ${door} port, however quiet the connection`, async () => {
       await using rig = await createRig([tunnelOf('t')]);
       await rig.visitRaw(door);
-      // The kernel knows the connection before the door has taken it.
+      // The kernel has the connection before the door accepts it.
       const end = performance.now() + patienceMs;
       while ((await timerOf(rig.edge.ports[door])) !== 2) {
-        assert.ok(performance.now() < end, 'nobody asks whether the visitor is there');
+        assert.ok(performance.now() < end, 'keep-alive is not set');
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     });

@@ -19,7 +19,7 @@ const noClient = '1503010002' + '0250';
 const echo: Handler = (socket) => void socket.pipe(socket);
 
 describe('passthrough on 443', () => {
-  it('TLS is ended by the upstream itself, with its own certificate', async () => {
+  it('leaves TLS to the upstream, with its own certificate', async () => {
     await using rig = await createRig([ingress()]);
     const authority = await createTestAuthority();
     const { keyPem, chainPem } = await authority.issue(['i.tunnels.test']);
@@ -39,7 +39,7 @@ describe('passthrough on 443', () => {
     assert.ok(Buffer.from(await received, 'latin1').equals(sent));
   });
 
-  it('a hello that comes a byte at a time is understood', async () => {
+  it('understands a hello that arrives byte by byte', async () => {
     await using rig = await createRig([ingress()]);
     await rig.client('i', echo);
     const hello = await helloFor('i.tunnels.test');
@@ -53,7 +53,7 @@ describe('passthrough on 443', () => {
     assert.ok(Buffer.from(await received, 'latin1').equals(hello));
   });
 
-  it('a reset of the visitor is a reset at the upstream, and the other way round', async () => {
+  it('passes a reset on, in both directions', async () => {
     await using rig = await createRig([ingress()]);
     const upstreams: Socket[] = [];
     await rig.client('i', (socket) => void upstreams.push(socket));
@@ -73,7 +73,7 @@ describe('passthrough on 443', () => {
     assert.equal((await error).code, 'ECONNRESET');
   });
 
-  it('an upstream that speaks first is heard, whether its visitor says more or not', async () => {
+  it('carries what an upstream sends first, whether its visitor sends more or not', async () => {
     await using rig = await createRig([ingress()]);
     await rig.client('i', (socket) => {
       socket.write('first');
@@ -113,7 +113,7 @@ describe('passthrough on 443', () => {
     });
   }
 
-  it('a PROXY header from a visitor is no header', async () => {
+  it('does not accept a PROXY header from a visitor', async () => {
     await using rig = await createRig([ingress()]);
     const client = await rig.client('i', echo);
     const visitor = await rig.visitRaw('https');
@@ -124,7 +124,7 @@ describe('passthrough on 443', () => {
   });
 });
 
-describe('what is turned away on 443, and how', () => {
+describe('what port 443 refuses, and how', () => {
   const cases: readonly (readonly [string, () => Promise<Buffer> | Buffer, string])[] = [
     ['a name that nothing has', () => helloFor('nobody.example'), unrecognizedName],
     ['no name', () => helloFor(undefined), unrecognizedName],
@@ -158,14 +158,14 @@ describe('what is turned away on 443, and how', () => {
     });
   }
 
-  it('plain HTTP is told to use https', async () => {
+  it('tells plain HTTP to use https', async () => {
     await using rig = await createRig([]);
     const visitor = await rig.visitRaw('https');
     visitor.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     assert.match(await readAll(visitor), /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*UNDERPASS_PLAIN_HTTP/);
   });
 
-  it('silence, and a hello that stops, end in bounded time', async () => {
+  it('ends a silent connection, and a hello that stops, in bounded time', async () => {
     await using rig = await createRig([ingress()], { timeouts: { headMs: 300 } });
     const [silent, half] = [await rig.visitRaw('https'), await rig.visitRaw('https')];
     half.write((await helloFor('i.tunnels.test')).subarray(0, 50));
@@ -174,7 +174,7 @@ describe('what is turned away on 443, and how', () => {
     await Promise.all([whenClosed(silent), whenClosed(half)]);
   });
 
-  it('a thousand half-open visitors leave nothing behind', async () => {
+  it('keeps nothing of a thousand half-open visitors', async () => {
     await using rig = await createRig([ingress(), tunnelOf('t')]);
     const { sockets, deadlines } = rig.edge.stats();
     const hello = await helloFor('t.tunnels.test');
@@ -194,7 +194,7 @@ describe('TLS that ends here', () => {
     await using rig = await createRig([tunnelOf('t')]);
     for (const maxVersion of ['TLSv1.3', 'TLSv1.2'] as const) {
       const first = await rig.visit('t.tunnels.test', { maxVersion });
-      // TLS 1.2 hands it out inside the handshake, 1.3 behind it.
+      // TLS 1.2 sends the ticket within the handshake, 1.3 after it.
       let ticket = first.getSession();
       first.on('session', (session) => {
         ticket = session;
@@ -222,7 +222,7 @@ describe('TLS that ends here', () => {
     assert.equal((await rig.visit('A.Test')).authorized, true);
   });
 
-  it('does one handshake for a connection: a second one on it is refused', async () => {
+  it('refuses a second handshake on a connection', async () => {
     await using rig = await createRig([tunnelOf('a', { hosts: ['a.test'] })]);
     for (const host of ['a.test', regionHost]) {
       const visitor = await rig.visit(host, { maxVersion: 'TLSv1.2' });
@@ -234,7 +234,7 @@ describe('TLS that ends here', () => {
     }
   });
 
-  it('prefers AES with 128 bits, and ChaCha for who asks for it first', async () => {
+  it('prefers AES-128, and ChaCha20 for clients that list it first', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const [chacha, aes] = ['TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
     const offers: readonly (readonly [string | undefined, string])[] = [
@@ -263,7 +263,7 @@ describe('TLS that ends here', () => {
     assert.equal(alertOf(await readAll(raw)), unrecognizedName);
   });
 
-  it('answers tls-alpn-01 with the challenge certificate, to validators alone', async () => {
+  it('answers tls-alpn-01 with the challenge certificate, to validators only', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const authority = await createTestAuthority('Challenge');
     const { keyPem, chainPem } = await authority.issue(['t.tunnels.test']);
@@ -275,7 +275,7 @@ describe('TLS that ends here', () => {
       privateKeyPem: keyPem,
     } as const;
     await rig.control.change({ challenges: [challenge] });
-    // Keeps its own side open.
+    // The validator keeps its own side open.
     const below = (await rig.visitRaw('https')).pause();
     const validator = await rig.visit('t.tunnels.test', {
       socket: below,
@@ -306,7 +306,7 @@ describe('port 80', () => {
     assert.match(await ask(rig, `GET / HTTP/1.1\r\nHost: ${regionHost}\r\n\r\n`), /^HTTP\/1\.1 301 /);
   });
 
-  it('tells no such host, denied, suspended and no client apart', async () => {
+  it('answers no such host, denied, suspended and no client with different errors', async () => {
     await using rig = await createRig([
       tunnelOf('denied', { allowList: [] }),
       tunnelOf('suspended', { suspended: true }),
@@ -343,7 +343,7 @@ describe('port 80', () => {
     assert.equal(await received, `${request}and more`);
   });
 
-  it('a head in pieces is one scan that goes on, not one for each piece', async (t) => {
+  it('scans a head in pieces once, not once for each piece', async (t) => {
     await using rig = await createRig([ingress()]);
     await rig.client('i', echo);
     const request = 'GET / HTTP/1.1\r\nHost: i.tunnels.test\r\n\r\n';
@@ -378,7 +378,7 @@ describe('port 80', () => {
     assert.deepEqual([plain.opened, secure.opened], [3, 0]);
   });
 
-  it('TLS here gets an alert, ambiguity a 400', async () => {
+  it('answers TLS with an alert, and an ambiguous head with 400', async () => {
     await using rig = await createRig([ingress()]);
     const tls = await rig.visitRaw('http');
     tls.write(await helloFor('i.tunnels.test'));
@@ -388,7 +388,7 @@ describe('port 80', () => {
 });
 
 describe('the visitor’s address', () => {
-  it('goes to the upstream in a PROXY header where the tunnel wants one, first of all bytes', async () => {
+  it('goes to the upstream in a PROXY header before all other bytes, if the tunnel wants one', async () => {
     await using rig = await createRig([ingress({ proxyProtocol: 'v1' }), tunnelOf('t', { proxyProtocol: 'v2' })]);
     await rig.client('i', echo);
     const visitor = await rig.visitRaw('https');
@@ -417,9 +417,9 @@ describe('the visitor’s address', () => {
     );
   });
 
-  it('is read from a PROXY header of a configured balancer, and judged by it', async () => {
+  it('comes from the PROXY header of a configured balancer, also for the allow-list', async () => {
     await using rig = await createRig([tunnelOf('t', { allowList: ['203.0.113.9'] })], { balancers: ['127.0.0.0/8'] });
-    // The client dials past the balancer's listener in production; here it sends a header like everybody.
+    // In production clients bypass the balancer's listener; here they send a header too.
     const ask = async (address: string): Promise<string> => {
       const raw = await rig.visitRaw('https');
       const ends = { sourceAddress: address, sourcePort: 1000, destinationAddress: '203.0.113.1', destinationPort: 443 };
@@ -433,6 +433,6 @@ describe('the visitor’s address', () => {
     assert.match(await ask('203.0.113.10'), /UNDERPASS_SOURCE_DENIED/);
     const bare = await rig.visitRaw('https');
     bare.write(await helloFor('t.tunnels.test'));
-    assert.equal(await readAll(bare), '', 'a balancer that sends no header is not heard');
+    assert.equal(await readAll(bare), '', 'a balancer that sends no header gets no answer');
   });
 });

@@ -4,7 +4,7 @@ import { collectHeap } from '@underpass/wire/heap.ts';
 import { createRig, tunnelOf } from '../fixture/rig.ts';
 
 const visitors = 24;
-/** A ClientHello of some 10 KB. The visitor, which is of this process, keeps the list too. */
+/** A ClientHello of some 10 KB. The visitor runs in this process and keeps the list too. */
 const long = Array.from({ length: 100 }, (_, at) => `protocol-${at}`.padEnd(100, '-'));
 const ownBytes = long.join('').length;
 const mostBytesEach = 4_096;
@@ -16,14 +16,14 @@ const heldBytes = (): number => {
 };
 
 describe('a visitor whose handshake is done', () => {
-  it('does not hold its first flight any more', async () => {
+  it('no longer holds its first flight', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const visit = () => rig.visit('t.tunnels.test', { ALPNProtocols: ['http/1.1', ...long] });
     const first = await visit();
     const before = heldBytes();
     const rest = await Promise.all(Array.from({ length: visitors }, visit));
     const end = performance.now() + patienceMs;
-    // What a collection frees is given back beside it, a little later.
+    // V8 frees what it collected in the background, a little later.
     for (let each = Number.POSITIVE_INFINITY; each > mostBytesEach; await new Promise((resolve) => setTimeout(resolve, 10))) {
       each = (heldBytes() - before) / visitors - ownBytes;
       assert.ok(each <= mostBytesEach || performance.now() < end, `${Math.round(each)} bytes for each`);

@@ -14,15 +14,15 @@ import { peekFirst, takePeeked } from './kernel-peek.ts';
 const seen = (socket: Socket) =>
   new Promise<string>((resolve) => peekFirst(socket, (bytes) => resolve(bytes.toString('latin1'))));
 
-/** How often this process has read from a descriptor. */
+/** The number of reads of this process. */
 const reads = () => Number(/^syscr: (\d+)$/m.exec(readFileSync('/proc/self/io', 'latin1'))?.[1]);
 
-describe('a peekFirst at a connection', () => {
-  it('this runtime has what it needs; where it has not, the door reads, and all else is the same', () => {
+describe('a peek at a connection', () => {
+  it('works in this runtime', () => {
     assert.notEqual(trimMemory, null);
   });
 
-  it('what it saw can be taken, and nothing behind it', async () => {
+  it('lets the peeked bytes be taken, and none behind them', async () => {
     const [near, far] = await createSocketPair();
     near.write('first second');
     assert.equal(await seen(far), 'first second');
@@ -32,7 +32,7 @@ describe('a peekFirst at a connection', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('leaves what it saw to whoever reads next', async () => {
+  it('leaves the peeked bytes to the next reader', async () => {
     const [near, far] = await createSocketPair();
     near.write('first');
     assert.equal(await seen(far), 'first');
@@ -49,7 +49,7 @@ describe('a peekFirst at a connection', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('is over once: what comes later does not call again', async () => {
+  it('calls back once, and not for later bytes', async () => {
     const [near, far] = await createSocketPair();
     let looks = 0;
     const first = new Promise<void>((resolve) =>
@@ -67,7 +67,7 @@ describe('a peekFirst at a connection', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('sees nothing where the other end said nothing and ended, and the end comes to who reads next', async () => {
+  it('sees nothing of a connection that ended without a byte, and leaves the end to the next reader', async () => {
     const [near, far] = await createSocketPair();
     near.end();
     assert.equal(await seen(far), '');
@@ -76,25 +76,25 @@ describe('a peekFirst at a connection', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('sees nothing of a connection that was reset; who reads next finds it ended', async () => {
+  it('sees nothing of a connection that was reset, which the next reader finds ended', async () => {
     const [near, far] = await createSocketPair();
     near.resetAndDestroy();
     assert.equal(await seen(far), '');
     readShared(far, () => assert.fail('there was nothing'));
-    // Linux tells of a reset once, and the peekFirst was told.
+    // Linux reports a reset once, and the peek got that report.
     await once(far, 'end');
     far.destroy();
   });
 
-  it('does not look at a socket that was given up meanwhile', async () => {
+  it('does not call back for a socket that was destroyed before', async () => {
     const [near, far] = await createSocketPair();
-    peekFirst(far, () => assert.fail('nobody waits for it'));
+    peekFirst(far, () => assert.fail('called back for a destroyed socket'));
     far.destroy();
     await once(far, 'close');
     near.destroy();
   });
 
-  it('says nothing in the log of its process', () => {
+  it('writes no warning to the log of its process', () => {
     const page = `import ${JSON.stringify(new URL('./kernel-peek.ts', import.meta.url))}; process.emitWarning('still heard');`;
     const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', page], { encoding: 'utf8' });
     assert.equal(status, 0);
@@ -102,7 +102,7 @@ describe('a peekFirst at a connection', () => {
     assert.doesNotMatch(stderr, /FFI/);
   });
 
-  it('TLS that reads its first flight itself reads bulk in large pieces', async (test) => {
+  it('lets TLS read bulk transfer in large pieces', async (test) => {
     const bytes = 1024 * 1024;
     const authority = await createTestAuthority();
     const { keyPem, chainPem } = await authority.issue(['a.test']);
@@ -116,7 +116,7 @@ describe('a peekFirst at a connection', () => {
     test.after(() => {
       for (const end of [socket, visitor, near, far]) end.destroy();
     });
-    // All of it waits in the kernel, or in this process's own memory, before any of it is read.
+    // All bytes wait in the kernel or in this process's memory before the first read.
     socket.pause();
     for (let sent = 0; sent < bytes; sent += 65_536) visitor.write(Buffer.alloc(65_536));
     while (near.writableLength > 0 && near.bytesWritten < bytes / 2) await new Promise((resolve) => setImmediate(resolve));
@@ -129,7 +129,7 @@ describe('a peekFirst at a connection', () => {
       });
       socket.resume();
     });
-    // 64 and 16 KiB by turns; 16 KiB and the length of the hello where TLS was handed the hello.
+    // Pieces of 64 and 16 KiB in turn; if TLS was handed the hello, pieces of 16 KiB and of the hello's length.
     const pieces = reads() - before;
     assert.ok(pieces < bytes / 16_384, `${bytes} bytes in ${pieces} reads`);
   });

@@ -10,8 +10,8 @@ import { VisitorHandshakes } from './visitor-handshakes.ts';
 
 const host = 't.tunnels.test';
 
-describe('an address that comes behind three hundred handshakes of another waits for few of them', () => {
-  /** How many of the crowd are answered before the one who came last. */
+describe('an address that arrives after three hundred handshakes of another waits for few of them', () => {
+  /** How many of the three hundred are answered before the last to arrive. */
   async function answeredBefore(balancers: readonly string[]): Promise<number> {
     await using rig = await createRig([tunnelOf('t')], { balancers });
     const hello = await helloFor(host);
@@ -49,7 +49,7 @@ describe('an address that comes behind three hundred handshakes of another waits
 });
 
 describe('handshakes of visitors', () => {
-  /** Turns, and the names of those that have begun. */
+  /** The turns of the event loop, and the names of the handshakes that have begun. */
   function createScene(t: TestContext) {
     const turns = new VisitorHandshakes();
     const time = { nowMs: 0 };
@@ -63,7 +63,7 @@ describe('handshakes of visitors', () => {
     return { time, begun, add };
   }
 
-  it('begin eight for each turn, one of each address in its turn', async (t) => {
+  it('begin eight in each turn, one address after the other', async (t) => {
     const { begun, add } = createScene(t);
     for (const source of 'aaaaaaaaaabbc') add(source);
     await nextTurn();
@@ -72,7 +72,7 @@ describe('handshakes of visitors', () => {
     assert.equal(begun.join(''), 'abcabaaaaaaaa');
   });
 
-  it('wait while others come, four for each that was begun', async (t) => {
+  it('wait while connections arrive, four for each handshake that began', async (t) => {
     const { begun, add } = createScene(t);
     const counts: number[] = [];
     for (let turn = 0; turn < 12; turn++) {
@@ -82,10 +82,10 @@ describe('handshakes of visitors', () => {
     }
     assert.deepEqual(counts, [1, 1, 1, 1, 1, 6, 6, 6, 6, 6, 6, 6]);
     await nextTurn();
-    assert.equal(begun.length, 12, 'nobody comes any more');
+    assert.equal(begun.length, 12, 'no more connections arrive');
   });
 
-  it('are not begun for who has gone, and who waited so long that he has given up is let go', async (t) => {
+  it('do not begin for a visitor that has gone, and reset one that waited too long', async (t) => {
     const { time, begun, add } = createScene(t);
     add('gone').destroy();
     const late = add('late');

@@ -19,7 +19,7 @@ const options = {
   random: () => 0,
 } as const;
 
-it('a piece of a snapshot that was cut off is no part of what the next feed says', async () => {
+it('discards the pieces of a snapshot that was cut off', async () => {
   const applied: unknown[] = [];
   const feeds: FeedStream<ToEdge, FromEdge>[] = [];
   let dialled = Promise.withResolvers<void>();
@@ -47,7 +47,7 @@ it('a piece of a snapshot that was cut off is no part of what the next feed says
   link.close();
 });
 
-it('a feed that ends over what control says first is tried ever less often, whatever its welcome', async () => {
+it('backs off from a feed that fails at the first message after its welcome', async () => {
   const waits: number[] = [];
   const third = Promise.withResolvers<void>();
   const lost = ({ waitMs }: { waitMs: number }): void => {
@@ -73,7 +73,7 @@ it('a feed that ends over what control says first is tried ever less often, what
   assert.deepEqual(waits, [125, 250, 500]);
 });
 
-it('a carrier to control that stands when nobody waits for it any more is closed', async (t) => {
+it('closes a connection to control that is established too late', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const dialled = Promise.withResolvers<Duplex>();
   const link = new FeedLink({ ...options, dial: () => dialled.promise });

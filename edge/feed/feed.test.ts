@@ -22,7 +22,7 @@ async function withHome(use: (home: string) => Promise<void>): Promise<void> {
 }
 
 describe('the copy on disk', () => {
-  it('is the owner’s alone, and an edge serves from it with control away', () =>
+  it('is readable by its owner only, and an edge serves from it while control is away', () =>
     withHome(async (home) => {
       const path = join(home, 'edge', 'routes.json');
       const first = await createRig([tunnelOf('t')], { home });
@@ -36,7 +36,7 @@ describe('the copy on disk', () => {
       assert.equal(await readUntil(visitor, (text) => text.endsWith('ok')), ok);
     }));
 
-  it('that is damaged, or of another format, counts as none and is replaced', () =>
+  it('is ignored and replaced if it is damaged or of another format', () =>
     withHome(async (home) => {
       const first = await createRig([tunnelOf('t')], { home });
       await first[Symbol.asyncDispose]();
@@ -49,7 +49,7 @@ describe('the copy on disk', () => {
       }
     }));
 
-  it('that cannot be written is written as soon as it can be', () =>
+  it('that cannot be written is written as soon as possible', () =>
     withHome(async (home) => {
       const folder = join(home, 'edge');
       await writeFile(folder, 'in the way');
@@ -63,7 +63,7 @@ describe('the copy on disk', () => {
       assert.equal(JSON.parse((await written()) ?? '').state.tunnels[0].id, 't');
     }));
 
-  it('tells control where it stands', () =>
+  it('tells control its position', () =>
     withHome(async (home) => {
       const first = await createRig([tunnelOf('t')], { home });
       await first[Symbol.asyncDispose]();
@@ -73,7 +73,7 @@ describe('the copy on disk', () => {
     }));
 });
 
-it('an edge that has heard of no routes yet answers nobody: it would have to say that there is no such host', async () => {
+it('an edge without routes resets connections, instead of answering that the host does not exist', async () => {
   await using rig = await createRig([tunnelOf('t')], {}, { reachable: false });
   for (const port of [rig.edge.ports.https, rig.edge.ports.http]) {
     const visitor = connect({ host: '127.0.0.1', port }).resume();
@@ -89,7 +89,7 @@ it('an edge that has heard of no routes yet answers nobody: it would have to say
 });
 
 describe('a feed that is cut', () => {
-  it('does not disturb visitors, and is taken up again with a snapshot and all counters', async () => {
+  it('does not disturb visitors, and resumes with a snapshot and all counters', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', answerOk);
     const visitor = await rig.visit('t.tunnels.test');
@@ -105,7 +105,7 @@ describe('a feed that is cut', () => {
     await rig.control.change({ tunnels: [tunnelOf('t', { allowList: [] })] });
   });
 
-  it('a snapshot in pieces is taken as a whole: what was known serves on until the last has come', async () => {
+  it('applies a snapshot in pieces as a whole, and uses the earlier state until the last piece', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', answerOk);
     const { tunnels, certificates } = rig.control.state;
@@ -129,7 +129,7 @@ describe('a feed that is cut', () => {
     await rig.client('u', answerOk);
   });
 
-  it('a snapshot drops what it does not hold', async () => {
+  it('drops what a new snapshot does not hold', async () => {
     await using rig = await createRig([tunnelOf('t'), tunnelOf('u')]);
     rig.control.state = { ...rig.control.state, tunnels: [tunnelOf('u')] };
     const applied = rig.control.next('ack');

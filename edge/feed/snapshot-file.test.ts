@@ -7,7 +7,7 @@ import { SnapshotFile } from './snapshot-file.ts';
 
 const state = { tunnels: [], certificates: [], challenges: [], peers: [] };
 
-it('a state that takes long to become text is written as much more rarely', async (t) => {
+it('writes a state less often the longer it takes to render', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-snapshot-'));
   t.after(() => rm(folder, { recursive: true }));
   let nowMs = 0;

@@ -31,7 +31,7 @@ async function ask(rig: Awaited<ReturnType<typeof createRig>>, host = 't.tunnels
   return /underpass-error: (\w+)/.exec(text)?.[1] ?? text.slice(-2);
 }
 
-/** Who has which clients, and how they are, is told within a moment; answers how often it was asked. */
+/** Offers arrive after a moment: asks until `done` holds, and returns how often it asked. */
 async function askUntil(rig: Awaited<ReturnType<typeof createRig>>, wanted: string): Promise<number> {
   const end = performance.now() + 60_000;
   for (let asked = 1; ; asked++) {
@@ -42,11 +42,11 @@ async function askUntil(rig: Awaited<ReturnType<typeof createRig>>, wanted: stri
   }
 }
 
-/** An upstream that says where it is, in two characters. */
+/** An upstream that answers with its name, two characters. */
 const answerWith = (name: string) => (socket: import('node:net').Socket) =>
   void socket.on('data', () => socket.write(ok.replace(/ok$/, name)));
 
-/** A carrier that says HELLO and nothing more: no PING comes back over it. */
+/** A carrier that sends HELLO and then nothing: no PING is answered on it. */
 async function connectSilent(rig: Awaited<ReturnType<typeof createRig>>): Promise<void> {
   const socket = rig.connectTls(regionHost);
   await once(socket, 'secureConnect');
@@ -72,7 +72,7 @@ function get(port: number, path: string): Promise<{ status: number; body: string
 }
 
 describe('another edge of the region', () => {
-  it('serves the visitor when this one has no client, and each side counts its own', async () => {
+  it('serves a visitor of this edge, which has no client, and each edge counts its own', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
@@ -84,7 +84,7 @@ describe('another edge of the region', () => {
     assert.ok(near.edge.stats().rxBytes > 0);
   });
 
-  it('whose client has as much as it takes is busy here too, and serves as soon as it takes more', async () => {
+  it('answers busy while its client is full, and serves once the client takes streams again', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     const held = Promise.withResolvers<import('node:net').Socket>();
@@ -103,7 +103,7 @@ describe('another edge of the region', () => {
     await askUntil(near, 'ok');
   });
 
-  it('is not asked for the client whose upstream did not answer here: a visitor would wait twice', async () => {
+  it('does not try again the client whose upstream timed out here: a visitor would wait twice', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     const clientId = 'c'.repeat(32);
@@ -124,7 +124,7 @@ describe('another edge of the region', () => {
     assert.deepEqual([await ask(near), asked], ['ok', 2]);
   });
 
-  it('has one try behind a client whose upstream did not answer here, not two of its own', async () => {
+  it('tries one client, not two, after the upstream of a client timed out here', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     const there = await Promise.all([far.client('t', answerOk), far.client('t', answerOk)]);
@@ -141,7 +141,7 @@ describe('another edge of the region', () => {
     assert.deepEqual([await ask(near), asked], ['UNDERPASS_UPSTREAM_TIMEOUT', ['here', 'there']]);
   });
 
-  it('that has left the region is let go of', async () => {
+  it('that has left the region is disconnected', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     const client = await far.client('t', answerOk);
@@ -153,7 +153,7 @@ describe('another edge of the region', () => {
     while (far.edge.stats().sockets > 0) await new Promise((resolve) => setTimeout(resolve, 20));
   });
 
-  it('that takes no hops is told to clients, and not dialled', async () => {
+  it('that takes no hops is announced to clients, and not dialled', async () => {
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     await near.control.change({ peers: [{ edgeId: 'far', address: '' }] });
     assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
@@ -161,7 +161,7 @@ describe('another edge of the region', () => {
     assert.equal(session.peerInfo.edges, 2);
   });
 
-  it('is not gone through again: two edges that know each other end a request of nobody', async () => {
+  it('passes no stream back: a request without a client does not go round between two edges', async () => {
     await using a = await createRig([tunnelOf('t')], { edgeId: 'a', hop: hop() });
     await using b = await createRig([tunnelOf('t')], { edgeId: 'b', hop: hop() });
     await a.control.change({ peers: [{ edgeId: 'b', address: `127.0.0.1:${b.edge.ports.hop}` }] });
@@ -169,7 +169,7 @@ describe('another edge of the region', () => {
     assert.equal(await ask(a), 'UNDERPASS_NO_CLIENT');
   });
 
-  it('that drains lets a visitor of this one finish, and does not wait for the way between the two', async () => {
+  it('that drains lets a visitor of this edge finish, and does not wait for the session between them', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
@@ -193,7 +193,7 @@ describe('another edge of the region', () => {
     assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
   });
 
-  it('with another secret, or that is away, is passed over', async () => {
+  it('with another secret, or that cannot be reached, is skipped', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop('other') });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     await far.client('t', answerOk);
@@ -205,11 +205,11 @@ describe('another edge of the region', () => {
     assert.equal(await ask(near), 'UNDERPASS_NO_CLIENT');
   });
 
-  it('reaches a client of any of its workers, whichever took the hop', async () => {
+  it('reaches a client of any of its workers, whichever worker takes the hop', async () => {
     await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop(), workers: 2 });
     await far.client('t', answerOk);
     const peers = [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }];
-    // Each comes with a hop session of its own, to a worker of the kernel's choice.
+    // Each opens a hop session of its own, and the kernel chooses the worker.
     for (let i = 0; i < 8; i++) {
       await using near = await createRig([tunnelOf('t')], { edgeId: `near-${i}`, hop: hop() });
       await near.control.change({ peers });
@@ -217,7 +217,7 @@ describe('another edge of the region', () => {
     }
   });
 
-  it('judges the visitor by its own list as well', async () => {
+  it('checks the visitor against its own allow-list too', async () => {
     await using far = await createRig([tunnelOf('t', { allowList: ['10.0.0.0/8'] })], { edgeId: 'far', hop: hop() });
     await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
     await far.client('t', answerOk);
@@ -239,7 +239,7 @@ describe('a client that is known to work', () => {
     await using there = await far();
     await here.client('t', answerWith('hh'), { offers: unhealthy });
     const { session } = await there.client('t', answerWith('tt'), { offers: healthy });
-    assert.equal(await ask(here), 'hh', 'the only one that is known');
+    assert.equal(await ask(here), 'hh', 'the only known client');
     await introduce(here, there.edge.ports.hop);
     await askUntil(here, 'tt');
     for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'tt');
@@ -248,22 +248,22 @@ describe('a client that is known to work', () => {
     for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'hh');
   });
 
-  it('at another edge is preferred to one here that was never heard of since it came', async () => {
+  it('at another edge is preferred to one here that was never proven', async () => {
     await using here = await near();
     await using there = await far();
     await connectSilent(here);
     await there.client('t', answerWith('tt'));
     await introduce(here, there.edge.ports.hop);
-    // The first visitors make the edge ask the other one, and hang on the silent client meanwhile.
+    // The first visitors make the edge dial the other one, and hang at the silent client.
     const late = (ms: number) => new Promise<string>((resolve) => setTimeout(resolve, ms, 'late'));
     const end = performance.now() + 60_000;
-    // On a busy machine an answer takes longer than at first is waited for one.
+    // On a busy machine an answer takes longer than the first wait.
     for (let ms = 250; (await Promise.race([ask(here), late(ms)])) !== 'tt'; ms *= 2)
-      assert.ok(performance.now() < end, 'the silent one is preferred');
+      assert.ok(performance.now() < end, 'the silent client is preferred');
     for (let i = 0; i < 10; i++) assert.equal(await ask(here), 'tt');
   });
 
-  it('here is preferred to any elsewhere', async () => {
+  it('here is preferred to one elsewhere', async () => {
     await using here = await near();
     await using there = await far();
     await introduce(here, there.edge.ports.hop);
@@ -276,19 +276,19 @@ describe('a client that is known to work', () => {
 
   it('at a sibling worker is preferred to an unhealthy one here', async () => {
     await using rig = await createRig([tunnelOf('t')], { workers: 2 });
-    // Enough that both workers have one, whatever the kernel chooses.
+    // So many that both workers get one, whatever the kernel chooses.
     for (let i = 0; i < 12; i++) await rig.client('t', answerWith('uu'), { offers: unhealthy });
     await rig.client('t', answerWith('hh'), { offers: healthy });
     let inRow = 0;
     for (let asked = 0; inRow < 24; asked++) {
-      assert.ok(asked < 500, 'the healthy one is not found');
+      assert.ok(asked < 500, 'the healthy client is not found');
       inRow = (await ask(rig)) === 'hh' ? inRow + 1 : 0;
     }
   });
 });
 
 describe('several workers', () => {
-  it('one that has died is forgotten by the others, with the way to it', async () => {
+  it('forget a worker that has died, and the session with it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'underpass-test-'));
     const control = new FakeControl({ tunnels: [tunnelOf('t')], certificates: [], challenges: [], peers: [] });
     const met = Promise.withResolvers<import('node:net').Socket>();
@@ -332,7 +332,7 @@ describe('several workers', () => {
   });
 
   const workers = Math.max(2, Math.min(3, availableParallelism()));
-  /** Word of a client takes as long as a busy machine lets it: that it is waited for is what counts here. */
+  /** News of a client may take long on a busy machine; the tests here are about waiting for it. */
   const timeouts = { clientWaitMs: 3_000 };
   const askAll = (rig: Awaited<ReturnType<typeof createRig>>, count: number, host?: string): Promise<string[]> =>
     Promise.all(Array.from({ length: count }, () => ask(rig, host)));
@@ -348,9 +348,9 @@ describe('several workers', () => {
     assert.equal(report.tunnels[0]?.connections, 24);
   });
 
-  it('a client that has just come is found by the next visitor of any worker', async () => {
+  it('find a client that has just connected for the next visitor of any of them', async () => {
     await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { workers, timeouts });
-    // Each worker asks the others, and knows from now on what they tell.
+    // Each worker dials the others, and gets their offers from now on.
     assert.deepEqual(new Set(await askAll(rig, 12)), new Set(['UNDERPASS_NO_CLIENT']));
     for (const name of ['t', 'u']) {
       const { session } = await rig.client(name, answerOk);
@@ -359,7 +359,7 @@ describe('several workers', () => {
     }
   });
 
-  it('a visitor whose client is on its way is served when it comes within a moment', async () => {
+  it('serve a visitor whose client connects shortly after it', async () => {
     await using rig = await createRig([tunnelOf('t')], { workers, timeouts });
     assert.deepEqual(new Set(await askAll(rig, 12)), new Set(['UNDERPASS_NO_CLIENT']));
     const visitors = askAll(rig, 6);
@@ -390,7 +390,7 @@ describe('several workers', () => {
 });
 
 describe('the private port', () => {
-  it('has the counters for Prometheus, and says whether there are routes', async () => {
+  it('serves the counters to Prometheus, and tells whether the edge has routes', async () => {
     await using rig = await createRig([tunnelOf('t')], { metrics: { host: '127.0.0.1', port: 0 } });
     await rig.client('t', answerOk);
     await ask(rig);

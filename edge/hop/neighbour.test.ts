@@ -1,4 +1,4 @@
-// The way to one other neighbour: what becomes of its carriers when they are full, or the place is gone.
+// The sessions with one neighbour: what happens to its carriers when they are full, or the neighbour goes.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { createSession } from '@underpass/wire/session.ts';
 import { pino } from 'pino';
 import { Neighbour } from './neighbour.ts';
 
-/** A place that takes one stream at once over each carrier; all carriers that were dialled, from its side. */
+/** A neighbour that takes one stream at once on each carrier, and its side of all carriers that were dialled. */
 function createPlace() {
   const carriers: { readonly carrier: Duplex; readonly stream: Promise<Stream> }[] = [];
   const dial = async (): Promise<Duplex> => {
@@ -25,14 +25,14 @@ function createPlace() {
   return { carriers, neighbour: new Neighbour('place', dial, 'test/1', pino({ level: 'silent' })) };
 }
 
-describe('the way to another place', () => {
-  it('has a second carrier where the first is full, and gives up the first when that is done', async () => {
+describe('a neighbour', () => {
+  it('gets a second carrier once the first is full, and loses the first when its streams end', async () => {
     const { carriers, neighbour } = createPlace();
     const stream = ((await neighbour.open()) as Session).open(testRequest);
     await carriers[0]?.stream;
     const second = await neighbour.open();
     assert.equal(second?.canOpen, true);
-    assert.equal(stream.closed, false, 'what is under way goes on');
+    assert.equal(stream.closed, false, 'a running stream continues');
     const closed = once(carriers[0]?.carrier as Duplex, 'close');
     stream.reset('cancelled');
     await closed;
@@ -40,12 +40,12 @@ describe('the way to another place', () => {
     neighbour.close();
   });
 
-  it('to a place that is gone ends with the last stream, and is not dialled again', async () => {
+  it('that was left keeps its carrier until the last stream ends, and is not dialled again', async () => {
     const { carriers, neighbour } = createPlace();
     const stream = ((await neighbour.open()) as Session).open(testRequest);
     await carriers[0]?.stream;
     neighbour.leave();
-    assert.equal(stream.closed, false, 'what is under way goes on');
+    assert.equal(stream.closed, false, 'a running stream continues');
     assert.equal(await neighbour.open(), null);
     const closed = once(carriers[0]?.carrier as Duplex, 'close');
     stream.reset('cancelled');

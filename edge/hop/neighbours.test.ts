@@ -1,4 +1,4 @@
-// Which other place a visitor's stream goes to, of places that are made up.
+// To which neighbour a visitor's stream goes, with fake neighbours.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Session } from '@underpass/wire/api.ts';
@@ -8,18 +8,18 @@ import type { Neighbour, Standing } from './neighbour.ts';
 import { Neighbours } from './neighbours.ts';
 
 interface Place {
-  /** As it is told before anybody dials, and after. */
+  /** The standing before a dial; `later` is the one after. */
   standing: Standing;
   later?: Standing;
   connected: boolean;
   reachable?: boolean;
-  /** Dialling it takes for ever. */
+  /** A dial never ends. */
   silent?: boolean;
   dials?: number;
 }
 
 const none: ReadonlySet<Session> = new Set();
-/** Longer than a busy machine stands still: what ends a wait here is word of a client, not time. */
+/** Longer than a busy machine pauses: news of a client ends the waits here, not time. */
 const patientMs = 60_000;
 
 function createScene(...neighbours: Place[]) {
@@ -45,8 +45,8 @@ function createScene(...neighbours: Place[]) {
   return { hops: hopsWith(patientMs), hopsWith, tunnel, sessions, indexOf };
 }
 
-describe('a place whose client is known to work', () => {
-  it('is the first of those, whatever nearer ones have that may not work', async () => {
+describe('a neighbour whose client is known to work', () => {
+  it('is chosen before nearer neighbours whose clients may not work', async () => {
     const { hops, tunnel, indexOf } = createScene(
       { standing: 'doubtful', connected: true },
       { standing: 'working', connected: true },
@@ -66,7 +66,7 @@ describe('a place whose client is known to work', () => {
     assert.equal(await hops.next(tunnel, new Set(sessions)), null);
   });
 
-  it('is dialled beside the visitor that does not wait for it', () => {
+  it('is dialled while the visitor goes elsewhere', () => {
     const neighbour: Place = { standing: 'unknown', connected: false };
     const { hops, tunnel } = createScene(neighbour);
     assert.equal(hops.working(tunnel, none), null);
@@ -74,8 +74,8 @@ describe('a place whose client is known to work', () => {
   });
 });
 
-describe('where no client is known to work', () => {
-  it('one that may not work is taken before a place that has not said', async () => {
+describe('if no client is known to work', () => {
+  it('a client that may not work is chosen before a neighbour without offers', async () => {
     const { hops, tunnel, indexOf } = createScene(
       { standing: 'unknown', connected: true },
       { standing: 'doubtful', connected: true },
@@ -83,7 +83,7 @@ describe('where no client is known to work', () => {
     assert.equal(indexOf(await hops.next(tunnel, none)), 1);
   });
 
-  it('places that have not said are asked, and believed when they say that they have none', async () => {
+  it('neighbours without offers are dialled, and skipped once they offer nothing', async () => {
     const neighbours: Place[] = [
       { standing: 'unknown', later: 'none', connected: false },
       { standing: 'unknown', connected: false, reachable: false },
@@ -93,7 +93,7 @@ describe('where no client is known to work', () => {
     assert.equal(indexOf(await hops.next(tunnel, none)), 2);
   });
 
-  it('a place that does not answer keeps nobody from the next', async () => {
+  it('a neighbour that does not answer does not delay the next', async () => {
     const { hops, tunnel, indexOf } = createScene(
       { standing: 'unknown', connected: false, silent: true },
       { standing: 'unknown', later: 'working', connected: false },
@@ -103,7 +103,7 @@ describe('where no client is known to work', () => {
     assert.equal(indexOf(found as Session), 1);
   });
 
-  it('a place that has said that it has none is not asked', async () => {
+  it('a neighbour that offers no client is not dialled', async () => {
     const neighbour: Place = { standing: 'none', connected: true };
     const { hops, tunnel, sessions } = createScene(neighbour);
     assert.equal(await hops.next(tunnel, new Set([sessions[0] as Session])), null);
@@ -111,8 +111,8 @@ describe('where no client is known to work', () => {
   });
 });
 
-describe('where no place has a client', () => {
-  /** Needs no timer to come to its end. */
+describe('if no neighbour has a client', () => {
+  /** Ends without a timer. */
   async function assertAtOnce<T>(task: Promise<T>): Promise<T> {
     let over = false;
     void task.then(() => {
@@ -123,7 +123,7 @@ describe('where no place has a client', () => {
     return task;
   }
 
-  it('word of one that comes within a moment is enough, from elsewhere or from here', async () => {
+  it('a visitor waits briefly, and gets a client that connects elsewhere or here', async () => {
     for (const here of [false, true]) {
       const neighbour: Place = { standing: 'none', connected: true };
       const { hops, tunnel, indexOf } = createScene(neighbour);
@@ -138,7 +138,7 @@ describe('where no place has a client', () => {
     }
   });
 
-  it('the moment ends', async () => {
+  it('the wait ends', async () => {
     const { hopsWith, tunnel } = createScene({ standing: 'none', connected: true });
     const begun = performance.now();
     assert.equal(await hopsWith(defaultTimeouts.clientWaitMs).next(tunnel, none), null);
@@ -146,7 +146,7 @@ describe('where no place has a client', () => {
     assert.ok(tookMs >= 200 && tookMs < 10_000, `${tookMs} ms`);
   });
 
-  it('nobody waits who has met a client already, or where there are no places', async () => {
+  it('a visitor does not wait if it has tried a client, or if there are no neighbours', async () => {
     const { hops, tunnel } = createScene({ standing: 'none', connected: true });
     assert.equal(await assertAtOnce(hops.next(tunnel, new Set([{} as Session]))), null);
     assert.equal(await assertAtOnce(createScene().hops.next(tunnel, none)), null);

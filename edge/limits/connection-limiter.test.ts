@@ -15,7 +15,7 @@ const ingress = tunnelOf('i', { type: 'ingress', hosts: ['i.tunnels.test'] });
 const plainRequest = 'GET / HTTP/1.1\r\nHost: i.tunnels.test\r\n\r\n';
 const served = () => createServer((_, response) => response.end('ok'));
 
-/** A TCP connection from an address of this machine; 127/8 is all ours. */
+/** A TCP connection from a loopback address: this machine owns all of 127/8. */
 async function dial(rig: Rig, port: 'https' | 'http', localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port: rig.edge.ports[port], localAddress });
   socket.on('error', () => {});
@@ -23,7 +23,7 @@ async function dial(rig: Rig, port: 'https' | 'http', localAddress = '127.0.0.1'
   return socket;
 }
 
-/** Dials where nobody is let in any more: closed before or just after it is open. */
+/** Dials an edge that is full: the connection closes before or just after it opens. */
 function dialRefused(rig: Rig, port: 'https' | 'http', localAddress = '127.0.0.1'): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port: rig.edge.ports[port], localAddress });
   socket.on('error', () => {});
@@ -33,7 +33,7 @@ function dialRefused(rig: Rig, port: 'https' | 'http', localAddress = '127.0.0.1
 const dialMany = (rig: Rig, count: number, localAddress?: string): Promise<Socket[]> =>
   Promise.all(Array.from({ length: count }, () => dial(rig, 'https', localAddress)));
 
-/** The edge has accepted what was dialled: a connection exists before the edge hears of it. */
+/** Waits until the edge has accepted the connections: the kernel completes them before. */
 async function until(claim: () => boolean): Promise<void> {
   const end = performance.now() + 60_000;
   while (!claim()) {
@@ -54,7 +54,7 @@ async function answerTo(rig: Rig, localAddress: string): Promise<string> {
 }
 
 describe('a source address', () => {
-  it('at its limit is refused while another is served, and served again when it has let go', async () => {
+  it('at its limit is refused while another is served, and served again once its connections close', async () => {
     await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 100, perAddress: 4 } });
     await rig.client('t', served());
     const held = await dialMany(rig, 4, '127.0.0.2');
@@ -76,7 +76,7 @@ describe('a source address', () => {
     assert.deepEqual(rig.edge.stats().refused, { address: 1, total: 0 });
   });
 
-  it('behind a balancer is the one in the header; the balancer itself has no limit', async () => {
+  it('behind a balancer is the one in the header, and the balancer itself has no limit', async () => {
     await using rig = await createRig([ingress], { balancers: ['127.0.0.1'], connectionLimits: { total: 100, perAddress: 2 } });
     const from = async (sourceAddress: string): Promise<string> => {
       const ends = { sourceAddress, sourcePort: 1, destinationAddress: sourceAddress, destinationPort: 80 };
@@ -98,8 +98,8 @@ describe('a source address', () => {
   });
 });
 
-describe('requests beside the first of their HTTP/2 connection', () => {
-  /** Asks so many times on one connection; whoever is refused has an error. */
+describe('requests beyond the first of their HTTP/2 connection', () => {
+  /** Sends this many requests on one connection; a refused one fails with an error. */
   function ask(rig: Rig, count: number, localAddress: string) {
     const createConnection = () => rig.connectTls(host, { localAddress, ALPNProtocols: ['h2'] } as ConnectionOptions);
     const session = connectHttp2(`https://${host}`, { createConnection });
@@ -110,7 +110,7 @@ describe('requests beside the first of their HTTP/2 connection', () => {
     return { session, streams, refused };
   }
 
-  it('have a quarter of all places for one address, and others have theirs', async () => {
+  it('of one address are limited to a quarter of the total, and other addresses are served', async () => {
     await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 40, perAddress: 10 } });
     let waiting = 0;
     await rig.client('t', (socket) => void socket.once('data', () => waiting++));
@@ -129,7 +129,7 @@ describe('requests beside the first of their HTTP/2 connection', () => {
     assert.equal(more.length, 5);
   });
 
-  it('count as connections do for the whole edge, until they are over', async () => {
+  it('count as connections towards the total until they end', async () => {
     await using rig = await createRig([tunnelOf('t')], { connectionLimits: { total: 8, perAddress: 8 } });
     let waiting = 0;
     await rig.client('t', (socket) => void socket.once('data', () => waiting++));
@@ -148,7 +148,7 @@ describe('requests beside the first of their HTTP/2 connection', () => {
 });
 
 describe('the whole edge', () => {
-  it('counts a connection before it says anything, behind a balancer too', async () => {
+  it('counts a connection before its first byte, behind a balancer too', async () => {
     await using rig = await createRig([ingress], { balancers: ['127.0.0.1'], connectionLimits: { total: 3, perAddress: 2 } });
     await dialMany(rig, 3);
     await until(() => rig.edge.stats().open === 3);
@@ -156,7 +156,7 @@ describe('the whole edge', () => {
     assert.deepEqual(rig.edge.stats().refused, { address: 0, total: 1 });
   });
 
-  it('lets clients in after visitors are refused, and at its end nobody', async () => {
+  it('admits clients when visitors are refused already, and refuses both when it is full', async () => {
     await using rig = await createRig([tunnelOf('t'), ingress], { connectionLimits: { total: 20, perAddress: 20 } });
     await rig.client('t', served());
     await dialMany(rig, 17);
@@ -172,7 +172,7 @@ describe('the whole edge', () => {
     await assert.rejects(rig.client('t', served()));
   });
 
-  it('says so in the log once, however many are refused', async () => {
+  it('logs refusals once, however many there are', async () => {
     const lines: { msg: string; refused: number }[] = [];
     const sink = new Writable({ write: (line, _, done) => done(void lines.push(JSON.parse(line))) });
     await using rig = await createRig([ingress], {
@@ -187,7 +187,7 @@ describe('the whole edge', () => {
 });
 
 describe('several workers', () => {
-  it('count each for itself, by the same limits', async () => {
+  it('count separately, with the same limits', async () => {
     const workers = 2;
     await using rig = await createRig([ingress], { workers, connectionLimits: { total: 50, perAddress: 3 } });
     const visitors = Array.from({ length: 60 }, () => connect({ host: '127.0.0.1', port: rig.edge.ports.https }));

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import { createSocketPair } from '@underpass/wire/fixture/sockets.ts';
 import { Deadlines } from './deadlines.ts';
 
-/** The whole process stands for so long, as where its machine is paused. */
+/** Blocks the whole process for this long, as a pause of the machine does. */
 const stand = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 describe('a deadline', () => {
-  it('is met once, after its time', async (t) => {
+  it('is called once, after its time', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const deadlines = new Deadlines();
     let calls = 0;
@@ -19,7 +19,7 @@ describe('a deadline', () => {
     deadlines.close();
   });
 
-  it('cuts nobody whose bytes came while the process stood still', async () => {
+  it('does not close a connection whose bytes arrived while the process was paused', async () => {
     const deadlines = new Deadlines();
     const [near, far] = await createSocketPair();
     const cut = Promise.withResolvers<string>();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { MemoryReclaim } from './memory-reclaim.ts';
 
-describe('after a crowd', () => {
+describe('after many connections have closed', () => {
   let limiter = { open: 0, closed: 0 };
   let collections = 0;
   let trims = 0;
@@ -23,16 +23,16 @@ describe('after a crowd', () => {
     );
   });
 
-  it('the heap is collected once, when all of it has gone', () => {
+  it('the heap is collected once, when no more close', () => {
     limiter.closed = 5_000;
-    assert.equal(look(), 0, 'they are still going');
+    assert.equal(look(), 0, 'connections still close');
     limiter.closed += 10;
     assert.equal(look(), 1);
     limiter.closed += 10;
     assert.equal(look(), 1);
   });
 
-  it('what it held goes back to the system once, a look after the collection', () => {
+  it('free memory is returned to the system once, one check after the collection', () => {
     limiter.closed = 5_000;
     look();
     look();
@@ -41,13 +41,13 @@ describe('after a crowd', () => {
     assert.equal(trims, 1);
   });
 
-  it('of fewer than two thousand it is left alone', () => {
+  it('the heap is not collected if they were fewer than two thousand', () => {
     limiter.closed = 2_000;
     look();
     assert.equal(look(), 0);
   });
 
-  it('of fewer than have stayed it is left alone', () => {
+  it('the heap is not collected if more are still open', () => {
     Object.assign(limiter, { closed: 5_000, open: 6_000 });
     look();
     assert.equal(look(), 0);

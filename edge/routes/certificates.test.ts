@@ -1,4 +1,4 @@
-// Which certificate a name is served with, while several hold it.
+// Which certificate a host is served with if several cover it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { Certificates } from './certificates.ts';
 const dayMs = 86_400_000;
 const log = pino({ level: 'silent' });
 
-/** A context is made from nothing but the bounds of TLS: which of the two it is, is told by asking again. */
+/** Contexts without a key are enough here: comparing them by identity shows which certificate was chosen. */
 const certificatesOf = (lives: Readonly<Record<string, number>>) => {
   const certificates = new Certificates(log);
   for (const [host, days] of Object.entries(lives)) {

@@ -1,4 +1,4 @@
-// A visitor's stream among clients that refuse, fail and vanish, all of them made up.
+// A visitor's stream among fake clients that refuse, fail and vanish.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Session, Stream } from '@underpass/wire/api.ts';
@@ -19,7 +19,7 @@ const request = {
   clientId: '',
 } as const;
 
-/** A stream that remembers what it was told; `room` is what write() answers. */
+/** A stream that records its calls; write() returns `room`. */
 class FakeStream {
   readonly written: string[] = [];
   ended = false;
@@ -27,7 +27,7 @@ class FakeStream {
   consumed = 0;
   room = true;
   request: OpenRequest | undefined;
-  /** Which client it was opened on. */
+  /** The client on which it was opened. */
   from = -1;
   onOpened = nothing;
   onData: (chunk: Buffer) => void = nothing;
@@ -53,7 +53,7 @@ class FakeStream {
   }
 }
 
-/** `count` clients in their order, behind one another's failures; every stream opened is kept. */
+/** `count` clients that are tried in order, and all streams that were opened. */
 function createScene({ count = 3, hop = false, later = false } = {}) {
   const streams: FakeStream[] = [];
   const sessions = Array.from({ length: count }, (_, index) => ({
@@ -103,7 +103,7 @@ const final: readonly ResetCode[] = ['cancelled', 'upstream-reset', 'denied', 'i
 
 describe('a stream that a client does not take', () => {
   for (const code of repeatable) {
-    it(`because of ${code} goes to the next client, with all that was written and its end`, () => {
+    it(`because of ${code} goes to the next client, with everything written and the end`, () => {
       const { link, streams, heard } = createScene();
       const bytes = Buffer.from('one');
       link.write(bytes);
@@ -118,7 +118,7 @@ describe('a stream that a client does not take', () => {
   }
 
   for (const code of final) {
-    it(`because of ${code} is tried nowhere else: something may have reached an upstream`, () => {
+    it(`because of ${code} is not retried: bytes may have reached an upstream`, () => {
       const { link, streams, heard } = createScene();
       link.write(Buffer.from('one'));
       streams[0]?.onReset(code);
@@ -127,7 +127,7 @@ describe('a stream that a client does not take', () => {
     });
   }
 
-  it('because its carrier was lost goes to the next one only while nothing was sent', () => {
+  it('because its carrier was lost goes to the next client only if nothing was sent', () => {
     const unsent = createScene();
     unsent.streams[0]?.onReset('carrier-lost');
     assert.equal(unsent.streams.length, 2);
@@ -141,7 +141,7 @@ describe('a stream that a client does not take', () => {
     ['was accepted', (stream: FakeStream) => stream.onOpened()],
     ['answers', (stream: FakeStream) => stream.onData(Buffer.from('x'))],
   ] as const) {
-    it(`is tried nowhere else once it ${how}`, () => {
+    it(`is not retried once it ${how}`, () => {
       const { streams, heard } = createScene();
       reach(streams[0] as FakeStream);
       streams[0]?.onReset('refused');
@@ -149,7 +149,7 @@ describe('a stream that a client does not take', () => {
     });
   }
 
-  it('is tried nowhere else once more was written than is kept', () => {
+  it('is not retried once more was written than is kept', () => {
     const { link, streams, heard } = createScene();
     for (let i = 0; i < 97; i++) link.write(Buffer.alloc(1024));
     streams[0]?.onReset('refused');
@@ -166,21 +166,21 @@ describe('a stream that a client does not take', () => {
     assert.ok(written.length < 40, `${written.length} pieces`);
   });
 
-  it('meets four clients at most, and the visitor hears what the first one said', async () => {
+  it('is tried on four clients at most, and reports the failure of the first', async () => {
     const { streams, heard } = createScene({ count: 9 });
     for (let i = 0; i < 4; i++) streams[i]?.onReset(i === 0 ? 'upstream-refused' : 'busy');
     await settled();
     assert.deepEqual([streams.length, heard], [4, ['fail upstream-refused']]);
   });
 
-  it('meets as many other places as there are, whose "no client" says less than what a client said', async () => {
+  it('is tried at every neighbour, and a client’s failure counts more than their "no-client"', async () => {
     const { streams, heard } = createScene({ count: 6, hop: true });
     for (let i = 0; i < 6; i++) streams[i]?.onReset(i === 3 ? 'upstream-refused' : 'no-client');
     await settled();
     assert.deepEqual([streams.length, heard], [6, ['fail upstream-refused']]);
   });
 
-  it('because of a timeout meets one other client, and no other carrier of the same one: each takes ten seconds', async () => {
+  it('because of a timeout is tried on one other client, and on no other carrier of the same: each takes ten seconds', async () => {
     const { streams, sessions, tunnel, heard } = createScene({ count: 4 });
     for (const [index, session] of sessions.entries()) tunnel.clients.push({ session, clientId: `${index >> 1}` } as never);
     streams[0]?.onReset('upstream-timeout');
@@ -189,7 +189,7 @@ describe('a stream that a client does not take', () => {
     assert.deepEqual([streams.map(({ from }) => from), heard], [[0, 2], ['fail upstream-timeout']]);
   });
 
-  it('passes a client by that takes none by now', async () => {
+  it('skips a client that has stopped taking streams', async () => {
     const { streams, sessions, open } = createScene({ later: true });
     for (const session of sessions.slice(0, 2)) session.canOpen = false;
     open();
@@ -199,7 +199,7 @@ describe('a stream that a client does not take', () => {
 });
 
 describe('while no client is found', () => {
-  it('what is written waits up to its bound, and goes out in order when one is', async () => {
+  it('written bytes wait up to a bound, and are sent in order once one is found', async () => {
     const { link, streams, heard, open } = createScene({ later: true });
     const piece = Buffer.alloc(32 * 1024, 'a');
     assert.deepEqual([link.write(piece), link.write(piece), link.write(piece)], [true, true, false]);
@@ -209,7 +209,7 @@ describe('while no client is found', () => {
     assert.deepEqual(heard, ['drain']);
   });
 
-  it('a visitor that leaves is forgotten: no stream is opened for it', async () => {
+  it('no stream is opened for a visitor that has left', async () => {
     const { link, streams, heard, open } = createScene({ later: true });
     link.reset();
     open();
@@ -217,14 +217,14 @@ describe('while no client is found', () => {
     assert.deepEqual([streams.length, heard], [0, []]);
   });
 
-  it('and none will be, it fails in a later turn', async () => {
+  it('and none can be, the link fails in a later turn', async () => {
     const { heard } = createScene({ count: 0 });
     assert.deepEqual(heard, []);
     await settled();
     assert.deepEqual(heard, ['fail no-client']);
   });
 
-  it('but one is here that takes none for now, it is busy, whatever other places have not', async () => {
+  it('but one here takes no streams for now, the link fails as busy, whatever neighbours lack', async () => {
     const { streams, tunnel, heard } = createScene({ count: 1, hop: true });
     tunnel.clients.push({ session: { takesStreams: true, canOpen: false } } as never);
     streams[0]?.onReset('no-client');
@@ -234,7 +234,7 @@ describe('while no client is found', () => {
 });
 
 describe('a stream that is taken', () => {
-  it('counts what the tunnel carries, gives credit on, and says each thing once', () => {
+  it('counts what the tunnel carries, passes credit on, and reports each event once', () => {
     const { link, streams, tunnel, heard } = createScene();
     const [stream] = streams as [FakeStream];
     link.write(Buffer.from('ask'));
@@ -247,7 +247,7 @@ describe('a stream that is taken', () => {
     assert.deepEqual([link.opened, link.remoteEnded], [true, true]);
   });
 
-  it('asks to wait and says when to go on', () => {
+  it('asks the owner to wait, and tells when to continue', () => {
     const { link, streams, heard } = createScene();
     (streams[0] as FakeStream).room = false;
     assert.equal(link.write(Buffer.from('a')), false);
@@ -255,7 +255,7 @@ describe('a stream that is taken', () => {
     assert.deepEqual(heard, ['drain']);
   });
 
-  it('passes a reset on, once, and is silent from then on', () => {
+  it('passes a reset on once, and nothing after it', () => {
     const { link, streams, heard } = createScene();
     link.reset('idle');
     link.reset('denied');
@@ -264,7 +264,7 @@ describe('a stream that is taken', () => {
     assert.deepEqual([streams.length, heard], [1, []]);
   });
 
-  it('over a hop names the tunnel; a client is told none', () => {
+  it('names the tunnel on a hop, and not to a client', () => {
     const named = [true, false].map((hop) => createScene({ hop }).streams[0]?.request?.tunnelId);
     assert.deepEqual(named, ['tunnel-1', '']);
   });

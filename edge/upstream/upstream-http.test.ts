@@ -1,4 +1,4 @@
-// One connection to an upstream, whose bytes are made up and cut anywhere.
+// One connection to a fake upstream, whose bytes are cut anywhere.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Link, LinkOwner } from './link.ts';
@@ -7,7 +7,7 @@ import { type ResponseOwner, UpstreamHttp } from './upstream-http.ts';
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const request = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
 
-/** An upstream as UpstreamHttp sees it; `heard` is what its owner is told, `link` what was done with the stream. */
+/** A fake upstream: `heard` records the calls to the owner, `link` those to the stream. */
 function createScene() {
   const heard: string[] = [];
   const link = { over: false, remoteEnded: false, ended: false, resetWith: '', sent: 0, consumed: 0 };
@@ -82,7 +82,7 @@ describe('a connection to an upstream', () => {
     }
   });
 
-  it('is given up at the 33rd interim response', () => {
+  it('fails at the 33rd interim response', () => {
     const { heard, link, say, ask } = createScene();
     ask();
     for (let i = 0; i < 33; i++) say('HTTP/1.1 100 Continue\r\n\r\n');
@@ -102,7 +102,7 @@ describe('a connection to an upstream', () => {
     });
   }
 
-  it('serves no other request where bytes follow that nobody asked for, at once or later', () => {
+  it('serves no other request if unrequested bytes follow a response, at once or later', () => {
     for (const later of [false, true]) {
       const { upstream, heard, link, say, ask } = createScene();
       ask();
@@ -113,7 +113,7 @@ describe('a connection to an upstream', () => {
     }
   });
 
-  it('that its upstream ends while nobody asks is ended on this side too', () => {
+  it('that its upstream ends between requests is ended on this side too', () => {
     const { upstream, heard, link, say, end, ask } = createScene();
     ask();
     say(ok);
@@ -121,7 +121,7 @@ describe('a connection to an upstream', () => {
     assert.deepEqual([link.ended, link.resetWith, upstream.reusable(0), heard.at(-1)], [true, '', false, 'done']);
   });
 
-  it('given up by its visitor is ended where all was said, and reset where a response is under way', () => {
+  it('released by its visitor is ended between requests, and reset during a response', () => {
     const [idle, busy] = [createScene(), createScene()];
     idle.ask();
     idle.say(ok);
@@ -135,7 +135,7 @@ describe('a connection to an upstream', () => {
 });
 
 describe('a response that ends too early', () => {
-  it('by length or in chunks is broken; without either the end is the end (RFC 9112 6.3)', () => {
+  it('is an error with a length or chunks; without either the end completes it (RFC 9112 6.3)', () => {
     const heads = ['Content-Length: 9\r\n', 'Transfer-Encoding: chunked\r\n', ''];
     const ends = heads.map((fields) => {
       const { heard, say, end, ask } = createScene();
@@ -147,7 +147,7 @@ describe('a response that ends too early', () => {
     assert.deepEqual(ends, ['fail broke', 'fail broke', 'done']);
   });
 
-  it('before its first byte may be asked for again, where a kept connection had served before and asking does no harm', () => {
+  it('before its first byte may be retried, if the connection had served before and the request is safe', () => {
     const outcomes = [
       { served: true, again: true, said: '' },
       { served: false, again: true, said: '' },
@@ -175,7 +175,7 @@ describe('a response that ends too early', () => {
 describe('an upgrade', () => {
   const switched = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 
-  it('that was asked for makes of the rest what it is, bytes of the same read too', () => {
+  it('that was requested makes all later bytes opaque, those of the same read too', () => {
     const { heard, say, end, ask } = createScene();
     ask({ upgrade: true });
     say(`${switched}first`);

@@ -9,7 +9,7 @@ import { createRig, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
 const host = 't.tunnels.test';
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-it('an upstream that does not end a kept connection is let go when its HTTP/2 visitor has gone', async () => {
+it('a kept connection that its upstream does not end is reset after its HTTP/2 visitor has gone', async () => {
   await using rig = await createRig([tunnelOf('t')], { timeouts: { halfClosedMs: 300 } });
   const { session } = await rig.client('t', (socket) => void socket.on('data', () => socket.write(ok)));
   const visitor = await rig.visit(host, { ALPNProtocols: ['h2'] });
@@ -26,7 +26,7 @@ it('an upstream that does not end a kept connection is let go when its HTTP/2 vi
 const get = `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 const answered = (text: string) => text.endsWith('ok');
 
-it('an upstream that does not end a kept connection is let go when its HTTP/1.1 visitor has broken off', async () => {
+it('a kept connection that its upstream does not end is reset after its HTTP/1.1 visitor broke off', async () => {
   await using rig = await createRig([tunnelOf('t')], { timeouts: { halfClosedMs: 300 } });
   const { session } = await rig.client('t', (socket) => void socket.on('data', () => socket.write(ok)));
   const below = connect(rig.edge.ports.https, '127.0.0.1');
@@ -38,7 +38,7 @@ it('an upstream that does not end a kept connection is let go when its HTTP/1.1 
   assert.equal(rig.edge.stats().deadlines, 0);
 });
 
-it('an upstream that takes its time to end a kept connection is not cut when its HTTP/1.1 visitor has ended', async () => {
+it('a kept connection that its upstream ends slowly is not reset when its HTTP/1.1 visitor has ended', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   const { session } = await rig.client('t', () => {});
   const { promise: ended, resolve: end } = Promise.withResolvers<Stream>();
@@ -60,7 +60,7 @@ it('an upstream that takes its time to end a kept connection is not cut when its
   const stream = await ended;
   await whenClosed(visitor);
   while (rig.edge.stats().sockets > 1) await pause(5);
-  // What the edge had to say about the first stream comes before the next one.
+  // Frames about the first stream arrive before the next stream.
   const next = await rig.visit(host);
   next.write(get);
   await readUntil(next, answered);

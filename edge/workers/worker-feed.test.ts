@@ -10,7 +10,7 @@ import { WorkerFeed } from './worker-feed.ts';
 
 const state = { tunnels: [tunnelOf('t')], certificates: [], challenges: [], peers: [] };
 const report = { tunnelId: 't', rxBytes: 10, txBytes: 20, connections: 1, requests: 2, clients: [] };
-/** Words in one process take a turn or two. */
+/** Messages within one process take a turn or two. */
 const heard = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 interface Joined {
@@ -33,7 +33,7 @@ function join(): Joined {
   return { table, feed, worker, said };
 }
 
-it('what a worker said last is counted once, also where it is heard behind the end of the worker', async () => {
+it('the last report of a worker counts once, also if it arrives after the worker ended', async () => {
   const { feed, worker } = join();
   worker.send({ type: 'report', atMs: 0, tunnels: [report] });
   await heard();
@@ -47,10 +47,10 @@ it('what a worker said last is counted once, also where it is heard behind the e
 
 describe('a tunnel that is gone', () => {
   const dropped = { type: 'delta', seq: 2, put: {}, drop: { tunnels: ['t'] } } as const;
-  /** From another region, say: each worker counts it from zero. */
+  /** The tunnel returns, for example from another region: each worker counts it from zero. */
   const back = { type: 'delta', seq: 3, put: state, drop: {} } as const;
 
-  it('leaves no counters, and what a worker says of it that has not heard is not kept', async () => {
+  it('leaves no counters, and late reports of workers about it are dropped', async () => {
     const { table, feed, worker } = join();
     worker.send({ type: 'report', atMs: 0, tunnels: [report] });
     await heard();
@@ -63,7 +63,7 @@ describe('a tunnel that is gone', () => {
     feed.close();
   });
 
-  it('leaves none of workers that have ended, nor where a snapshot lacks it', async () => {
+  it('leaves no counters of workers that have ended, also if a snapshot removes it', async () => {
     const { table, feed, worker } = join();
     worker.send({ type: 'report', atMs: 0, tunnels: [report] });
     worker.end();
@@ -78,7 +78,7 @@ describe('a tunnel that is gone', () => {
   });
 });
 
-it('a worker gets a large state in pieces, when it comes and when control sends it', async () => {
+it('a worker gets a large state in pieces, when it joins and when control sends it', async () => {
   const { table, feed, worker } = join();
   await heard();
   const tunnels = Array.from({ length: 2_500 }, (_, at) => tunnelOf(`t${at}`));
@@ -107,7 +107,7 @@ it('a worker gets a large state in pieces, when it comes and when control sends 
   feed.close();
 });
 
-it('a worker hears of its primary while there is no news', async (t) => {
+it('a worker gets pings from its primary while nothing changes', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { feed, said } = join();
   await heard();

@@ -1,4 +1,4 @@
-// What becomes of an edge whose workers hang, or cannot be started.
+// An edge whose workers hang, end or cannot be started.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { workerPids } from '../fixture/worker-pids.ts';
 const skip = process.platform === 'linux' ? false : 'workers need Linux';
 
 describe('a worker', { skip }, () => {
-  it('that hangs holds up neither the drain of its edge nor its end', async () => {
+  it('that hangs delays neither the drain nor the end of its edge', async () => {
     const rig = await createRig([tunnelOf('t')], { workers: 2 });
     process.kill((await workerPids())[0] as number, 'SIGSTOP');
     await rig.edge.drain(100);
@@ -26,7 +26,7 @@ describe('a worker', { skip }, () => {
     await using rig = await createRig([tunnelOf('t')], { workers: 2 });
     const [hung, well] = (await workerPids()) as [number, number];
     process.kill(hung, 'SIGSTOP');
-    /** The other one tells its primary of a visitor. */
+    /** The other worker reports a visitor to the primary. */
     const hear = async (): Promise<void> => {
       for (const { open } = rig.edge.stats(); rig.edge.stats().open === open; await pause(20)) await rig.visitRaw('http');
     };
@@ -40,7 +40,7 @@ describe('a worker', { skip }, () => {
     assert.ok((await workerPids()).includes(well));
   });
 
-  it('that ends leaves what it has counted, and nothing of what it held', async () => {
+  it('that ends leaves its counters, and nothing of what it held', async () => {
     await using rig = await createRig([tunnelOf('t')], { workers: 2 });
     for (let visitor = 0; visitor < 12; visitor++) {
       (await rig.visitRaw('http')).write('GET / HTTP/1.1\r\nHost: nobody.test\r\n\r\n');
