@@ -10,6 +10,8 @@ import type { Form } from './use-form.ts';
 export interface OverlayFormProps {
   readonly form: Pick<Form<object>, 'ref' | 'busy' | 'failure' | 'dismissFailure' | 'onSubmit'>;
   readonly submitLabel: string;
+  /** False disables the submit button. */
+  readonly ready?: boolean;
   readonly onCancel: () => void;
   /** What failed, above the reason. */
   readonly failureTitle?: string;
@@ -58,11 +60,11 @@ function Failure({ form, failureTitle, failureAction }: OverlayFormProps) {
   );
 }
 
-function Answers({ form, submitLabel, onCancel }: OverlayFormProps) {
+function Answers({ form, submitLabel, ready = true, onCancel }: OverlayFormProps) {
   return (
     <>
       <Button onClick={onCancel}>Cancel</Button>
-      <Button type="submit" variant="primary" busy={form.busy}>
+      <Button type="submit" variant="primary" busy={form.busy} disabled={!ready}>
         {submitLabel}
       </Button>
     </>

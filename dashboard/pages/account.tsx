@@ -11,8 +11,8 @@ import { Badge } from '../ui/badge.tsx';
 import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
+import { buttonColumn, dateColumn } from '../ui/columns.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
-import { DateTime, dateWidth } from '../ui/date-time.tsx';
 import { Load } from '../ui/load.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { describeUserAgent } from './user-agent.ts';
@@ -63,28 +63,9 @@ function SessionList({ sessions, ask }: { readonly sessions: readonly Session[];
       cell: (session) => <span className="font-mono text-sm">{session.address}</span>,
       sortBy: (session) => session.address,
     },
-    {
-      key: 'seen',
-      header: 'Last seen',
-      width: dateWidth,
-      cell: (session) => <DateTime at={session.seenAt} />,
-      sortBy: (session) => session.seenAt,
-    },
-    {
-      key: 'created',
-      header: 'Signed in',
-      width: dateWidth,
-      cell: (session) => <DateTime at={session.createdAt} />,
-      sortBy: (session) => session.createdAt,
-    },
-    {
-      key: 'revoke',
-      header: 'Revoke',
-      hideHeader: true,
-      width: '6rem',
-      align: 'end',
-      cell: (session) => !session.isCurrent && <RevokeButton session={session} ask={ask} />,
-    },
+    dateColumn('seen', 'Last seen', (session) => session.seenAt),
+    dateColumn('created', 'Signed in', (session) => session.createdAt),
+    buttonColumn('Revoke', '6rem', (session) => !session.isCurrent && <RevokeButton session={session} ask={ask} />),
   ];
   return (
     <DataTable

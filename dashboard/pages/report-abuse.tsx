@@ -1,11 +1,11 @@
 // Reports a tunnel to the operator. Needs no sign-in.
-import { type NewAbuseReport, parseAbuseReport } from '@underpass/rules/abuse-report.ts';
+import { type AbuseReportField, type NewAbuseReport, parseAbuseReport } from '@underpass/rules/abuse-report.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { reportAbuse } from '../api/public.ts';
 import { TextField } from '../form/text-field.tsx';
-import { useForm } from '../form/use-form.ts';
+import { type Form, useForm } from '../form/use-form.ts';
 import { Field } from '../ui/field.tsx';
 import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
 import { Textarea } from '../ui/input.tsx';
@@ -41,36 +41,44 @@ function ReportForm({ onDone }: { readonly onDone: () => void }) {
       wide
     >
       <AuthForm form={form} failureTitle="The report could not be sent." submitLabel="Send report">
-        <TextField
-          form={form}
-          name="host"
-          label="Address"
-          hint="Copy it from the address bar."
-          autoCapitalize="none"
-          spellCheck={false}
-          mono
-        />
-        <Field label="What is wrong with it?" error={form.errors.text}>
-          {(control) => (
-            <Textarea
-              {...control}
-              name="text"
-              rows={6}
-              value={form.values.text}
-              onChange={(event) => form.set('text', event.target.value)}
-            />
-          )}
-        </Field>
-        <TextField
-          form={form}
-          name="email"
-          label="Your email"
-          hint="Used only for questions about this report."
-          type="email"
-          autoComplete="email"
-          inputMode="email"
-        />
+        <ReportFields form={form} />
       </AuthForm>
     </AuthCard>
+  );
+}
+
+function ReportFields({ form }: { readonly form: Form<Readonly<Record<AbuseReportField, string>>> }) {
+  return (
+    <>
+      <TextField
+        form={form}
+        name="host"
+        label="Address"
+        hint="Copy it from the address bar."
+        autoCapitalize="none"
+        spellCheck={false}
+        mono
+      />
+      <Field label="What is wrong with it?" error={form.errors.text}>
+        {(control) => (
+          <Textarea
+            {...control}
+            name="text"
+            rows={6}
+            value={form.values.text}
+            onChange={(event) => form.set('text', event.target.value)}
+          />
+        )}
+      </Field>
+      <TextField
+        form={form}
+        name="email"
+        label="Your email"
+        hint="Used only for questions about this report."
+        type="email"
+        autoComplete="email"
+        inputMode="email"
+      />
+    </>
   );
 }

@@ -23,9 +23,26 @@ export interface ListEditorProps {
 }
 
 export function ListEditor(props: ListEditorProps) {
-  const { label, items, onChange, pending, onPendingChange, add, emptyText, disabled = false } = props;
-  const [refusal, setRefusal] = useState<string>();
+  const { label, items, onChange, emptyText, disabled = false } = props;
   const place = useRef<HTMLDivElement>(null);
+  const remove = (item: string) => {
+    if (place.current) focusBeside(place.current, items.indexOf(item));
+    onChange(items.filter((other) => other !== item));
+  };
+  return (
+    <div ref={place} className="grid gap-2">
+      <PendingField {...props} />
+      <Items label={label} items={items} emptyText={emptyText} disabled={disabled} onRemove={remove} />
+      <p role="status" className="sr-only">
+        {items.length === 1 ? '1 entry' : `${items.length} entries`}
+      </p>
+    </div>
+  );
+}
+
+function PendingField(props: ListEditorProps) {
+  const { label, items, onChange, pending, onPendingChange, add, disabled = false } = props;
+  const [refusal, setRefusal] = useState<string>();
   const error = refusal ?? props.error;
   const type = (text: string) => {
     setRefusal(undefined);
@@ -43,38 +60,28 @@ export function ListEditor(props: ListEditorProps) {
     event.preventDefault();
     addPending();
   };
-  const remove = (item: string) => {
-    if (place.current) focusBeside(place.current, items.indexOf(item));
-    onChange(items.filter((other) => other !== item));
-  };
   return (
-    <div ref={place} className="grid gap-2">
-      <Field label={label} hint={props.hint} error={error}>
-        {(control) => (
-          <span className="flex gap-2">
-            <Input
-              {...control}
-              mono
-              value={pending}
-              disabled={disabled}
-              placeholder={props.placeholder}
-              autoComplete="off"
-              autoCapitalize="none"
-              spellCheck={false}
-              onChange={(event) => type(event.target.value)}
-              onKeyDown={onKeyDown}
-            />
-            <Button icon={<Plus aria-hidden="true" />} onClick={addPending} disabled={disabled}>
-              Add
-            </Button>
-          </span>
-        )}
-      </Field>
-      <Items label={label} items={items} emptyText={emptyText} disabled={disabled} onRemove={remove} />
-      <p role="status" className="sr-only">
-        {items.length === 1 ? '1 entry' : `${items.length} entries`}
-      </p>
-    </div>
+    <Field label={label} hint={props.hint} error={error}>
+      {(control) => (
+        <span className="flex gap-2">
+          <Input
+            {...control}
+            mono
+            value={pending}
+            disabled={disabled}
+            placeholder={props.placeholder}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            onChange={(event) => type(event.target.value)}
+            onKeyDown={onKeyDown}
+          />
+          <Button icon={<Plus aria-hidden="true" />} onClick={addPending} disabled={disabled}>
+            Add
+          </Button>
+        </span>
+      )}
+    </Field>
   );
 }
 

@@ -6,8 +6,8 @@ import { later } from '../../api/later.ts';
 import { listEdges } from '../../api/operator.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
+import { dateColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Load } from '../../ui/load.tsx';
@@ -77,20 +77,8 @@ const COLUMNS: readonly Column<EdgeHealth>[] = [
     cell: ({ clients }) => <span className="tabular">{clients}</span>,
     sortBy: ({ clients }) => clients,
   },
-  {
-    key: 'since',
-    header: 'Connected since',
-    width: dateWidth,
-    cell: ({ since }) => <DateTime at={since} />,
-    sortBy: ({ since }) => since,
-  },
-  {
-    key: 'seen',
-    header: 'Last seen',
-    width: dateWidth,
-    cell: ({ lastSeenAt }) => <DateTime at={lastSeenAt} />,
-    sortBy: ({ lastSeenAt }) => lastSeenAt,
-  },
+  dateColumn('since', 'Connected since', ({ since }) => since),
+  dateColumn('seen', 'Last seen', ({ lastSeenAt }) => lastSeenAt),
 ];
 
 function EdgeName({ edge: { id, version } }: { readonly edge: EdgeHealth }) {

@@ -9,8 +9,8 @@ import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
+import { dateColumn, menuColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
@@ -90,22 +90,8 @@ function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] 
       cell: ({ suspended }) => <Badge tone={suspended ? 'danger' : 'ok'}>{suspended ? 'Suspended' : 'Active'}</Badge>,
       sortBy: ({ suspended }) => Number(suspended),
     },
-    {
-      key: 'since',
-      header: 'Created',
-      width: dateWidth,
-      cell: ({ createdAt }) => <DateTime at={createdAt} />,
-      sortBy: ({ createdAt }) => createdAt,
-    },
-    {
-      key: 'actions',
-      header: 'Actions',
-      hideHeader: true,
-      corner: true,
-      width: '3rem',
-      align: 'end',
-      cell: (project) => <ProjectMenu project={project} {...actions} />,
-    },
+    dateColumn('since', 'Created', ({ createdAt }) => createdAt),
+    menuColumn((project) => <ProjectMenu project={project} {...actions} />),
   ];
 }
 

@@ -8,6 +8,7 @@ import { changeRegion, createRegionKey, deleteRegion, listOperatorRegions } from
 import { type Question, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { menuColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
@@ -121,15 +122,7 @@ function columnsOf(actions: RegionActions): readonly Column<OperatorRegion>[] {
       cell: ({ available }) => <Badge tone={available ? 'ok' : 'neutral'}>{available ? 'Available' : 'Closed'}</Badge>,
       sortBy: ({ available }) => Number(available),
     },
-    {
-      key: 'actions',
-      header: 'Actions',
-      hideHeader: true,
-      corner: true,
-      width: '3rem',
-      align: 'end',
-      cell: (region) => <RegionMenu region={region} actions={actions} />,
-    },
+    menuColumn((region) => <RegionMenu region={region} actions={actions} />),
   ];
 }
 

@@ -9,6 +9,7 @@ import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
+import { dateColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -91,13 +92,7 @@ const COLUMNS: readonly Column<OperatorRegistration>[] = [
     cell: ({ isSubscribed }) => <Badge tone={isSubscribed ? 'ok' : 'warn'}>{isSubscribed ? 'Active' : 'Not found'}</Badge>,
     sortBy: ({ isSubscribed }) => Number(isSubscribed),
   },
-  {
-    key: 'created',
-    header: 'Registered',
-    width: dateWidth,
-    cell: ({ createdAt }) => <DateTime at={createdAt} />,
-    sortBy: ({ createdAt }) => createdAt,
-  },
+  dateColumn('created', 'Registered', ({ createdAt }) => createdAt),
 ];
 
 function Person({ registration }: { readonly registration: OperatorRegistration }) {

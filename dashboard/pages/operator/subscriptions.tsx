@@ -9,8 +9,8 @@ import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
+import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Load } from '../../ui/load.tsx';
@@ -106,28 +106,9 @@ function columnsOf(ask: Confirm['ask']): readonly Column<Subscription>[] {
       sortBy: ({ active }) => Number(active),
     },
     { key: 'source', header: 'Source', width: '7rem', cell: ({ source }) => SOURCES[source], sortBy: ({ source }) => source },
-    {
-      key: 'expires',
-      header: 'Ends',
-      width: dateWidth,
-      cell: ({ expiresAt }) => (expiresAt ? <DateTime at={expiresAt} /> : <span className="text-ink-faint">Never</span>),
-      sortBy: ({ expiresAt }) => expiresAt ?? '9999',
-    },
-    {
-      key: 'updated',
-      header: 'Updated',
-      width: dateWidth,
-      cell: ({ updatedAt }) => <DateTime at={updatedAt} />,
-      sortBy: ({ updatedAt }) => updatedAt,
-    },
-    {
-      key: 'delete',
-      header: 'Delete',
-      hideHeader: true,
-      width: '6rem',
-      align: 'end',
-      cell: (subscription) => <DeleteButton subscription={subscription} ask={ask} />,
-    },
+    dateColumn('expires', 'Ends', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    dateColumn('updated', 'Updated', ({ updatedAt }) => updatedAt),
+    buttonColumn('Delete', '6rem', (subscription) => <DeleteButton subscription={subscription} ask={ask} />),
   ];
 }
 

@@ -10,6 +10,7 @@ import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
+import { buttonColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
@@ -85,14 +86,7 @@ function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {
       sortBy: ({ region }) => region,
     },
     { key: 'status', header: 'Status', width: '8rem', cell: (tunnel) => <State tunnel={tunnel} />, sortBy: stateOf },
-    {
-      key: 'suspend',
-      header: 'Suspend',
-      hideHeader: true,
-      width: '8.5rem',
-      align: 'end',
-      cell: (tunnel) => <SuspendButton tunnel={tunnel} ask={ask} />,
-    },
+    buttonColumn('Suspend', '8.5rem', (tunnel) => <SuspendButton tunnel={tunnel} ask={ask} />),
   ];
 }
 

@@ -8,8 +8,8 @@ import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { IconButton } from '../../ui/button.tsx';
+import { dateColumn, menuColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
@@ -60,22 +60,8 @@ function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
       cell: (user) => <UserState user={user} />,
       sortBy: ({ suspended }) => Number(suspended),
     },
-    {
-      key: 'since',
-      header: 'Joined',
-      width: dateWidth,
-      cell: ({ createdAt }) => <DateTime at={createdAt} />,
-      sortBy: ({ createdAt }) => createdAt,
-    },
-    {
-      key: 'actions',
-      header: 'Actions',
-      hideHeader: true,
-      corner: true,
-      width: '3rem',
-      align: 'end',
-      cell: (user) => <UserMenu user={user} ask={ask} />,
-    },
+    dateColumn('since', 'Joined', ({ createdAt }) => createdAt),
+    menuColumn((user) => <UserMenu user={user} ask={ask} />),
   ];
 }
 

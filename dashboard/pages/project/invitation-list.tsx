@@ -7,8 +7,8 @@ import type { Confirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
+import { dateColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 
 export interface InvitationListProps {
   readonly project: Project;
@@ -50,13 +50,7 @@ function columnsOf(project: Project, ask: Confirm['ask']): readonly Column<Invit
     },
     { key: 'role', header: 'Role', width: '8rem', cell: ({ role }) => <Badge>{roleLabels[role]}</Badge> },
     { key: 'by', header: 'Invited by', cell: ({ invitedBy }) => <Breakable text={invitedBy} /> },
-    {
-      key: 'expires',
-      header: 'Expires',
-      width: dateWidth,
-      cell: ({ expiresAt }) => <DateTime at={expiresAt} />,
-      sortBy: ({ expiresAt }) => expiresAt,
-    },
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt),
     {
       key: 'withdraw',
       header: 'Withdraw',

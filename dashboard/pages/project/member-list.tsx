@@ -13,8 +13,8 @@ import { forgetSession } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
+import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { Select } from '../../ui/select.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -63,21 +63,8 @@ function columnsOf(context: MemberContext): readonly Column<Member>[] {
       cell: (member) => <RoleCell member={member} context={context} />,
       sortBy: (member) => roles.indexOf(member.role),
     },
-    {
-      key: 'since',
-      header: 'Member since',
-      width: dateWidth,
-      cell: (member) => <DateTime at={member.since} />,
-      sortBy: (member) => member.since,
-    },
-    {
-      key: 'remove',
-      header: 'Remove',
-      hideHeader: true,
-      width: '6.5rem',
-      align: 'end',
-      cell: (member) => <RemoveButton member={member} context={context} />,
-    },
+    dateColumn('since', 'Member since', (member) => member.since),
+    buttonColumn('Remove', '6.5rem', (member) => <RemoveButton member={member} context={context} />),
   ];
 }
 

@@ -1,9 +1,10 @@
 // Settings of the project: its name, its id, and deleting it.
+import type { Project } from '@underpass/rules/entity.ts';
 import { may, roleDescriptions, roleLabels } from '@underpass/rules/permission.ts';
 import { useRevalidator } from 'react-router';
 import { deleteProject, renameProject } from '../../api/projects.ts';
 import { DeleteCard } from '../../form/delete-card.tsx';
-import { useConfirm } from '../../form/use-confirm.tsx';
+import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../routing/paths.ts';
 import { forgetSession, useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -48,20 +49,24 @@ export function Component() {
         <Card title="Another project" description="Each project has its own tunnels, domains, security groups and members.">
           <ButtonLink to={paths.newProject()}>New project</ButtonLink>
         </Card>
-        {may(project.role, 'project.delete') && (
-          <DeleteCard
-            what="Project"
-            description="Its tunnels stop immediately. The privacy policy says how long we keep its audit log."
-            warning={`Warning! '${project.name}' is deleted for all its members, with its tunnels, domains, security groups and tokens. All its clients are disconnected.`}
-            proof={{ label: 'Type the project name to confirm', text: project.name }}
-            remove={(typed) => deleteProject(project.id, typed)}
-            done="Project deleted."
-            leadsTo={paths.home()}
-            ask={confirm.ask}
-          />
-        )}
+        {may(project.role, 'project.delete') && <DeleteProject project={project} ask={confirm.ask} />}
       </div>
       {confirm.dialog}
     </>
+  );
+}
+
+function DeleteProject({ project, ask }: { readonly project: Project; readonly ask: Confirm['ask'] }) {
+  return (
+    <DeleteCard
+      what="Project"
+      description="Its tunnels stop immediately. The privacy policy says how long we keep its audit log."
+      warning={`Warning! '${project.name}' is deleted for all its members, with its tunnels, domains, security groups and tokens. All its clients are disconnected.`}
+      proof={{ label: 'Type the project name to confirm', text: project.name }}
+      remove={(typed) => deleteProject(project.id, typed)}
+      done="Project deleted."
+      leadsTo={paths.home()}
+      ask={ask}
+    />
   );
 }

@@ -11,8 +11,8 @@ import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
+import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime, dateWidth } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Load } from '../../ui/load.tsx';
@@ -112,28 +112,9 @@ function columnsOf(projectId: string, ask: Confirm['ask']): readonly Column<ApiT
       cell: ({ createdBy }) => <Breakable text={createdBy} />,
       sortBy: ({ createdBy }) => createdBy,
     },
-    {
-      key: 'used',
-      header: 'Last used',
-      width: dateWidth,
-      cell: ({ usedAt }) => (usedAt ? <DateTime at={usedAt} /> : <span className="text-ink-faint">Never</span>),
-      sortBy: ({ usedAt }) => usedAt ?? '',
-    },
-    {
-      key: 'expires',
-      header: 'Expires',
-      width: dateWidth,
-      cell: ({ expiresAt }) => (expiresAt ? <DateTime at={expiresAt} /> : <span className="text-ink-faint">Never</span>),
-      sortBy: ({ expiresAt }) => expiresAt ?? '9999',
-    },
-    {
-      key: 'revoke',
-      header: 'Revoke',
-      hideHeader: true,
-      width: '6rem',
-      align: 'end',
-      cell: (token) => <RevokeButton projectId={projectId} token={token} ask={ask} />,
-    },
+    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, { text: 'Never', sortsAs: 'first' }),
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    buttonColumn('Revoke', '6rem', (token) => <RevokeButton projectId={projectId} token={token} ask={ask} />),
   ];
 }
 
