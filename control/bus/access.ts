@@ -1,4 +1,4 @@
-// The word that somebody may see less from now on: live views look at their right at once, not at their next beat.
+// Announces that a user or a project lost rights: live views check theirs at once, not at their next regular check.
 
 import type { Bus } from './bus.ts';
 
@@ -7,6 +7,6 @@ const subject = 'access-narrowed';
 /** After the commit, with the id of the user or of the project that it concerns. */
 export const tellNarrowed = (bus: Bus, id: string): void => bus.publish(subject, id);
 
-/** Answers how to stop listening. */
+/** Answers how to stop. */
 export const hearNarrowed = (bus: Bus, listener: (id: string) => void): (() => void) =>
   bus.subscribe(subject, (id) => listener(String(id)));

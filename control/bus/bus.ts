@@ -1,10 +1,10 @@
 // Fan-out between control replicas: a message reaches every subscriber of its subject, this process's own included.
-// At most once, in order per publisher, not stored: whoever listens also reads the store. Drivers: memory.ts, nats.ts.
+// Delivers at most once, in order per publisher, and stores nothing: a listener also reads the store. Drivers: memory.ts, nats.ts.
 
 /** Subjects are words of [a-z0-9-] joined by dots. */
 export interface Bus {
   publish(subject: string, message: unknown): void;
-  /** Answers how to stop listening. */
+  /** Answers how to stop. */
   subscribe(subject: string, listener: (message: unknown) => void): () => void;
   close(): Promise<void>;
 }

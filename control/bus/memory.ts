@@ -1,4 +1,4 @@
-// The bus of one process: listeners are called in the same turn's microtasks, each message in order.
+// The bus of one process: calls listeners in a microtask of the same turn, in the order of the messages.
 
 import type { Bus } from './bus.ts';
 

@@ -1,5 +1,5 @@
-// The bus over NATS, for several control replicas. Reconnects for ever; what was said meanwhile reaches this process's own
-// listeners and no other's, as bus.ts allows.
+// The bus over NATS, for several control replicas. Reconnects for ever. While it is disconnected, a message reaches only the
+// listeners of its own process, as bus.ts allows.
 
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { Bus } from './bus.ts';
@@ -9,7 +9,7 @@ import { createMemoryBus } from './memory.ts';
 const prefix = 'underpass.';
 const connectTimeoutMs = 10_000;
 const reconnectPauseMs = 1_000;
-/** What was published last has so long to leave. */
+/** Time for the last messages to leave. */
 const drainTimeoutMs = 2_000;
 
 type OnError = (error: unknown) => void;
@@ -21,7 +21,7 @@ const toConnect = (url: string) => {
     timeout: connectTimeoutMs,
     maxReconnectAttempts: -1,
     reconnectTimeWait: reconnectPauseMs,
-    // Our own listeners hear of it without the server.
+    // The memory bus serves this process's own listeners.
     noEcho: true,
     ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
     ...(protocol === 'tls:' ? { tls: {} } : {}),
@@ -40,7 +40,7 @@ const listenTo = (connection: NatsConnection, subject: string, listener: (messag
     },
   });
 
-/** A server that is away takes nothing more: then there is nothing to wait for. */
+/** Does not wait for a server that is away. */
 const end = async (connection: NatsConnection): Promise<void> => {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, drainTimeoutMs);
@@ -58,7 +58,7 @@ export const openNatsBus = async (url: string, onError: OnError): Promise<Bus> =
       try {
         connection.publish(prefix + subject, JSON.stringify(message));
       } catch (error) {
-        // Closed, or a message over the server's bound: at most once allows the loss, the log tells of it.
+        // Closed, or a message larger than the server takes: the bus may lose messages, and the log shows it.
         onError(error);
       }
     },

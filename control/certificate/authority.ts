@@ -1,4 +1,4 @@
-// Who makes certificates: the local authority of a laptop (local-ca.ts) or an ACME directory (acme/).
+// What makes certificates: the local authority of a laptop (local-ca.ts) or an ACME directory (acme/).
 
 import type { RenewalWindow } from './core/renewal.ts';
 
@@ -14,9 +14,9 @@ export interface IssueRequest {
   readonly name: string;
   /** Region whose edges answer challenges for it. */
   readonly region: string;
-  /** Failures in a row so far: another way of proving may be tried. */
+  /** Failures in a row so far: the authority may choose another kind of proof. */
   readonly failures: number;
-  /** The chain that the new one takes the place of: authorities count such orders for less (RFC 9773 5). */
+  /** The chain that the new one replaces: authorities may exempt such orders from rate limits (RFC 9773 5). */
   readonly replaces?: string;
   readonly signal: AbortSignal;
 }
@@ -35,11 +35,11 @@ export interface RenewalInfo {
 export interface Authority {
   /** Names it: certificates of another authority are replaced. */
   readonly id: string;
-  /** Of this machine: it counts nothing and proves nothing, so neither budgets nor look-ups stand before it. */
+  /** On this machine: it needs no proof and has no limits, so budgets and look-ups are skipped. */
   readonly local: boolean;
-  /** Whether it can make this one at all. */
+  /** Whether it can make a certificate for this name. */
   canIssue(name: string): boolean;
   issue(request: IssueRequest): Promise<IssuedCertificate>;
-  /** When it wants this chain renewed, and how long that holds; undefined where it says nothing. */
+  /** When it wants this chain renewed, and when to ask again; undefined where it says nothing. */
   renewal?(chainPem: string, signal: AbortSignal): Promise<RenewalInfo | undefined>;
 }

@@ -31,7 +31,7 @@ export async function readOwnNames(db: Queries): Promise<WantedName[]> {
   return console === undefined ? names : [...names, { name: console.host, region: console.region, projectId: '', ownerId: '' }];
 }
 
-/** Verified hosts of http tunnels that nobody has suspended, in regions that end TLS: the only ones that are asked for. */
+/** Verified hosts of tunnels that need a certificate and are not suspended, in regions that end TLS: the only ones to order. */
 export async function readTunnelNames(db: Queries): Promise<WantedName[]> {
   const rows = await db
     .selectFrom('tunnel_hosts as h')
@@ -46,7 +46,7 @@ export async function readTunnelNames(db: Queries): Promise<WantedName[]> {
     .select(['h.host as name', 't.region as region', 't.project_id as projectId'])
     .select((eb) => {
       const owners = eb.selectFrom('members as m').whereRef('m.project_id', '=', 't.project_id').where('m.role', '=', 'owner');
-      // Its first owner; a project that nobody owns any more has a share of its own.
+      // The project's first owner; a project without an owner has a share of its own.
       const first = owners.select('m.user_id').orderBy('m.created_at').orderBy('m.user_id').limit(1);
       return eb.fn.coalesce(first, 't.project_id').as('ownerId');
     })
@@ -55,7 +55,7 @@ export async function readTunnelNames(db: Queries): Promise<WantedName[]> {
   return rows;
 }
 
-/** Asked again just before the order: what was true at the start of a pass may be so no more. */
+/** Checked again just before the order: the tunnel may have changed since the pass began. */
 export async function isStillWanted(db: Queries, wanted: WantedName): Promise<boolean> {
   if (wanted.projectId === '') return true;
   const row = await db
@@ -83,7 +83,7 @@ export async function readChain(db: Queries, name: string, issuer: string): Prom
   return (await query.executeTakeFirst())?.chain_pem;
 }
 
-/** When the last certificate that serves a name ends, of these and of those that were issued; 0 where none does. */
+/** For each name, when the last certificate that serves it ends, given or issued; 0 without one. */
 export async function readEnds(db: Queries, given: readonly FeedCertificate[]): Promise<(name: string) => number> {
   const rows = await db.selectFrom('certificates').select(['hosts', 'expires_at']).execute();
   const issued = rows.map((row) => ({ hosts: JSON.parse(row.hosts) as string[], notAfterMs: row.expires_at }));
@@ -93,7 +93,7 @@ export async function readEnds(db: Queries, given: readonly FeedCertificate[]): 
   return (name) => Math.max(...namesServing(name).map((each) => ends.get(each) ?? 0));
 }
 
-/** As this authority sees them: whoever has changed to another one does not wait for what the last one said. */
+/** Without what another authority said about the next order: it does not bind this one. */
 export async function readAttempts(db: Queries, issuer: string, nowMs: number): Promise<Attempt[]> {
   const rows = await db
     .selectFrom('certificate_attempts')
@@ -103,7 +103,7 @@ export async function readAttempts(db: Queries, issuer: string, nowMs: number): 
   return rows.map(({ retry_issuer, ...row }) => (retry_issuer === issuer ? row : { ...row, retryAt: 0 }));
 }
 
-/** Of each region, what the last orders for our own names failed with: none where the last one succeeded. */
+/** By region, the errors of the last orders for our own names, where these failed. */
 export async function readOwnProblems(db: Queries): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom('certificate_attempts')
@@ -138,7 +138,7 @@ export async function startAttempt(store: Store, wanted: WantedName, nowMs: numb
   return id;
 }
 
-/** Of a detail as much as helps an operator. */
+/** As much of an error as helps an operator. */
 const detailChars = 500;
 
 export type Retry = Pick<CertificateAttemptsTable, 'retry_at' | 'retry_issuer'>;
@@ -157,7 +157,7 @@ export interface MadeCertificate extends IssuedCertificate, Lifetime {
   readonly hosts: readonly string[];
 }
 
-/** Puts the new one in the place of the old, in one transaction. */
+/** Replaces the old one in one transaction. */
 export async function saveCertificate(
   store: Store,
   keyRing: KeyRing,
@@ -184,7 +184,7 @@ export async function saveCertificate(
   });
 }
 
-/** A challenge is answered for so long at most, whatever becomes of its order. */
+/** Edges answer a challenge no longer than this, whatever happens to its order. */
 const challengeLifeMs = 15 * 60_000;
 
 export async function saveChallenge(
@@ -212,7 +212,7 @@ export async function dropChallenge(store: Store, id: string): Promise<void> {
   await store.db.deleteFrom('challenges').where('id', '=', id).execute();
 }
 
-/** Certificates that ended a while ago and that nobody renewed. */
+/** How long an expired certificate is kept. */
 const expiredKeptMs = 7 * 24 * 3_600_000;
 
 export async function dropExpired(store: Store, nowMs: number): Promise<void> {

@@ -1,5 +1,5 @@
 // Certificates that an operator gives as files: NAME.crt (the chain) beside NAME.key, read again when they change.
-// A pair that cannot be read, does not match or has expired is left out and logged; the others serve on.
+// A pair that cannot be read, does not match or has expired is logged and left out; the others still serve.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
@@ -8,9 +8,9 @@ import { basename, join } from 'node:path';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 
-/** A folder of more pairs than this is not one that somebody keeps by hand. */
+/** More than anyone keeps by hand. */
 const maxPairs = 1_000;
-/** Tools write the two files one after the other; reading waits for the second. */
+/** Tools write the two files one after the other: wait for the second. */
 const settleMs = 300;
 
 export interface GivenFiles {

@@ -1,5 +1,5 @@
 // The authority of a laptop: a root of this machine alone, made on first start and kept in its home folder.
-// Its key is readable by its owner alone; whoever holds it can impersonate any site to browsers that trust the root.
+// Only its owner can read its key: with the key, anyone can impersonate any site to browsers that trust the root.
 
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -31,7 +31,7 @@ async function readRoot(certificatePath: string, keyPath: string): Promise<Certi
   }
 }
 
-/** Whole or not at all: a crash in the middle leaves the old file. */
+/** A crash in the middle leaves the old file. */
 async function writeWhole(path: string, text: string, mode: number): Promise<void> {
   await writeFile(`${path}.new`, text, { mode });
   await rename(`${path}.new`, path);

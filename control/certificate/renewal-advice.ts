@@ -1,4 +1,4 @@
-// What the authority advises about the renewal of each certificate, asked now and then and kept in memory.
+// When the authority advises to renew each certificate: asked from time to time, kept in memory.
 
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
@@ -7,13 +7,13 @@ import { isDue, momentIn } from './core/renewal.ts';
 import type { HeldCertificate } from './core/wanted.ts';
 
 export interface RenewalAdvice {
-  /** Asks about those whose time has come; a failure is no reason to hurry. */
+  /** Asks about those that are due for a question. After a failure it asks again only at the next regular time. */
   refresh(certificates: readonly HeldCertificate[], signal: AbortSignal): Promise<void>;
   isDue(certificate: HeldCertificate): boolean;
 }
 
 interface Known {
-  /** Of the certificate that was asked about: its successor is asked about anew. */
+  /** Identifies the certificate: its successor gets a new question. */
   readonly startsAt: number;
   readonly moment: number | undefined;
   readonly askAt: number;

@@ -1,4 +1,4 @@
-// Where nobody issues certificates, nothing asks for a name of ours that has none: the log says it.
+// Without an authority nothing orders certificates: the log names our own names that no given file covers.
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
@@ -12,7 +12,7 @@ export interface UncoveredNoticeDeps {
   readonly givenCertificates: () => readonly FeedCertificate[];
 }
 
-/** To be called at the start and when something changed; says what is new. */
+/** The function checks the names and logs them if they have changed since the last call. */
 export function createUncoveredNotice({ store, clock, log, givenCertificates }: UncoveredNoticeDeps): () => Promise<void> {
   let told = '';
   return async () => {

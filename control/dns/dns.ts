@@ -8,11 +8,11 @@ import type { RecordResolver } from './resolver.ts';
 
 export interface DnsDeps {
   readonly resolver: RecordResolver;
-  /** Data-plane hosts and wildcard domains of our regions: their addresses are told as they are. */
+  /** Data-plane hosts and wildcard domains of our regions: users see all their addresses. */
   readonly ownHosts: () => Promise<readonly string[]>;
 }
 
-/** RFC 6761 6.3: names under localhost are loopback, and are not asked of any server. */
+/** RFC 6761 6.3: names under localhost are loopback; no server is asked for them. */
 const isLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
 
@@ -22,7 +22,7 @@ export function createDns({ resolver, ownHosts }: DnsDeps): DnsPort {
     return isLocalhost(host) ? loopback : resolver.addresses(host);
   };
 
-  /** Inside addresses are dropped, except those that our own data plane has (a private installation). */
+  /** Drops inside addresses, except those of our own data plane (a private installation). */
   const publicOnly = async (found: readonly string[], own: readonly string[]): Promise<readonly string[]> => {
     if (!found.some(isInside)) return found;
     const ours = new Set((await Promise.all(own.map(addresses))).flat());

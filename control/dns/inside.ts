@@ -1,4 +1,4 @@
-// Addresses that only mean something inside a network: not told to people who ask about their own domains.
+// Addresses that are valid only inside a network: users who check their own domains do not see them.
 
 import { BlockList, isIP } from 'node:net';
 
@@ -34,7 +34,7 @@ function compileRanges(): BlockList {
 
 const inside = compileRanges();
 
-/** What is no address counts as inside. IPv4-mapped IPv6 is judged as IPv4. */
+/** A text that is no address counts as inside. IPv4-mapped IPv6 counts as IPv4. */
 export function isInside(address: string): boolean {
   const family = isIP(address);
   return family === 0 || inside.check(address, family === 4 ? 'ipv4' : 'ipv6');

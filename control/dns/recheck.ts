@@ -1,5 +1,5 @@
-// The daily re-check of verified domains: a few at a time, by one control process at a time. What is lost is told by
-// the caller's `onLost`, inside the transaction that takes the domain away.
+// The daily re-check of verified domains: a few at a time, by one control process at a time. The caller's `onLost` runs inside
+// the transaction that takes a lost domain away.
 
 import type { Logger } from 'pino';
 import type { WithLease } from '../store/lease.ts';
@@ -19,11 +19,11 @@ export interface RecheckDeps {
   readonly clock: () => number;
   readonly log: Logger;
   readonly withLease: WithLease;
-  /** In the same transaction: routes taken down, mails queued, the audit row written. Answers what to do after it. */
+  /** In the same transaction: takes down routes, queues mails, writes the audit row. Answers what to do after it. */
   readonly onLost: (trx: Queries, domain: VerifiedDomain) => Promise<() => void>;
 }
 
-/** Domains of one pass, and questions at once. A pass every few minutes covers tens of thousands a day. */
+/** A pass every few minutes covers tens of thousands of domains a day. */
 const domainsPerPass = 200;
 const atOnce = 8;
 
@@ -49,7 +49,7 @@ const noted = (decision: Exclude<OwnershipDecision, { kind: 'lost' }>) => {
 };
 
 export interface Recheck {
-  /** One pass over what is due; answers how many were checked. */
+  /** One pass over the domains that are due; answers how many it checked. */
   readonly run: () => Promise<number>;
 }
 
@@ -58,7 +58,7 @@ export function createRecheck(deps: RecheckDeps): Recheck {
 
   const lose = async (domain: DueRow, now: number): Promise<void> => {
     const after = await store.write(async (trx) => {
-      // As every write of hosts: none goes live under an apex that is being lost.
+      // Every write of hosts takes this lock: no host goes live under an apex that is being lost.
       await takeProjectLock(trx, domain.projectId);
       const lost = await trx
         .updateTable('domains')

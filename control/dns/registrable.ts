@@ -1,9 +1,9 @@
-// What the public suffix list adds to the shape of an apex domain (rules/apex-domain.ts), and which names are ours.
+// Checks an apex domain by the public suffix list, beyond its shape (rules/apex-domain.ts), and tells which names are ours.
 
 import type { RegistrableDomain } from '@underpass/rules/apex-domain.ts';
 import { parse } from 'tldts';
 
-/** Private suffixes count as well: nobody owns github.io here, and foo.github.io is somebody's apex. */
+/** Private suffixes count: github.io is no apex that a user can own, and foo.github.io is one. */
 export const registrableDomain: RegistrableDomain = (host) => {
   const { domain, isIcann, isPrivate, isIp } = parse(host, { allowPrivateDomains: true });
   return isIp !== true && (isIcann || isPrivate) ? domain : null;
@@ -11,6 +11,6 @@ export const registrableDomain: RegistrableDomain = (host) => {
 
 const within = (name: string, parent: string): boolean => name === parent || name.endsWith(`.${parent}`);
 
-/** Nobody may claim a name that holds, or is held by, a host of our regions or of the dashboard. */
+/** No user may claim a host of our regions or of the dashboard, nor a name above or below one. */
 export const isOwnDomain = (apexName: string, ownHosts: readonly string[]): boolean =>
   ownHosts.some((own) => within(apexName, own) || within(own, apexName));

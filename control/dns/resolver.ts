@@ -1,5 +1,5 @@
-// Asks name servers for TXT, A and AAAA records: bounded in time, in number at once, and in what waits.
-// Never throws for what the network does.
+// Asks name servers for TXT, A and AAAA records. Bounds the time, the questions at once and the questions that wait.
+// Network errors become answers: it never throws for them.
 
 import { Resolver } from 'node:dns/promises';
 import type { TxtAnswer } from './core/challenge.ts';
@@ -10,7 +10,7 @@ export interface NameServer {
 }
 
 export interface ResolverOptions {
-  /** Empty: those of the system. */
+  /** Empty means the system's. */
   readonly servers: readonly NameServer[];
   /** For one question, retries included. */
   readonly timeoutMs?: number;
@@ -20,19 +20,19 @@ export interface RecordResolver {
   readonly txt: (name: string) => Promise<TxtAnswer>;
   /** A and AAAA together; empty when there are none or no answer came. */
   readonly addresses: (name: string) => Promise<readonly string[]>;
-  /** Ends what is under way. */
+  /** Ends the questions under way. */
   readonly close: () => void;
 }
 
 const defaultTimeoutMs = 5_000;
 /** Questions under way at once; each holds a socket for at most timeoutMs. */
 const maxAtOnce = 32;
-/** Questions that wait for their turn; more are answered with "unknown" at once. */
+/** Questions that wait for their turn. The next gets "unknown" at once. */
 const maxWaiting = 512;
-/** What one answer may hold: a TXT name with more records than this is not read further. */
+/** Records read from one answer; the others are ignored. */
 const maxRecords = 1_000;
 
-/** c-ares' ways of saying that the servers answered and there is nothing. */
+/** c-ares' codes for an answer without records. */
 const negativeCodes = new Set(['ENOTFOUND', 'ENODATA']);
 
 const serverText = ({ address, port }: NameServer): string =>
@@ -40,8 +40,8 @@ const serverText = ({ address, port }: NameServer): string =>
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** At most so many run; the rest waits in order, and is turned away when too many wait. */
-function createTurnstile(): <T>(run: () => Promise<T>, turnedAway: T) => Promise<T> {
+/** Runs at most `maxAtOnce`; the others wait in order, and get `turnedAway` when too many wait. */
+function createConcurrencyLimit(): <T>(run: () => Promise<T>, turnedAway: T) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
   const enter = async (): Promise<void> => {
@@ -66,7 +66,7 @@ function createTurnstile(): <T>(run: () => Promise<T>, turnedAway: T) => Promise
 
 export function createResolver(options: ResolverOptions): RecordResolver {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-  const turn = createTurnstile();
+  const limited = createConcurrencyLimit();
   const underWay = new Set<Resolver>();
 
   /** A resolver of its own for each question, because cancel() ends all of a resolver's questions. */
@@ -86,7 +86,7 @@ export function createResolver(options: ResolverOptions): RecordResolver {
   };
 
   const txt = (name: string): Promise<TxtAnswer> =>
-    turn<TxtAnswer>(
+    limited<TxtAnswer>(
       () =>
         ask<TxtAnswer>(
           async (resolver) => (await resolver.resolveTxt(name)).slice(0, maxRecords),
@@ -96,7 +96,7 @@ export function createResolver(options: ResolverOptions): RecordResolver {
     );
 
   const family = (name: string, method: 'resolve4' | 'resolve6'): Promise<readonly string[]> =>
-    turn(
+    limited(
       () =>
         ask<readonly string[]>(
           async (resolver) => (await resolver[method](name)).slice(0, maxRecords),

@@ -6,12 +6,12 @@ import type { ConnectedClient, EdgeHealth, HistoryRange, TunnelHistory } from '@
 export interface FeedPort {
   /** After a commit: what the edges hold of these tunnels (made, changed, deleted, suspended) is out of date. */
   tunnelsChanged(tunnelIds: readonly string[]): void;
-  /** After a commit: the region's keys or the region itself changed. Edges with a dead key are cut. */
+  /** After a commit: the region's keys or the region itself changed. Cuts edges whose key no longer opens it. */
   regionChanged(region: string): void;
   /**
    * True once the edges of the tunnel's region that are connected, to whichever process, have acknowledged its route as stored,
-   * with a certificate for the host that clients dial and for every host of an http tunnel; one that takes more than 5 s for it
-   * is not waited for. Decides Progressing or Created.
+   * with a certificate for the host that clients dial and for every host of an http tunnel. Nothing waits for an edge that takes
+   * more than 5 s. Decides Progressing or Created.
    */
   isServing(tunnelId: string): boolean;
   /** Clients whose data path worked within 15 s. */
@@ -20,6 +20,6 @@ export interface FeedPort {
   metrics(tunnelId: string): TunnelMetrics | undefined;
   history(tunnelId: string, range: HistoryRange): Promise<TunnelHistory>;
   edges(): readonly EdgeHealth[];
-  /** Tells when acknowledgements, clients or metrics of tunnels moved. Answers how to stop listening. */
+  /** Calls back when acknowledgements, clients or metrics of tunnels change. Answers how to stop. */
   onMoved(listener: (tunnelIds: readonly string[]) => void): () => void;
 }

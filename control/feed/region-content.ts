@@ -7,7 +7,7 @@ import type { Queries } from '../store/store.ts';
 import { servingNames } from './core/liveness.ts';
 import type { RegionNames } from './core/needed-names.ts';
 
-/** Ids of one query, far under both databases' limits on parameters; and tunnels of one message to the edges. */
+/** Ids of one query, far under both databases' limits on parameters. Also the tunnels of one message to the edges. */
 export const idsAtOnce = 500;
 
 export interface StoredTunnel {
@@ -93,7 +93,7 @@ function gather<Row, T>(rows: readonly Row[], keyOf: (row: Row) => string, pick:
   return lists;
 }
 
-/** Projects all of whose owners are suspended: what they own is suspended with them. */
+/** Projects whose owners are all suspended: their tunnels are suspended too. */
 async function orphanedProjects(db: Queries): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('members as m')
@@ -139,7 +139,7 @@ async function complete(db: Queries, nowMs: number, rows: readonly TunnelRow[]):
   }));
 }
 
-/** The tunnels that come after an id, in its order; an empty page is the end. */
+/** The tunnels after an id, in the order of ids; an empty page is the end. */
 export async function readTunnelPage(db: Queries, after: string, nowMs: number): Promise<StoredTunnel[]> {
   const rows = await tunnelQuery(db).where('t.id', '>', after).orderBy('t.id').limit(idsAtOnce).execute();
   return complete(db, nowMs, rows);

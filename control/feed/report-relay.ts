@@ -1,4 +1,4 @@
-// Carries edges' reports to the other control processes, in parts that the bus can take, and puts theirs together.
+// Cuts edges' reports into parts that the bus can carry to the other control processes, and joins the parts that arrive.
 
 import type { EdgeReport } from './edge-view.ts';
 

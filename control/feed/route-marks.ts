@@ -1,4 +1,4 @@
-// Keeps in the store which routes an edge has acknowledged, so that a restart of control forgets none of it.
+// Keeps in the store which routes the edges have acknowledged, so that they survive a restart of control.
 
 import type { Store } from '../store/store.ts';
 import type { LiveMark } from './region-state.ts';
@@ -24,7 +24,7 @@ async function saveSome(store: Store, marks: readonly LiveMark[]): Promise<void>
   });
 }
 
-/** A tunnel that has been deleted meanwhile is passed over. */
+/** Passes over tunnels that are deleted by now. */
 export async function saveMarks(store: Store, marks: readonly LiveMark[]): Promise<void> {
   for (let from = 0; from < marks.length; from += marksAtOnce) await saveSome(store, marks.slice(from, from + marksAtOnce));
 }

@@ -1,4 +1,4 @@
-// The certificates that a region's edges were sent, found by the names that they hold.
+// The certificates that a region's edges have been sent, by the names that they serve.
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { SentCertificate } from './core/liveness.ts';

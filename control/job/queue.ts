@@ -1,5 +1,5 @@
-// Work that an answer must not wait for, kept in the store until it is done: mails, and what sign-in and registration
-// do after their constant answer. Tried again with growing pauses until it expires.
+// Work that an answer must not wait for, kept in the store until it is done: mails, and what sign-in and registration do after
+// their constant answer. A failed job is repeated with growing pauses until it expires.
 
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -26,7 +26,7 @@ export interface JobPayloads {
   };
   'operator-mail': { readonly subject: string; readonly text: string };
   invitation: { readonly invitationId: string };
-  /** One for each recipient: who cannot be reached keeps nobody else waiting, and is no reason to send twice. */
+  /** One job per recipient: a failing address delays no other, and repeats no other's mail. */
   'domain-lost': { readonly email: string; readonly apexName: string };
   'account-deleted': { readonly email: string; readonly firstName: string };
 }
@@ -34,7 +34,7 @@ export type JobKind = keyof JobPayloads;
 export type JobHandlers = { readonly [K in JobKind]: (payload: JobPayloads[K]) => Promise<void> };
 
 const day = 24 * 3600_000;
-/** How long a job is tried. A login link is worth nothing after its 15 minutes. */
+/** How long a job is tried. A login link expires after 15 minutes. */
 const lifeMs: Readonly<Record<JobKind, number>> = {
   'login-link': 15 * 60_000,
   registration: 3 * day,
@@ -45,9 +45,9 @@ const lifeMs: Readonly<Record<JobKind, number>> = {
   'account-deleted': 3 * day,
 };
 
-// While one worker runs a job nobody else takes it; longer than any single job's own timeouts together.
+// While one worker runs a job, no other takes it. Longer than the sum of any job's own timeouts.
 const leaseMs = 60_000;
-// A job begins after the answer that caused it has left, at no moment that its asker could measure by.
+// A job starts after the answer that caused it has left, after a random pause, so that timing reveals nothing to the caller.
 const wakeAfterMs = 20;
 const wakeWithinMs = 100;
 const batch = 20;
@@ -56,7 +56,7 @@ const longestPauseMs = 30 * 60_000;
 
 export const nextPauseMs = (attempts: number): number => Math.min(firstPauseMs * 3 ** (attempts - 1), longestPauseMs);
 
-/** In the caller's transaction, or by itself. */
+/** In the caller's transaction, or alone. */
 export const addJob = async <K extends JobKind>(db: Queries, nowMs: number, kind: K, payload: JobPayloads[K]): Promise<void> => {
   await db
     .insertInto('jobs')
@@ -76,7 +76,7 @@ export const addJob = async <K extends JobKind>(db: Queries, nowMs: number, kind
 export interface JobQueue {
   /** After a commit that added a job. */
   wake(): void;
-  /** Runs all that is due; resolves when none is left. */
+  /** Runs all jobs that are due; resolves when none is left. */
   drain(): Promise<void>;
   start(): void;
   stop(): Promise<void>;
@@ -89,7 +89,7 @@ export interface JobQueueDeps {
   readonly handlers: JobHandlers;
 }
 
-/** True where this worker got the job: of all that try, one moves `due_at`. */
+/** Whether this worker got the job: of all workers that try, only one moves `due_at`. */
 const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<boolean> => {
   const taken = await db
     .updateTable('jobs')
@@ -101,7 +101,7 @@ const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<bool
   return taken.numUpdatedRows > 0n;
 };
 
-/** Each runs by itself, one job after the other. Somebody sits and waits for a login link: nothing else holds it up. */
+/** Each lane runs its jobs one after the other. Login links have their own, because a user waits for them. */
 const lanes = ['=', '<>'] as const;
 type Lane = (typeof lanes)[number];
 
@@ -145,7 +145,7 @@ const runDue = async (deps: JobQueueDeps, lane: Lane): Promise<void> => {
   }
 };
 
-/** One run of a lane at a time; what is asked for while it runs is looked at before it ends. */
+/** One run of a lane at a time; a request during a run makes it look again before it ends. */
 const createDrain = (deps: JobQueueDeps, lane: Lane) => {
   let running: Promise<void> | undefined;
   let askedAgain = false;
@@ -176,7 +176,7 @@ export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
   let waking: NodeJS.Timeout | undefined;
   const drainQuietly = (): void => {
     waking = undefined;
-    drain().catch((error) => deps.log.error({ err: error }, 'job queue stopped short'));
+    drain().catch((error) => deps.log.error({ err: error }, 'job queue stopped early'));
   };
   return {
     wake: () => {

@@ -44,14 +44,14 @@ const tables = {
 } satisfies Record<TableName, readonly string[]>;
 
 const formatVersion = 1;
-// A page is what is held in memory at once.
+// Rows held in memory at once.
 const pageRows = 500;
 // Rows of one insert: 13 columns at most times 100 stays far under both databases' parameter limits.
 const batchRows = 100;
 
 type Row = Record<string, unknown>;
 
-/** The last line: a file that was cut off at a line's end is as good as whole without it. */
+/** The last line. Without it, a file that was cut off at the end of a line would look whole. */
 interface Ending {
   readonly rows: number;
 }
@@ -87,7 +87,7 @@ async function* readLines(db: Queries): AsyncGenerator<string> {
   yield `${JSON.stringify({ rows: count } satisfies Ending)}\n`;
 }
 
-/** Writes a consistent copy to `path`, which must not exist, readable by its owner alone. Running servers go on. Whole or not at all. */
+/** Writes a consistent copy to `path`, which must not exist, readable only by its owner. Servers keep running. A failure leaves no file. */
 export const dumpStore = async (store: Store, path: string): Promise<void> => {
   const file = await open(path, 'wx', 0o600);
   try {
@@ -170,7 +170,7 @@ const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<
   await inserter.flush();
 };
 
-/** All or nothing, into an empty store only. `finish` looks at what came, and may still refuse it. */
+/** All or nothing, and only into an empty store. `finish` checks the restored rows and may throw to refuse them. */
 export const restoreStore = async (
   store: Store,
   path: string,
@@ -178,7 +178,7 @@ export const restoreStore = async (
 ): Promise<void> => {
   await store.write(async (trx) => {
     if (!(await isEmpty(trx))) throw new Error('restore: the database already holds users; restore into an empty one');
-    // Opened last: an interface that nobody reads yet loses lines.
+    // Opened last: a readline interface loses the lines that arrive before it is read.
     await restoreLines(trx, createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY }));
     await finish(trx);
   });

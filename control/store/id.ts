@@ -30,7 +30,7 @@ const encodeTail = (value: number): string => {
 
 const randomText = (length: number): string => Array.from(randomBytes(length), (byte) => alphabet[byte & 31]).join('');
 
-/** Every id made up to that moment is below it, and no later one. */
+/** Ids made up to that moment are below it; later ones are not. */
 export const endOfIds = (ms: number): string => encodeTime(ms + 1);
 
 export const createId = (nowMs: number): string => encodeTime(nowMs) + encodeTail(nextTail(nowMs)) + randomText(randomLength - 7);

@@ -1,9 +1,9 @@
-// Named locks between control processes, with an end: a process that dies frees them by itself.
+// Named locks between control processes. A lock expires, so a process that dies does not block the others for long.
 
 import { randomUUID } from 'node:crypto';
 import type { Store } from './store.ts';
 
-/** Work of one lease ends well before; a dead holder blocks for so long at most. */
+/** The work under a lease ends well before. A dead holder blocks the others no longer than this. */
 const leaseMs = 10 * 60_000;
 
 /** Runs the work if the lease is free; answers false when another holds it. */

@@ -124,13 +124,13 @@ const dataPlane = [
     created_at bigint not null, expires_at bigint not null)`,
 ];
 
-// Attempts from before it are counted for their project and overall.
+// Older attempts count for their project and overall, but for no owner.
 const attemptOwners = ["alter table certificate_attempts add column owner_id text not null default ''"];
 
-// What the authority said of when to come again; the previous release writes none.
+// When the authority allows the next order; the previous release writes none.
 const attemptRetries = ['alter table certificate_attempts add column retry_at bigint not null default 0'];
 
-// Whose word that is: another authority has said nothing.
+// Which authority said so: it does not bind another one.
 const attemptAuthorities = ["alter table certificate_attempts add column retry_issuer text not null default ''"];
 
 const migration = (statements: readonly string[]): Migration => ({

@@ -1,8 +1,8 @@
-// The database cannot be had: gone, full, or too slow. Told apart from what a query did wrong, at the driver, where it is known.
+// The database is unavailable: gone, full, or too slow. The driver tells this apart from an error of a query.
 
 import type { Driver } from 'kysely';
 
-/** The API answers it with 503. */
+/** The API answers 503. */
 export class StoreOutage extends Error {
   constructor(cause: unknown) {
     super(`the database cannot be had: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
@@ -10,7 +10,7 @@ export class StoreOutage extends Error {
   }
 }
 
-/** What is only told while there is a database, as a figure is; any other fault is thrown on. */
+/** For figures that are left out while the database is unavailable; rethrows any other error. */
 export const unlessOutage = async (work: () => Promise<void>): Promise<void> => {
   try {
     await work();
@@ -29,7 +29,7 @@ export const tellOutage = async <T>(work: () => Promise<T>, isOutage: IsOutage):
   }
 };
 
-/** The same driver, whose connections and queries fail with a StoreOutage where that is what it was. */
+/** Wraps a driver: its connections and queries throw a StoreOutage for an outage. */
 export const tellOutages = <D extends Driver>(driver: D, isOutage: IsOutage): D => {
   const told = new WeakSet<object>();
   const acquire = driver.acquireConnection.bind(driver);

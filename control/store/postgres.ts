@@ -21,8 +21,8 @@ const createPool = (url: string, connectMs: number) =>
     types: { getTypeParser: (oid, format) => (oid === int8Oid ? parseInt8 : pg.types.getTypeParser(oid, format as 'text')) },
   });
 
-// Postgres: serialization_failure and deadlock_detected; the transaction was undone and may run again. So may one that
-// refers to what another one has deleted meanwhile (foreign_key_violation): it finds it missing then.
+// Postgres: serialization_failure and deadlock_detected; the transaction was undone and may run again. So may a transaction that
+// refers to a row which another one has just deleted (foreign_key_violation): the second run finds it missing.
 const conflicts = ['40001', '40P01', '23503'];
 const isConflict = (error: unknown): boolean => conflicts.includes((error as { code?: string })?.code ?? '');
 const attempts = 4;
@@ -31,7 +31,7 @@ const attempts = 4;
 // (a shutdown, a statement that took too long), system_error; read_only_sql_transaction is a standby.
 const outageCodes = /^(08|53|57|58)|^25006$/;
 
-/** What does not come from the server as an error of its own came from the way to it. */
+/** An error that the server did not send is one of the connection. */
 const isOutage = (error: unknown): boolean =>
   error instanceof pg.DatabaseError ? outageCodes.test(error.code ?? '') : !(error instanceof TypeError);
 
@@ -51,13 +51,13 @@ const writeWithRetry = async <T>(db: Kysely<Schema>, body: (trx: Transaction<Sch
   }
 };
 
-/** `connectMs`: for a connection to be made, or for one of those that others have. */
+/** `connectMs`: how long to wait for a new connection, or for one that others use. */
 export const openPostgresStore = async (url: string, onIdleError: (error: Error) => void, connectMs = 5_000): Promise<Store> => {
   const pool = createPool(url, connectMs);
   let isClosing = false;
   // An idle connection that breaks would otherwise end the process.
   pool.on('error', (error) => isClosing || onIdleError(error));
-  // So would one that breaks while a transaction holds it between two queries; its next query tells.
+  // So would one that breaks between two queries of a transaction; its next query reports the error.
   pool.on('connect', (client) => client.on('error', () => {}));
   const db = new Kysely<Schema>({ dialect: new Dialect({ pool }) });
   await migrateToLatest(db);

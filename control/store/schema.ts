@@ -19,7 +19,7 @@ export interface UsersTable {
 
 export interface LoginLinksTable {
   id: string;
-  /** Null where the e-mail has no account: the same work is done for it, and nobody gets the token. */
+  /** Null if the e-mail has no account: the server does the same work for it, and sends no token. */
   user_id: string | null;
   /** SHA-256 of the token, hex. */
   token_hash: string;
@@ -163,7 +163,7 @@ export interface SecurityGroupsTable {
 export interface ApiTokensTable {
   id: string;
   project_id: string;
-  /** Its maker: the token never does more than this member may do now. */
+  /** Its creator: the token never does more than this member may do now. */
   user_id: string;
   name: string;
   role: Role;
@@ -257,7 +257,7 @@ export interface MetricMinutesTable {
   clients: number;
 }
 
-/** What an edge has acknowledged: survives a restart of control, so that no live tunnel looks unready after it. */
+/** The routes that edges have acknowledged. Kept so that no live tunnel looks unready after a restart of control. */
 export interface TunnelRoutesTable {
   tunnel_id: string;
   /** The hosts that were acknowledged, sorted, joined by commas. */
@@ -273,14 +273,14 @@ export interface CertificatesTable {
   chain_pem: string;
   /** Sealed by the key ring. */
   key_sealed: string;
-  /** Which authority made it: one of another authority is replaced. */
+  /** Which authority made it. A certificate of another authority is replaced. */
   issuer: string;
   starts_at: number;
   expires_at: number;
   created_at: number;
 }
 
-/** What was asked of the certificate authority: budgets and back-off are counted from it. */
+/** Orders at the certificate authority: budgets and back-off count them. */
 export interface CertificateAttemptsTable {
   id: string;
   name: string;
@@ -291,7 +291,7 @@ export interface CertificateAttemptsTable {
   at: number;
   outcome: 'started' | 'issued' | 'failed';
   detail: string;
-  /** When the authority said to come again; 0 where it said nothing. */
+  /** When the authority allows the next order; 0 where it said nothing. */
   retry_at: number;
   /** Which authority said so. */
   retry_issuer: string;
@@ -310,7 +310,7 @@ export interface ChallengesTable {
 export interface ReleasedNamesTable {
   host: string;
   project_id: string;
-  /** Nobody else may take it before this. */
+  /** No other project may take it before this. */
   resting_until: number;
 }
 

@@ -16,12 +16,12 @@ import { tellOutage, tellOutages } from './outage.ts';
 import type { Schema } from './schema.ts';
 import { migrateToLatest, type Store } from './store.ts';
 
-// The queries of the code are a few hundred; lists of values make more, so the cache has an end.
+// The code has a few hundred queries. Lists of values make more, so the cache is bounded.
 const statementCacheSize = 512;
-// A transaction that waits for itself would wait for ever; one that takes this long is a defect.
+// A transaction that uses another handle waits for itself: after this long it is a defect.
 const acquireTimeoutMs = 10_000;
 
-// FULL syncs the log at every commit: what was answered survives a power cut (SQLite docs, PRAGMA synchronous).
+// FULL syncs the log at every commit: an answered write survives a power cut (SQLite docs, PRAGMA synchronous).
 const pragmas = `
   pragma journal_mode = wal;
   pragma synchronous = full;
@@ -104,10 +104,10 @@ const createDriver = (database: DatabaseSync): Driver => {
       await turns.take();
       return connection;
     },
-    // Immediate: the write lock is taken at once, so no transaction fails half-way for want of it.
+    // `immediate` takes the write lock at the start, so no transaction fails half-way because it cannot get it.
     beginTransaction: (_, settings) => run(settings.accessMode === 'read only' ? 'begin' : 'begin immediate'),
     commitTransaction: () => run('commit'),
-    // A full disk makes SQLite undo the transaction by itself; a second time would hide why.
+    // On a full disk SQLite rolls back by itself; a second rollback would hide the error.
     rollbackTransaction: async () => {
       if (database.isTransaction) await run('rollback');
     },

@@ -22,20 +22,20 @@ export interface Store {
 
 export const migrateToLatest = async (db: Queries): Promise<void> => {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
-  // The next release has been here: replicas are replaced one by one, and its shape serves this one too.
+  // A newer release may have migrated already, as replicas are replaced one by one. Its schema serves this release too.
   if ((await migrator.getMigrations()).every(({ executedAt }) => executedAt !== undefined)) return;
   const { error } = await migrator.migrateToLatest();
   if (error) throw error;
 };
 
-/** True for both drivers' way of saying that a unique or primary key was taken. */
+/** Whether a unique or primary key was taken, by either driver's error code. */
 export const isUniqueViolation = (error: unknown): boolean => {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   // SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY; Postgres unique_violation.
   return errcode === 2067 || errcode === 1555 || code === '23505';
 };
 
-/** True for both drivers' way of saying that a row refers to one that is not there, or is referred to still. */
+/** Whether a row refers to a missing row, or is still referred to, by either driver's error code. */
 export const isForeignKeyViolation = (error: unknown): boolean => {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   // SQLITE_CONSTRAINT_FOREIGNKEY; Postgres foreign_key_violation.

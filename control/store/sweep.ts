@@ -1,4 +1,4 @@
-// Forgets what has ended, table by table. What is gone here was refused already: sweeping changes no answer.
+// Deletes expired rows, table by table. The product refuses expired rows already, so sweeping changes no answer.
 
 import { durations, retentionDays } from '@underpass/rules/limits.ts';
 import { sql } from 'kysely';
@@ -7,7 +7,7 @@ import type { Queries, Store } from './store.ts';
 
 const dayMs = 24 * 3600_000;
 
-/** A day longer than they work, for whoever looks into a complaint. */
+/** Kept for a day after they expire, so that an operator can look into a complaint. */
 const keptADay = ['login_links', 'device_logins', 'invitations', 'api_tokens', 'tunnel_tokens', 'edge_keys', 'leases'] as const;
 
 export const sweepStore = async ({ db, kind }: Store, nowMs: number): Promise<void> => {
@@ -28,7 +28,7 @@ export const sweepStore = async ({ db, kind }: Store, nowMs: number): Promise<vo
   if (kind === 'postgres') await sql`delete from rate_limits where expire <= ${nowMs}`.execute(db);
 };
 
-/** What the privacy policy says is kept for so long and no longer. */
+/** Records that the privacy policy keeps for a limited time. */
 const forgetRecords = async (db: Queries, nowMs: number): Promise<void> => {
   // By id, which begins with the time: the log is the largest table, and has no index by time.
   await db

@@ -46,7 +46,7 @@ export function signRequest(key: AccountKey, { nonce, url, kid }: JwsHeader, pay
   return JSON.stringify({ protected: header, payload: body, signature: signature.toString('base64url') });
 }
 
-/** What an authority gave out by another way: its account there vouches for ours (RFC 8555 7.3.4). */
+/** The credentials of an account that an authority gave outside ACME: it vouches for ours (RFC 8555 7.3.4). */
 export interface ExternalAccount {
   readonly keyId: string;
   /** base64url. */

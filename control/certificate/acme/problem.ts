@@ -5,9 +5,9 @@ export type AcmeCode =
   | 'unreachable'
   /** The authority asks to wait. */
   | 'rate-limited'
-  /** It looked, and the proof was not there. */
+  /** It looked, and did not find the proof. */
   | 'not-proven'
-  /** It does not know our account any more. */
+  /** It no longer knows our account. */
   | 'no-account'
   /** It refuses for another reason. */
   | 'refused';

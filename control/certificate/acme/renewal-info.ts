@@ -17,7 +17,7 @@ export async function certificateIdOf(chainPem: string): Promise<string | undefi
   return keyId && renderCertificateId(keyId, Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex'));
 }
 
-/** Undefined for what is no window: then the authority has said nothing. */
+/** Undefined for anything but a window: then the authority has said nothing. */
 export function parseRenewalInfo(body: unknown): RenewalWindow | undefined {
   const window = (body as { suggestedWindow?: { start?: unknown; end?: unknown } } | null)?.suggestedWindow;
   const [startMs, endMs] = [Date.parse(String(window?.start)), Date.parse(String(window?.end))];

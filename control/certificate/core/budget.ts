@@ -1,4 +1,4 @@
-// When a name may be asked of the certificate authority. Pure. Authorities count orders and failures per account and
+// When a certificate may be ordered for a name. Pure. Authorities count orders and failures per account and
 // per name (Let's Encrypt: 300 new orders in 3 hours, 5 failed validations of a name in an hour); we stay below.
 
 const minuteMs = 60_000;
@@ -7,7 +7,7 @@ const hourMs = 60 * minuteMs;
 /** Overall, so that one account's limit is never reached. */
 const ordersPerWindow = 240;
 const orderWindowMs = 3 * hourMs;
-/** For one project, and for all that one account owns: whoever makes up names burns a small part of what all share. */
+/** For one project, and for all projects of one account: a user who makes up names uses only a small part of the common limit. */
 const ordersPerProject = 40;
 const ordersPerOwner = 80;
 const shareWindowMs = 24 * hourMs;
@@ -17,7 +17,7 @@ const firstBackOffMs = 2 * minuteMs;
 const longestBackOffMs = 24 * hourMs;
 const backOffGrowth = 4;
 
-/** How far back attempts have to be known. */
+/** How long attempts are kept. */
 export const attemptsKeptMs = 7 * 24 * hourMs;
 
 /** In turns: our own names, then the first name of every account before the second of any, each account's in the order given. */
@@ -40,7 +40,7 @@ export interface Attempt {
   readonly ownerId: string;
   readonly at: number;
   readonly outcome: 'started' | 'issued' | 'failed';
-  /** When the authority said to come again; 0 where it said nothing. */
+  /** When the authority allows the next order; 0 where it said nothing. */
   readonly retryAt: number;
 }
 
@@ -53,7 +53,7 @@ interface Failures {
   readonly last: Attempt | undefined;
 }
 
-/** A `started` that never became anything was cut off by a crash: it counts as a failure. */
+/** An attempt that is still `started` was cut off by a crash: it counts as a failure. */
 export function failuresInARow(attempts: readonly Attempt[], name: string): Failures {
   const own = attempts.filter((attempt) => attempt.name === name).sort((one, other) => other.at - one.at);
   const issued = own.findIndex((attempt) => attempt.outcome === 'issued');
@@ -74,7 +74,7 @@ export function decideOrder(
 ): OrderDecision {
   const { count, last } = failuresInARow(attempts, want.name);
   if (last !== undefined && nowMs < Math.max(last.at + backOffMs(count), last.retryAt)) return { kind: 'wait', why: 'back-off' };
-  // Our own names are never starved: a region without its certificate serves nobody.
+  // Our own names have no budget: a region without its certificate serves no tunnel.
   if (want.projectId === '') return { kind: 'go' };
   const since = nowMs - shareWindowMs;
   const ofProject = countSince(attempts, since, (attempt) => attempt.projectId === want.projectId);

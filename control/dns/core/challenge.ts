@@ -12,10 +12,10 @@ export type ChallengeAnswer =
 
 export const challengeNames = (apexName: string): readonly [string, string] => [apexName, `${verificationSubdomain}.${apexName}`];
 
-/** One record arrives as the strings that it was split into. `unknown`: no usable answer. */
+/** Each record is a list of strings, as DNS splits it. `unknown`: no usable answer. */
 export type TxtAnswer = readonly (readonly string[])[] | 'unknown';
 
-/** One name without a usable answer makes a negative unknown: the proof may be there. */
+/** If one of the names has no usable answer, the proof may be there: `unknown`, not `missing`. */
 export function decideChallenge(answers: readonly TxtAnswer[], challenge: string): ChallengeAnswer {
   if (answers.some((answer) => answer !== 'unknown' && provesOwnership(answer, challenge))) return 'found';
   return answers.includes('unknown') ? 'unknown' : 'missing';

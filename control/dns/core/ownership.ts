@@ -15,7 +15,7 @@ export interface Misses {
 
 export type OwnershipDecision =
   | { readonly kind: 'kept' }
-  /** No usable answer: nothing is learnt, and nothing is forgotten. */
+  /** No usable answer: the misses so far stay as they are. */
   | { readonly kind: 'unknown' }
   | ({ readonly kind: 'missed' } & Misses)
   | { readonly kind: 'lost' };

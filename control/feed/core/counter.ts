@@ -1,5 +1,5 @@
-// From the monotonic counters of an edge to what has passed since the last report. Pure.
-// A restarted edge starts at zero: its whole new count is then what has passed.
+// What has passed since the last report, from the monotonic counters of an edge. Pure.
+// A restarted edge starts at zero, so all of its new count has passed.
 
 import type { Traffic } from './rate-window.ts';
 

@@ -1,18 +1,18 @@
-// Whether what an edge sent has the shape that the rest of control relies on. Pure. An edge is trusted with its own region
-// and no more (docs/security.md): a stolen key must not end control, nor grow it.
+// Whether an edge's message has the shape that the rest of control relies on. Pure. An edge is trusted only with its own region
+// (docs/security.md): a stolen key must not crash control or fill its memory.
 
 import type { FeedClient, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
 
 type Said<T extends FromEdge['type']> = Extract<FromEdge, { type: T }>;
 type Unknown<T> = { readonly [K in keyof T]?: unknown };
 
-/** Every text that an edge passes on is shorter: a name, an address, a version, host:port. */
+/** Every text of an edge is shorter: a name, an address, a version, host:port. */
 const mostChars = 300;
-/** Of `software`, `version` and such: 64 come over the wire. */
+/** For `software`, `version` and such; clients send at most 64. */
 const mostWordChars = 100;
 /** A report is one tunnel's few hundred bytes; more tunnels than this do not fit one region. */
 const maxReportedTunnels = 1_000_000;
-/** The last moment that a Date can hold: it is shown as one. */
+/** The last moment that a Date can hold: times are shown as one. */
 const lastMs = 8.64e15;
 
 const isText = (value: unknown, most = mostWordChars): value is string => typeof value === 'string' && value.length <= most;

@@ -7,9 +7,9 @@ export const provenWithinMs = 15_000;
 
 export interface ReportedClients {
   readonly edgeId: string;
-  /** The edge's own clock at the report: only differences to it are used, so clocks may differ. */
+  /** The edge's clock at the report. Only differences to it are used, so the clocks may differ. */
   readonly atMs: number;
-  /** Our clock when the report came. */
+  /** Our clock when the report arrived. */
   readonly receivedAtMs: number;
   readonly clients: readonly FeedClient[];
 }
@@ -17,7 +17,7 @@ export interface ReportedClients {
 export interface LiveClient {
   readonly client: FeedClient;
   readonly edgeId: string;
-  /** Since the proof, by our clock. */
+  /** Time since the proof, by our clock. */
   readonly ageMs: number;
 }
 

@@ -1,15 +1,15 @@
-// When everything is read from the store again. Pure. What is changed behind control's back (a command on the machine,
-// news that the bus lost) is found by it, and a suspension has to be at the edges within a minute.
+// When everything is read from the store again. Pure. This finds changes that control was not told of (a command on the machine,
+// a message that the bus lost). A suspension must reach the edges within a minute.
 
-/** At most a fifth of the time goes into reading. */
+/** Reading takes at most a fifth of the time. */
 const restPerRead = 4;
 
 /**
- * The worst case is a change of what was just read: the rest of that reading, the pause, and the next one up to the same
- * place, so two readings and a pause. Ten seconds of the minute are for the edges: 5 s to hear of it, 5 s to cut.
+ * The worst case is a change right after its row was read. It waits for the rest of that reading, the pause, and the next reading
+ * up to that row: two readings and a pause. Ten seconds of the minute are for the edges: 5 s to deliver, 5 s to cut.
  */
 const withinMs = 50_000;
-/** A store that takes longer than that to read is read without end rather than late. */
+/** A store that takes longer to read is read almost without pause. */
 const shortestPauseMs = 1_000;
 
 /** `readMs`: how long the last reading took; `leastMs`: the pause of a small installation. */

@@ -10,7 +10,7 @@ export type FeedPart = (typeof feedParts)[number];
 
 interface Entry {
   readonly value: unknown;
-  /** Tells whether the value changed. */
+  /** Equal texts mean an unchanged value. */
   readonly text: string;
 }
 
@@ -35,7 +35,7 @@ export const stateOf = (index: IndexedState): FeedState =>
     feedParts.map((part) => [part, [...index[part].values()].map((entry) => entry.value)]),
   ) as unknown as FeedState;
 
-/** What some ids of a part were, and what they should be: an id that is missing from `to` is to be forgotten. */
+/** Some entries of a part before and after: an id that is missing from `to` is deleted. */
 export interface PartChange {
   readonly part: FeedPart;
   readonly from: ReadonlyMap<string, Entry>;
@@ -56,7 +56,7 @@ export function diffParts(changes: readonly PartChange[]): Change | undefined {
   return same ? undefined : { put, drop };
 }
 
-/** Takes the change into the index, in place: what an edge does with a delta. */
+/** Changes the index in place, as an edge does with a delta. */
 export function applyChange(index: IndexedState, change: Change): void {
   for (const part of feedParts) {
     for (const [id, entry] of indexPart(change.put[part] ?? [])) index[part].set(id, entry);
@@ -64,7 +64,7 @@ export function applyChange(index: IndexedState, change: Change): void {
   }
 }
 
-/** The same entries in groups of at most so many characters; a larger entry is alone in its group. */
+/** The same entries in groups of at most `maxChars`; a larger entry has a group of its own. */
 export function splitIndex(index: IndexedState, maxChars: number): readonly IndexedState[] {
   const groups: IndexedState[] = [emptyIndex()];
   let chars = 0;
