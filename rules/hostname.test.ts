@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { domainToASCII } from 'node:url';
 import fc from 'fast-check';
-import { isCanonicalHostname, isSameOrUnder, parseHostname } from './hostname.ts';
+import { isCanonicalHostname, isSameOrUnder, parseHostname, servingNames } from './hostname.ts';
 import { eachCase } from './test-kit.ts';
 
 const label63 = 'a'.repeat(63);
@@ -98,6 +98,12 @@ test("conversion is Node's domainToASCII", () => {
     }),
     { numRuns: 5000 },
   );
+});
+
+test('a host is served under its own name and the wildcard of exactly one label', () => {
+  assert.deepEqual(servingNames('x.a.com'), ['x.a.com', '*.a.com']);
+  assert.deepEqual(servingNames('y.x.a.com'), ['y.x.a.com', '*.x.a.com']);
+  assert.deepEqual(servingNames('localhost'), ['localhost', '*.localhost']);
 });
 
 test('a canonical name is canonical, and its own canonical form', () => {

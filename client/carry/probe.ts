@@ -48,14 +48,7 @@ export function createProbe({ upstreams, clock, attempt, onChange }: ProbeOption
     one.busy = true;
     const problem = await attempt(one.upstream);
     one.busy = false;
-    if (!stopped) settle(one, problem);
-  }
-
-  function settle(one: Watched, problem: Problem | null): void {
-    const before = isHealthy(one);
-    one.failures = problem === null ? 0 : one.failures + (problem.code === 'upstream-refused' ? failuresUntilUnhealthy : 1);
-    one.problem = problem;
-    if (isHealthy(one) !== before) onChange();
+    if (!stopped && changesHealth(one, problem)) onChange();
   }
 
   function tick(): void {
@@ -75,7 +68,7 @@ export function createProbe({ upstreams, clock, attempt, onChange }: ProbeOption
       const one = find(upstream);
       if (one === undefined) return;
       one.servedSinceTick = true;
-      if (one.failures > 0) settle(one, null);
+      if (one.failures > 0 && changesHealth(one, null)) onChange();
     },
     failed(upstream) {
       const one = find(upstream);
@@ -95,6 +88,14 @@ const createWatched = (upstream: Upstream): Watched => ({
   servedSinceTick: false,
   busy: false,
 });
+/** Records the result of a probe. Returns true if the upstream became healthy or unhealthy. */
+function changesHealth(one: Watched, problem: Problem | null): boolean {
+  const before = isHealthy(one);
+  one.failures = problem === null ? 0 : one.failures + (problem.code === 'upstream-refused' ? failuresUntilUnhealthy : 1);
+  one.problem = problem;
+  return isHealthy(one) !== before;
+}
+
 const isHealthy = (one: Watched | undefined): boolean => one === undefined || one.failures < failuresUntilUnhealthy;
 
 /** Opens and closes one TCP connection without sending a byte. */

@@ -44,37 +44,17 @@ export function createTunnelSet(start: StartTunnel): TunnelSet {
     );
   }
 
-  /** Starts all new tunnels or none: if one cannot start, closes those that `fresh` holds. */
-  function startNext(fresh: Member[], named: Omit<Member, 'running'>, tunnel: LoadedTunnel): Member {
-    try {
-      const member = { ...named, running: start(tunnel) };
-      fresh.push(member);
-      return member;
-    } catch (error) {
-      for (const { running } of fresh) running.close();
-      throw error;
-    }
-  }
-
   function apply(tunnels: readonly LoadedTunnel[]): TunnelSetChange {
-    const before = new Map(members.map((member) => [member.key, member]));
-    const kept: string[] = [];
-    const fresh: Member[] = [];
-    const next = tunnels.map((tunnel): Member => {
-      const { name } = tunnel.config;
-      const key = JSON.stringify(tunnel);
-      const old = before.get(key);
-      if (old === undefined) return startNext(fresh, { key, name }, tunnel);
-      kept.push(name);
-      before.delete(key);
-      return old;
-    });
-    const started = fresh.map(({ name }) => name);
-    // The old tunnels drain after the new ones have started, so that visitors always have one.
-    const gone = [...before.values()];
+    const { next, fresh, gone } = startNext(start, members, tunnels);
     members = next;
+    // The old tunnels drain after the new ones have started, so that visitors always have one.
     for (const member of gone) drain(member);
-    return { started, kept, stopped: gone.map(({ name }) => name).filter((name) => !started.includes(name)) };
+    const started = namesOf(fresh);
+    return {
+      started,
+      kept: namesOf(next.filter((member) => !fresh.includes(member))),
+      stopped: namesOf(gone).filter((name) => !started.includes(name)),
+    };
   }
 
   return {
@@ -88,4 +68,27 @@ export function createTunnelSet(start: StartTunnel): TunnelSet {
       for (const running of [...members.map((member) => member.running), ...draining.keys()]) running.close();
     },
   };
+}
+
+const namesOf = (members: readonly Member[]): readonly string[] => members.map(({ name }) => name);
+
+/** Keeps the members that did not change and starts the others: all of them, or none if one cannot start. */
+function startNext(start: StartTunnel, members: readonly Member[], tunnels: readonly LoadedTunnel[]) {
+  const before = new Map(members.map((member) => [member.key, member]));
+  const fresh: Member[] = [];
+  const memberOf = (tunnel: LoadedTunnel): Member => {
+    const key = JSON.stringify(tunnel);
+    const old = before.get(key);
+    before.delete(key);
+    if (old !== undefined) return old;
+    const member = { key, name: tunnel.config.name, running: start(tunnel) };
+    fresh.push(member);
+    return member;
+  };
+  try {
+    return { next: tunnels.map(memberOf), fresh, gone: [...before.values()] };
+  } catch (error) {
+    for (const { running } of fresh) running.close();
+    throw error;
+  }
 }

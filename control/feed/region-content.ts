@@ -1,10 +1,10 @@
 // Reads from the store what the edges of a region must hold. The only place that turns rows into feed messages.
 
+import { servingNames } from '@underpass/rules/hostname.ts';
 import type { FeedCertificate, FeedChallenge, FeedTunnel } from '@underpass/wire/feed.ts';
 import { readConsoleHost } from '../region/console-host.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Queries } from '../store/store.ts';
-import { servingNames } from './core/liveness.ts';
 import type { RegionNames } from './core/needed-names.ts';
 
 /** Ids of one query, far under both databases' limits on parameters. Also the tunnels of one message to the edges. */

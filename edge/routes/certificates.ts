@@ -1,6 +1,7 @@
 // Certificates by host, as contexts for the TLS server: the host's own, or that of the wildcard above it.
 
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { servingNames } from '@underpass/rules/hostname.ts';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { Logger } from 'pino';
 
@@ -50,7 +51,7 @@ export class Certificates {
   #entryOf(host: string): Entry | undefined {
     const own = this.#byHost.get(host);
     if (own !== undefined && own.certificate.notAfterMs > Date.now()) return own;
-    return this.#byHost.get(`*${host.slice(host.indexOf('.'))}`) ?? own;
+    return this.#byHost.get(servingNames(host)[1]) ?? own;
   }
 
   #build({ id, certificatePem, privateKeyPem }: FeedCertificate): SecureContext | null {

@@ -1,6 +1,6 @@
 // Which names need a certificate from the authority now. Pure.
 
-import { servingNames } from '../../feed/core/liveness.ts';
+import { servingNames } from '@underpass/rules/hostname.ts';
 import { type Attempt, failuresInARow } from './budget.ts';
 import { isCovering } from './cover.ts';
 import type { Lifetime } from './renewal.ts';

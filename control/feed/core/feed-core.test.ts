@@ -4,7 +4,7 @@ import type { FeedClient, FeedTunnel } from '@underpass/wire/feed.ts';
 import fc from 'fast-check';
 import { trafficSince } from './counter.ts';
 import { historyFrom, historyPoints, type MinuteRow, minuteMs } from './history-points.ts';
-import { readySeq, servingNames } from './liveness.ts';
+import { readySeq } from './liveness.ts';
 import { addNeeded, type NamesByRegion, ownNames } from './needed-names.ts';
 import { connectedClients } from './presence.ts';
 import { addTraffic, createRateWindow, ratesOf, windowMs } from './rate-window.ts';
@@ -145,10 +145,6 @@ describe('readySeq', () => {
     ['every host needs one', readySeq(http(['a.com', 'b.com']), 5, sent({ 'a.com': { seq: 2 } }), 1), undefined],
   ];
   for (const [name, actual, expected] of cases) test(name, () => assert.equal(actual, expected));
-
-  test('a host is served under its own name and one wildcard', () => {
-    assert.deepEqual(servingNames('x.a.com'), ['x.a.com', '*.a.com']);
-  });
 });
 
 describe('the certificates that a region needs', () => {

@@ -1,10 +1,8 @@
 // Whether a tunnel's route, and the certificates that it needs, have been acknowledged. Pure.
 // design 4: Progressing until the region has acknowledged both.
 
+import { servingNames } from '@underpass/rules/hostname.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
-
-/** The names of certificates that serve a host: itself, and one wildcard label in place of its first (RFC 9525 6.3). */
-export const servingNames = (host: string): readonly [string, string] => [host, `*.${host.slice(host.indexOf('.') + 1)}`];
 
 export interface SentCertificate {
   readonly notAfterMs: number;

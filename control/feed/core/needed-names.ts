@@ -1,8 +1,8 @@
 // The names whose certificates the edges of each region need. Pure.
 
+import { servingNames } from '@underpass/rules/hostname.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';
-import { servingNames } from './liveness.ts';
 
 export interface RegionNames {
   readonly region: string;
