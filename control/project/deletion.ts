@@ -1,22 +1,11 @@
 // Deletes a project and everything in it. Its audit rows stay, as the privacy policy says.
 
-import { durations } from '@underpass/rules/limits.ts';
 import type { Queries } from '../store/store.ts';
+import { reserveNames } from '../tunnel/ingress-hosts.ts';
 
-const dayMs = 24 * 3600_000;
-
-/** Generated names stay reserved for a while, so that another project does not get their visitors (design 9). */
-const restGeneratedNames = async (trx: Queries, projectId: string, nowMs: number): Promise<void> => {
+const generatedNames = async (trx: Queries, projectId: string): Promise<string[]> => {
   const query = trx.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId);
-  const names = await query.where('apex_name', '=', '').execute();
-  const resting_until = nowMs + durations.generatedNameRestDays * dayMs;
-  for (const { host } of names) {
-    await trx
-      .insertInto('released_names')
-      .values({ host, project_id: projectId, resting_until })
-      .onConflict((conflict) => conflict.column('host').doUpdateSet({ project_id: projectId, resting_until }))
-      .execute();
-  }
+  return (await query.where('apex_name', '=', '').execute()).map((row) => row.host);
 };
 
 /** Only this project could serve these names, so their certificates and keys are useless now. */
@@ -31,7 +20,7 @@ const dropCertificates = (trx: Queries, projectId: string) =>
 
 /** Runs under the project's lock. Answers the tunnels that the edges must drop after the commit. */
 export const deleteProject = async (trx: Queries, projectId: string, nowMs: number): Promise<string[]> => {
-  await restGeneratedNames(trx, projectId, nowMs);
+  await reserveNames(trx, projectId, await generatedNames(trx, projectId), nowMs);
   await dropCertificates(trx, projectId);
   await trx.deleteFrom('device_logins').where('project_id', '=', projectId).execute();
   // Before the groups that they refer to.

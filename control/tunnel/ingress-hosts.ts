@@ -76,22 +76,14 @@ const planRows = async (trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[
   });
 };
 
-const restingRow = (plan: HostPlan, host: string) => ({
-  host,
-  project_id: plan.access.id,
-  resting_until: plan.nowMs + durations.generatedNameRestDays * 24 * 3600_000,
-});
-
-/** Reserves generated names that the tunnel gives up, so that another project does not get their visitors (design 9). */
-const restNames = async (trx: Queries, plan: HostPlan, names: readonly string[]): Promise<void> => {
-  for (const name of names) {
-    const row = restingRow(plan, name);
+/** Reserves generated names that a project gives up, so that another project does not get their visitors (design 9). */
+export const reserveNames = async (trx: Queries, projectId: string, names: readonly string[], nowMs: number): Promise<void> => {
+  const reservation = { project_id: projectId, resting_until: nowMs + durations.generatedNameRestDays * 24 * 3600_000 };
+  for (const host of names) {
     await trx
       .insertInto('released_names')
-      .values(row)
-      .onConflict((conflict) =>
-        conflict.column('host').doUpdateSet({ project_id: row.project_id, resting_until: row.resting_until }),
-      )
+      .values({ host, ...reservation })
+      .onConflict((conflict) => conflict.column('host').doUpdateSet(reservation))
       .execute();
   }
 };
@@ -114,11 +106,8 @@ export const writeHosts = async (trx: Queries, plan: HostPlan): Promise<boolean>
   if (plan.hosts.length > 0) await refuseTaken(trx, plan);
   const rows = await planRows(trx, plan);
   if (await isWritten(trx, plan.tunnelId, rows)) return false;
-  await restNames(
-    trx,
-    plan,
-    [...plan.generated].filter((name) => !plan.hosts.includes(name)),
-  );
+  const released = [...plan.generated].filter((name) => !plan.hosts.includes(name));
+  await reserveNames(trx, plan.access.id, released, plan.nowMs);
   await trx.deleteFrom('tunnel_hosts').where('tunnel_id', '=', plan.tunnelId).execute();
   if (rows.length > 0) await trx.insertInto('tunnel_hosts').values(rows).execute();
   return true;
