@@ -8,7 +8,7 @@ const host = 't.tunnels.test';
 const block = Buffer.alloc(256 * 1024, 'b');
 const mebibyte = 1024 * 1024;
 
-/** Grows with what is held, not with what has passed: sampled while it passes. */
+/** The peak of resident memory during the task, above what it was before. */
 async function peakGrowth(task: Promise<unknown>): Promise<number> {
   const before = process.memoryUsage().rss;
   let peak = before;
@@ -63,7 +63,7 @@ describe('bodies of any size', () => {
     assert.match(await task, new RegExp(`read ${128 * mebibyte}$`));
   });
 
-  it('a reader that stalls holds up nobody and holds little', async () => {
+  it('a reader that stalls delays no other visitor, and holds little memory', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', bulkUpstream());
     await download(rig, 32);
@@ -78,7 +78,7 @@ describe('bodies of any size', () => {
   });
 });
 
-describe('what is held comes back', () => {
+describe('memory and sockets are released', () => {
   it('after a few hundred visitors that leave in the middle', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const client = await rig.client('t', bulkUpstream());
@@ -98,7 +98,7 @@ describe('what is held comes back', () => {
 });
 
 describe('an edge that drains', () => {
-  it('ends idle visitors at once and busy ones behind their response', async () => {
+  it('ends idle visitors at once and busy ones after their response', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const release = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ describe('an edge that drains', () => {
     assert.equal(rig.edge.stats().sockets, 0);
   });
 
-  it('answers who was connected when it began, taken from the kernel or not', async () => {
+  it('answers visitors that were connected when it began, also those not yet accepted', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const visitors = await Promise.all(Array.from({ length: 20 }, (_, i) => rig.visitRaw(i % 2 === 0 ? 'https' : 'http')));
     const drained = rig.edge.drain(10_000);

@@ -54,7 +54,7 @@ describe('which client takes the next stream', () => {
     );
   });
 
-  it('sound is one that takes streams, is proven, and has a healthy upstream', () => {
+  it('works if it takes streams, is proven, and has a healthy upstream', () => {
     const unsound = [{ canOpen: false }, { proven: false }, { answer: 'unhealthy' }, { answer: 'none' }] as const;
     assert.deepEqual([{}, ...unsound].map(client).map(isWorking), [true, false, false, false, false]);
   });

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { type ResetCode, resetCodes } from '@underpass/wire/core/code.ts';
 import { errorFields, errorOfReset, renderErrorResponse, type VisitorError, visitorErrors } from './visitor-error.ts';
 
-it('every reset before a response tells the visitor what it means', () => {
+it('every reset before a response has an error page', () => {
   const codes = Object.keys(resetCodes) as ResetCode[];
   const told = Object.fromEntries(codes.map((code) => [code, errorOfReset(code).replace('UNDERPASS_', '')]));
   assert.deepEqual(told, {

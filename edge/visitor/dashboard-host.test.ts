@@ -1,4 +1,4 @@
-// The dashboard's visitors on their way to control: the header in front, bytes both ways, and control that is away.
+// The dashboard's visitors on their way to control: the PROXY header, bytes in both directions, and control being down.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ describe('a visitor of the dashboard', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** The visitor's own end; what the edge holds is at the other. */
+  /** The visitor's end of the pipe; the edge holds the other. */
   const visit = (to = path) => {
     const [visitor, held] = duplexPair();
     // What DashboardHost uses of a TLS socket, over a pipe.

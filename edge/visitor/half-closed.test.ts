@@ -93,7 +93,7 @@ for (const [kind, connect] of kinds) {
   });
 }
 
-it('a visitor that asks on before an upstream was reached gives that no more time', async () => {
+it('bytes of a visitor do not extend the wait for an upstream', async () => {
   await using rig = await createRig(tunnels, { timeouts: { responseMs: 400 } });
   const client = await rig.client('i', () => {});
   client.session.onStream = () => {};

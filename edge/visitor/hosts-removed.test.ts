@@ -1,4 +1,4 @@
-// A visitor's connection may carry requests for several hosts of one tunnel, and one of these may be taken from it.
+// A visitor's connection may carry requests for several hosts of one tunnel, and a host may be removed from the tunnel.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ async function rigWithClient(): Promise<Rig> {
   return rig;
 }
 
-describe('a host that is taken from its tunnel', () => {
+describe('a host that is removed from its tunnel', () => {
   const lastingRequests = { 'an upgraded connection': websocket, 'a response': '' };
   for (const [name, fields] of Object.entries(lastingRequests)) {
     it(`cuts ${name} under it, on a connection that was made for another host too`, async () => {
@@ -44,7 +44,7 @@ describe('a host that is taken from its tunnel', () => {
     });
   }
 
-  it('leaves alone what goes on under the others', async () => {
+  it('leaves requests for other hosts alone', async () => {
     await using rig = await rigWithClient();
     const visitor = await rig.visit('a.test');
     visitor.write(head('a.test', websocket));

@@ -27,7 +27,7 @@ const host = 't.tunnels.test';
 const mebibyte = 1024 * 1024;
 const farMs = 100;
 
-/** A session whose visitor answers when the test says so. */
+/** A session whose visitor answers when the test tells it to. */
 class Session {
   destroyed = false;
   sizes: number[] = [];
@@ -82,7 +82,7 @@ it('an upload that takes its window in every round trip gets a larger one, up to
   assert.equal(visitor.session.sizes.at(-1), streamWindowBytes);
 });
 
-it('one from near, and one whose upstream takes less, keep the first', () => {
+it('an upload with a short round trip, and one with a slow upstream, keep the first window', () => {
   const near = visitorOf();
   const nearUpload = near.windows.begin();
   for (let i = 0; i < 3; i++) round(near, nearUpload, 1, 5);
@@ -178,7 +178,7 @@ it('over a path of 30 ms an upload has 2 MiB under way, which may stall and brea
   visitor.destroy();
 });
 
-it('an upload that nobody takes any more gets no larger window', async () => {
+it('an upload whose upstream has gone gets no larger window', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   await rig.client('t', (socket) => socket.destroy());
   const { visitor, reader } = await visitByFrame(rig, host);
@@ -195,7 +195,7 @@ it('an upload that nobody takes any more gets no larger window', async () => {
   visitor.destroy();
 });
 
-it('small requests beside an upload with a large window are all served: they hold no more than they say', async () => {
+it('small requests beside an upload with a large window are all served: each counts with its content-length', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   const upstream = createServer((request, response) => {
     request.on('error', () => {}).resume();
