@@ -114,7 +114,7 @@ for (const workers of ['1', '2']) {
       );
     });
 
-    test('limits count each visitor for itself', async () => {
+    test('limits count each visitor separately', async () => {
       const statusFrom = async (address: string): Promise<number> =>
         (await ask('POST', '/auth/device', { address, body: '{"name":"x"}', headers: { 'content-type': 'application/json' } }))
           .status;
@@ -124,7 +124,7 @@ for (const workers of ['1', '2']) {
       assert.equal(await statusFrom('203.0.113.11'), 200);
     });
 
-    test('live events come at once', async () => {
+    test('live events arrive at once', async () => {
       const { defaultProject } = JSON.parse((await ask('GET', '/api/user')).text) as { defaultProject: string };
       const socket = await dial(host);
       socket.write(`GET /api/events?project=${defaultProject} HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`);
@@ -147,7 +147,7 @@ for (const workers of ['1', '2']) {
       assert.equal((await ask('GET', '/ca.pem')).text, await readFile(file, 'utf8'));
     });
 
-    test('edges elsewhere reach the feed by the same address', async () => {
+    test('edges on other machines reach the feed at the same address', async () => {
       const { key } = JSON.parse((await ask('POST', '/api/operator/regions/local/key')).text) as { key: string };
       const upgrade = async (bearer: string): Promise<string> => {
         const socket = await dial(host);
@@ -161,7 +161,7 @@ for (const workers of ['1', '2']) {
       assert.match(await upgrade('x'.repeat(43)), /^HTTP\/1\.1 401 /);
     });
 
-    test('port 80 leads to https', async () => {
+    test('port 80 redirects to https', async () => {
       const raw = connectTcp(server.running.ports.http ?? 0, '127.0.0.1');
       await once(raw, 'connect');
       raw.write(`${proxyHeader('203.0.113.9')}GET /login HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -192,7 +192,7 @@ for (const workers of ['1', '2']) {
       assert.equal((await ask('GET', '/api/user', { headers: { host: name } })).status, 200);
     });
 
-    test('tunnels and clients go on beside it', async () => {
+    test('tunnels and clients work beside it', async () => {
       const plain = await makeHome();
       const other = await openServer(plain, {
         UNDERPASS_ORIGIN: `https://${host}:1`,

@@ -4,8 +4,8 @@
 import { createProcessIo } from './process/process-io.ts';
 import { run } from './run.ts';
 
-// What the server keeps is its user's alone, whatever folder it is given.
+// Only the server's user can read the files that the server makes, in any folder.
 process.umask(0o077);
 process.exitCode = await run(process.argv.slice(2), createProcessIo());
-// Whatever a library left open must not keep a stopped server alive.
+// End here even if a library left a handle open.
 process.exit();

@@ -1,4 +1,4 @@
-// Two control processes on one Postgres and one NATS, an edge at one of them: what the other one tells.
+// Two control processes on one Postgres and one NATS, with an edge at one of them: what the other one shows.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-// A backup on a fresh machine: what people hold works on, with the key; and what is left without it.
+// A backup restored on a fresh machine: what still works with the key, and what works without it.
 
 import assert from 'node:assert/strict';
 import { copyFile, readFile } from 'node:fs/promises';
@@ -72,7 +72,7 @@ describe('a restore on a fresh machine', () => {
     await server.running.close();
   });
 
-  test('without the key: the old token works for a day, another is shown, certificates are made anew', async () => {
+  test('without the key: the old token works for a day, the dashboard shows a new one, and certificates are issued again', async () => {
     const fresh = await freshHome();
     await command(fresh, `restore ${file} --without-keys`);
     const server = await openServer(fresh);

@@ -75,7 +75,7 @@ async function json<T>(line: string, given: Given = {}): Promise<T> {
 }
 
 describe('start', () => {
-  test('runs until it is told to stop, and ends well', async () => {
+  test('runs until a stop signal, then exits with 0', async () => {
     const { code, out } = await command('start', { onOutput: (stop) => stop() });
     assert.equal(code, exitCodes.ok);
     assert.match(
@@ -88,7 +88,7 @@ describe('start', () => {
     assert.equal((await command('', { onOutput: (stop) => stop() })).code, exitCodes.ok);
   });
 
-  test('a signal that npm hands on as well is no second one', async () => {
+  test('a signal that npm forwards does not count as a second one', async () => {
     const onOutput = (stop: () => void): void => {
       stop();
       stop();
@@ -114,14 +114,14 @@ describe('start', () => {
     assert.match(err, /UNDERPASS_ROLE must/);
   });
 
-  test('a home that cannot be written is one clear line', async () => {
+  test('a home folder that cannot be written gives one clear line', async () => {
     await writeFile(join(home, 'file'), '');
     const { code, err } = await command('start', { env: { UNDERPASS_HOME: join(home, 'file', 'home') } });
     assert.equal(code, exitCodes.local);
     assert.match(err, /^error home-unusable: The home folder cannot be used: /);
   });
 
-  test('a command without the settings of its server makes no database of its own', async () => {
+  test('a command without the settings of its server creates no database', async () => {
     const empty = await makeHome();
     const { code, err } = await command('login-link', { env: { UNDERPASS_HOME: empty } });
     assert.equal(code, exitCodes.local);
@@ -130,7 +130,7 @@ describe('start', () => {
     await dropHome(empty);
   });
 
-  test('a misspelt setting is named beside what is missing because of it', async () => {
+  test('names a misspelt setting beside the one that is missing because of it', async () => {
     const env = { UNDERPASS_PRODUCTION: 'true', UNDERPASS_OPERATOR_MAIL: 'ops@example.com' };
     const { code, err } = await command('start', { env });
     assert.equal(code, exitCodes.settings);
@@ -165,7 +165,7 @@ describe('start', () => {
     });
   }
 
-  test('a challenge that has ended is nothing that a lost key could be missed for', async () => {
+  test('a lost key is not missed for a challenge that has ended', async () => {
     const other = await makeHome();
     await (await openServer(other)).running.close();
     const store = await openSqliteStore(join(other, 'underpass.db'));
@@ -177,7 +177,7 @@ describe('start', () => {
     await dropHome(other);
   });
 
-  test('a home in which nothing can be made is refused, not tried for ever', {
+  test('refuses a home folder that allows no new files, without endless retries', {
     skip: process.platform === 'linux' ? false : 'needs procfs',
   }, async () => {
     const { code, err } = await command('start', { env: { UNDERPASS_HOME: '/proc/underpass/home' } });
@@ -185,7 +185,7 @@ describe('start', () => {
     assert.match(err, /^error home-unusable: .*\/proc\/underpass\/home \(ENOENT\)$/m);
   });
 
-  test('a database that cannot be reached is one clear line without its password', async () => {
+  test('a database that cannot be reached gives one clear line without its password', async () => {
     const { code, err } = await command('users', { env: { DATABASE_URL: 'postgres://ann:hunter2@127.0.0.1:1/x' } });
     assert.equal(code, exitCodes.local);
     assert.match(err, /^error database-unreachable: /);
@@ -201,7 +201,7 @@ describe('config', () => {
     assert.ok(settings.some((each) => each.name === 'UNDERPASS_HOME'));
   });
 
-  test('tells problems and fails', async () => {
+  test('prints the problems and fails', async () => {
     const { code, out } = await command('config', { env: { UNDERPASS_PORT: 'x' } });
     assert.equal(code, exitCodes.settings);
     assert.match(out, /UNDERPASS_PORT must be a whole number/);
@@ -209,7 +209,7 @@ describe('config', () => {
 });
 
 describe("the operator's commands", () => {
-  test('every one has help, and every list has JSON', async () => {
+  test('every command has help, and every list has JSON', async () => {
     for (const name of [
       'registrations list',
       'subscriptions list',
@@ -256,7 +256,7 @@ describe("the operator's commands", () => {
     assert.equal((await command('suspend tunnel nonsense')).code, exitCodes.notFound);
   });
 
-  test('a user and a project are deleted; the last operator, and what is not there, are not', async () => {
+  test('deletes a user and a project; refuses the last operator and unknown ids', async () => {
     await command('subscriptions import -', { stdin: 'email\nbob@example.com\n' });
     const last = await command('users delete operator@underpass.localhost');
     assert.equal(last.code, exitCodes.refused);
@@ -330,7 +330,7 @@ describe('what is kept', () => {
     await dropHome(empty);
   });
 
-  test('keys are rotated: nothing is pruned before the server has sealed everything anew', async () => {
+  test('keys prune removes an old key only after the server has sealed everything with the new one', async () => {
     const keysOf = async (): Promise<string[]> => (await readFile(join(home, 'keys'), 'utf8')).trim().split('\n');
     const [old] = await keysOf();
     assert.equal((await command('keys rotate')).code, exitCodes.ok);
@@ -345,7 +345,7 @@ describe('what is kept', () => {
     assert.equal((await command('start', { onOutput: (stop) => stop() })).code, exitCodes.ok);
   });
 
-  test('migrate says what it did', async () => {
+  test('migrate prints what it changed', async () => {
     assert.match((await command('migrate')).out, /the sqlite database is up to date/);
   });
 });

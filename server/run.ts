@@ -12,7 +12,7 @@ import type { Io } from './process/io.ts';
 import { translateFault } from './process/refusal.ts';
 import { version } from './process/version.ts';
 
-/** In the order in which --help lists them. */
+/** In the order of --help. */
 const groups = [addStartCommand, addConfigCommand, addPeopleCommands, addPlaceCommands, addKeepingCommands];
 
 export async function run(argv: readonly string[], io: Io): Promise<number> {

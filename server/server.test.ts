@@ -69,7 +69,7 @@ describe('role all', () => {
     assert.equal(await visit(port(), ca, host), 'first');
   });
 
-  test('the first start says where mails are, and they are there', async () => {
+  test('the first start prints where the mails are, and they are there', async () => {
     assert.ok(server.running.text.includes(`${server.origin}/dev/mailbox`), server.running.text);
     const headers = { cookie: browser.cookie };
     assert.equal((await fetch(server.url('/dev/mailbox'), { headers })).status, 200);
@@ -100,7 +100,7 @@ describe('role all', () => {
     assert.equal(list.length, 1);
   });
 
-  test('a token that is rotated without an overlap opens nothing any more within seconds, and its client is sent away', async () => {
+  test('a token rotated without an overlap stops working within seconds, and its client is disconnected', async () => {
     const tunnel = await makeTunnel('leaked');
     const client = await carryTunnel(tunnel, 'old');
     const start = performance.now();
@@ -155,7 +155,7 @@ describe('role all', () => {
     assert.equal(await answer.text(), ca);
   });
 
-  test('health and readiness are told', async () => {
+  test('answers health and readiness', async () => {
     assert.equal((await fetch(server.url('/healthz'))).status, 200);
     assert.equal((await fetch(server.url('/readyz'))).status, 200);
   });
@@ -185,7 +185,7 @@ describe('what is kept', () => {
     assert.doesNotMatch(second.running.text, /magiclink/);
   });
 
-  test('a first start that fails at a port is told in full by the next one', async () => {
+  test('after a first start that fails at a port, the next start prints the whole welcome', async () => {
     const home = await makeHome();
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -207,7 +207,7 @@ describe('what is kept', () => {
   });
 });
 
-test('no mailbox is named where mails leave the machine, nor is there one', async () => {
+test('with SMTP there is no mailbox, and the start names none', async () => {
   const home = await makeHome();
   const env = { SMTP_URL: 'smtp://127.0.0.1:1' };
   const first = await openServer(home, env);
@@ -303,7 +303,7 @@ describe('control and edge apart', () => {
     assert.equal(await knock({ token: 'x'.repeat(1_000), region: 'eu' }), 'refused');
   });
 
-  test('who tries keys without end is refused before one is looked up', async () => {
+  test('refuses an address that tries many keys before looking one up', async () => {
     const head = `Connection: Upgrade\r\nUpgrade: underpass-feed\r\nAuthorization: Bearer ${key}\r\nUnderpass-Region: eu`;
     const statusOf = async (localAddress: string): Promise<string> => {
       const socket = connect({ host: '127.0.0.1', port: control.running.ports.control ?? 0, localAddress });
@@ -319,7 +319,7 @@ describe('control and edge apart', () => {
 });
 
 describe('what stands in the way', () => {
-  test('a folder in which another server keeps its state is one clear line, and free once that has ended', async () => {
+  test('a folder in use by another server gives one clear line, and is free after that server ends', async () => {
     const home = await makeHome();
     const first = await openServer(home);
     await assert.rejects(openServer(home), { code: 'home-in-use', message: home });
@@ -328,7 +328,7 @@ describe('what stands in the way', () => {
     await dropHome(home);
   });
 
-  test('a port in use is one clear line that names the setting', async () => {
+  test('a port in use gives one clear line that names the setting', async () => {
     const taken = createServer((socket: Socket) => socket.destroy()).listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;

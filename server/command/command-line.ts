@@ -1,4 +1,4 @@
-// What every command of underpass-server shares: settings, output as text or JSON, and the operator's functions.
+// Shared by all commands of underpass-server: settings, output as text or JSON, and the operator's functions.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface Shell {
 
 export function requireSettings({ env, readFile, stderr }: Io): Settings {
   const result = readSettings(env, readFile);
-  // A misspelt name is often why another setting is missing.
+  // Show warnings first: a misspelt name often explains why another setting is missing.
   for (const warning of result.warnings) stderr.write(`warning: ${warning}\n`);
   if (!result.ok) throw new ServerError('settings-refused', result.problems.map((problem) => `\n  ${problem}`).join(''));
   return result.settings;
@@ -28,7 +28,7 @@ export interface OutputOptions {
   readonly json?: boolean;
 }
 
-/** One row a line in columns, or the whole as JSON. */
+/** Prints one line for each row, in columns, or all rows as JSON. */
 export function printRows({ io }: Shell, rows: readonly object[], { json = false }: OutputOptions): void {
   if (json) io.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
   else io.stdout.write(renderTable(rows.map((row) => row as Readonly<Record<string, unknown>>)));
@@ -41,7 +41,7 @@ export function printValue({ io }: Shell, value: object, text: string, { json = 
 function showCell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
   if (typeof value === 'object') return JSON.stringify(value);
-  // A name chosen by somebody else must not speak to the terminal.
+  // Another user's text must not send control characters to the terminal.
   return String(value).replace(/\p{Cc}/gu, '?');
 }
 
@@ -63,17 +63,17 @@ function renderTable(rows: readonly Readonly<Record<string, unknown>>[]): string
 }
 
 interface StateOptions {
-  /** An empty database is what the command works on. */
+  /** True if the command may create the database. */
   readonly mayMake?: boolean;
 }
 
-/** Without the settings of its server a command would make a database of its own, and find nothing in it. */
+/** Without its server's settings, a command would create an empty database and find nothing in it. */
 function expectDatabase({ databaseUrl, home }: Settings): void {
   if (databaseUrl !== undefined || existsSync(join(home, databaseFile))) return;
   throw new ServerError('no-state', home);
 }
 
-/** With the database open, and control behind it but no port: commands see and do what the operator's pages do. */
+/** Opens the database without starting a server, runs `work`, and closes it. */
 export async function withState<T>(
   { io }: Shell,
   work: (state: State, settings: Settings) => Promise<T>,

@@ -87,7 +87,7 @@ async function restore({ io }: Shell, state: State, settings: Settings, file: st
   io.stdout.write(`restored ${file}\n`);
 }
 
-/** What a backup does not hold and a fresh machine needs. */
+/** The files that a fresh machine needs besides the backup. */
 async function renderKeepsakes({ home, masterKey }: Settings): Promise<string> {
   const key = masterKey === undefined ? keyFile(home) : 'UNDERPASS_MASTER_KEY';
   const localCa = (await readIfThere(join(home, 'ca.pem'))) !== undefined;
@@ -97,7 +97,7 @@ async function renderKeepsakes({ home, masterKey }: Settings): Promise<string> {
   return `keep ${key} too, in another place: without it the secrets in the backup stay sealed\n${pinned}`;
 }
 
-/** A restore whose secrets nobody can open would only fail later. */
+/** Refuses a restore if no key opens its secrets: it would only fail later. */
 async function expectKeys(trx: Queries, state: State, settings: Settings): Promise<void> {
   const missing = await findMissingKeys(trx, state, settings);
   if (missing === undefined) return;

@@ -1,4 +1,4 @@
-// underpass-server start: runs until it is told to stop.
+// underpass-server start: runs the server until a stop signal.
 
 import type { Command } from 'commander';
 import { exitCodes } from '../process/error.ts';
@@ -15,10 +15,10 @@ export function addStartCommand(program: Command, shell: Shell): void {
     });
 }
 
-/** npm hands on a Ctrl+C that the terminal has sent to the server already: two signals as close as this are one. */
+/** npm forwards a Ctrl+C that the terminal already sent to the server: count two signals within this time as one. */
 const oneSignalMs = 500;
 
-/** The first signal stops in order; a second one at once. */
+/** The first signal stops in order; a second one ends the process at once. */
 async function runServer({ io }: Shell): Promise<number> {
   const stop = Promise.withResolvers<void>();
   const force = Promise.withResolvers<'forced'>();

@@ -1,4 +1,4 @@
-// Every way in which the server's command line can fail: code, exit code, title and fix. Match on the code.
+// Every error of the server's command line: code, exit code, title and fix. Match on the code.
 
 export const exitCodes = { ok: 0, unexpected: 1, usage: 2, settings: 3, local: 4, notFound: 5, refused: 6, forced: 130 } as const;
 
@@ -100,7 +100,7 @@ export const exitCodeOf = (error: unknown): number => exitCodes[errors[codeOf(er
 
 const codeOf = (error: unknown): ErrorCode => (error instanceof ServerError ? error.code : 'unexpected');
 
-/** `title: detail`, then the fix. Faults of the program itself show where they happened. */
+/** `title: detail`, then the fix. Unexpected errors also show their stack. */
 export function renderError(error: unknown): string {
   const code = codeOf(error);
   const { title, fix } = errors[code];

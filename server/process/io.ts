@@ -1,4 +1,4 @@
-// What the server's command line touches of the outside world, passed in so that a test is one function call.
+// What the server's command line uses of the outside world, passed in so that a test is one function call.
 
 import type { Environment } from '../settings/settings.ts';
 
@@ -9,6 +9,6 @@ export interface Io {
   readonly readFile: (path: string) => string;
   readonly readStdin: () => Promise<string>;
   readonly now: () => number;
-  /** Calls back at SIGINT and SIGTERM; answers how to stop listening. */
+  /** Calls the listener at SIGINT and SIGTERM; returns the function that stops listening. */
   readonly onStopSignal: (listener: () => void) => () => void;
 }

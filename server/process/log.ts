@@ -3,7 +3,7 @@
 import { type Logger, pino } from 'pino';
 import type { Settings } from '../settings/settings.ts';
 
-/** Whatever carries a secret by one of these names is left out, however deep a caller put it. */
+/** The log leaves out fields with these names, down to the third level of an entry. */
 const secretNames = ['token', 'password', 'secret', 'authorization', 'cookie', 'privateKeyPem', 'key'];
 
 export const createLog = (level: Settings['log']): Logger =>

@@ -1,19 +1,19 @@
-// Refusals of control, and faults of the machine, as errors of the command line.
+// Turns control's refusals and the machine's faults into errors of the command line.
 
 import { Refusal } from '@underpass/control/http/refusal.ts';
 import { StoreOutage } from '@underpass/control/store/outage.ts';
 import { ServerError } from './error.ts';
 
-/** What the API would answer becomes an error of the command line. */
+/** Turns the API's refusal into an error of the command line. */
 export function translateRefusal(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error;
   return new ServerError(error.code === 'missing' ? 'not-found' : 'refused', error.message);
 }
 
 interface Fault extends Error {
-  /** Of the system. */
+  /** The system's error code. */
   readonly code?: string;
-  /** Of SQLite. */
+  /** SQLite's error code. */
   readonly errcode?: number;
   readonly cause?: { readonly errcode?: number };
 }
@@ -22,7 +22,7 @@ const sqliteFull = 13;
 const isNoRoom = ({ code, errcode, cause }: Fault): boolean =>
   code === 'ENOSPC' || code === 'EDQUOT' || ((errcode ?? cause?.errcode ?? 0) & 0xff) === sqliteFull;
 
-/** A full disk and a database that went away are nobody's defect. */
+/** A full disk or a lost database is not a defect of the program, so the error shows no stack. */
 export function translateFault(error: unknown): unknown {
   if (error instanceof ServerError || !(error instanceof Error)) return error;
   const fault = error as Fault;

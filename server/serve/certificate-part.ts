@@ -1,4 +1,4 @@
-// The certificates of control: given files, and what an authority makes — ACME where it is set, else one of this machine.
+// The certificates of control: files from the operator, and those of an authority: ACME if set, else one on this machine.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,14 +23,14 @@ import { ServerError } from '../process/error.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { State } from '../state/state.ts';
 
-/** What there is before the feed: the feed itself carries the given files. */
+/** Opened before the feed, because the feed carries the given files. */
 export interface CertificateSources {
   readonly localCa: LocalCa | undefined;
   readonly given: GivenFiles | undefined;
   readonly certificates: () => readonly FeedCertificate[];
 }
 
-/** One that cannot be read is never made anew: clients and browsers trust the one that was there. */
+/** Never replaces an authority that cannot be read: clients and browsers trust the existing one. */
 function openAuthority(home: string, clock: () => number): Promise<LocalCa> {
   return openLocalCa(home, clock).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
@@ -95,7 +95,7 @@ interface UpkeepNeeds {
   readonly sources: CertificateSources;
 }
 
-/** Undefined where only given files are used. */
+/** Undefined if the server uses only given files. */
 export async function openUpkeep(
   settings: Settings,
   state: State,

@@ -1,4 +1,4 @@
-// What the door of the dashboard leaves in the temp folder, which is everybody's.
+// Which sockets the dashboard's door leaves in the temp folder, which all users share.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,7 +16,7 @@ const leaveBehind = async (path: string): Promise<void> => {
   await once(spawn(process.execPath, ['-e', program, path], { stdio: 'inherit' }), 'exit');
 };
 
-test('what a killed server left behind is swept at the next start, and nothing of one that runs', async (t) => {
+test('a start removes the socket of a killed server, and keeps that of a running one', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-door-'));
   const { TMPDIR } = process.env;
   process.env.TMPDIR = folder;

@@ -1,5 +1,5 @@
-// Where the edge of this machine hands over the dashboard's visitors: a socket in a folder of this user alone, on which
-// each connection begins with a PROXY header. Believed without question, so nobody else may open it.
+// Takes the dashboard's visitors from the edge of this machine: a socket in a folder that only this user can open. Each
+// connection begins with a PROXY header, which control trusts without further checks.
 
 import { once } from 'node:events';
 import { lstat, mkdtemp, readdir, rm, rmdir, unlink } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { peekProxyHeader } from '@underpass/edge/core/proxy-protocol.ts';
 
 export interface ConsoleDoor {
   readonly path: string;
-  /** The visitor's, where the connection came through this door. */
+  /** The visitor's address, if the connection came through this door. */
   addressOf(socket: Socket): string | undefined;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ const headerBytes = 256;
 
 const folderPrefix = 'underpass-console-';
 
-/** True where nobody listens: the process that made the socket is gone. Any other doubt is that somebody does. */
+/** True if the process that made the socket is gone. Any other error counts as alive. */
 const isDead = (path: string): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = connect(path);
@@ -34,7 +34,7 @@ const isDead = (path: string): Promise<boolean> =>
     });
   });
 
-/** Of this user alone, and only what we put there: the temp folder is everybody's. */
+/** Removes only folders of this user, and only what a server puts there: all users share the temp folder. */
 const dropDead = async (folder: string): Promise<void> => {
   const socket = join(folder, 'socket');
   if ((await lstat(folder)).uid !== process.getuid?.() || !(await isDead(socket))) return;
@@ -42,16 +42,16 @@ const dropDead = async (folder: string): Promise<void> => {
   await rmdir(folder);
 };
 
-/** What servers left behind that were killed. One that cannot be had is no reason not to start. */
+/** Removes what killed servers left behind. A folder that cannot be removed does not stop the start. */
 const sweepFolders = async (): Promise<void> => {
   const names = await readdir(tmpdir()).catch(() => []);
   for (const name of names) if (name.startsWith(folderPrefix)) await dropDead(join(tmpdir(), name)).catch(() => {});
 };
 
 const openFolder = async (): Promise<{ path: string; drop: () => Promise<void> }> => {
-  // Pipes of Windows have a space of names of their own.
+  // Windows pipes have their own namespace, outside the file system.
   if (process.platform === 'win32') return { path: `\\\\.\\pipe\\underpass-console-${process.pid}`, drop: async () => {} };
-  // mkdtemp makes it for this user alone; a home's path may be longer than the 107 bytes that a socket's may have.
+  // mkdtemp gives only this user access. The home folder's path may exceed the 107 bytes that a socket path may have.
   await sweepFolders();
   const folder = await mkdtemp(join(tmpdir(), folderPrefix));
   return { path: join(folder, 'socket'), drop: () => rm(folder, { recursive: true, force: true }) };
@@ -59,7 +59,7 @@ const openFolder = async (): Promise<{ path: string; drop: () => Promise<void> }
 
 type Take = (socket: Socket, address: string) => void;
 
-/** Reads the header off, and hands the socket on as if it had just been accepted. */
+/** Removes the header, then passes the socket on like a newly accepted one. */
 const receive = (socket: Socket, take: Take): void => {
   let bytes = Buffer.alloc(0);
   const timer = setTimeout(() => socket.destroy(), headerMs);

@@ -41,7 +41,7 @@ import { listen } from './listen.ts';
 
 const root = fileURLToPath(new URL(import.meta.url));
 
-/** The folder if it is there: a fresh clone has no releases yet. */
+/** The folder, or undefined if it does not exist: a fresh clone has no releases yet. */
 const folderOf = (setting: string | undefined, ...fallback: readonly string[]): string | undefined => {
   const path = setting ?? join(root, ...fallback);
   return existsSync(path) ? path : undefined;
@@ -101,7 +101,7 @@ async function openMail(settings: Settings, clock: () => number): Promise<Mail> 
   return { sendMail: smtp.send, closeMail: () => smtp.close() };
 }
 
-/** Everything of control but its port: what the operator's commands need as well. */
+/** All of control except its port; the operator's commands use it too. */
 export interface ControlCore {
   readonly control: Control;
   readonly hub: FeedHub;
@@ -143,25 +143,25 @@ export async function openControlCore(settings: Settings, state: State): Promise
 export interface RunningControl {
   readonly core: ControlCore;
   readonly port: number;
-  /** Where the edge of this process hands over the dashboard's visitors, if it serves them. */
+  /** The socket for the dashboard's visitors from the edge of this process, if it serves them. */
   readonly consolePath: string | undefined;
-  /** Once the edge of this process can prove our names to an authority that asks it. */
+  /** Call it once the edge of this process can answer the challenges of an authority. */
   orderCertificates(): void;
-  /** No new requests; answers 503 to who asks whether it is ready. */
+  /** Stops taking requests; readiness answers 503. */
   beginStop(): void;
   close(): Promise<void>;
 }
 
-/** A pass over what is due; a domain is looked at daily whatever this is. */
+/** How often a pass looks for due domains; each domain is due once a day. */
 const recheckEveryMs = 5 * 60_000;
-/** Requests under way at a stop have so long. */
+/** Time for requests to finish at a stop. */
 const requestGraceMs = 5_000;
 
 interface Http {
   readonly server: Server;
-  /** Visitors of the dashboard who come through the edge. */
+  /** For the dashboard's visitors that come through the edge. */
   readonly door: ConsoleDoor | undefined;
-  /** From now on an answer is the last of its connection. */
+  /** From now on each response closes its connection. */
   beginStop(): void;
 }
 
@@ -199,7 +199,7 @@ async function openHttp(settings: Settings, state: State, { control, hub, source
   return { server, door, beginStop };
 }
 
-/** As often as one address may call the API, and counted apart. */
+/** The same rate as the API's limit for each address, with a separate count. */
 const createFeedLimit = ({ trustedProxies }: Settings, { store }: State, addressOf: (socket: Socket) => string) => {
   const limiter = createLimiter(store);
   const readAddress = createAddressReader(trustedProxies);
@@ -223,7 +223,7 @@ async function closeHttp(server: Server): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Without them a visitor of the dashboard would read "Page not found", and nobody why. */
+/** Fails at the start instead of answering "Page not found" later without a reason. */
 function expectFolders({ dashboard, releases }: Settings, log: Logger): void {
   const given = [
     [settingTable.dashboard.name, dashboard],
@@ -235,7 +235,7 @@ function expectFolders({ dashboard, releases }: Settings, log: Logger): void {
     log.warn('dashboard: it is not built, so that its pages are not found; npm run build makes it');
 }
 
-/** `prepare` runs when the database is open and nobody is served yet. */
+/** `prepare` runs after the database opens and before the first request. */
 export async function startControl(
   settings: Settings,
   state: State,
@@ -273,7 +273,7 @@ export async function startControl(
   };
 }
 
-/** What older keys sealed is sealed with the newest, so that `keys prune` may remove them. */
+/** Seals with the newest key what older keys sealed, so that `keys prune` may remove those. */
 async function resealAll({ store, keyRing, log }: State): Promise<void> {
   let count = 0;
   for (const reseal of [resealTunnelTokens, resealCertificates, resealAccountKeys]) count += await reseal(store.db, keyRing);
@@ -303,7 +303,7 @@ async function startUpkeep(settings: Settings, state: State, core: ControlCore):
   };
 }
 
-/** Given files alone. A tunnel is where a region without its certificate is felt. */
+/** With given files only: logs which names they do not cover, again after each change of a tunnel. */
 async function keepNotice({ store, clock, log, bus }: State, { hub, sources }: ControlCore): Promise<RunningUpkeep> {
   const tell = createUncoveredNotice({ store, clock, log, givenCertificates: sources.certificates });
   const tellAgain = (): void => void tell().catch((error) => log.warn({ err: error }, 'certificates: not looked through'));

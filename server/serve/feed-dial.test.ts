@@ -1,4 +1,4 @@
-// What an edge says of a control that does not let it in.
+// What an edge logs when control refuses its feed.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { dialFeed } from './feed-dial.ts';
 
-test('a refusal says whose it is to mend: the key, the address of control, or nobody', async (t) => {
+test('a refusal names what to correct: the key, the address of control, or nothing', async (t) => {
   let status = 0;
   const server = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-// How an edge reaches control on another machine: one HTTP Upgrade, over TLS where the address says https.
+// Connects an edge to control on another machine: one HTTP Upgrade, over TLS if the address is https.
 
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { feedPath, feedProtocol, regionHeader } from './feed-door.ts';
 
 const dialTimeoutMs = 10_000;
-/** A half-open path is noticed by the system too. */
+/** TCP keep-alive also detects a connection whose other side is gone. */
 const keepAliveMs = 30_000;
 
 export interface FeedDialOptions {

@@ -1,4 +1,4 @@
-// Where edges of other machines come in: an HTTP Upgrade on the control port, opened by the region's key.
+// Accepts the feed of edges on other machines: an HTTP Upgrade on the control port, authorised by the region's key.
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
@@ -9,11 +9,11 @@ export const feedPath = '/feed';
 export const feedProtocol = 'underpass-feed';
 export const regionHeader = 'underpass-region';
 
-/** Longer than any key of ours. */
+/** Longer than any key that the product makes. */
 const maxKeyLength = 256;
 
 export interface FeedDoorDeps {
-  /** Counted before a key is looked up: whoever has none costs no database. */
+  /** Runs before the key look-up, so that callers without a key cost no database query. */
   readonly mayAsk: (request: IncomingMessage) => Promise<boolean>;
   readonly keyOpens: (region: string, keyHash: string) => Promise<boolean>;
   readonly accept: (duplex: Duplex, options: { readonly region: string; readonly keyHash: string }) => void;
@@ -25,7 +25,7 @@ interface Asked {
   readonly keyHash: string;
 }
 
-/** Undefined for a request that is no edge's. */
+/** Undefined if an edge would not send this request. */
 function parseUpgrade(request: IncomingMessage): Asked | undefined {
   const { authorization = '', upgrade = '' } = request.headers;
   const region = request.headers[regionHeader];
@@ -35,7 +35,7 @@ function parseUpgrade(request: IncomingMessage): Asked | undefined {
   return { region, keyHash: createHash('sha256').update(key).digest('hex') };
 }
 
-/** Whoever was refused may never end its own side: Node's bounds on requests do not hold for an upgrade any more. */
+/** A refused caller may never end its side, and Node's request timeouts no longer apply after an upgrade: destroy the socket. */
 const refuse = (socket: Duplex, status: string): void => {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 };

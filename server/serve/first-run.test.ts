@@ -1,4 +1,4 @@
-// Who gets a sign-in link at the start: an operator of whom the audit log can say that nobody has ever signed in.
+// When a start prints a sign-in link: while the audit log proves that nobody has signed in yet.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { isUnused } from './first-run.ts';
 
 const dayMs = 24 * 3600_000;
 
-test('a server is unused until somebody has signed in, and not again once the log has forgotten it', async () => {
+test('a server counts as unused until the first sign-in, and does not count as unused again after the log expires', async () => {
   const control = await createTestControl();
   const { store, time } = control;
   const operatorEmail = 'operator@example.com';
@@ -19,6 +19,6 @@ test('a server is unused until somebody has signed in, and not again once the lo
   time.now += (retentionDays.auditLog - 1) * dayMs;
   assert.equal(await isUnusedNow(), true);
   time.now += 2 * dayMs;
-  assert.equal(await isUnusedNow(), false, 'who signed in on the first day is in no row any more');
+  assert.equal(await isUnusedNow(), false, 'the log no longer holds a sign-in of the first day');
   await control.close();
 });

@@ -1,4 +1,4 @@
-// The first start on a laptop: a tunnel that is ready to carry, with its token in a file.
+// The first start on a laptop: makes a tunnel that is ready for use and writes its token to a file.
 
 import { join } from 'node:path';
 import { createId } from '@underpass/control/store/id.ts';
@@ -44,7 +44,7 @@ async function findFirstTunnel({ db }: Store, { region }: Settings): Promise<{ i
   return named.executeTakeFirst();
 }
 
-/** Made where the first operator has just been made; later on the one that is there, until somebody has signed in. */
+/** Makes the tunnel when `isNew`, on the first start; later starts find the one that exists. */
 export async function openFirstTunnel(state: State, settings: Settings, isNew: boolean): Promise<FirstTunnel | undefined> {
   const { store, keyRing } = state;
   const tunnel = isNew
@@ -60,8 +60,8 @@ export async function openFirstTunnel(state: State, settings: Settings, isNew: b
 const dayMs = 24 * 3600_000;
 
 /**
- * Whether the operator whom the settings name is there and nobody has ever signed in. An operator older than the log may
- * have: what it has forgotten is no proof, and a sign-in link in another log is no small thing.
+ * True if the operator named in the settings exists and nobody has ever signed in. An operator older than the audit log
+ * counts as signed in: the log may have dropped the entry, and a needless sign-in link in the output is a risk.
  */
 export async function isUnused(
   { store: { db }, clock }: Pick<State, 'store' | 'clock'>,

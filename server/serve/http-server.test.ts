@@ -1,4 +1,4 @@
-// Who takes up control's port without using it: nobody signed in for any of this.
+// Callers that occupy control's port without using it; none of them has signed in.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -56,14 +56,14 @@ for (const [what, text] of [
   });
 }
 
-test('a caller who takes nothing of a large answer is let go', async (t) => {
+test('ends the connection of a caller that reads nothing of a large answer', async (t) => {
   const server = createHttpServer((_, response) => void response.end(Buffer.alloc(32 * 1024 ** 2)), idleMs);
   const [socket, held] = await dial(t, server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   socket.pause();
   await once(held, 'close');
 });
 
-test('an address has so many connections; what is more is reset unread, a place that is free is had again', async (t) => {
+test('resets connections over the limit of an address unread, and gives freed places out again', async (t) => {
   const server = createHttpServer((_, response) => void response.end());
   const limiter = new ConnectionLimiter({ total: Number.POSITIVE_INFINITY, perAddress: 2 }, createLog('silent'));
   seatCallers(server, limiter, ['127.0.0.3']);
@@ -90,7 +90,7 @@ test('an address has so many connections; what is more is reset unread, a place 
   assert.equal((await ask('127.0.0.1'))[0], 'answered');
 });
 
-test('an edge that is let in may be quiet for longer', async (t) => {
+test('an accepted edge may stay silent for longer than other callers', async (t) => {
   const [socket, held] = await dial(
     t,
     createHttpServer(() => {}),

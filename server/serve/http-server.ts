@@ -1,5 +1,5 @@
-// The HTTP server of control's port: how long a caller may take, and how many connections an address may have, also where
-// nothing in front knows bounds.
+// The HTTP server of control's port: bounds the time of a caller and the connections of an address, so that control needs
+// no proxy in front for this.
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,7 +7,7 @@ import { compileProxies } from '@underpass/control/http/address.ts';
 import type { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
 import { canonicalAddress } from '@underpass/rules/address.ts';
 
-/** Nothing moves: live views beat every 20 s, so whoever is silent for longer has gone or reads nothing. */
+/** Time without a byte. Live views send one every 20 s, so a connection silent for longer is dead or not read. */
 const quietMs = 120_000;
 
 export function createHttpServer(answer: RequestListener, idleMs = quietMs): Server {

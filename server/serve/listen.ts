@@ -1,4 +1,4 @@
-// Opens a port, or says in one line why it cannot be opened and which setting chooses it.
+// Opens a port; an error says in one line why that fails and which setting chooses the port.
 
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
@@ -10,7 +10,7 @@ const codes: Readonly<Record<string, ErrorCode>> = {
   EADDRNOTAVAIL: 'address-unknown',
 };
 
-/** For errors of a port that somebody else opens for us. */
+/** Translates the error of a port that other code opens. */
 export function portError(error: unknown, settingOf: (port: number | undefined) => string): unknown {
   const { code: errno = '', port, address = '' } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   const code = codes[errno];

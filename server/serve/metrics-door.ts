@@ -1,11 +1,11 @@
-// Prometheus metrics on a private port, from whatever this process runs.
+// Serves the Prometheus metrics of this process on a private port.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Settings } from '../settings/settings.ts';
 import { listen } from './listen.ts';
 
-/** What prom-client's Registry is to us. */
+/** The part of prom-client's Registry that this file uses. */
 export interface MetricsSource {
   metrics(): Promise<string>;
   readonly contentType: string;
@@ -16,7 +16,7 @@ export interface MetricsDoor {
   close(): void;
 }
 
-/** Undefined where no port is set. */
+/** Undefined if no port is set. */
 export async function openMetricsDoor(
   settings: Settings,
   sources: readonly MetricsSource[],
@@ -30,7 +30,7 @@ export async function openMetricsDoor(
     response.writeHead(known ? 200 : 404, { 'content-type': contentType }).end(texts.join('\n'));
   };
   const server = createServer((request, response) => {
-    // A scrape must never end the process that it asks about.
+    // A failed scrape must not end the process.
     answer(request, response).catch((error: unknown) => {
       log.error({ err: error }, 'metrics: a scrape failed');
       response.writeHead(500).end();

@@ -21,7 +21,7 @@ export interface Running {
   readonly ports: { readonly control?: number; readonly https?: number; readonly http?: number; readonly metrics?: number };
   /** What to print: the welcome of a first start, or a few lines. */
   readonly text: string;
-  /** Lets what is open finish, for a while. */
+  /** Gives open connections some time to finish. */
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ async function closeEdge(edge: Edge, { drainSeconds }: Settings): Promise<void> 
   await edge.close();
 }
 
-/** The edge of this process, fed in memory; ready when it holds its routes. */
+/** Opens the edge of this process with an in-memory feed; resolves when the edge has its routes. */
 async function openLocalEdge(settings: Settings, { core: { hub }, consolePath }: RunningControl, log: Logger): Promise<Edge> {
   const { region } = settings;
   const dialled = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ interface First {
   readonly tunnel: FirstTunnel | undefined;
 }
 
-/** The region of this process, as the settings say; `httpsPort` is what the system chose where they leave it open. */
+/** Creates or updates the region that the settings describe. `httpsPort` is the port that the system chose if they name none. */
 async function ensureRegion(settings: Settings, { control }: ControlCore, httpsPort: number, httpPort: number): Promise<void> {
   const { region: name, regionDescription: description, dataPlaneHost, wildcardDomain: wildcardIngressDomain } = settings;
   await control.operator.ensureRegion({
@@ -99,8 +99,8 @@ async function ensureRegion(settings: Settings, { control }: ControlCore, httpsP
 }
 
 /**
- * Before anybody is served: the region, and on the first start the operator and on a laptop a tunnel. What the first start
- * says is said until somebody has signed in: it may have scrolled by, or have failed at a port after it had made them.
+ * Runs before the first request: makes the region, and on the first start the operator and, on a laptop, a tunnel. Every
+ * start prints the welcome until the first sign-in: it may have scrolled away, or the first start may have failed at a port.
  */
 async function prepare(settings: Settings, state: State, core: ControlCore): Promise<First | undefined> {
   const { operator } = core.control;

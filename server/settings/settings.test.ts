@@ -44,7 +44,7 @@ describe('readSettings', () => {
     assert.equal(settings.databaseUrl, undefined);
   });
 
-  test('defaults follow the settings that they are made of', () => {
+  test('derived defaults follow the settings that they come from', () => {
     const settings = settingsFrom({ UNDERPASS_PORT: '9000', UNDERPASS_EDGE_HTTPS_PORT: '9443' });
     assert.equal(settings.origin, 'http://localhost:9000');
     assert.equal(settings.publicHttpsPort, 9443);
@@ -112,7 +112,7 @@ describe('readSettings', () => {
     ]);
   });
 
-  test('the master key may be several, so that it can be changed without a moment when something does not open', () => {
+  test('accepts several master keys, so that a key change never leaves a secret unreadable', () => {
     const keys = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64')).join(',');
     assert.equal(settingsFrom({ UNDERPASS_MASTER_KEY: keys }).masterKey, keys);
   });
@@ -130,13 +130,13 @@ describe('readSettings', () => {
     assert.match(problemsFrom({ SMTP_URL_FILE: '/x' }).join(), /^SMTP_URL cannot be read from the file "\/x"/);
   });
 
-  test('a misspelt setting is a warning', () => {
+  test('warns about a misspelt setting', () => {
     const result = readSettings({ UNDERPASS_PROT: '80', UNDERPASS_TOKEN: 'of the client' }, noFile);
     assert.ok(result.ok);
     assert.deepEqual(result.warnings, ['UNDERPASS_PROT is not a setting; run underpass-server config to see them all']);
   });
 
-  test('an origin at which no browser runs the bot check is a warning', () => {
+  test('warns about an origin at which no browser runs the bot check', () => {
     const warningsFor = (origin: string) => {
       const result = readSettings({ UNDERPASS_ORIGIN: origin }, noFile);
       return result.ok && result.warnings.length;
@@ -146,7 +146,7 @@ describe('readSettings', () => {
       assert.equal(warningsFor(fine), 0, fine);
   });
 
-  test('no text whatever makes it throw', () => {
+  test('never throws, for any text', () => {
     const names = Object.values(settingTable).map((row) => row.name);
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.string(), (name, value) => {

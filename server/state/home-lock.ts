@@ -1,4 +1,4 @@
-// One process at a time keeps its state in a home folder: two would each believe that nobody else changes it.
+// Lets one process at a time use a home folder: each of two would assume that no other process changes it.
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,7 +6,7 @@ import { ServerError } from '../process/error.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openHome } from './home.ts';
 
-/** Of control the embedded database; of an edge its name and its copy of the routes. */
+/** What needs the lock: control's embedded database; an edge's name and its copy of the routes. */
 const lockedParts = ({ role, databaseUrl }: Settings): readonly string[] => [
   ...(role === 'edge' || databaseUrl !== undefined ? [] : ['control']),
   ...(role === 'control' ? [] : ['edge']),
@@ -14,12 +14,12 @@ const lockedParts = ({ role, databaseUrl }: Settings): readonly string[] => [
 
 const isBusy = (error: unknown): boolean => (((error as { errcode?: number }).errcode ?? 0) & 0xff) === 5;
 
-/** A lock of SQLite's: the system takes it back when its process ends, however that ends. */
+/** An SQLite lock: the system releases it when the process ends, even after a kill. */
 function lock(home: string, part: string): DatabaseSync {
   let file: DatabaseSync | undefined;
   try {
     file = new DatabaseSync(join(home, `${part}.lock`));
-    // A journal in memory: not a byte is written, so that a full disk stops no edge.
+    // With the journal in memory SQLite writes nothing, so a full disk does not stop an edge.
     file.exec('pragma journal_mode = memory; begin exclusive');
     return file;
   } catch (error) {
@@ -29,7 +29,7 @@ function lock(home: string, part: string): DatabaseSync {
   }
 }
 
-/** Answers how to give it back. The operator's commands work beside a server and take no lock. */
+/** Returns the function that unlocks. The operator's commands run beside a server and take no lock. */
 export async function lockHome(settings: Settings): Promise<() => void> {
   const home = await openHome(settings.home);
   const held: DatabaseSync[] = [];

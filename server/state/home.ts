@@ -1,4 +1,4 @@
-// The folder that holds what this process keeps: made with its owner's rights alone; keys and names in small files.
+// The folder that holds what this process keeps, readable by its owner only; keys and names in small files.
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ServerError } from '../process/error.ts';
 
-/** Node's own recursion never ends where the parent is there and still nothing can be made in it: procfs, automounts. */
+/** Node's recursive mkdir never ends if the parent exists but refuses new entries, as procfs and automounts do. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
@@ -30,7 +30,7 @@ export async function openHome(path: string): Promise<string> {
   return path;
 }
 
-/** Whole or not at all: a crash in the middle leaves the old file. */
+/** Atomic: a crash in the middle leaves the old file. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text, { mode: 0o600 });
   await rename(`${path}.new`, path);
@@ -45,7 +45,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Reads the file, or makes it with this text. */
+/** Reads the file, or creates it with this text. */
 async function keep(path: string, make: () => string): Promise<string> {
   const kept = await readIfThere(path);
   if (kept !== undefined) return kept.trim();
@@ -54,7 +54,7 @@ async function keep(path: string, make: () => string): Promise<string> {
   return made;
 }
 
-/** Unique in its region and stable over restarts. */
+/** Unique in its region and stable across restarts. */
 export function keepEdgeId(home: string): Promise<string> {
   const machine =
     hostname()
@@ -76,7 +76,7 @@ const keysIn = (text: string): readonly Buffer[] =>
     .filter((line) => line !== '')
     .map((line) => Buffer.from(line, 'base64'));
 
-/** The keys that seal what is kept: those of the setting, or those of the home folder, made at the first start. */
+/** The keys that seal secrets: from the setting, or from the home folder, where the first start makes one. */
 export async function openKeys(home: string, masterKey: string | undefined): Promise<readonly Buffer[]> {
   const keys = keysIn(masterKey ?? (await keep(keyFile(home), createKeyText)));
   if (keys.length === 0 || keys.some((key) => key.length !== 32))

@@ -1,4 +1,4 @@
-// Whether what the database holds sealed can be opened by the keys that are here.
+// Checks that the keys of this process open every sealed secret in the database.
 
 import { readSealed } from '@underpass/control/operator/sealed-rows.ts';
 import type { Queries } from '@underpass/control/store/store.ts';
@@ -6,7 +6,7 @@ import type { Settings } from '../settings/settings.ts';
 import { keyFile } from './home.ts';
 import type { State } from './state.ts';
 
-/** What is missing, in words; undefined where nothing is. */
+/** Says in words which secrets no key opens; undefined if every secret opens. */
 export async function findMissingKeys(
   db: Queries,
   { keyRing, clock }: Pick<State, 'keyRing' | 'clock'>,

@@ -1,4 +1,4 @@
-// What control keeps and shares: database, bus, keys. Opened for the server and for the operator's commands alike.
+// What control stores and shares: database, bus, keys. The server and the operator's commands both open it.
 
 import { join } from 'node:path';
 import type { Bus } from '@underpass/control/bus/bus.ts';
@@ -19,13 +19,13 @@ export interface State {
   readonly bus: Bus;
   readonly keyRing: KeyRing;
   readonly clock: () => number;
-  /** As the clock was at the start, and on from there without its jumps. */
+  /** The time at the start plus the time since, so that jumps of the clock do not affect it. */
   readonly steady: () => number;
   readonly log: Logger;
   close(): Promise<void>;
 }
 
-/** Of performance.now(), by the clock of now: performance.timeOrigin may be off where the clock was set since. */
+/** Wall-clock time at performance.now() = 0. performance.timeOrigin is wrong if the clock was set since the start. */
 const startedAtMs = Date.now() - performance.now();
 
 function told(code: ErrorCode, place: string, error: unknown): unknown {
@@ -34,7 +34,7 @@ function told(code: ErrorCode, place: string, error: unknown): unknown {
   return new ServerError(code, `${place}${error instanceof Error ? error.message : String(error)}`, { cause: error });
 }
 
-/** Drivers are loaded when they are used: pg and NATS cost memory that a laptop need not pay. */
+/** Loads the drivers only when used: pg and NATS cost memory that a laptop does not need. */
 async function openStore({ home, databaseUrl }: Settings, log: Logger): Promise<Store> {
   if (databaseUrl === undefined) {
     const path = join(home, databaseFile);
