@@ -48,58 +48,60 @@ const noted = (decision: Exclude<OwnershipDecision, { kind: 'lost' }>) => {
   return decision.kind === 'missed' ? { misses: decision.misses, first_missed_at: decision.firstMissedAt } : {};
 };
 
+async function lose({ store, onLost }: RecheckDeps, domain: DueRow, now: number): Promise<void> {
+  const after = await store.write(async (trx) => {
+    // Every write of hosts takes this lock: no host goes live under an apex that is being lost.
+    await takeProjectLock(trx, domain.projectId);
+    const lost = await trx
+      .updateTable('domains')
+      .set({ verified_at: null, owned_apex: null, checked_at: now, misses: 0, first_missed_at: null })
+      .where('id', '=', domain.id)
+      .returning('id')
+      .executeTakeFirst();
+    return lost === undefined ? undefined : onLost(trx, domain);
+  });
+  after?.();
+}
+
+async function checkOne(deps: RecheckDeps, domain: DueRow): Promise<void> {
+  const { store, dns, clock } = deps;
+  const answer = await dns.checkChallenge(domain.apexName, domain.challenge);
+  const now = clock();
+  const decision = decideOwnership(answer, domain, now);
+  if (decision.kind === 'lost') return lose(deps, domain, now);
+  await store.db
+    .updateTable('domains')
+    .set({ checked_at: now, ...noted(decision) })
+    .where('id', '=', domain.id)
+    .where('verified_at', 'is not', null)
+    .execute();
+}
+
+async function checkAll(deps: RecheckDeps, due: readonly DueRow[]): Promise<void> {
+  const queue = [...due];
+  const worker = async (): Promise<void> => {
+    for (let domain = queue.shift(); domain !== undefined; domain = queue.shift()) {
+      await checkOne(deps, domain).catch((error: unknown) =>
+        deps.log.error({ err: error }, 'dns: a domain could not be re-checked'),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
 export interface Recheck {
   /** One pass over the domains that are due; answers how many it checked. */
   readonly run: () => Promise<number>;
 }
 
 export function createRecheck(deps: RecheckDeps): Recheck {
-  const { store, dns, clock } = deps;
-
-  const lose = async (domain: DueRow, now: number): Promise<void> => {
-    const after = await store.write(async (trx) => {
-      // Every write of hosts takes this lock: no host goes live under an apex that is being lost.
-      await takeProjectLock(trx, domain.projectId);
-      const lost = await trx
-        .updateTable('domains')
-        .set({ verified_at: null, owned_apex: null, checked_at: now, misses: 0, first_missed_at: null })
-        .where('id', '=', domain.id)
-        .returning('id')
-        .executeTakeFirst();
-      return lost === undefined ? undefined : deps.onLost(trx, domain);
-    });
-    after?.();
-  };
-
-  const checkOne = async (domain: DueRow): Promise<void> => {
-    const answer = await dns.checkChallenge(domain.apexName, domain.challenge);
-    const now = clock();
-    const decision = decideOwnership(answer, domain, now);
-    if (decision.kind === 'lost') return lose(domain, now);
-    await store.db
-      .updateTable('domains')
-      .set({ checked_at: now, ...noted(decision) })
-      .where('id', '=', domain.id)
-      .where('verified_at', 'is not', null)
-      .execute();
-  };
-
-  const checkAll = async (due: readonly DueRow[]): Promise<void> => {
-    const queue = [...due];
-    const worker = async (): Promise<void> => {
-      for (let domain = queue.shift(); domain !== undefined; domain = queue.shift()) {
-        await checkOne(domain).catch((error: unknown) => deps.log.error({ err: error }, 'dns: a domain could not be re-checked'));
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, worker));
-  };
-
+  const { store, clock } = deps;
   return {
     run: async () => {
       let checked = 0;
       await deps.withLease('domain-recheck', async () => {
         const due = await dueDomains(store.db, clock() - recheckEveryMs);
-        await checkAll(due);
+        await checkAll(deps, due);
         checked = due.length;
       });
       return checked;
