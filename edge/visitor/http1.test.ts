@@ -497,8 +497,43 @@ describe('time', () => {
     assert.equal(codeOf(await readAll(visitor)), 'UNDERPASS_SLOW_REQUEST');
   });
 
+  it('closes a kept connection once it was silent for long enough behind an answer', { timeout: 30_000 }, async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { keepAliveMs: 300 } });
+    const { session } = await rig.client('t', scripted(ok));
+    const visitor = await rig.visit(host);
+    visitor.write(get());
+    assert.equal(await readAll(visitor), ok);
+    while (session.openStreams > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+
+  it('answers 408 to a slow head behind a large answer', { timeout: 30_000 }, async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { headMs: 300 } });
+    const large = `HTTP/1.1 200 OK\r\n${date}Content-Length: 4000000\r\n\r\n${'x'.repeat(4_000_000)}`;
+    await rig.client('t', scripted(large));
+    const visitor = await rig.visit(host);
+    visitor.write(`${get()}GET / HTTP/1.1\r\nHost:`);
+    const text = await readAll(visitor);
+    assert.ok(text.startsWith(large));
+    assert.equal(codeOf(text.slice(large.length)), 'UNDERPASS_SLOW_REQUEST');
+  });
+
+  it('lets an upload rest as long as its answer, once that has begun', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 300 } });
+    await rig.client('t', (socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nbegun'));
+      socket.on('data', (chunk: Buffer) => {
+        if (chunk.includes('more')) setTimeout(() => socket.end('ended'), 1_000);
+      });
+    });
+    const visitor = await rig.visit(host);
+    visitor.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 10\r\n\r\nfirst`);
+    await readUntil(visitor, endsWith('begun'));
+    visitor.write('more');
+    assert.match(await readAll(visitor), /ended$/);
+  });
+
   it('silence between requests ends the connection; bytes in either direction keep it', async () => {
-    await using rig = await createRig([tunnelOf('t')], { timeouts: { keepAliveMs: 300, idleStreamMs: 1_000 } });
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { keepAliveMs: 300 } });
     await rig.client('t', (socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n');
