@@ -2,7 +2,6 @@
 
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
-import { hostOf } from '../core/authority.ts';
 import type { BodySink } from '../core/body-scan.ts';
 import { buildRequest } from '../core/forwarded-head.ts';
 import { renderHttp1Head, renderTrailers, responseFields } from '../core/http2-fields.ts';
@@ -19,6 +18,7 @@ import {
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from '../upstream/upstream-http.ts';
+import type { Admission } from './admission.ts';
 import type { Upload, UploadWindows } from './upload-windows.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
@@ -30,11 +30,9 @@ export interface ExchangeConnection {
   /** Payload of requests and of responses. */
   bodyBytes: number;
   sentBytes: number;
-  admit(authority: string): VisitorError | null;
-  /** The fields that tell the upstream about the visitor. */
-  identityFor(authority: string): Buffer;
+  readonly admission: Admission;
   takeUpstream(host: string, owner: ResponseOwner): UpstreamHttp;
-  giveBack(host: string, upstream: UpstreamHttp): void;
+  giveBack(upstream: UpstreamHttp): void;
 }
 
 export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
@@ -43,15 +41,16 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   readonly #stream: ServerHttp2Stream;
   readonly #writer: SocketWriter;
   #head = new RequestHead();
+  /** Empty where the request was refused. */
   #host = '';
   #upstream: UpstreamHttp | null = null;
   #upload: Upload | null = null;
   #requestDone = false;
   #responded = false;
   #over = false;
-  /** The deadline is that of a visitor who takes nothing, not of an upstream that says nothing. */
+  /** The deadline is that of a visitor that reads nothing, not that of an upstream that sends nothing. */
   #watchesStall = false;
-  /** Of the last piece of the response: payload, for giving back the credit of its framing. */
+  /** Payload in the last piece of the response: credit for the rest, its framing, is given back at once. */
   #payloadBytes = 0;
   #trailers: string[] = [];
 
@@ -59,13 +58,13 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#visitor = visitor;
     this.#stream = stream;
     this.#writer = new SocketWriter(stream, (bytes) => this.#taken(bytes), { recycles: true });
-    this.deadlineMs = this.#soon('responseMs');
+    this.deadlineMs = this.#after('responseMs');
     visitor.context.deadlines.watch(this);
     stream.on('error', () => {});
     stream.once('close', () => this.#closed());
   }
 
-  #soon(which: 'responseMs' | 'stallMs' | 'idleStreamMs'): number {
+  #after(which: 'responseMs' | 'stallMs' | 'idleStreamMs'): number {
     const { deadlines, timeouts } = this.#visitor.context;
     return deadlines.nowMs + timeouts[which];
   }
@@ -80,7 +79,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     }
     const bytes = Buffer.from(text, 'latin1');
     const end = this.#head.scan(bytes, 0, bytes.length);
-    const refusal = end === bytes.length ? this.#visitor.admit(this.#head.authority) : errorOfStatus(this.#head.refusedStatus);
+    const refusal =
+      end === bytes.length ? this.#visitor.admission.refusal(this.#head.authority) : errorOfStatus(this.#head.refusedStatus);
     if (refusal === null) this.#forward(bytes, end, bodied);
     else this.#answer(refusal);
   }
@@ -88,8 +88,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #forward(bytes: Buffer, end: number, bodied: boolean): void {
     const head = this.#head;
     this.#visitor.tunnel!.requests++;
-    this.#host = hostOf(head.authority);
-    const request = buildRequest(head, bytes, end, this.#visitor.identityFor(head.authority), false);
+    this.#host = this.#visitor.admission.host;
+    const request = buildRequest(head, bytes, end, this.#visitor.admission.identity, false);
     this.#send(request, !bodied && head.method !== 'other');
     if (bodied) this.#readBody(head.chunked);
     else this.#requestDone = true;
@@ -114,13 +114,14 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       this.#visitor.bodyBytes += piece.length;
       if (this.#upstream !== null) {
         uploads.taken(upload, piece.length);
-        this.deadlineMs = this.#soon('responseMs');
+        if (this.#responded) this.#touch();
+        else this.deadlineMs = this.#after('responseMs');
       }
       if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
     });
     stream.on('end', () => {
       uploads.end(upload);
-      // Node ends what can be read of a stream that was reset or lost, too: half a request would look whole.
+      // Node also emits 'end' for a stream that was reset or lost: half a request must not look whole.
       if (this.#gone || stream.aborted) return;
       this.#requestDone = true;
       if (chunked) this.#write(Buffer.from(`0\r\n${trailers}\r\n`, 'latin1'));
@@ -137,7 +138,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
 
   // The response.
 
-  /** Nothing can be said any more. A visitor that resets with NO_ERROR closes the stream before what it sent is read. */
+  /** Nothing can be sent any more. A visitor that resets with NO_ERROR closes the stream before its body is read. */
   get #gone(): boolean {
     return this.#stream.destroyed || this.#stream.closed;
   }
@@ -150,7 +151,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     }
     const fields = responseFields(head, bytes, headEnd);
     if (head.interim) {
-      // RFC 9113 8.1: interim responses come before the final one; 101 does not exist here.
+      // RFC 9113 8.1: interim responses come before the final one. HTTP/2 has no 101.
       this.#stream.additionalHeaders(grouped(fields));
       return;
     }
@@ -158,7 +159,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#visitor.context.counters.countResponse(head.status);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method);
-    // With the date where there is none, as any answer of Node's.
+    // Node adds a date where there is none.
     this.#stream.respond(fields, { endStream: bodiless, waitForTrailers: head.chunked && !bodiless });
     if (head.chunked) this.#stream.once('wantTrailers', () => this.#sendTrailers());
   }
@@ -189,9 +190,9 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#writer.end();
     this.#touch();
     if (upstream === null) return;
-    // Credit for what the visitor has not taken yet is given at once: the stream may carry another response meanwhile.
+    // Give the credit for what the visitor has not read yet at once: the upstream connection may carry another response now.
     upstream.link.consume(this.#writer.waitingBytes);
-    if (this.#requestDone) this.#visitor.giveBack(this.#host, upstream);
+    if (this.#requestDone) this.#visitor.giveBack(upstream);
     else upstream.abandon();
     if (!this.#requestDone) this.#stream.close(constants.NGHTTP2_NO_ERROR);
   }
@@ -213,14 +214,14 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#touch();
   }
 
-  /** The visitor has not opened its window for all of what is here. */
-  get #waits(): boolean {
+  /** The visitor's window has no room for all that was written. */
+  get #bytesWait(): boolean {
     return this.#writer.waitingBytes > 0 || this.#stream.writableLength > 0;
   }
 
   #touch(): void {
-    this.#watchesStall = this.#waits;
-    this.deadlineMs = this.#soon(this.#watchesStall ? 'stallMs' : 'idleStreamMs');
+    this.#watchesStall = this.#bytesWait;
+    this.deadlineMs = this.#after(this.#watchesStall ? 'stallMs' : 'idleStreamMs');
   }
 
   #answer(code: VisitorError): void {
@@ -233,14 +234,14 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const headOnly = this.#head.method === 'HEAD';
     stream.respond({ ':status': visitorErrors[code].status, ...errorFields(code, page.length) }, { endStream: headOnly });
     if (!headOnly) stream.end(page);
-    // RFC 9113 8.1: after a whole response the rest of the request is not needed, and nothing of it gives more time.
+    // RFC 9113 8.1: behind a whole response the rest of the request is read and dropped, and does not renew the deadline.
     stream.resume();
-    this.deadlineMs = this.#soon('stallMs');
+    this.deadlineMs = this.#after('stallMs');
   }
 
   onDeadline(): void {
-    // What waited was taken meanwhile: Node does not say when.
-    if (this.#watchesStall && !this.#waits) {
+    // Node does not say when the visitor has read what waited.
+    if (this.#watchesStall && !this.#bytesWait) {
       this.#touch();
       return;
     }
@@ -251,14 +252,13 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     else this.#answer(this.#requestDone || this.#stream.isPaused() ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
   }
 
-  /** A request that was refused has none. */
   endOtherHosts(hosts: readonly string[]): void {
     if (this.#host !== '' && !hosts.includes(this.#host)) this.#breakOff();
   }
 
   /**
-   * RST_STREAM, INTERNAL_ERROR. close() would end the stream first where nothing waits: half a response would look whole.
-   * One that has ended is closed: Node forgets one that is destroyed before it is reset (http2-visitor.ts).
+   * Sends RST_STREAM with INTERNAL_ERROR. Where nothing waits, close() would end the stream first, and half a response would
+   * look whole. A stream that has ended is closed: Node forgets a destroyed one before it resets it (http2-visitor.ts).
    */
   #breakOff(): void {
     if (this.#stream.writableEnded) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
@@ -279,9 +279,9 @@ function frameChunk(piece: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`, 'latin1'), piece, Buffer.from('\r\n', 'latin1')]);
 }
 
-/** Names and values as Node's http2 takes them where it takes no list; a repeated name becomes an array. */
+/** Names and values for those calls of Node's http2 that take no list; a repeated name becomes an array. */
 function grouped(fields: readonly string[]): Record<string, string | string[]> {
-  // No prototype: a trailer may be called "constructor".
+  // Without a prototype: a trailer may be called "constructor".
   const values: Record<string, string | string[]> = Object.create(null);
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const [name, value] = [fields[i] as string, fields[i + 1] as string];

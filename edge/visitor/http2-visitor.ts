@@ -1,37 +1,30 @@
 // One visitor's HTTP/2 connection: each of its streams is one request on an HTTP/1.1 upstream connection.
-// Upstream connections are kept for the same visitor's next request and for nobody else's.
+// Upstream connections are kept for later requests of this visitor alone.
 
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { hostOf } from '../core/authority.ts';
-import { renderIdentity } from '../core/forwarded-head.ts';
 import { OverheadBucket, streamWindowBytes } from '../core/http2-overhead.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
-import type { VisitorError } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
 import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
+import { Admission } from './admission.ts';
 import { type ExchangeConnection, Http2Exchange } from './http2-exchange.ts';
 import { UploadWindows } from './upload-windows.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
-/** Upstream connections kept idle; a page rarely loads more at once. */
-const maxIdle = 16;
+/** Idle upstream connections that are kept; a page rarely loads more at once. */
+const maxKept = 16;
 /** After GOAWAY the visitor has this long to finish. */
-const goodbyeMs = 10_000;
-/** How often what came is weighed against what it was for. */
-const weighEveryMs = 500;
+const goawayMs = 10_000;
+/** How often the visitor's overhead is checked. */
+const overheadEveryMs = 500;
 
 interface Arrived {
   readonly socket: TLSSocket;
   readonly ends: Endpoints;
   readonly host: string;
   readonly tunnel: TunnelState | null;
-}
-
-interface Kept {
-  readonly host: string;
-  readonly upstream: UpstreamHttp;
 }
 
 export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
@@ -41,18 +34,18 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   readonly context: VisitorContext;
   readonly tunnel: TunnelState | null;
   readonly uploads: UploadWindows;
+  readonly admission: Admission;
   readonly #session: ServerHttp2Session;
   readonly #socket: TLSSocket;
   readonly #ends: Endpoints;
-  readonly #scales: Deadline;
+  readonly #overheadCheck: Deadline;
   bodyBytes = 0;
   sentBytes = 0;
   #requests = 0;
-  #idle: Kept[] = [];
+  #kept: UpstreamHttp[] = [];
   readonly #open = new Map<ServerHttp2Stream, Http2Exchange>();
+  /** GOAWAY is sent: no further request is taken. */
   #closing = false;
-  #authority = '';
-  #identity: Buffer = Buffer.alloc(0);
 
   constructor(context: VisitorContext, session: ServerHttp2Session, { socket, ends, host, tunnel }: Arrived) {
     this.context = context;
@@ -63,11 +56,12 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     this.address = ends.sourceAddress;
     this.host = host;
     this.tunnel = tunnel;
+    this.admission = new Admission(context.table, tunnel, this.address, '2.0');
     this.deadlineMs = context.deadlines.nowMs + context.timeouts.keepAliveMs;
     context.deadlines.watch(this);
     this.#destroySafely();
-    this.#scales = this.#weigh();
-    context.deadlines.watch(this.#scales);
+    this.#overheadCheck = this.#createOverheadCheck();
+    context.deadlines.watch(this.#overheadCheck);
     tunnel?.visitors.add(this);
     session.on('stream', (stream, _headers, flags, rawHeaders) => this.#began(stream, flags, rawHeaders));
     session.on('error', () => {});
@@ -75,42 +69,42 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   }
 
   /**
-   * Node (26.10) does not come back from destroying a session, not even one that the visitor's own errors end, where one
-   * stream has ended its answer and not sent it and another has anything to send: the first is forgotten before it is
-   * reset, and asked for its data without end. Hence the connection goes first, and all streams are reset before any is
-   * forgotten. Both of Node's ways to the end of a session come through this property.
+   * Node (26.10) loops for ever when it destroys a session in which one stream has ended its answer without sending it and
+   * another has something to send: it forgets the first stream before it resets it, and keeps asking it for data. So the
+   * connection is destroyed first, and all streams are reset before any is forgotten. Node itself also calls this property
+   * when it ends a session for an error of the visitor.
    */
   #destroySafely(): void {
     const session = this.#session;
     const destroy = session.destroy.bind(session);
     session.destroy = (error, code) => {
       if (session.destroyed) return;
-      // Without streams Node sends what waits, and its goodbye.
+      // Without open streams Node sends what waits and its GOAWAY, so the connection stays.
       if (this.#open.size > 0) this.#socket.destroy();
       for (const stream of this.#open.keys()) if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
       destroy(error, code);
     };
   }
 
-  /** Ends a visitor that sends what is of no use to anybody (core/http2-overhead.ts). */
-  #weigh(): Deadline {
+  /** Ends a visitor that sends more overhead than it may (core/http2-overhead.ts). */
+  #createOverheadCheck(): Deadline {
     const { deadlines } = this.context;
     const bucket = new OverheadBucket();
-    const scales = {
-      deadlineMs: deadlines.nowMs + weighEveryMs,
+    const check = {
+      deadlineMs: deadlines.nowMs + overheadEveryMs,
       onDeadline: () => {
-        scales.deadlineMs = deadlines.nowMs + weighEveryMs;
+        check.deadlineMs = deadlines.nowMs + overheadEveryMs;
         const { bodyBytes, sentBytes } = this;
         const traffic = { receivedBytes: this.#socket.bytesRead, bodyBytes, sentBytes, requests: this.#requests };
         const waitingBytes = this.#open.size * streamWindowBytes + this.uploads.mostExtraBytes;
-        if (!bucket.take(traffic, weighEveryMs / 1_000, waitingBytes)) this.#end();
+        if (!bucket.take(traffic, overheadEveryMs / 1_000, waitingBytes)) this.#endForOverhead();
       },
     };
-    return scales;
+    return check;
   }
 
-  #end(): void {
-    this.#session.destroy(new Error('more overhead than use'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  #endForOverhead(): void {
+    this.#session.destroy(new Error('too much overhead'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   #began(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
@@ -120,7 +114,7 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
       (bodied && !this.uploads.makeRoom(bodyBytesOf(rawHeaders))) ||
       (this.#open.size > 0 && !this.context.limiter.admitExtraRequest(this.address))
     ) {
-      // Nothing of it was done: the visitor may ask again (RFC 9113 8.7).
+      // RFC 9113 8.7: nothing of the request was processed, so the visitor may repeat it.
       stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
@@ -129,7 +123,7 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     this.#requests++;
     this.deadlineMs = Number.POSITIVE_INFINITY;
     stream.once('close', () => this.#ended(stream));
-    if (this.context.draining) this.#sayGoodbye();
+    if (this.context.draining) this.#sendGoaway();
     exchange.begin(rawHeaders, bodied);
   }
 
@@ -139,44 +133,31 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
       this.context.limiter.releaseExtraRequest(this.address);
       return;
     }
-    this.deadlineMs = this.context.deadlines.nowMs + (this.#closing ? goodbyeMs : this.context.timeouts.keepAliveMs);
-  }
-
-  admit(authority: string): VisitorError | null {
-    return this.context.table.refusal(hostOf(authority), this.tunnel, this.address);
-  }
-
-  identityFor(authority: string): Buffer {
-    if (authority !== this.#authority) {
-      this.#authority = authority;
-      const identity = { address: this.address, proto: 'https', authority, version: '2.0' } as const;
-      this.#identity = Buffer.from(renderIdentity(identity), 'latin1');
-    }
-    return this.#identity;
+    this.deadlineMs = this.context.deadlines.nowMs + (this.#closing ? goawayMs : this.context.timeouts.keepAliveMs);
   }
 
   takeUpstream(host: string, owner: ResponseOwner): UpstreamHttp {
     this.#dropUnusable();
-    const kept = this.#idle.findLast((idle) => idle.host === host);
+    const kept = this.#kept.findLast(({ link }) => link.request.host === host);
     if (kept === undefined) return this.context.upstreams.openHttp(this.tunnel as TunnelState, host, this.#ends, owner);
-    this.#idle.splice(this.#idle.indexOf(kept), 1);
-    kept.upstream.owner = owner;
-    return kept.upstream;
+    this.#kept.splice(this.#kept.indexOf(kept), 1);
+    kept.owner = owner;
+    return kept;
   }
 
   #dropUnusable(): void {
-    const isUsable = ({ upstream }: Kept): boolean => upstream.reusable(this.context.deadlines.nowMs);
-    for (const kept of this.#idle) if (!isUsable(kept)) this.context.upstreams.release(kept.upstream);
-    this.#idle = this.#idle.filter(isUsable);
+    const isUsable = (upstream: UpstreamHttp): boolean => upstream.reusable(this.context.deadlines.nowMs);
+    for (const upstream of this.#kept) if (!isUsable(upstream)) this.context.upstreams.release(upstream);
+    this.#kept = this.#kept.filter(isUsable);
   }
 
-  giveBack(host: string, upstream: UpstreamHttp): void {
-    if (upstream.reusable(this.context.deadlines.nowMs) && this.#idle.length < maxIdle && !this.#session.destroyed)
-      this.#idle.push({ host, upstream });
+  giveBack(upstream: UpstreamHttp): void {
+    if (upstream.reusable(this.context.deadlines.nowMs) && this.#kept.length < maxKept && !this.#session.destroyed)
+      this.#kept.push(upstream);
     else this.context.upstreams.release(upstream);
   }
 
-  #sayGoodbye(): void {
+  #sendGoaway(): void {
     if (this.#closing) return;
     this.#closing = true;
     this.#session.close();
@@ -185,13 +166,13 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   onDeadline(): void {
     if (this.#closing) this.cut();
     else {
-      this.#sayGoodbye();
-      this.deadlineMs = this.context.deadlines.nowMs + goodbyeMs;
+      this.#sendGoaway();
+      this.deadlineMs = this.context.deadlines.nowMs + goawayMs;
     }
   }
 
   drain(): void {
-    this.#sayGoodbye();
+    this.#sendGoaway();
   }
 
   endOtherHosts(hosts: readonly string[]): void {
@@ -205,14 +186,14 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
 
   #finish(): void {
     this.context.deadlines.forget(this);
-    this.context.deadlines.forget(this.#scales);
+    this.context.deadlines.forget(this.#overheadCheck);
     this.tunnel?.visitors.delete(this);
-    for (const { upstream } of this.#idle) this.context.upstreams.release(upstream);
-    this.#idle = [];
+    for (const upstream of this.#kept) this.context.upstreams.release(upstream);
+    this.#kept = [];
   }
 }
 
-/** What a request says of its body. */
+/** The length of the body as the request gives it. */
 function bodyBytesOf(rawHeaders: readonly string[]): number | undefined {
   const at = rawHeaders.findIndex((text, index) => index % 2 === 0 && text === 'content-length');
   return at < 0 ? undefined : Number(rawHeaders[at + 1]);

@@ -100,6 +100,24 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
+  it('lets an upload rest as long as its answer, once that has begun', async () => {
+    await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 300 } });
+    const upstream = createServer((request, response) => {
+      response.write('begun');
+      request.on('end', () => response.end(' ended')).resume();
+    });
+    await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      const { body } = await ask(h2, { ':method': 'POST' }, (stream) => {
+        stream.once('response', () => {
+          stream.write('more');
+          setTimeout(() => stream.end(), 1_000);
+        });
+      });
+      assert.equal(body, 'begun ended');
+    });
+  });
+
   it('bodies and trailers pass both ways', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = createServer((request, response) => {
