@@ -40,7 +40,7 @@ for (const kind of carrierKinds) {
 }
 
 describe('a feed', () => {
-  it('ends, and nothing else does, where its receiver trips over a message', async () => {
+  it('ends alone when its receiver throws', async () => {
     const [one, other] = duplexPair();
     const edge = createEdgeFeed(other);
     edge.onMessage = () => {
@@ -64,9 +64,9 @@ describe('a feed', () => {
   });
 
   for (const [what, bytes] of [
-    ['a length beyond the bound, before anything of it is kept', Buffer.from([0x04, 0, 0, 1])],
-    ['text that is no JSON', framed('{')],
-    ['JSON that is no object', framed('[]')],
+    ['a length beyond the bound, before it keeps a byte', Buffer.from([0x04, 0, 0, 1])],
+    ['text that is not JSON', framed('{')],
+    ['JSON that is not an object', framed('[]')],
     ['JSON null', framed('null')],
     ['an object without a type', framed('{"id":1}')],
     ['an empty message', framed('')],
@@ -81,7 +81,7 @@ describe('a feed', () => {
     });
   }
 
-  it('that ends inside a message says so', async () => {
+  it('that ends inside a message gives an error', async () => {
     const [one, other] = duplexPair();
     const edge = createEdgeFeed(other);
     const closed = new Promise<Error | null>((resolve) => (edge.onClose = resolve));
@@ -89,7 +89,7 @@ describe('a feed', () => {
     assert.match(String(await closed), /inside a message/);
   });
 
-  it('refuses to send what the peer would not take', () => {
+  it('refuses to send what the peer would refuse', () => {
     const control = createControlFeed(duplexPair()[0]);
     assert.throws(
       () => control.send({ type: 'welcome', version: 1, epoch: 'x'.repeat(maxFeedMessageBytes), region: '' }),
@@ -97,7 +97,7 @@ describe('a feed', () => {
     );
   });
 
-  it('tells a sender to wait, and when to go on', async () => {
+  it('asks a sender to wait, and says when it may continue', async () => {
     const [one, other] = duplexPair();
     const control = createControlFeed(one);
     let sent = 0;
@@ -110,7 +110,7 @@ describe('a feed', () => {
     await waiting;
   });
 
-  it('reads no further while its receiver is at work, and keeps the order', async () => {
+  it('reads nothing while the promise of its receiver is open, and keeps the order', async () => {
     const [one, other] = duplexPair();
     const edge = createEdgeFeed(other);
     const control = createControlFeed(one);

@@ -18,14 +18,14 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
 
 for (const kind of carrierKinds) {
   describe(`an upgrade over ${kind}`, () => {
-    it('hands both sides a byte stream in which no byte is lost', async () => {
+    it('leaves both sides a byte stream without a lost byte', async () => {
       const [client, edge] = await createCarriers(kind);
       const answered = requestUpgrade(client, { ...options, headers: { 'underpass-client-id': '0'.repeat(32) } });
       const request = await readUpgrade(edge, { timeoutMs: 60_000 });
       assert.equal(request.token, 'secret');
       assert.equal(request.headers.get('underpass-client-id'), '0'.repeat(32));
       acceptUpgrade(edge, request, { 'underpass-edge': 'e1' });
-      // The edge speaks at once: its first frames arrive with the 101.
+      // The edge sends its first frames at once, so they arrive with the 101.
       const near = createSession(edge, { side: 'acceptor', peerMayOpen: false, info: { edge: 'e1' } });
       assert.equal((await answered).get('underpass-edge'), 'e1');
       const far = createSession(client, { side: 'dialer', peerMayOpen: true, info: {} });
@@ -63,9 +63,9 @@ describe('a refusal', () => {
     ['a 101 without Connection', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: underpass\r\n\r\n'],
     ['an unknown refusal', 'HTTP/1.1 403 Forbidden\r\nunderpass-refusal: constructor\r\n\r\n'],
     ['HTTP/1.0', 'HTTP/1.0 101 x\r\nConnection: Upgrade\r\nUpgrade: underpass\r\n\r\n'],
-    ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n\r\n'],
+    ['something other than HTTP', 'SSH-2.0-OpenSSH_9.2\r\n\r\n'],
   ] as const) {
-    it(`is read from ${what} as: no Underpass there`, async () => {
+    it(`is read as not-underpass from ${what}`, async () => {
       const [client, edge] = duplexPair();
       const answered = codeOf(requestUpgrade(client, options));
       edge.write(answer);
@@ -78,7 +78,7 @@ describe('a request', () => {
   const good =
     'GET /underpass HTTP/1.1\r\nHost: e\r\nConnection: keep-alive, Upgrade\r\nUpgrade: underpass\r\nAuthorization: Bearer t';
 
-  it('in good order is read', () => {
+  it('is read when well-formed', () => {
     assert.equal(parseUpgradeRequest(good)?.token, 't');
   });
 
@@ -112,14 +112,14 @@ describe('a request', () => {
     it(`is refused for ${why}`, () => assert.equal(parseUpgradeRequest(text), null));
   }
 
-  it('of spaces is refused as fast as any other', () => {
-    // Tried at every place where the value could begin, one of 8 KiB took 300 ms.
+  it('of spaces alone is refused quickly', () => {
+    // An expression that tried each space as the start of the value took 300 ms for 8 KiB.
     const startedMs = performance.now();
     for (let i = 0; i < 50; i++) assert.equal(parseUpgradeRequest(`GET / HTTP/1.1\r\nHost:${' '.repeat(8_100)}\u0001`), null);
     assert.ok(performance.now() - startedMs < 2_000);
   });
 
-  it('of noise never throws', () => {
+  it('never throws on noise', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), fc.nat(good.length), (noise, at) => {
         parseUpgradeRequest(good.slice(0, at) + noise + good.slice(at));
@@ -128,7 +128,7 @@ describe('a request', () => {
     );
   });
 
-  it('names its client or is none', () => {
+  it('names its client, or is refused', () => {
     const facts = (headers: string) => parseClientFacts(parseUpgradeRequest(`${good}\r\n${headers}`)!);
     const id = '0123456789abcdef'.repeat(2);
     assert.deepEqual(facts(`Underpass-Client-Id: ${id}\r\nUnderpass-Software: u/1`), { clientId: id, software: 'u/1' });
@@ -137,14 +137,14 @@ describe('a request', () => {
     assert.equal(facts(`Underpass-Client-Id: ${id}\r\nUnderpass-Software: ${'x'.repeat(65)}`), null);
   });
 
-  it('a byte at a time is read', async () => {
+  it('is read byte by byte', async () => {
     const [client, edge] = duplexPair();
     const reading = readUpgrade(edge, { timeoutMs: 60_000 });
     for (const byte of `${good}\r\n\r\n`) client.write(byte);
     assert.equal((await reading).token, 't');
   });
 
-  it('that never ends is given up on, and one beyond 8 KiB is refused', async () => {
+  it('that never ends times out, and one of more than 8 KiB is refused', async () => {
     const [, slow] = duplexPair();
     assert.equal(await codeOf(readUpgrade(slow, { timeoutMs: 1 })), 'timeout');
     const [client, edge] = duplexPair();
@@ -153,7 +153,7 @@ describe('a request', () => {
     assert.equal(await reading, 'bad-request');
   });
 
-  it('that is cut is told apart', async () => {
+  it('that is cut off gives lost', async () => {
     const [client, edge] = duplexPair();
     const reading = codeOf(readUpgrade(edge, { timeoutMs: 60_000 }));
     client.end(good);

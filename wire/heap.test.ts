@@ -7,7 +7,7 @@ interface Collection extends PerformanceEntry {
   readonly detail: { readonly kind: number; readonly flags: number };
 }
 
-test('a heap is collected whole, unless it is too large to stand still for', async () => {
+test('collects the whole heap, unless it is larger than the caller allows', async () => {
   const forced: Collection[] = [];
   const { promise: seen, resolve } = Promise.withResolvers<void>();
   const observer = new PerformanceObserver((list) => {

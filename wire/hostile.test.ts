@@ -1,4 +1,4 @@
-// Peers that break the rules of the protocol page, at the level of one session.
+// Peers that break the rules of docs/protocol.md, against one session.
 
 import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';
@@ -37,7 +37,7 @@ interface Victim {
   readonly attacker: Duplex;
   readonly end: Promise<SessionEnd>;
   readonly streams: Stream[];
-  /** What the victim has sent so far. */
+  /** The frames that the victim has sent so far. */
   sent(): NaiveFrame[];
   attack(...frames: Buffer[]): void;
 }
@@ -60,7 +60,7 @@ function createVictim(role: 'edge' | 'client', options: Partial<SessionOptions> 
   };
 }
 
-/** An edge with one stream open towards the attacker: its id is 2. */
+/** An edge that has opened stream 2 towards the attacker. */
 async function createEdgeWithStream(): Promise<Victim & { stream: Stream }> {
   const victim = createVictim('edge');
   victim.attack();
@@ -75,32 +75,32 @@ async function createEdgeWithStream(): Promise<Victim & { stream: Stream }> {
 describe('a session ends with a coded GOAWAY when its peer', () => {
   const cases: readonly (readonly [what: string, code: string, role: 'edge' | 'client', frames: Buffer[]])[] = [
     ['opens a stream that it may not', 'protocol', 'edge', [openFrame(1)]],
-    ['says HELLO twice', 'protocol', 'edge', [helloFrame]],
+    ['sends HELLO twice', 'protocol', 'edge', [helloFrame]],
     ['sends a frame of an unknown type', 'protocol', 'edge', [Buffer.from('0f00000000000000', 'hex')]],
-    ['sends a false length', 'protocol', 'edge', [Buffer.from('0700000900000000', 'hex')]],
+    ['sends a wrong length', 'protocol', 'edge', [Buffer.from('0700000900000000', 'hex')]],
     ['sends DATA on a stream that was never opened', 'protocol', 'edge', [frame(data, 2, 'x')]],
     ['sends CREDIT for a stream that was never opened', 'protocol', 'edge', [frame(credit, 2, u32(1))]],
     ['resets a stream that was never opened', 'protocol', 'edge', [frame(reset, 4, '\0\0')]],
     ['answers a PING that was not sent', 'protocol', 'edge', [frame(pong, 0, Buffer.alloc(8, 9))]],
     ['reuses a stream id', 'protocol', 'client', [openFrame(2), frame(reset, 2, '\0\0'), openFrame(2)]],
-    ['goes back in stream ids', 'protocol', 'client', [openFrame(8), openFrame(6)]],
+    ['opens with a lower stream id', 'protocol', 'client', [openFrame(8), openFrame(6)]],
     ['opens with an id of our parity', 'protocol', 'client', [openFrame(3)]],
     ['accepts a stream of its own', 'protocol', 'client', [openFrame(2), frame(opened, 2, u32(0))]],
     ['sends DATA after the end', 'protocol', 'client', [openFrame(2), frame(data, 2, 'x', true), frame(data, 2, 'y')]],
     ['ends twice', 'protocol', 'client', [openFrame(2), frame(data, 2, '', true), frame(data, 2, '', true)]],
     ['sends DATA after its own RESET', 'protocol', 'client', [openFrame(2), frame(reset, 2, '\0\0'), frame(data, 2, 'y')]],
     [
-      'overflows a window at once',
+      'sends more than the first window',
       'flow-control',
       'client',
       [openFrame(2), frame(data, 2, Buffer.alloc(65_536)), frame(data, 2, 'x')],
     ],
-    ['grants nothing', 'flow-control', 'client', [openFrame(2), frame(credit, 2, u32(0))]],
+    ['grants a credit of 0', 'flow-control', 'client', [openFrame(2), frame(credit, 2, u32(0))]],
     ['grants beyond 31 bits', 'flow-control', 'client', [openFrame(2), frame(credit, 2, u32(0x7fff_ffff))]],
     ['grants beyond 31 bits in one number', 'flow-control', 'client', [openFrame(2), frame(credit, 2, u32(0xffff_ffff))]],
     ['floods with pings', 'flood', 'edge', Array.from({ length: 50 }, () => frame(ping, 0, Buffer.alloc(8)))],
     ['floods with offers', 'flood', 'edge', Array.from({ length: 50 }, () => frame(offer, 0))],
-    ['says GOAWAY twice', 'protocol', 'client', [openFrame(2), frame(goaway, 0, '\0\0'), frame(goaway, 0, '\0\0')]],
+    ['sends GOAWAY twice', 'protocol', 'client', [openFrame(2), frame(goaway, 0, '\0\0'), frame(goaway, 0, '\0\0')]],
   ];
   for (const [what, code, role, frames] of cases) {
     it(what, async () => {
@@ -127,7 +127,7 @@ describe('a session ends with a coded GOAWAY when its peer', () => {
     assert.equal((await victim.end).code, 'version');
   });
 
-  it('says nothing at all', async () => {
+  it('stays silent', async () => {
     const clock = createFakeClock();
     const victim = createVictim('edge', { clock });
     clock.advance(10_000);
@@ -135,7 +135,7 @@ describe('a session ends with a coded GOAWAY when its peer', () => {
     await turn();
   });
 
-  it('takes longer than 10 s for its HELLO, a byte now and then', async () => {
+  it('sends its HELLO byte by byte for more than 10 s', async () => {
     const clock = createFakeClock();
     const victim = createVictim('edge', { clock });
     for (let at = 0; at < 5 && !victim.session.closed; at++) {
@@ -169,8 +169,8 @@ describe('a session ends with a coded GOAWAY when its peer', () => {
   }
 });
 
-describe('after a reset of ours', () => {
-  it('what the peer had credit for is dropped in silence, one byte more ends the session', async () => {
+describe('after its own reset a session', () => {
+  it('drops what the peer had credit for, and one byte more ends the session', async () => {
     const victim = await createEdgeWithStream();
     victim.stream.reset('denied');
     const chunk = Buffer.alloc(65_536);
@@ -182,7 +182,7 @@ describe('after a reset of ours', () => {
     assert.equal((await victim.end).code, 'protocol');
   });
 
-  it('the end and the reset of the peer that cross it are in order', async () => {
+  it('accepts an end and a reset of the peer that cross it', async () => {
     const victim = await createEdgeWithStream();
     victim.stream.reset('denied');
     victim.attack(frame(data, 2, 'abc'), frame(data, 2, '', true), frame(reset, 2, '\0\0'), frame(credit, 2, u32(5)));
@@ -193,7 +193,7 @@ describe('after a reset of ours', () => {
     assert.equal((await victim.end).code, 'protocol');
   });
 
-  it('in the middle of a frame the rest of it is dropped', async () => {
+  it('drops the rest of a frame that is half read', async () => {
     const victim = await createEdgeWithStream();
     const whole = frame(data, 2, 'abcdef');
     let got = '';
@@ -216,14 +216,14 @@ const opensFrom = (first: number, payload: Uint8Array): Buffer =>
   Buffer.concat(Array.from({ length: 1_000 }, (_, index) => frame(open, first + 2 * index, payload)));
 
 const heapAfterCollection = (): number => {
-  // The second one waits for the sweeper of the first to have freed the buffers.
+  // The second collection waits until the first has freed its buffers.
   collectHeap();
   collectHeap();
   return process.memoryUsage().heapUsed + process.memoryUsage().external;
 };
 
 describe('a carrier that is full', () => {
-  it('is shared by the streams that wait, one frame each in turn', async () => {
+  it('gives each waiting stream one frame in turn', async () => {
     const victim = await createEdgeWithStream();
     victim.attacker.pause();
     const streams = [victim.stream, victim.session.open(testRequest), victim.session.open(testRequest)];
@@ -242,7 +242,7 @@ describe('a carrier that is full', () => {
     for (const [index, stream] of crowded.slice(3).entries()) assert.equal(stream, crowded[index]);
   });
 
-  it('gets no more streams, and room is left for the answers to its pings', async () => {
+  it('gets no more streams, and keeps room for PONGs', async () => {
     const victim = createVictim('edge');
     victim.attacker.pause();
     const greeted = new Promise<void>((resolve) => (victim.session.onReady = resolve));
@@ -252,7 +252,7 @@ describe('a carrier that is full', () => {
     const { session } = victim;
     while (session.canOpen && session.openStreams < 100_000) session.open(testRequest);
     assert.ok(session.openStreams > 10_000 && session.openStreams < 50_000, `${session.openStreams} streams`);
-    assert.equal(session.takesStreams, true, 'it is busy, and has not gone');
+    assert.equal(session.takesStreams, true, 'it is busy, not leaving');
     victim.attacker.write(frame(ping, 0, Buffer.alloc(8)));
     await turn();
     await turn();
@@ -261,7 +261,7 @@ describe('a carrier that is full', () => {
     while (!session.canOpen) await turn();
   });
 
-  it('does not make small pieces that wait hold on to the buffers they were cut from', async () => {
+  it('does not keep the buffers that small waiting pieces were cut from', async () => {
     const victim = await createEdgeWithStream();
     victim.stream.write(Buffer.alloc(65_536));
     const before = heapAfterCollection();
@@ -272,8 +272,8 @@ describe('a carrier that is full', () => {
   });
 });
 
-describe('memory stays flat and comes back', () => {
-  it('under a million opens: what is beyond the limit is refused, and a peer that reads no answers is cut', async () => {
+describe('memory stays flat and is freed', () => {
+  it('under a million opens: those beyond the limit are refused, and a peer that reads no answers is cut', async () => {
     const victim = createVictim('client', { limits: { maxStreams: 100, maxPendingOpens: 100 } });
     victim.attacker.pause();
     victim.attack();
@@ -292,7 +292,7 @@ describe('memory stays flat and comes back', () => {
     assert.equal(victim.session.openStreams, 0);
   });
 
-  it('under a million opens whose answers are read: nothing is kept of them', async () => {
+  it('under a million opens whose answers are read', async () => {
     const victim = createVictim('client', { limits: { maxStreams: 100, maxPendingOpens: 100 } });
     let answers = 0;
     victim.attacker.removeAllListeners('data').on('data', (chunk: Buffer) => (answers += chunk.length));
@@ -313,7 +313,7 @@ describe('memory stays flat and comes back', () => {
     assert.equal(victim.session.openStreams, 0);
   });
 
-  it('under data that is read at once, from a peer that reads no credit', async () => {
+  it('under data from a peer that does not read its credit', async () => {
     const victim = createVictim('client', { limits: { initialWindowBytes: 64, maxWindowBytes: 64 } });
     victim.attacker.pause();
     victim.session.onStream = (stream) => {
@@ -329,7 +329,7 @@ describe('memory stays flat and comes back', () => {
     assert.equal((await victim.end).code, 'flood');
   });
 
-  it('under opens that are reset at once, a hundred thousand times', async () => {
+  it('under a hundred thousand opens that are reset at once', async () => {
     const victim = createVictim('client');
     victim.attack();
     const payload = encodeOpen(testRequest, 1);
@@ -355,7 +355,7 @@ describe('memory stays flat and comes back', () => {
     victim.attack(frame(opened, 2, u32(0)));
     const writer = new SocketWriter(visitor, (bytes) => stream.consume(bytes));
     stream.onData = (chunk) => writer.write(chunk);
-    // Fills the kernel's buffers first, so that the rest has to wait here.
+    // Fill the kernel's buffers first, so that the rest must wait in this process.
     while (visitor.write(Buffer.alloc(1_000_000)) || visitor.writableLength < 1_000_000);
     const before = heapAfterCollection();
     const tiny = Buffer.concat(Array.from({ length: 4_096 }, () => frame(data, 2, 'x')));
@@ -370,7 +370,7 @@ describe('memory stays flat and comes back', () => {
     stalled.destroy();
   });
 
-  it('under one-byte frames that are led on to a carrier without credit', async () => {
+  it('under one-byte frames that are relayed to a stream without credit', async () => {
     const [near, far] = [await createEdgeWithStream(), await createEdgeWithStream()];
     relayStreams(near.stream, far.stream);
     near.attack(frame(opened, 2, u32(0)));
@@ -399,8 +399,8 @@ describe('memory stays flat and comes back', () => {
   });
 });
 
-describe('a session under noise', () => {
-  it('of arbitrary bytes never throws, and ends or waits', async () => {
+describe('a session', () => {
+  it('never throws on random bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (noise, greeted) => {
         const victim = createVictim('client');
@@ -413,7 +413,7 @@ describe('a session under noise', () => {
     );
   });
 
-  it('of sound frames in any order never throws, keeps its limits, and lets go of everything', async () => {
+  it('never throws on valid frames in any order, keeps its limits and frees every stream', async () => {
     const id = fc.integer({ min: 0, max: 6 });
     const any = fc.oneof(
       id.map((stream) => openFrame(stream === 0 ? 2 : stream)),

@@ -1,4 +1,4 @@
-// Two sessions against a model: whatever is done to their streams, what arrives is what was sent, in order, and nothing is left.
+// Two sessions against a model: after any actions on their streams, what arrived is what was sent, in order, and no stream is left.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -8,15 +8,15 @@ import type { Session, Stream } from './api.ts';
 import { type CarrierKind, carrierKinds } from './fixture/carriers.ts';
 import { createSessionPair, testRequest } from './fixture/sessions.ts';
 
-/** What a kernel under load sends again takes it a fifth of a second, which is as many turns as this process is fast. */
+/** A time and not a number of turns: a kernel under load needs a fifth of a second to send something again. */
 const settleMs = 30_000;
 
-/** One direction of one stream as the model knows it. */
+/** The model of one direction of one stream. */
 interface Direction {
   readonly writer: Stream;
   readonly reader: Stream;
   readonly seed: number;
-  /** The opener from the start, the acceptor once it has accepted. */
+  /** True of the opener from the start, of the acceptor once it has accepted. */
   maySend: boolean;
   sent: number;
   received: number;
@@ -27,7 +27,7 @@ interface Direction {
   sawEnd: boolean;
 }
 
-/** Byte number `at` of a direction: cheap to make, and a byte out of place shows. */
+/** Byte number `at` of a direction: cheap to compute, and different from its neighbours. */
 const byteAt = (seed: number, at: number): number => (seed * 31 + at * 7 + (at >>> 8)) & 0xff;
 
 function fill(direction: Direction, size: number): Buffer {
@@ -41,7 +41,7 @@ function watch(direction: Direction): void {
     direction.full = false;
   };
   direction.reader.onData = (chunk) => {
-    assert.ok(direction.maySend, 'nothing comes before acceptance');
+    assert.ok(direction.maySend, 'no bytes come before acceptance');
     for (const [index, byte] of chunk.entries()) {
       if (byte !== byteAt(direction.seed, direction.received + index))
         throw new Error(`byte ${direction.received + index} is wrong`);
@@ -51,7 +51,7 @@ function watch(direction: Direction): void {
     else direction.reader.consume(chunk.length);
   };
   direction.reader.onEnd = () => {
-    assert.ok(direction.maySend, 'nor does the end');
+    assert.ok(direction.maySend, 'no end comes before acceptance');
     assert.equal(direction.received, direction.sent, 'the end comes after all bytes');
     direction.sawEnd = true;
   };
@@ -134,7 +134,7 @@ async function perform(
 
 function write(direction: Direction, size: number): void {
   if (direction.ended || direction.writer.closed) return;
-  // Who is told to wait has some more in hand.
+  // A writer that was asked to wait may still write a little.
   if (direction.full && size > 200) return;
   const bytes = fill(direction, size);
   direction.sent += size;
@@ -159,7 +159,7 @@ async function settle(...sessions: Session[]): Promise<void> {
 
 for (const kind of carrierKinds) {
   describe(`two sessions over ${kind}`, () => {
-    it('deliver what the model says, whatever is done', async () => {
+    it('deliver what the model expects after any actions', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(action, { maxLength: 40 }), (actions) => run(kind, actions)),
         { numRuns: kind === 'pipe' ? 150 : 40, seed: 8 },

@@ -14,7 +14,7 @@ import type { SessionOptions } from './session.ts';
 interface Relayed extends AsyncDisposable {
   /** The edge's end of the stream. */
   readonly near: Stream;
-  /** The other end of the socket that the client's end is joined to. */
+  /** The far end of the socket that the client's end of the stream is joined to. */
   readonly upstream: Socket;
 }
 
@@ -35,7 +35,7 @@ async function createRelayed(): Promise<Relayed> {
   };
 }
 
-/** Not toArray(): it destroys the socket, and what it still has to write with it. */
+/** Not toArray(): that destroys the socket together with what it still has to write. */
 function readAll(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -43,7 +43,7 @@ function readAll(socket: Socket): Promise<Buffer> {
 }
 
 describe('a stream joined to a socket', () => {
-  it('carries megabytes both ways at once, unchanged, in constant memory', async () => {
+  it('carries megabytes both ways at once, unchanged', async () => {
     await using relayed = await createRelayed();
     const { near, upstream } = relayed;
     const [down, up] = [randomBytes(8_000_000), randomBytes(8_000_000)];
@@ -77,7 +77,7 @@ describe('a stream joined to a socket', () => {
     assert.equal(String(await readAll(relayed.upstream)), 'late');
   });
 
-  it('delivers what waits for credit when the socket is long gone', async () => {
+  it('delivers what waits for credit after the socket has closed', async () => {
     await using relayed = await createRelayed();
     const { near, upstream } = relayed;
     const bytes = randomBytes(400_000);
@@ -91,14 +91,14 @@ describe('a stream joined to a socket', () => {
     assert.ok(Buffer.concat([...held, await rest]).equals(bytes));
   });
 
-  it('passes a reset of the socket on', async () => {
+  it('passes on a reset of the socket', async () => {
     await using relayed = await createRelayed();
     const got = whenReset(relayed.near);
     relayed.upstream.resetAndDestroy();
     assert.equal(await got, 'upstream-reset');
   });
 
-  it('passes a reset of the stream on as a reset', async () => {
+  it('passes on a reset of the stream as a TCP reset', async () => {
     await using relayed = await createRelayed();
     const failed = once(relayed.upstream, 'error');
     relayed.upstream.resume();
@@ -107,7 +107,7 @@ describe('a stream joined to a socket', () => {
     assert.equal(error.code, 'ECONNRESET');
   });
 
-  it('says nothing before it is accepted: an upstream that ends within its handshake resets, and does not end', async () => {
+  it('resets, and does not end, when the upstream ends within its TLS handshake', async () => {
     await using pair = await createSessionPair('tls');
     const { near, far } = await pair.open();
     const [tcp, upstream] = await createTcpPair();
@@ -150,7 +150,7 @@ describe('two streams joined to each other', () => {
     return { hop, carrier, visitor: first.near, client: second.far };
   };
 
-  it('carry bytes, half-close and acceptance across both sessions', async () => {
+  it('pass on bytes, half-close and acceptance across both sessions', async () => {
     const { hop, carrier, visitor, client } = await createHop();
     await using _one = hop;
     await using _two = carrier;
@@ -165,7 +165,7 @@ describe('two streams joined to each other', () => {
     assert.ok(gotDown.equals(down) && gotUp.equals(up));
   });
 
-  it('hold a whole window of one for a reader of the other that stalls, and lose nothing', async () => {
+  it('hold a whole window of one stream while the reader of the other stalls, and lose nothing', async () => {
     const windowBytes = 8_388_608;
     const { hop, carrier, visitor, client } = await createHop({ limits: { initialWindowBytes: windowBytes } });
     await using _one = hop;
@@ -194,7 +194,7 @@ describe('two streams joined to each other', () => {
     assert.equal(got, windowBytes + 1_000_000);
   });
 
-  it('pass the code of a reset on', async () => {
+  it('pass on the code of a reset', async () => {
     const { hop, carrier, visitor, client } = await createHop();
     await using _one = hop;
     await using _two = carrier;

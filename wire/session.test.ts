@@ -28,14 +28,14 @@ for (const kind of carrierKinds) {
       assert.equal(pair.edge.receivedBytes, down.length);
     });
 
-    it('tells the acceptor who the visitor is and what comes first', async () => {
+    it('gives the acceptor the visitor and the preface', async () => {
       await using pair = await createSessionPair(kind);
       const request = { kind: 'ingress-443', host: 'a.example', preface: Buffer.from('PROXY TCP4\r\n') } as const;
       const { far } = await pair.open(request);
       assert.deepEqual({ ...far.request, preface: Buffer.from(far.request.preface) }, { ...testRequest, ...request });
     });
 
-    it('passes acceptance on', async () => {
+    it('passes on acceptance', async () => {
       await using pair = await createSessionPair(kind);
       const { near, far } = await pair.open();
       const opened = happens<void>((resolve) => (near.onOpened = resolve));
@@ -46,7 +46,7 @@ for (const kind of carrierKinds) {
     });
 
     for (const said of ['early', '']) {
-      it(`keeps what the acceptor says too early until it accepts: ${said || 'its end alone'}`, async () => {
+      it(`holds back what the acceptor writes before it accepts: ${said || 'its end alone'}`, async () => {
         await using pair = await createSessionPair(kind);
         const { near, far } = await pair.open();
         if (said !== '') far.write(Buffer.from(said));
@@ -84,7 +84,7 @@ for (const kind of carrierKinds) {
     });
 
     for (const code of Object.keys(resetCodes).filter((name) => name !== 'carrier-lost') as (keyof typeof resetCodes)[]) {
-      it(`passes a reset on with its code: ${code}`, async () => {
+      it(`passes on a reset with its code: ${code}`, async () => {
         await using pair = await createSessionPair(kind);
         const { near, far } = await pair.open();
         const got = whenReset(near);
@@ -94,7 +94,7 @@ for (const kind of carrierKinds) {
       });
     }
 
-    it('lets a stalled reader stall nobody else, and gives it no more than its window', async () => {
+    it('lets a stalled reader hold its own window and no other stream', async () => {
       await using pair = await createSessionPair(kind);
       const stalled = await pair.open();
       const lively = await pair.open();
@@ -110,7 +110,7 @@ for (const kind of carrierKinds) {
       assert.ok(held > 200_000);
     });
 
-    it('cuts a writer that does not wait, at the bound of what a stream may hold', async () => {
+    it('resets a stream whose writer does not wait, at the bound of its queue', async () => {
       await using pair = await createSessionPair(kind, { limits: { maxWindowBytes: 1_000_000 } });
       const { near, far } = await pair.open();
       far.accept();
@@ -121,7 +121,7 @@ for (const kind of carrierKinds) {
       assert.equal(await got, 'internal');
     });
 
-    it('goes on where a stalled reader stopped', async () => {
+    it('continues where a stalled reader stopped', async () => {
       await using pair = await createSessionPair(kind);
       const { near, far } = await pair.open();
       far.accept();
@@ -146,7 +146,7 @@ for (const kind of carrierKinds) {
       assert.equal(got, 1_000_000);
     });
 
-    it('drains: refuses what is new, finishes what is open, then closes both sides', async () => {
+    it('drains: refuses new streams, finishes open ones, then closes both sides', async () => {
       await using pair = await createSessionPair(kind);
       const { near, far } = await pair.open();
       const told = happens<string>((resolve) => (pair.edge.onGoaway = resolve));
@@ -189,7 +189,7 @@ for (const kind of carrierKinds) {
       assert.equal(first.closed || second.closed, false);
     });
 
-    it('sends offers and news from version 2 on', async () => {
+    it('sends OFFER and INFO from version 2 on', async () => {
       await using pair = await createSessionPair(kind);
       const offers = happens((resolve) => (pair.edge.onOffers = resolve));
       const info = happens((resolve) => (pair.client.onInfo = resolve));
@@ -199,7 +199,7 @@ for (const kind of carrierKinds) {
       assert.deepEqual(await info, { edge: 'edge-1', edges: 2, urls: ['https://a.example'] });
     });
 
-    it('tells a burst of changes without flooding the peer: the last is what counts', async () => {
+    it('sends the last of a burst of changes without flooding the peer', async () => {
       await using pair = await createSessionPair(kind);
       const last = happens<void>((resolve, reject) => {
         pair.edge.onOffers = ([offer]) => offer?.key === 'h99' && resolve();
@@ -263,7 +263,7 @@ describe('time', () => {
     assert.deepEqual(await pair.edgeEnd, { code: 'silent', by: 'us', detail: 'nothing arrived for too long' });
   });
 
-  it('lives on while pings come back', async () => {
+  it('stays open while PINGs come back', async () => {
     const { clock, pair } = await createTimed();
     await using _ = pair;
     for (let round = 0; round < 20; round++) {
@@ -289,7 +289,7 @@ describe('time', () => {
 describe('credit', () => {
   const fill = (session: Session, streams: number): Stream[] => Array.from({ length: streams }, () => session.open(testRequest));
 
-  it('shrinks the first window of new streams when the budget of the session is half spent', async () => {
+  it("gives new streams a smaller window once half of the session's budget is spent", async () => {
     await using pair = await createSessionPair('pipe', {}, { limits: { sessionWindowBytes: 1_048_576 } });
     const windows: number[] = [];
     const measure = (stream: Stream): void => {
@@ -310,6 +310,6 @@ describe('credit', () => {
         resolve();
       };
     });
-    assert.equal(windows[3], 262_144, 'the windows of streams that are over are given back');
+    assert.equal(windows[3], 262_144, 'closed streams give their windows back');
   });
 });

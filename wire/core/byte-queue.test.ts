@@ -6,8 +6,8 @@ import { ByteQueue } from './byte-queue.ts';
 const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40_000 }));
 const step = fc.oneof({ weight: 3, arbitrary: fc.tuple(fc.constant('push'), size) }, fc.tuple(fc.constant('take'), size));
 
-describe('bytes that wait', () => {
-  it('come out as they went in, whatever their pieces were', () => {
+describe('a byte queue', () => {
+  it('returns the bytes in order, however they were cut into pieces', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const queue = new ByteQueue();
@@ -27,8 +27,8 @@ describe('bytes that wait', () => {
           }
           assert.equal(queue.bytes, expected.length);
         }
-        assert.ok(Buffer.concat(queue.parts).equals(expected), 'its parts are what waits');
-        for (const [piece, was] of taken) assert.ok(was.equals(piece), 'what was taken stays as it was');
+        assert.ok(Buffer.concat(queue.parts).equals(expected), 'its parts are all bytes that wait');
+        for (const [piece, was] of taken) assert.ok(was.equals(piece), 'a taken piece does not change');
         while (queue.bytes > 0) {
           const piece = queue.take(65_536);
           assert.ok(expected.subarray(0, piece.length).equals(piece));
@@ -39,7 +39,7 @@ describe('bytes that wait', () => {
     );
   });
 
-  it('leave in large pieces when they came in small ones', () => {
+  it('joins small pieces into large ones', () => {
     const queue = new ByteQueue();
     for (let count = 0; count < 100_000; count++) queue.push(Buffer.of(count));
     let pieces = 0;

@@ -18,14 +18,14 @@ function roundAt(window: ReceiveWindow, budget: WindowBudget, nowMs: number, rtt
 }
 
 describe('a receive window', () => {
-  it('refuses one byte more than was promised, before it counts it', () => {
+  it('refuses one byte beyond its credit, and does not count it', () => {
     const window = new ReceiveWindow(100, 0);
     window.receive(100);
     assert.throws(() => window.receive(1), WireError);
     assert.equal(window.leftBytes, 0);
   });
 
-  it('grants when half of it is consumed, not before', () => {
+  it('grants once half of it is consumed', () => {
     const window = new ReceiveWindow(100, 0);
     window.receive(100);
     assert.equal(window.consume(49), false);
@@ -33,7 +33,7 @@ describe('a receive window', () => {
     assert.equal(window.grant(1_000, path(1), limits, createBudget()), 50);
   });
 
-  it('doubles while its sender waits for it, up to the limit of a stream', () => {
+  it('doubles while its sender waits for credit, up to the limit of a stream', () => {
     const window = new ReceiveWindow(262_144, 0);
     const budget = createBudget();
     assert.equal(roundAt(window, budget, 100, 50), 131_072 + 262_144);
@@ -43,31 +43,31 @@ describe('a receive window', () => {
     assert.equal(budget.usedBytes, window.windowBytes - 262_144);
   });
 
-  it('stays as it is where the consumer is the slow one', () => {
+  it('does not grow when the consumer is the slow side', () => {
     const window = new ReceiveWindow(262_144, 0);
     assert.equal(roundAt(window, createBudget(), 101, 50), 131_072);
     assert.equal(window.windowBytes, 262_144);
   });
 
-  it('grows to 1 MiB on the word of the last pings alone: what they tell of may be a queue', () => {
+  it('grows to 1 MiB at most on a round trip that may be a queue', () => {
     const window = new ReceiveWindow(262_144, 0);
     const budget = createBudget();
     for (let round = 1; round <= 10; round++) roundAt(window, budget, round * 50, 10, 50);
     assert.equal(window.windowBytes, 1_048_576);
     assert.equal(budget.usedBytes, 1_048_576 - 262_144);
-    // The sender of a window that is larger already gets no more, and keeps what it has.
+    // A larger window stays as it is.
     roundAt(window, budget, 510, 50);
     roundAt(window, budget, 560, 10, 50);
     assert.equal(window.windowBytes, 2_097_152);
   });
 
-  it('does not grow where the reader is slower than the longer path, too', () => {
+  it('does not grow when the consumer is slower than the longer path', () => {
     const window = new ReceiveWindow(262_144, 0);
     roundAt(window, createBudget(), 101, 10, 50);
     assert.equal(window.windowBytes, 262_144);
   });
 
-  it('does not grow beyond what the session has left', () => {
+  it('does not grow beyond the budget of the session', () => {
     const window = new ReceiveWindow(262_144, 0);
     const budget = createBudget();
     budget.take(limits.sessionWindowBytes - 1_000);
@@ -77,7 +77,7 @@ describe('a receive window', () => {
     assert.equal(window.windowBytes, 263_144);
   });
 
-  it('never promises more than its window, whatever comes', () => {
+  it('never grants more than its window', () => {
     const step = fc.tuple(fc.nat(300_000), fc.nat(300_000), fc.nat(100), fc.nat(50), fc.nat(200));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
@@ -101,7 +101,7 @@ describe('a receive window', () => {
   });
 });
 
-it('a first window is whole until half of the budget is spent, then the least', () => {
+it('the first window is full until half of the budget is spent, then minimal', () => {
   const budget = createBudget();
   const windows = Array.from({ length: 10 }, () => {
     const bytes = nextInitialWindow(budget, limits);
@@ -111,25 +111,25 @@ it('a first window is whole until half of the budget is spent, then the least', 
   assert.deepEqual(windows, [...Array(8).fill(262_144), 65_536, 65_536]);
 });
 
-it('credit adds up to 31 bits and never by nothing', () => {
+it('credit adds up to 31 bits, and a grant of 0 is refused', () => {
   assert.equal(nextCredit(1, maxCredit - 1), maxCredit);
   assert.throws(() => nextCredit(1, maxCredit), WireError);
   assert.throws(() => nextCredit(1, 0), WireError);
 });
 
-describe('a bucket', () => {
-  it('lets a burst through and then the rate', () => {
-    const bucket = new RateLimit('pings', 10, 20, 0);
-    for (let count = 0; count < 20; count++) bucket.take(0);
-    assert.throws(() => bucket.take(0), WireError);
-    assert.throws(() => bucket.take(50), WireError);
+describe('a rate limit', () => {
+  it('allows a burst and then the rate', () => {
+    const limit = new RateLimit('pings', 10, 20, 0);
+    for (let count = 0; count < 20; count++) limit.take(0);
+    assert.throws(() => limit.take(0), WireError);
+    assert.throws(() => limit.take(50), WireError);
   });
 
-  it('fills again with time, never beyond the burst, and not when the clock goes back', () => {
-    const bucket = new RateLimit('pings', 10, 2, 0);
+  it('refills with time, up to the burst, and not when the clock goes back', () => {
+    const limit = new RateLimit('pings', 10, 2, 0);
     for (const nowMs of [0, 0, 100, 200, 10_000, 10_000, 9_900]) {
-      if (nowMs === 9_900) assert.throws(() => bucket.take(nowMs), WireError);
-      else bucket.take(nowMs);
+      if (nowMs === 9_900) assert.throws(() => limit.take(nowMs), WireError);
+      else limit.take(nowMs);
     }
   });
 });

@@ -8,16 +8,16 @@ const after = (rounds: number, start: number, bytesPerMs: number): number => {
   return bytes;
 };
 
-it('a carrier of 1 MB/s ends at what it sends in a tenth of a second', () => {
+it('a carrier of 1 MB/s gets what it sends in a tenth of a second', () => {
   assert.ok(Math.abs(after(30, maxHighWaterBytes, 1_000) - 100_000) < 2_000);
 });
 
-it('a carrier of 10 KB/s keeps the least, one of 100 MB/s the most', () => {
+it('a carrier of 10 KB/s gets the minimum, one of 100 MB/s the maximum', () => {
   assert.ok(after(50, maxHighWaterBytes, 10) < minHighWaterBytes + 10);
   assert.ok(after(50, minHighWaterBytes, 100_000) > maxHighWaterBytes - 10);
 });
 
-it('small writes say nothing, and a clock that stands still means fast', () => {
+it('small writes change nothing, and a write that took no time counts as fast', () => {
   assert.equal(nextHighWater(500_000, 65_535, 1_000), 500_000);
   assert.ok(nextHighWater(500_000, 65_536, 0) > 500_000);
 });

@@ -19,16 +19,16 @@ describe('offers', () => {
     it(`answer ${kind} for ${host}: ${answer}`, () => assert.equal(find(kind, host), answer));
   }
 
-  it('of everything answer for every host', () => {
+  it('of * answer for every host', () => {
     assert.equal(compileOffers([{ key: '*', healthy: false }])('http', 'x.example'), 'unhealthy');
   });
 
-  it('that were never made mean everything, and none at all mean nothing', () => {
+  it('mean everything when none was sent, and nothing when an empty one was', () => {
     assert.equal(compileOffers(null)('http', 'x.example'), 'healthy');
     assert.equal(compileOffers([])('http', 'x.example'), 'none');
   });
 
-  it('beyond the bounds are not written', () => {
+  it('beyond the bounds are refused', () => {
     assert.throws(() => encodeOffers(Array(maxOffers + 1).fill({ key: 'a', healthy: true })), RangeError);
     assert.throws(() => encodeOffers([{ key: 'a'.repeat(254), healthy: true }]), RangeError);
     assert.throws(() => encodeOffers([{ key: '', healthy: true }]), RangeError);
@@ -51,7 +51,7 @@ describe('a version', () => {
   }
 });
 
-it('info keeps what it knows of the right type and drops the rest', () => {
+it('info keeps known members of the right type and drops the rest', () => {
   const info = parseInfo(
     Buffer.from('{"edge":"e","edges":"2","urls":["a",1],"later":{},"tunnel":null,"type":"udp","__proto__":{"region":"x"}}'),
   );

@@ -14,7 +14,7 @@ import vectors from './vectors.json' with { type: 'json' };
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 const typeNames = Object.keys(frameType) as (keyof typeof frameType)[];
 
-/** Collects what the decoder reports, DATA joined again. */
+/** Collects what the decoder reports, and joins the pieces of DATA. */
 function createCollector(): { sink: FrameSink; frames: NaiveFrame[] } {
   const frames: NaiveFrame[] = [];
   let data: { length: number; stream: number; pieces: Buffer[] } | null = null;
@@ -43,7 +43,7 @@ function createCollector(): { sink: FrameSink; frames: NaiveFrame[] } {
   return { sink, frames };
 }
 
-/** Decodes in the given portions; a last PING makes a pending DATA frame visible and is taken off again. */
+/** Decodes in the given portions. A last PING flushes a pending DATA frame, and is removed from the result. */
 function decodeIn(portions: readonly Buffer[]): NaiveFrame[] {
   const { sink, frames } = createCollector();
   const decoder = new FrameDecoder(sink);
@@ -132,7 +132,7 @@ describe('the vectors of the protocol page', () => {
     assert.deepEqual(new Set(vectors.frames.map((vector) => vector.type)), new Set(typeNames));
   });
 
-  it('all in one read come out in order', () => {
+  it('are decoded in order from one read', () => {
     const all = Buffer.concat(vectors.frames.map((vector) => bytesOf(vector.hex)));
     assert.deepEqual(decodeIn([all]), decodeNaive(all));
   });
@@ -153,7 +153,7 @@ describe('the vectors of the protocol page', () => {
   }
 });
 
-// Every sound frame: lengths within the table of the page, payload arbitrary (its meaning is checked elsewhere).
+// Every valid frame: lengths within the table of the page, any payload (its meaning is checked elsewhere).
 const limits = [
   [12, 300],
   [13, 300],
@@ -183,7 +183,7 @@ const frameArbitrary: fc.Arbitrary<NaiveFrame> = fc
   });
 
 describe('random frames', () => {
-  it('come out as the naive codec put them in, however they are cut', () => {
+  it('are decoded as the naive codec encoded them, however they are cut', () => {
     fc.assert(
       fc.property(fc.array(frameArbitrary, { maxLength: 12 }), fc.array(fc.nat(), { maxLength: 8 }), (frames, cuts) => {
         const bytes = Buffer.concat(frames.map(encodeNaive));
@@ -195,7 +195,7 @@ describe('random frames', () => {
     );
   });
 
-  it('are written as the naive codec writes them', () => {
+  it('are encoded as the naive codec encodes them', () => {
     fc.assert(
       fc.property(frameArbitrary, (frame) => {
         const fast = encodeFrame(frame.type | (frame.fin ? finFlag : 0), frame.stream, frame.payload);
@@ -205,7 +205,7 @@ describe('random frames', () => {
     );
   });
 
-  it('of noise end in a WireError or in nothing, as in the naive codec, and hold at most one frame', () => {
+  it('of noise end in a WireError where the naive codec fails, and only there', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         const bytes = Buffer.from(noise);
@@ -228,7 +228,7 @@ describe('random frames', () => {
     );
   });
 
-  it('of bit flips in real payloads end in a WireError or in a value', () => {
+  it('with flipped bits in their payload give a value or a WireError', () => {
     const flipped = fc.tuple(fc.constantFrom(...vectors.frames), fc.nat(), fc.integer({ min: 1, max: 255 }));
     fc.assert(
       fc.property(flipped, ([vector, place, mask]) => {

@@ -4,8 +4,8 @@ import { type BufferPool, giveBuffer, poolsFor, takeBuffer } from './buffer-pool
 
 const kindOf = (bytes: number, maxFree: number): BufferPool => ({ bytes, free: [], maxFree });
 
-describe('memory for writes', () => {
-  it('is lent again once it was given back, to one at a time', () => {
+describe('a pool of buffers', () => {
+  it('lends a buffer again once it is given back, to one writer at a time', () => {
     const kind = kindOf(16, 4);
     const first = takeBuffer(kind);
     assert.notEqual(takeBuffer(kind), first);
@@ -14,19 +14,19 @@ describe('memory for writes', () => {
     assert.notEqual(takeBuffer(kind), first);
   });
 
-  it('is kept up to its bound and no further, each size by itself', () => {
+  it('keeps free buffers up to its bound, each size apart', () => {
     const [small, large] = [kindOf(16, 2), kindOf(32, 2)];
     for (const slab of Array.from({ length: 5 }, () => takeBuffer(small))) giveBuffer(slab);
     assert.deepEqual([small.free.length, large.free.length], [2, 0]);
     assert.equal(takeBuffer(large).buffer.length, 32);
   });
 
-  it('is no part of a pool of the runtime, whose other parts somebody else may write', () => {
+  it('shares no memory with the pool of the runtime', () => {
     const kind = kindOf(16, 1);
     assert.equal(takeBuffer(kind).buffer.buffer.byteLength, 16);
   });
 
-  it('of a visitor is small, for there are many; all that waits unused is a few MiB', () => {
+  it('has small buffers for visitors, and all pools keep a few MiB at most', () => {
     const { visitor, carrier, upstream } = poolsFor;
     assert.ok(visitor.first.bytes + visitor.bulk.bytes <= 80 * 1024);
     const kinds = new Set([visitor, carrier, upstream].flatMap(({ first, bulk }) => [first, bulk]));

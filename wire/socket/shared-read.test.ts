@@ -6,7 +6,7 @@ import { createSocketPair } from '../fixture/sockets.ts';
 import { readShared } from './shared-read.ts';
 import { atTurnEnd } from './turn-end.ts';
 
-/** Copies of what was lent, and a way to wait for so many bytes. */
+/** Copies the lent bytes; until() waits for this many. */
 function createTaker() {
   let text = '';
   let wanted: { readonly bytes: number; readonly resolve: () => void } | null = null;
@@ -29,8 +29,8 @@ function createTaker() {
 
 const turn = () => new Promise<void>((resolve) => atTurnEnd(resolve));
 
-describe('lent reads', () => {
-  it('one buffer serves every socket of the process', async () => {
+describe('shared reads', () => {
+  it('use one buffer for every socket of the process', async () => {
     const [near, far] = await createSocketPair();
     const buffers = new Set<ArrayBufferLike>();
     for (const socket of [near, far]) readShared(socket, (bytes) => void buffers.add(bytes.buffer));
@@ -41,7 +41,7 @@ describe('lent reads', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('what had arrived before comes first, in order', async () => {
+  it('deliver first what arrived before, in order', async () => {
     const [near, far] = await createSocketPair();
     far.unshift('first ');
     near.write('second');
@@ -57,7 +57,7 @@ describe('lent reads', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('a paused socket delivers nothing until it is resumed, and its end comes behind its last byte', async () => {
+  it('deliver nothing of a paused socket until it is resumed, and its end behind its last byte', async () => {
     const [near, far] = await createSocketPair();
     const taker = createTaker();
     readShared(far, taker.take);
@@ -73,7 +73,7 @@ describe('lent reads', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('a socket that is paused by what it takes early stays paused', async () => {
+  it('leave a socket paused that is paused while it delivers what arrived before', async () => {
     const [near, far] = await createSocketPair();
     near.write('early');
     while (far.bytesRead < 5) {
@@ -94,7 +94,7 @@ describe('lent reads', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('a stream that is no socket is read as ever', async () => {
+  it('read a stream that is no socket in the usual way', async () => {
     const [near, far] = duplexPair();
     const taker = createTaker();
     readShared(far, taker.take);

@@ -9,7 +9,7 @@ import { resetSocket } from './reset-socket.ts';
 import { SocketWriter } from './socket-writer.ts';
 import { atTurnEnd } from './turn-end.ts';
 
-it('a socket that is broken off is seen as reset by its peer', async () => {
+it('resetSocket: the peer sees a reset', async () => {
   const [near, far] = await createSocketPair();
   const error = new Promise<NodeJS.ErrnoException>((resolve) => far.once('error', resolve));
   far.resume();
@@ -17,7 +17,7 @@ it('a socket that is broken off is seen as reset by its peer', async () => {
   assert.equal((await error).code, 'ECONNRESET');
 });
 
-it('a socket that is broken off in the turn of its end is really closed', async () => {
+it('resetSocket: in the turn of end() the socket is really closed', async () => {
   const [near, far] = await createSocketPair();
   far.on('error', () => {});
   const closed = once(far, 'close');
@@ -29,7 +29,7 @@ it('a socket that is broken off in the turn of its end is really closed', async 
   assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length, 0);
 });
 
-it('so is one under TLS, whose peer might overlook that TLS has no end, and nothing of it stays', async () => {
+it('resetSocket: under TLS the peer sees a reset, and no handle stays open', async () => {
   const { certificatePem: ca, issue } = await createTestAuthority();
   const { keyPem: key, chainPem: cert } = await issue(['far.test']);
   const [near, far] = await createSocketPair();
@@ -49,7 +49,7 @@ it('so is one under TLS, whose peer might overlook that TLS has no end, and noth
   assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length, 0);
 });
 
-it('a small piece leaves at once when nothing waits, and with the others of the turn when something does', async () => {
+it('a small piece leaves at once when nothing waits, else together with the other pieces of the turn', async () => {
   const writes: string[] = [];
   const target = new Writable({
     write(chunk: Buffer, _encoding, callback) {

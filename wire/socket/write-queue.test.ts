@@ -5,7 +5,7 @@ import { poolsFor } from './buffer-pool.ts';
 import { atTurnEnd } from './turn-end.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** Takes a write when it is told to; remembers what each held when it came. */
+/** A target that completes a write when the test calls settle(). It remembers the bytes of each write as they were at first. */
 function createTarget() {
   const writes: string[] = [];
   const memory: Buffer[] = [];
@@ -27,8 +27,8 @@ function createTarget() {
 
 const turn = () => new Promise<void>((resolve) => atTurnEnd(resolve));
 
-describe('queue', () => {
-  it('what is put in one turn leaves in one write', async () => {
+describe('a write queue', () => {
+  it('writes what is put in one turn at once', async () => {
     const { target, writes } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     for (const piece of ['a', 'b', 'c']) {
@@ -40,7 +40,7 @@ describe('queue', () => {
     assert.deepEqual(writes, ['abc']);
   });
 
-  it('one write is on its way at a time; what comes meanwhile follows in one', async () => {
+  it('has one write under way at a time; what is put meanwhile follows in one write', async () => {
     const { target, writes, settle } = createTarget();
     const written: number[] = [];
     const queue = new WriteQueue(target, poolsFor.visitor, (bytes) => void written.push(bytes));
@@ -57,7 +57,7 @@ describe('queue', () => {
     assert.deepEqual([written, queue.pendingBytes], [[3, 3], 0]);
   });
 
-  it('the caller may change its bytes at once, and memory is not used again while a write holds it', async () => {
+  it('copies the bytes of its caller, and uses no buffer again while a write holds it', async () => {
     const { target, writes, settle } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => {}, true);
     const lent = Buffer.from('first');
@@ -70,7 +70,7 @@ describe('queue', () => {
     assert.deepEqual(writes, ['first', 'xxxxx']);
   });
 
-  it('any size comes through whole and in order, in writes of at most one slab', async () => {
+  it('passes any size whole and in order, in writes of at most one buffer', async () => {
     const { target, writes, settle } = createTarget();
     const queue = new WriteQueue(target, poolsFor.carrier, () => {});
     let expected = '';
@@ -88,7 +88,7 @@ describe('queue', () => {
     assert.ok(Math.max(...writes.map((write) => write.length)) <= poolsFor.carrier.bulk.bytes);
   });
 
-  it('finish hands over everything in order, and counts it until it has left', async () => {
+  it('finish() hands over everything in order, and counts it until it has left', async () => {
     const { target, writes, settle } = createTarget();
     const written: number[] = [];
     const queue = new WriteQueue(target, poolsFor.visitor, (bytes) => void written.push(bytes));
@@ -102,7 +102,7 @@ describe('queue', () => {
     assert.deepEqual([writes, written, queue.pendingBytes], [['one', 'four'], [3, 4], 0]);
   });
 
-  it('memory that is full leaves at once, without waiting for the turn to end', () => {
+  it('writes a full buffer at once, before the turn ends', () => {
     const { target, writes } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     queue.put(Buffer.from('little'));
@@ -113,7 +113,7 @@ describe('queue', () => {
     );
   });
 
-  it('little takes little memory, bulk takes more', () => {
+  it('uses a small buffer for a little data and a large one for bulk', () => {
     const sizes = [1, 8_191, 8_192].map((bytes) => {
       const { target, memory } = createTarget();
       const queue = new WriteQueue(target, poolsFor.visitor, () => {});
@@ -125,7 +125,7 @@ describe('queue', () => {
     assert.deepEqual(sizes, [first.bytes, first.bytes, bulk.bytes]);
   });
 
-  it('memory that has left is written into again, but never where the target may still look at it', async () => {
+  it('uses a written buffer again, unless the target may still read it', async () => {
     for (const recycles of [true, undefined]) {
       const { target, memory, settle } = createTarget();
       const queue = new WriteQueue(target, poolsFor.visitor, () => {}, recycles);
@@ -140,7 +140,7 @@ describe('queue', () => {
     }
   });
 
-  it('who is told that bytes have left finds them counted, and what is full on its way', async () => {
+  it('calls onWritten after it has counted the bytes and begun the next full write', async () => {
     const { target, writes, settle } = createTarget();
     const seen: unknown[] = [];
     const queue = new WriteQueue(target, poolsFor.visitor, (bytes) => void seen.push([bytes, queue.pendingBytes, writes.length]));
@@ -155,7 +155,7 @@ describe('queue', () => {
     ]);
   });
 
-  it('pieces of one turn leave together, however quickly the target takes a write', async () => {
+  it('writes the pieces of one turn together, however quickly the target takes a write', async () => {
     const writes: string[] = [];
     const target = new Writable({
       write(chunk: Buffer, _encoding, callback) {
@@ -166,7 +166,7 @@ describe('queue', () => {
     const queue = new WriteQueue(target as never, poolsFor.visitor, () => {});
     queue.put(Buffer.from('one'));
     queue.flush();
-    // As the reads of TLS: each in a tick of its own, after which it is told of writes that were taken at once.
+    // As with TLS: each read has a tick of its own, and behind it come the callbacks of writes that were taken at once.
     for (const piece of ['tw', 'o']) {
       queue.put(Buffer.from(piece));
       queue.schedule();
@@ -176,7 +176,7 @@ describe('queue', () => {
     assert.deepEqual(writes, ['one', 'two']);
   });
 
-  it('an answer that comes back within a write does not get between the pieces of what is being put', async () => {
+  it('keeps the pieces of one put() together when an answer comes back within a write', async () => {
     const { target, writes, settle } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     const write = target as { write: (...given: never[]) => boolean };
@@ -197,7 +197,7 @@ describe('queue', () => {
     assert.ok(writes.join('') === `${sent}answer`);
   });
 
-  it('finish hands over as much as there is, and nothing that comes later', async () => {
+  it('finish() hands over all that waits, and nothing that is put later', async () => {
     const { target, writes, settle } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     const sent = 'abcde'.repeat(60_000);
@@ -211,7 +211,7 @@ describe('queue', () => {
     assert.ok(writes.join('') === sent);
   });
 
-  it('a failed write ends quietly: nobody is told that it left, its owner hears of it from the target', async () => {
+  it('does not call onWritten for a failed write: the target reports the error', async () => {
     const { target, writes, settle } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => assert.fail('it has not left'));
     queue.put(Buffer.from('one'));
