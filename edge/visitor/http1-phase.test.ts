@@ -5,7 +5,7 @@ import { countsReading, type Http1Phase, maxQuietMs } from './http1-phase.ts';
 
 const { headMs, keepAliveMs, responseMs, stallMs, idleStreamMs, visitorEndedMs, halfClosedMs } = defaultTimeouts;
 
-/** The time with nothing waiting for the visitor, with bytes waiting, once the visitor ended its side, once the upstream did. */
+/** Times: when no bytes wait for the visitor, when some do, after the visitor ended its side, after the upstream did. */
 const table: readonly (readonly [Http1Phase, quiet: number, bytesWait: number, visitorEnded: number, upstreamEnded: number])[] = [
   ['idle', keepAliveMs, stallMs, keepAliveMs, keepAliveMs],
   ['head', headMs, headMs, headMs, headMs],

@@ -7,10 +7,10 @@ import { Http1Visitor } from './http1-visitor.ts';
 
 const ends = { sourceAddress: '192.0.2.1', sourcePort: 1, destinationAddress: '192.0.2.2', destinationPort: 443 };
 
-it('a visitor that does not take the last of its answer is held as long as any that takes nothing, not for an hour', () => {
+it('a visitor that does not read the last of its answer is held as long as any that reads nothing', () => {
   const context = createTestContext();
   const { deadlines } = context;
-  // Nothing that is written is ever taken.
+  // The system never takes what is written.
   const socket = new Duplex({ read() {}, write() {}, final() {} });
   const visitor = new Http1Visitor(context, socket, ends, 'a.test', null);
   socket.emit('data', Buffer.from('GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'));

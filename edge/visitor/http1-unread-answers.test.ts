@@ -1,4 +1,4 @@
-// Answers of the edge's own have no window behind them, so a visitor that takes none must not get more and more of them.
+// The edge's own answers have no stream window that bounds them, so a visitor that reads none must not get ever more of them.
 
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
@@ -10,7 +10,7 @@ import { Http1Visitor } from './http1-visitor.ts';
 const ends = { sourceAddress: '192.0.2.1', sourcePort: 1, destinationAddress: '192.0.2.2', destinationPort: 443 };
 const requests = 1_000;
 
-/** A visitor that asks for what nobody has, and takes what it is told only from take() on. */
+/** A visitor that asks for an unknown host, and reads no answer before take(). */
 function createScene() {
   const context = createTestContext();
   const { deadlines } = context;
@@ -36,7 +36,7 @@ function createScene() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('requests sent ahead by a visitor that takes no answer wait until it does, and are then all answered', async () => {
+it('requests sent ahead by a visitor that reads no answer wait until it does, and are then all answered', async () => {
   const { visitor, socket, deadlines, take, answered, received } = createScene();
   socket.push(Buffer.from('GET / HTTP/1.1\r\nHost: b.test\r\n\r\n'.repeat(requests)));
   for (let i = 0; i < 3 * requests; i++) await turn();

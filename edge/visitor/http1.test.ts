@@ -12,7 +12,7 @@ const endsWith = (end: string) => (text: string) => text.endsWith(end);
 const statusOf = (text: string) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1]);
 const codeOf = (text: string) => /\r\nunderpass-error: (\w+)\r\n/.exec(text)?.[1];
 
-/** An upstream that answers each request head with the next of the given texts, and remembers what it got. */
+/** An upstream that answers each request head with the next of the texts, and records what it receives. */
 function scripted(...answers: readonly string[]): Handler & { received: string; connections: number } {
   const left = [...answers];
   const handler = Object.assign(
@@ -94,7 +94,7 @@ describe('requests and responses', () => {
     assert.equal(text.match(/underpass-error: UNDERPASS_NO_CLIENT/g)?.length, 51);
   });
 
-  it('an interim response comes through before the body is sent', async () => {
+  it('an interim response arrives before the body is sent', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = createServer((request, response) => {
       request.on('data', () => {});
@@ -128,7 +128,7 @@ describe('requests and responses', () => {
     }
   });
 
-  it('HEAD, 204 and 304 have no body, whatever they say about one', async () => {
+  it('HEAD, 204 and 304 have no body, whatever length they give', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const head = `HTTP/1.1 200 OK\r\n${date}Content-Length: 100\r\n\r\n`;
     const unchanged = `HTTP/1.1 304 Not Modified\r\n${date}Content-Length: 100\r\n\r\n`;
@@ -159,7 +159,7 @@ describe('requests and responses', () => {
     assert.equal(await readUntil(visitor, endsWith('ok')), ok);
   });
 
-  it('a response without a Date gets that of its coming, once, and an interim one none', async () => {
+  it('a response without a Date gets the time of its arrival, and an interim one gets none', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const short = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
     const long = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2710\r\n${'b'.repeat(10_000)}\r\n0\r\nDate: x\r\n\r\n`;
@@ -179,7 +179,7 @@ describe('requests and responses', () => {
     assert.equal(await readUntil(visitor, endsWith('ok')), ok);
   });
 
-  it('a response that ends with its connection ends with its connection', async () => {
+  it('a response whose end is that of its upstream connection ends the visitor connection', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', (socket) => {
       socket.once('data', () => socket.end(`HTTP/1.0 200 OK\r\n${date}\r\nall there is`));
@@ -206,7 +206,7 @@ describe('requests and responses', () => {
     const upstream: Handler = (socket) => {
       let served = false;
       socket.on('data', () => {
-        // The second request on a connection meets its end: what happens when a keep-alive time runs out meanwhile.
+        // Ends the connection at its second request, as an upstream does whose keep-alive time runs out just then.
         if (served) socket.end();
         else socket.write(ok);
         served = true;
@@ -257,7 +257,7 @@ describe('upgrades', () => {
     assert.equal(await readAll(visitor), 'last');
   });
 
-  it('nothing behind an upgrade reaches the upstream before it has agreed', async () => {
+  it('bytes behind an upgrade wait until the upstream agrees', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = scripted('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno', ok);
     await rig.client('t', upstream);
@@ -265,10 +265,10 @@ describe('upgrades', () => {
     visitor.write(`${upgrade}GET /smuggled HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-For: 9.9.9.9\r\n\r\n`);
     await readUntil(visitor, endsWith('ok'));
     assert.match(upstream.received, /GET \/smuggled/);
-    assert.ok(!upstream.received.includes('9.9.9.9'), 'what follows a refused upgrade is a request like any other');
+    assert.ok(!upstream.received.includes('9.9.9.9'), 'bytes behind a refused upgrade are read as a request');
   });
 
-  it('an upgrade that nobody asked for is a bad response', async () => {
+  it('an upgrade without a request for it is a bad response', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', scripted(switched));
     const visitor = await rig.visit(host);
@@ -277,7 +277,7 @@ describe('upgrades', () => {
   });
 });
 
-describe('responses that lie', () => {
+describe('malformed responses', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nok'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok'],
@@ -293,7 +293,7 @@ describe('responses that lie', () => {
     ['204 with a body', 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello'],
   ];
   for (const [why, answer] of cases) {
-    it(`${why}: 502 and nothing of it`, async () => {
+    it(`${why}: 502 without any of its bytes`, async () => {
       await using rig = await createRig([tunnelOf('t')]);
       await rig.client('t', scripted(answer));
       const visitor = await rig.visit(host);
@@ -311,7 +311,7 @@ describe('responses that lie', () => {
     assert.equal(codeOf(await readUntil(visitor, endsWith('</html>\n'))), 'UNDERPASS_UPSTREAM_BROKE');
   });
 
-  it('an end inside the body breaks the connection off', async () => {
+  it('an end inside the body resets the connection', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', (socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf')));
     const visitor = await rig.visit(host);
@@ -335,7 +335,7 @@ describe('responses that lie', () => {
   });
 });
 
-describe('what is refused never reaches a client', () => {
+describe('a refused request never reaches a client', () => {
   it('the smuggling corpus, shape by shape', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const client = await rig.client('t', scripted(ok));
@@ -348,14 +348,14 @@ describe('what is refused never reaches a client', () => {
     assert.equal(client.opened, 0);
   });
 
-  it('a refusal has its page, and none where it answers HEAD, whatever was asked before', async () => {
+  it('a refusal has a page, except for HEAD, whatever the earlier requests were', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { headMs: 300 } });
     await rig.client('t', scripted(ok, 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n'));
     const head = get().replace('GET', 'HEAD');
     for (const [before, request, hasPage] of [
       [get(), `HEAD http://elsewhere.test/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`, false],
       [head, `GET http://elsewhere.test/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`, true],
-      // Too slow: the method is known, the rest does not come.
+      // Too slow: the method has arrived, the rest never does.
       [null, 'HEAD / HTTP/1.1\r\nHost', false],
     ] as const) {
       const visitor = await rig.visit(host);
@@ -380,7 +380,7 @@ describe('what is refused never reaches a client', () => {
     assert.ok(!upstream.received.includes('smuggled'));
   });
 
-  it('a page never holds what was sent', async () => {
+  it('an error page never repeats what the visitor sent', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const visitor = await rig.visit(host);
     visitor.write(`GET /needle<script> HTTP/1.1\r\nHost: ${host}\r\nX-Needle: needle\r\nneedle\r\n\r\n`);
@@ -390,10 +390,10 @@ describe('what is refused never reaches a client', () => {
   });
 });
 
-describe('who may come in, and where to', () => {
+describe('admission', () => {
   const page = endsWith('</html>\n');
 
-  it('cases are told apart by status and code', async () => {
+  it('each refusal has its status and code', async () => {
     await using rig = await createRig([
       tunnelOf('t'),
       tunnelOf('denied', { allowList: ['10.0.0.0/8'] }),
@@ -422,7 +422,7 @@ describe('who may come in, and where to', () => {
     assert.equal(client.opened, 0);
   });
 
-  it('an upstream that refuses and one that is silent are told apart', async () => {
+  it('a refusing upstream and a silent one have different codes', async () => {
     await using rig = await createRig([tunnelOf('t'), tunnelOf('slow')], { timeouts: { responseMs: 300 } });
     await rig.client('t', 1);
     await rig.client('slow', () => {});
@@ -435,7 +435,7 @@ describe('who may come in, and where to', () => {
     assert.deepEqual([statusOf(text), codeOf(text)], [504, 'UNDERPASS_UPSTREAM_TIMEOUT']);
   });
 
-  it('a changed list cuts who is no longer allowed, and lets in who is', async () => {
+  it('a changed allow-list cuts visitors that it no longer permits, and admits those it does', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', scripted(ok, ok));
     const visitor = await rig.visit(host);
@@ -479,7 +479,7 @@ describe('time', () => {
     assert.equal(codeOf(text), 'UNDERPASS_SLOW_REQUEST');
   });
 
-  it('an upstream that takes no more of a body is too slow, not its visitor', async () => {
+  it('blames the upstream, not the visitor, when the upstream takes no more of a body', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 400 } });
     await rig.client('t', (socket) => void socket.pause());
     const visitor = await rig.visit(host);
@@ -574,7 +574,7 @@ describe('a visitor that ends its side behind a request', () => {
     assert.match(await readAll(await halfClosed(rig)), /x{20}$/);
   });
 
-  it('holds nothing for long when the upstream falls silent: it may have gone', async () => {
+  it('is closed soon when the upstream falls silent, because the visitor may be gone', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { visitorEndedMs: 300 } });
     const { session } = await rig.client('t', (socket) => void socket.once('data', () => socket.write(`${begun}begun`)));
     assert.match(await readAll(await halfClosed(rig)), /begun$/);
@@ -598,7 +598,7 @@ describe('several clients', () => {
     );
   });
 
-  it('one that refuses is stepped over, and its request is served by another', async () => {
+  it('one that refuses a stream is skipped, and another serves the request', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const refusing = await rig.client('t', 1);
     const working = await rig.client('t', scripted(ok, ok, ok, ok));
@@ -611,7 +611,7 @@ describe('several clients', () => {
     assert.ok(refusing.opened > 0);
   });
 
-  it('one whose probe fails is passed over', async () => {
+  it('one whose probe fails is not used while another is healthy', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const sick = await rig.client('t', scripted(ok), { offers: [{ key: '*', healthy: false }] });
     const healthy = await rig.client('t', scripted(ok, ok), { offers: [{ key: '*', healthy: true }] });
@@ -623,7 +623,7 @@ describe('several clients', () => {
     assert.deepEqual([sick.opened, healthy.opened], [0, 2]);
   });
 
-  it('one that has as much as it takes is busy, not away, until it takes more', async () => {
+  it('one at its limit of streams gives UNDERPASS_BUSY until a stream ends', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const asked = Promise.withResolvers<Socket>();
     await rig.client('t', (socket) => void socket.once('data', () => asked.resolve(socket)), { maxStreams: 1 });
@@ -637,7 +637,7 @@ describe('several clients', () => {
     assert.equal(await readUntil(first, endsWith('ok')), ok);
   });
 
-  it('one that drains is left by a visitor that asks on, between two requests', async () => {
+  it('one that drains loses a busy visitor between two requests', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { reuseMs: 250 } });
     const upstream = createServer((_, response) => response.end('ok'));
     const leaving = await rig.client('t', upstream);
@@ -656,7 +656,7 @@ describe('several clients', () => {
     assert.equal(leaving.opened, 1);
   });
 
-  it('the death of one loses only what was in flight on it', async () => {
+  it('the loss of one loses only its requests in flight', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const doomed = await rig.client('t', scripted());
     const visitor = await rig.visit(host);

@@ -16,7 +16,7 @@ import { createRig, type Handler, type Rig, tunnelOf, whenClosed } from '../fixt
 const host = 't.tunnels.test';
 const internalError = 2;
 
-/** Asks once by hand and hears frames. */
+/** Sends one request by hand and reads frames. */
 async function request(rig: Rig): Promise<FrameReader> {
   const { visitor, reader } = await visitByFrame(rig, host);
   visitor.write(getFrame(host, 1));
@@ -41,7 +41,7 @@ const heads = {
 
 describe('a response over HTTP/2 that breaks off never looks whole', () => {
   for (const [name, head] of Object.entries(heads)) {
-    /** Says half of it; what then happens is up to the test. */
+    /** Sends half of the response; the test does the rest. */
     const half =
       (upstreams: Socket[]): Handler =>
       (socket) => {
@@ -49,7 +49,7 @@ describe('a response over HTTP/2 that breaks off never looks whole', () => {
         socket.once('data', () => socket.write(head));
       };
 
-    // Without length or chunks the end is the end (RFC 9112 6.3).
+    // RFC 9112 6.3: without a length or chunks the end of the connection is the end of the body.
     if (name !== 'to the end of the connection') {
       it(`${name}, when the upstream ends`, async () => {
         await using rig = await createRig([tunnelOf('t')]);
@@ -84,7 +84,7 @@ describe('a response over HTTP/2 that breaks off never looks whole', () => {
       assertNotWhole(reader);
     });
 
-    it(`${name}, when nothing comes any more`, async () => {
+    it(`${name}, when the upstream falls silent`, async () => {
       await using rig = await createRig([tunnelOf('t')], { timeouts: { idleStreamMs: 300 } });
       await rig.client('t', half([]));
       const reader = await request(rig);
@@ -113,7 +113,7 @@ describe('a response over HTTP/2 that breaks off never looks whole', () => {
     });
   }
 
-  it('and the connection serves the next request', async () => {
+  it('while its connection serves the next request', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', (socket) => void socket.once('data', () => socket.end(heads['in chunks'])));
     const { visitor, reader } = await visitByFrame(rig, host);

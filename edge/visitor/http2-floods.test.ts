@@ -33,15 +33,15 @@ const get = (stream: number): Buffer => getFrame(host, stream);
 const post = (stream: number): Buffer => postFrame(host, stream);
 const nth = (i: number): number => 1 + 2 * i;
 
-/** RFC 7541 6.2.1: a long field goes into the table once; then each octet stands for all of it. */
+/** RFC 7541 6.2.1: a long field enters the table once; from then on one octet stands for the whole field. */
 const tableField = Buffer.concat([Buffer.of(0x40), hpackText('x'), hpackText('a'.repeat(4_000))]);
 const newestField = 0xbe;
 
-/** Far above what any of the bounds allows: some seconds of all that this machine can send. */
+/** Far above every bound: as much as a machine sends in some seconds. */
 const maxBytes = 256 * mebibyte;
 const growthBytes = 200 * mebibyte;
 
-describe('a flood ends the connection that sends it, and nothing else', () => {
+describe('a flood ends its own connection and no other', () => {
   const floods: Record<string, (i: number) => Buffer> = {
     'requests that are reset at once': (i) => Buffer.concat([get(nth(i)), encodeH2Frame(frame.rstStream, 0, nth(i), cancel)]),
     'requests that the edge is made to reset': (i) =>
@@ -119,12 +119,12 @@ it('PING and SETTINGS whose answers are not read cost bounded memory', async () 
   }
 });
 
-describe('a visitor who never opens its window', () => {
+describe('a visitor that never opens its window', () => {
   for (const [name, size] of [
     ['for a small answer', 1],
     ['for a large one', 64 * mebibyte],
   ] as const) {
-    it(`${name} is reset in time, a hundred times over, and others are served meanwhile`, async () => {
+    it(`${name} is reset in time, a hundred times, while others are served`, async () => {
       await using rig = await createRig([tunnelOf('t')], { timeouts: { stallMs: 1_000 } });
       await rig.client('t', bulkUpstream());
       const before = process.memoryUsage.rss();
@@ -142,7 +142,7 @@ describe('a visitor who never opens its window', () => {
   }
 
   for (const windowBytes of [0, 65_535]) {
-    it(`nor ends its body: the page for that is its last, with a window of ${windowBytes}`, async () => {
+    it(`and never ends its body gets an error page and a reset, with a window of ${windowBytes}`, async () => {
       await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 300, stallMs: 300 } });
       await rig.client('t', (socket) => void socket.resume());
       const { visitor, reader } = await visitByFrame(rig, host, setting(initialWindowSize, windowBytes));
@@ -152,7 +152,7 @@ describe('a visitor who never opens its window', () => {
     });
   }
 
-  it('is another than one to whom nothing is said for a while', async () => {
+  it('is not confused with one whose upstream is silent for a while', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { stallMs: 500 } });
     const events: ServerResponse[] = [];
     await rig.client(
@@ -172,7 +172,7 @@ describe('a visitor who never opens its window', () => {
   });
 });
 
-it('streams beyond those that may run, with answers under way, never stop the edge', async () => {
+it('streams beyond the limit, while answers are under way, never stop the edge', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   await rig.client('t', plainUpstream());
   for (let round = 0; round < 10; round++) {
@@ -181,7 +181,7 @@ it('streams beyond those that may run, with answers under way, never stop the ed
     attacker.write(posts(0));
     await reader.until(({ type }) => type === frame.headers);
     attacker.write(posts(100));
-    // Where many were answered before the others came, too few are beyond for the connection to end: each has its own end then.
+    // If many were answered early, too few are beyond the limit to end the connection; then each stream ends by itself.
     await reader.until(() => reader.frames.filter(({ type }) => type === frame.rstStream).length === 200);
     attacker.destroy();
   }
@@ -196,12 +196,12 @@ describe('answers that wait for a window when their connection ends', () => {
     'by a change of the list': (rig) => void rig.control.change({ tunnels: [tunnelOf('t', { allowList: [] })] }),
   };
   for (const [name, end] of Object.entries(ends)) {
-    it(`${name}, hold up nobody`, async () => {
+    it(`${name}, hold up no other visitor`, async () => {
       await using rig = await createRig([tunnelOf('t'), tunnelOf('u')]);
       await rig.client('t', plainUpstream());
       await rig.client('u', plainUpstream());
       const { visitor: attacker, reader } = await visitByFrame(rig, host, setting(initialWindowSize, 0));
-      // Requests without an end, answered early: Node resets these another way.
+      // Unfinished requests that are answered early: Node resets these in another way.
       const streams = Array.from({ length: 20 }, (_, i) => nth(i));
       attacker.write(Buffer.concat(streams.map((stream, i) => (i % 2 === 0 ? post(stream) : get(stream)))));
       for (const stream of streams) await reader.until((one) => one.type === frame.headers && one.stream === stream);

@@ -1,4 +1,4 @@
-// Visitors who send frames at random: the edge stays quick, serves others, and holds nothing once they are gone.
+// Visitors that send random frames: the edge stays quick, serves others, and keeps nothing once they are gone.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { it } from 'node:test';
@@ -20,9 +20,9 @@ import { plainUpstream } from '../fixture/upstreams.ts';
 
 const host = 't.tunnels.test';
 const { initialWindowSize } = settingIds;
-/** None of them for TLS to stand, which a busy machine may take its time for. */
+/** None of these limits the TLS handshake, which may take long on a busy machine. */
 const timeouts = { stallMs: 300, idleStreamMs: 600, responseMs: 600, keepAliveMs: 500 };
-/** Of all CPU, between two turns: endless loops are what this looks for. A busy machine may let the whole process stand for longer. */
+/** CPU time between two turns, to find endless loops. Not wall time: a busy machine may stop the whole process for longer. */
 const maxLagMs = 2_000;
 const busyMs = (): number => process.threadCpuUsage().user / 1_000;
 
@@ -58,7 +58,7 @@ const answers: readonly Answer[] = [
   },
 ];
 
-/** `next` opens a stream, `known` is one of those opened so far. */
+/** `next` opens a stream, `known` is a stream that is open or was. */
 type MakeFrame = (random: Random, next: () => number, known: () => number) => Buffer;
 
 const post: MakeFrame = (_, next) => postFrame(host, next());
@@ -71,10 +71,10 @@ const reset: MakeFrame = (random, _, known) => encodeH2Frame(frame.rstStream, 0,
 const resize: MakeFrame = (random) =>
   encodeH2Frame(frame.settings, 0, 0, setting(initialWindowSize, pick(random, [0, 1, 65_535])));
 const offend: MakeFrame = (random) => (random(20) === 0 ? encodeH2Frame(frame.ping, 1, 0, Buffer.alloc(8)) : Buffer.alloc(0));
-/** More than may run at once, now and then. */
+/** Sometimes more than may run at once. */
 const swarm: MakeFrame = (random, next, known) =>
   Buffer.concat(Array.from({ length: random(5) === 0 ? 90 : 0 }, () => post(random, next, known)));
-/** Often what is common. */
+/** Common frames are frequent. */
 const makers = [post, post, post, get, get, get, data, data, data, open, open, open, reset, reset, resize, offend, swarm];
 
 async function visitAtRandom(rig: Rig, random: Random): Promise<void> {
@@ -98,7 +98,7 @@ async function visitAtRandom(rig: Rig, random: Random): Promise<void> {
 }
 
 for (const seed of [1, 2, 3]) {
-  it(`frames at random, seed ${seed}`, async (t) => {
+  it(`random frames, seed ${seed}`, async (t) => {
     const random = createRandom(seed);
     await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { timeouts });
     const upstream = createServer((request, response) => {
@@ -114,7 +114,7 @@ for (const seed of [1, 2, 3]) {
     }, 10);
     t.after(() => clearInterval(watch));
     for (let round = 0; round < 12; round++) await Promise.all(Array.from({ length: 5 }, () => visitAtRandom(rig, random)));
-    assert.ok(lag < maxLagMs, `the edge stood still for ${lag} ms`);
+    assert.ok(lag < maxLagMs, `the edge was blocked for ${lag} ms`);
     await assertServed(rig, 'u.tunnels.test');
     await assertNothingHeld(rig, 2);
   });

@@ -36,7 +36,7 @@ async function ask(
   body?: string | ((stream: ClientHttp2Stream) => void),
 ): Promise<Answer> {
   const stream = h2.request({ ':path': '/', ...headers }, { endStream: body === undefined });
-  // An error that comes with the response is met by whoever reads it, a turn later.
+  // An error that comes with the response rejects the read below, a turn later.
   stream.on('error', () => {});
   if (typeof body === 'function') body(stream);
   else if (body !== undefined) stream.end(body);
@@ -50,7 +50,7 @@ async function ask(
   return { headers: { ...fields }, body: text, trailers };
 }
 
-/** Closes sessions before the rig goes. */
+/** Closes the session before the rig is disposed. */
 async function withSession(rig: Rig, use: (h2: ClientHttp2Session) => Promise<void>, servername = host): Promise<void> {
   const h2 = session(rig, servername);
   h2.on('error', () => {});
@@ -62,7 +62,7 @@ async function withSession(rig: Rig, use: (h2: ClientHttp2Session) => Promise<vo
 }
 
 describe('HTTP/2 to visitors', () => {
-  it('becomes HTTP/1.1 for the upstream, with identity and joined cookies, and comes back', async () => {
+  it('reaches the upstream as HTTP/1.1, with identity fields and joined cookies', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = createServer((request, response) => {
       response.setHeader('set-cookie', ['a=1', 'b=2']);
@@ -88,7 +88,7 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
-  it('an upstream that takes no more of a body is too slow, not its visitor', async () => {
+  it('blames the upstream, not the visitor, when the upstream takes no more of a body', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { responseMs: 400 } });
     await rig.client('t', (socket) => void socket.pause());
     await withSession(rig, async (h2) => {
@@ -161,12 +161,12 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
-  it('a client that drains is left by a visitor that asks on, between two requests', async () => {
+  it('a client that drains loses a busy visitor between two requests', async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { reuseMs: 250 } });
     const upstream = createServer((_, response) => response.end('ok'));
     const leaving = await rig.client('t', upstream);
     await withSession(rig, async (h2) => {
-      // More at once than are asked for later: those that nobody needs must not hold the client either.
+      // More at once than later: upstream connections that are no longer needed must not hold the client either.
       await Promise.all([ask(h2, {}), ask(h2, {}), ask(h2, {})]);
       const left = new Promise((resolve) => (leaving.session.onClose = resolve));
       leaving.session.drain();
@@ -176,7 +176,7 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
-  it('a large body goes both ways, whole', async () => {
+  it('a large body passes whole in both directions', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = createServer((request, response) => {
       response.writeHead(200);
@@ -203,7 +203,7 @@ describe('HTTP/2 to visitors', () => {
     const { [settingIds.initialWindowSize]: streamWindow = 65_535 } = Object.fromEntries(ids);
     const update = await reader.until(({ type, stream }) => type === frameTypes.windowUpdate && stream === 0);
     const connectionWindow = 65_535 + (update?.payload.readUInt32BE() ?? 0);
-    // Of many at once, too.
+    // Also with many uploads at once.
     assert.ok(connectionWindow >= 16 * streamWindow, `${connectionWindow} of ${streamWindow}`);
   });
 
@@ -218,7 +218,7 @@ describe('HTTP/2 to visitors', () => {
       assert.equal(disagreeing.headers[':status'], 400);
       const trace = await ask(h2, { ':method': 'TRACE' });
       assert.equal(trace.headers[':status'], 405);
-      // RFC 9113 8.5: it names no path.
+      // RFC 9113 8.5: CONNECT has no path.
       const tunnel = h2.request({ ':method': 'CONNECT', ':authority': `${host}:22` });
       const [refused] = await once(tunnel, 'response');
       assert.deepEqual([refused[':status'], refused['underpass-error']], [405, 'UNDERPASS_METHOD_NOT_ALLOWED']);
@@ -263,7 +263,7 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
-  it('an upstream that repeats fields, or sends what HTTP/2 forbids, costs no other visitor its connection', async () => {
+  it('an upstream that repeats fields, or sends fields that HTTP/2 forbids, breaks no connection', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const twice = 'etag: "a"\r\netag: "b"\r\n';
     await rig.client('t', (socket) => {
@@ -304,7 +304,7 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
-  it('a drain lets an answer end, to its last byte, before the connection does', async () => {
+  it('a drain ends the connection behind the last byte of an answer', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const size = 8_000_000;
     await rig.client(
@@ -327,7 +327,7 @@ describe('HTTP/2 to visitors', () => {
     await drained;
   });
 
-  it('a WebSocket goes over HTTP/1.1 beside it: extended CONNECT is not offered, and refused', async () => {
+  it('a WebSocket uses HTTP/1.1: extended CONNECT is not offered, and is refused', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = createServer((_, response) => response.end('page'));
     upstream.on('upgrade', (_request, socket) => {
@@ -358,7 +358,7 @@ describe('HTTP/2 to visitors', () => {
     assert.equal(answer?.type, frameTypes.rstStream);
   });
 
-  it('a changed list cuts HTTP/2 visitors too', async () => {
+  it('a changed allow-list also cuts HTTP/2 visitors', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client(
       't',
