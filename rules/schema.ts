@@ -2,6 +2,7 @@
 // from the files that use it, so zod does not reach them.
 
 import { z } from 'zod';
+import { isPlainText } from './characters.ts';
 
 type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
@@ -11,6 +12,8 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 
 /** The type of what a schema describes. */
 export type Described<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
+/** The type of what a caller sends where the schema is asked for. */
+export type Accepted<Schema extends z.ZodType> = DeepReadonly<z.input<Schema>>;
 
 export const { string, boolean, number, array, nullable } = z;
 /** Strict: an answer with a field that the schema does not name fails the tests. */
@@ -21,3 +24,46 @@ export const count = () => number().int().nonnegative();
 /** ISO 8601, UTC. */
 export const time = () => z.iso.datetime();
 export const email = () => string().meta({ format: 'email' });
+
+/** What the OpenAPI document says about a value beyond its type. The rule that parses the value decides, not the schema. */
+interface Facts {
+  readonly description?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** The end of the sentence that a refusal begins with `Field 'name'`. */
+const mustBe = (noun: string) => ({
+  error: ({ input }: { readonly input?: unknown }) => (input === undefined ? 'is missing.' : `must be ${noun}.`),
+});
+
+const plain = (noun: string) => string(mustBe(noun)).refine(isPlainText, 'must not hold control characters.');
+
+export const textField = (facts: Facts = {}) => plain('a string').meta({ ...facts });
+export const textsField = (facts: Facts = {}) => {
+  const noun = 'a list of strings';
+  return array(plain(noun).meta({ ...facts }), mustBe(noun));
+};
+export const booleanField = () => boolean(mustBe('true or false'));
+export const numberField = (facts: Facts = {}) => number(mustBe('a number')).meta({ type: 'integer', ...facts });
+
+/** A field that may be left out. JSON may also say null. */
+export const optionalField = <Schema extends z.ZodType>(schema: Schema) => z.nullish(schema);
+
+/** Callers send one of the words. A handler gets any text, because the rule that parses it gives the text of the refusal. */
+export const wordField = <Word extends string>({ options }: { readonly options: readonly Word[] }) =>
+  plain('a string').meta({ enum: options }) as unknown as z.ZodType<string, Word>;
+
+/** Callers name only the counts that they change. A handler gets any names, because it refuses unknown ones with a text. */
+export const countsField = <Name extends string>(names: readonly Name[]) => {
+  const noun = mustBe('an object of whole numbers');
+  const whole = z.int(noun).meta({ minimum: 0 });
+  const shape = Object.fromEntries(names.map((name) => [name, maybe(whole)]));
+  return z.object(shape, noun).catchall(whole) as unknown as z.ZodType<
+    Readonly<Record<string, number>>,
+    { readonly [Key in Name]?: number }
+  >;
+};

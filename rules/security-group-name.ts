@@ -5,6 +5,8 @@ import { accept, type Parsed, refuse } from './parsed.ts';
 /** Seeded in every project, cannot be deleted, and is what a tunnel gets when nothing else is chosen. */
 export const defaultSecurityGroupName = 'default';
 export const securityGroupNameMaxChars = 63;
+/** Starts and ends with a letter or digit: `..` and `.` never become a path segment. */
+export const securityGroupNamePattern = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]*[A-Za-z0-9])?$/;
 
 export function parseSecurityGroupName(text: string): Parsed<string> {
   const name = text.trim();
@@ -12,8 +14,7 @@ export function parseSecurityGroupName(text: string): Parsed<string> {
   if (name.length > securityGroupNameMaxChars) {
     return refuse(`Name must be at most ${securityGroupNameMaxChars} characters; this has ${name.length}.`);
   }
-  // Starts and ends with a letter or digit: `..` and `.` never become a path segment.
-  if (!/^[a-z0-9](?:[a-z0-9 ._-]*[a-z0-9])?$/i.test(name)) {
+  if (!securityGroupNamePattern.test(name)) {
     return refuse("Name must be letters, digits, spaces, '.', '-' or '_', and start and end with a letter or digit.");
   }
   return accept(name);

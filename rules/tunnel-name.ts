@@ -4,6 +4,8 @@ import { lowerAscii } from './hostname.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
 
 export const tunnelNameMaxChars = 252;
+/** Of the canonical name. */
+export const tunnelNamePattern = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 
 /** What the input shows for what was typed. */
 export function lowerTunnelName(text: string): string {
@@ -12,6 +14,6 @@ export function lowerTunnelName(text: string): string {
 
 export function parseTunnelName(text: string): Parsed<string> {
   const name = lowerTunnelName(text.trim());
-  const fits = name.length <= tunnelNameMaxChars && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name);
+  const fits = name.length <= tunnelNameMaxChars && tunnelNamePattern.test(name);
   return fits ? accept(name) : refuse('A name that can be used as a DNS subdomain is required');
 }

@@ -23,7 +23,7 @@ export const arrows = {
  * A folder may import the folders of its own group and of lower groups.
  */
 export const layers = {
-  rules: [['.'], ['connect']],
+  rules: [['.'], ['connect', 'api']],
   dashboard: [['api', 'routing'], ['ui', 'session', 'live'], ['form'], ['bot-check'], ['shell', 'pages'], ['.']],
   client: [['process'], ['terminal', 'carry'], ['config'], ['account', 'tunnels'], ['doctor', 'service'], ['command'], ['.']],
   edge: [
@@ -88,7 +88,7 @@ function impurities(file, imports, code) {
 
 /** Files of rules/ that describe the API with zod, which is pure itself. */
 function isSchema(file) {
-  return /^rules\/(api\/)?(schema|entity|resource|payload|query)\.ts$/.test(file);
+  return /^rules\/(api\/)?(schema|schemas|entity|resource|payload|query|call)\.ts$/.test(file);
 }
 
 function isPure(file) {

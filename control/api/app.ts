@@ -1,7 +1,7 @@
 // The Hono application: a route for every row of the table of calls, the site around them, one catch for all errors.
 
 import { randomUUID } from 'node:crypto';
-import { type CallName, calls } from '@underpass/rules/calls.ts';
+import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Handlers } from '../access/call.ts';

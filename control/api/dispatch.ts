@@ -2,8 +2,11 @@
 // this file only puts them in order.
 
 import { addressKey } from '@underpass/rules/address.ts';
-import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
+import type { Call } from '@underpass/rules/api/call.ts';
+import { type CallName, calls } from '@underpass/rules/api/calls.ts';
+import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
 import { isPlainWord } from '@underpass/rules/characters.ts';
+import type { z } from 'zod';
 import type { CallContext, Handlers } from '../access/call.ts';
 import { findCaller, type IdentifyDeps } from '../access/identify.ts';
 import { readBody } from '../http/body.ts';
@@ -33,18 +36,18 @@ const refuseOddSegments = (segments: Values['segments']): void => {
   if (!Object.values(segments).every(isPlainWord)) refuse('invalid', `The path ${notPlain}`);
 };
 
+const isOptional = (schema: z.ZodType): boolean => schema.safeParse(undefined).success;
+
 /** Each parameter once, and all that must be there. Others are not looked at. */
 export const readQuery = (search: URLSearchParams, call: Call): Record<string, string> => {
   const query: Record<string, string> = {};
-  for (const key of call.query) {
-    const isOptional = key.endsWith('?');
-    const name = isOptional ? key.slice(0, -1) : key;
+  for (const [name, schema] of Object.entries(queryShapeOf(call))) {
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) refuse('invalid', `Query parameter '${name}' is given twice.`);
     if (value !== undefined && !isPlainWord(value)) refuse('invalid', `Query parameter '${name}' ${notPlain}`);
     if (value !== undefined && value !== '') query[name] = value;
     // `project` is asked for by permit.ts, after the caller is known: a stranger gets 401.
-    else if (!isOptional && name !== 'project') refuse('invalid', `Query parameter '${name}' is missing.`);
+    else if (!isOptional(schema) && name !== 'project') refuse('invalid', `Query parameter '${name}' is missing.`);
   }
   return query;
 };

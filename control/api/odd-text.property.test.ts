@@ -3,9 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
+import type { Call } from '@underpass/rules/api/call.ts';
+import { type CallName, calls } from '@underpass/rules/api/calls.ts';
+import { payloadSchemaOf, querySchemas } from '@underpass/rules/api/schemas.ts';
 import { isPlainText, isPlainWord } from '@underpass/rules/characters.ts';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { openPostgresStore } from '../store/postgres.ts';
 import { openSqliteStore } from '../store/sqlite.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
@@ -19,16 +22,23 @@ interface Place {
   readonly isList: boolean;
 }
 
-const bare = (name: string): string => name.replace(/\?$/, '');
+const places = (part: Place['part'], schema: z.ZodObject): Place[] => {
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input' });
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const kinds = JSON.stringify(property);
+    if (!kinds.includes('"string"')) return [];
+    return [{ part, name, isList: kinds.includes('"array"') }];
+  });
+};
 
 const placesOf = (call: Call): Place[] => {
   const segments = [...call.path.matchAll(/:([A-Za-z]+)/g)].map(([, name = '']) => ({ part: 'segments' as const, name }));
-  const query = call.query.map((name) => ({ part: 'query' as const, name: bare(name) }));
-  const fields = call.payload === null || call.payload === 'text/csv' ? {} : call.payload.fields;
-  const body = Object.entries(fields)
-    .filter(([, type]) => type.startsWith('string'))
-    .map(([name, type]) => ({ part: 'body' as const, name, isList: type.startsWith('strings') }));
-  return [...[...segments, ...query].map((each) => ({ ...each, isList: false })), ...body];
+  const payload = payloadSchemaOf(call);
+  return [
+    ...segments.map((each) => ({ ...each, isList: false })),
+    ...(call.query ? places('query', querySchemas[call.query]) : []),
+    ...(payload ? places('body', payload) : []),
+  ];
 };
 
 const targets = (Object.keys(calls) as CallName[]).flatMap((name) => placesOf(calls[name]).map((place) => ({ name, place })));
@@ -91,8 +101,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
     /** JSON keeps half of a pair, as an escape; the other ways of sending one replace it. */
     const isRefused = (call: CallName, { part }: Place, text: string): boolean => {
       if (part !== 'body') return text.isWellFormed() && !isPlainWord(text);
-      const { payload } = calls[call] as Call;
-      const isJson = payload !== null && payload !== 'text/csv' && payload.kind === 'json';
+      const isJson = 'json' in calls[call];
       return !isPlainText(isJson ? text : text.toWellFormed());
     };
 

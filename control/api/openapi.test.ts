@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Call, type CallName, calls } from '@underpass/rules/calls.ts';
+import type { AnswerName, Call } from '@underpass/rules/api/call.ts';
+import { type CallName, calls } from '@underpass/rules/api/calls.ts';
+import { answerSchemas } from '@underpass/rules/api/schemas.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
-import { type AnswerName, answerSchemas } from './answers.ts';
 import { callsOfInvited, prepareCall, sendCall, type World } from './test-kit-calls.ts';
 
 interface Operation {
@@ -68,7 +69,11 @@ const callerOf = async (world: World, name: CallName): Promise<SignedUp> => {
 const promised = ({ responses }: Operation) => {
   const [media, content] = Object.entries(responses[200]?.content ?? {})[0] ?? [];
   const reference = content?.schema.$ref ?? content?.schema.items?.$ref;
-  return { media, isList: content?.schema.items !== undefined, name: reference?.split('/').at(-1) as AnswerName | undefined };
+  return {
+    media,
+    isList: content?.schema.items !== undefined,
+    name: reference?.split('/').at(-1) as AnswerName | undefined,
+  };
 };
 
 const assertAnswer = async (response: Response, operation: Operation): Promise<void> => {

@@ -1,61 +1,63 @@
-// The OpenAPI 3.1 document, made from the table of calls and the schemas of the answers: neither is written twice.
+// The OpenAPI 3.1 document, made from the table of calls and the schemas of queries, payloads and answers.
 
-import { type Call, type CallName, calls, type FieldType } from '@underpass/rules/calls.ts';
+import type { AnswerName, Call } from '@underpass/rules/api/call.ts';
+import { type CallName, calls } from '@underpass/rules/api/calls.ts';
+import { failures } from '@underpass/rules/api/failures.ts';
+import { answerSchemas, payloadSchemas, querySchemas } from '@underpass/rules/api/schemas.ts';
 import { z } from 'zod';
-import { type AnswerName, answerSchemas } from './answers.ts';
 
-const fieldSchemas: Readonly<Record<string, object>> = {
-  string: { type: 'string' },
-  strings: { type: 'array', items: { type: 'string' } },
-  boolean: { type: 'boolean' },
-  number: { type: 'number' },
-  quotas: { type: 'object', additionalProperties: { type: 'integer', minimum: 0 } },
+const namedSchemas = { ...answerSchemas, ...payloadSchemas };
+
+const schemaUri = (name: string): string => `#/components/schemas/${name}`;
+const schemaRef = (name: keyof typeof namedSchemas): object => ({ $ref: schemaUri(name) });
+
+const components = (): Record<string, object> => {
+  const registry = z.registry<{ readonly id: string }>();
+  for (const [id, schema] of Object.entries(namedSchemas)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: schemaUri });
+  return Object.fromEntries(Object.entries(schemas).map(([name, { $schema: _, $id: __, ...schema }]) => [name, schema]));
 };
 
-const isOptional = (name: string): boolean => name.endsWith('?');
-const bare = (name: string): string => (isOptional(name) ? name.slice(0, -1) : name);
+const bodyContent = ({ json, form, multipart, csv }: Call): object | null => {
+  if (json) return { 'application/json': { schema: schemaRef(json) } };
+  if (form) return { 'application/x-www-form-urlencoded': { schema: schemaRef(form) } };
+  if (multipart) return { 'multipart/form-data': { schema: schemaRef(multipart) } };
+  return csv ? { 'text/csv': text } : null;
+};
 
-const fieldsSchema = (fields: Readonly<Record<string, FieldType>>): object => ({
-  type: 'object',
-  properties: Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, fieldSchemas[bare(type)]])),
-  required: Object.keys(fields).filter((name) => !isOptional(fields[name]!)),
-});
-
-const mediaTypes = {
-  json: 'application/json',
-  form: 'application/x-www-form-urlencoded',
-  multipart: 'multipart/form-data',
-} as const;
-
-const requestBody = ({ payload }: Call): object => {
-  if (payload === null) return {};
-  if (payload === 'text/csv') return { requestBody: { required: true, content: { 'text/csv': { schema: { type: 'string' } } } } };
-  return { requestBody: { required: true, content: { [mediaTypes[payload.kind]]: { schema: fieldsSchema(payload.fields) } } } };
+const requestBody = (call: Call): object => {
+  const content = bodyContent(call);
+  return content === null ? {} : { requestBody: { required: true, content } };
 };
 
 const text = { schema: { type: 'string' } };
 
 const answerContent = (answer: string): object => {
   if (answer.includes('/')) return { [answer]: text };
-  const reference = { $ref: `#/components/schemas/${answer.replace('[]', '')}` };
+  const reference = schemaRef(answer.replace('[]', '') as AnswerName);
   return { 'application/json': { schema: answer.endsWith('[]') ? { type: 'array', items: reference } : reference } };
 };
 
 const success = ({ answer }: Call): object =>
-  answer === null ? { 204: { description: 'Done' } } : { 200: { description: 'OK', content: answerContent(answer) } };
+  answer === undefined ? { 204: { description: 'Done' } } : { 200: { description: 'OK', content: answerContent(answer) } };
 
 const refusal = (description: string): object => ({ description, content: { 'text/plain': text } });
 
-const responses = (call: Call): object => ({
+const responses = (name: CallName, call: Call): object => ({
   ...success(call),
-  '4XX': refusal(call.errors === '' ? 'Refused; the body says why' : call.errors),
+  '4XX': refusal(failures[name] ?? 'Refused; the body says why'),
   429: { ...refusal('Too many requests'), headers: { 'Retry-After': { schema: { type: 'integer' } } } },
   '5XX': refusal('A defect or an outage; the body has the id of the request'),
 });
 
+const queryParameters = (query: z.ZodObject): object[] => {
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema }));
+};
+
 const parameters = ({ path, query, ifMatch }: Call): object[] => [
   ...[...path.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-  ...query.map((name) => ({ name: bare(name), in: 'query', required: !isOptional(name), schema: { type: 'string' } })),
+  ...(query ? queryParameters(querySchemas[query]) : []),
   ...(ifMatch ? [{ name: 'If-Match', in: 'header', required: false, schema: { type: 'string' } }] : []),
 ];
 
@@ -70,7 +72,7 @@ const operation = (name: CallName, call: Call): object => ({
   security: security(call),
   parameters: parameters(call),
   ...requestBody(call),
-  responses: responses(call),
+  responses: responses(name, call),
 });
 
 const paths = (): Record<string, Record<string, object>> => {
@@ -81,14 +83,6 @@ const paths = (): Record<string, Record<string, object>> => {
   }
   return all;
 };
-
-const schemas = (): Record<string, object> =>
-  Object.fromEntries(
-    (Object.keys(answerSchemas) as AnswerName[]).map((name) => {
-      const { $schema: _, ...schema } = z.toJSONSchema(answerSchemas[name]);
-      return [name, schema];
-    }),
-  );
 
 export const renderOpenApi = ({
   version,
@@ -104,7 +98,7 @@ export const renderOpenApi = ({
   servers: [{ url: origin }],
   paths: paths(),
   components: {
-    schemas: schemas(),
+    schemas: components(),
     securitySchemes: {
       session: { type: 'apiKey', in: 'cookie', name: sessionCookie },
       token: { type: 'http', scheme: 'bearer' },

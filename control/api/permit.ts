@@ -1,6 +1,6 @@
 // Decides whether a caller may make a call, before anything of its body is read. The table decides: rules/permission.ts.
 
-import type { Call } from '@underpass/rules/calls.ts';
+import type { Call } from '@underpass/rules/api/call.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
 import type { Caller } from '../access/caller.ts';
 import { type Access, findAccess, refuseStopped } from '../access/project-access.ts';
@@ -15,7 +15,7 @@ const accounts = new Set<Call['who']>(['anyone', 'user', 'operator']);
 const projectOf = async (db: Queries, call: Call, caller: Caller, values: Values): Promise<string> => {
   if (call.path.startsWith('/api/projects/')) return values.segments.id!;
   if (values.query.project !== undefined) return values.query.project;
-  if (call.query.includes('project?')) return soleGroupProject(db, caller, values.segments.name!);
+  if (call.query === 'InProjectOrOnly') return soleGroupProject(db, caller, values.segments.name!);
   return refuse('invalid', "Query parameter 'project' is missing.");
 };
 

@@ -1,7 +1,9 @@
 // For tests: one request for every call of the table that succeeds for whoever may make it, with what it needs made first.
 
 import { randomBytes } from 'node:crypto';
-import { type CallName, calls } from '@underpass/rules/calls.ts';
+import type { Call } from '@underpass/rules/api/call.ts';
+import { type CallName, calls } from '@underpass/rules/api/calls.ts';
+import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
 import { addJob } from '../job/queue.ts';
 import { hashToken } from '../secret/token.ts';
 import { linkToken, loginForm, rightAnswer, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
@@ -248,10 +250,10 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
 
 /** The path of a call with its query; the project is the owner's unless the caller of the test says otherwise. */
 export const pathOf = (name: CallName, { segments = {}, query = {} }: PreparedCall, projectId: string | null): string => {
-  const call = calls[name];
+  const call: Call = calls[name];
   const path = call.path.replace(/:([A-Za-z]+)/g, (_, key: string) => encodeURIComponent(segments[key]!));
   const search = new URLSearchParams(query);
-  const asksProject = (call.query as readonly string[]).some((key) => key === 'project' || key === 'project?');
+  const asksProject = 'project' in queryShapeOf(call);
   if (asksProject && projectId !== null) search.set('project', projectId);
   return search.size === 0 ? path : `${path}?${search}`;
 };

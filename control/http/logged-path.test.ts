@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { type Call, type CallName, calls, secretNames } from '@underpass/rules/calls.ts';
+import type { Call } from '@underpass/rules/api/call.ts';
+import { type CallName, calls, secretNames } from '@underpass/rules/api/calls.ts';
+import { payloadSchemaOf, queryShapeOf } from '@underpass/rules/api/schemas.ts';
 import { callsOfInvited, pathOf, prepareCall, sendCall } from '../api/test-kit-calls.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 import { loggedPath } from './logged-path.ts';
@@ -21,8 +23,8 @@ const harmless = new Set(
 
 const namesIn = (call: Call): { segments: string[]; query: string[]; fields: string[] } => ({
   segments: [...call.path.matchAll(/:([A-Za-z]+)/g)].map(([, name = '']) => name),
-  query: call.query.map((name) => name.replace(/\?$/, '')),
-  fields: call.payload === null || call.payload === 'text/csv' ? [] : Object.keys(call.payload.fields),
+  query: Object.keys(queryShapeOf(call)),
+  fields: Object.keys(payloadSchemaOf(call)?.shape ?? {}),
 });
 
 const isSecret = (name: string): boolean => (secretNames as readonly string[]).includes(name);

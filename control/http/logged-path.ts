@@ -1,6 +1,6 @@
 // The path of a request as the log may contain it: without tokens and codes that let somebody in.
 
-import { calls, secretNames } from '@underpass/rules/calls.ts';
+import { calls, secretNames } from '@underpass/rules/api/calls.ts';
 import { tokenLength } from '../secret/token.ts';
 
 /** Pages that mails link to; a token follows the name. */

@@ -1,6 +1,6 @@
 // The calls of the operator pages. The commands of underpass-server use the same functions.
 
-import type { operatorCalls as table } from '@underpass/rules/calls.ts';
+import type { operatorCalls as table } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { AuditCalls } from '../audit/calls.ts';

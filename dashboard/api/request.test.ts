@@ -1,9 +1,14 @@
 // What a call sends, and what its failures become (spec 8).
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { ApiError, isApiError, messageOf } from './error.ts';
-import { onSignedOut, request, segment } from './request.ts';
-import { getHistory } from './tunnels.ts';
+import { callApi, onSignedOut } from './request.ts';
+
+const { listTunnels, createTunnel, deleteTunnel, getUser } = { ...tunnelCalls, ...sessionCalls };
+const inProject = { project: 'p' };
+const newTunnel = { ...inProject, payload: { name: 'shop', region: 'eu' } };
 
 const realFetch = globalThis.fetch;
 let answer: () => Promise<Response> | Response = () => new Response(null, { status: 204 });
@@ -26,34 +31,35 @@ const failure = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-test('the query leaves out what is undefined and encodes the rest', async () => {
-  await request('GET', '/api/x', { query: { project: 'a&b', before: undefined } });
-  assert.equal(sent[0]?.url, '/api/x?project=a%26b');
-  assert.equal(sent[0]?.init.credentials, 'same-origin');
+test('a call travels with the session cookie, as its row says', async () => {
+  await callApi(createTunnel, newTunnel);
+  assert.equal(sent[0]?.url, '/api/tunnels?project=p');
+  const { method, credentials, headers } = sent[0]!.init;
+  assert.deepEqual([method, credentials, headers], ['POST', 'same-origin', { 'content-type': 'application/json' }]);
 });
 
 test('a failure carries the status, the response text and the seconds to wait', async () => {
   answer = () => new Response('Too many requests.\n', { status: 429, headers: { 'Retry-After': '30' } });
-  const error = await failure(request('GET', '/api/x'));
+  const error = await failure(callApi(listTunnels, inProject));
   assert.ok(isApiError(error));
   assert.deepEqual([error.status, error.message, error.retryAfterSeconds], [429, 'Too many requests.', 30]);
 });
 
 test('an answer without JSON is no value', async () => {
   answer = () => new Response(null, { status: 204 });
-  assert.equal(await request('DELETE', '/api/x'), undefined);
+  assert.equal(await callApi(deleteTunnel, { ...inProject, name: 'shop' }), undefined);
 });
 
 test('401 to what is to be shown ends the session, except on the call that asks who is signed in', async () => {
   answer = () => new Response('Not signed in.', { status: 401 });
   let told = 0;
   const stop = onSignedOut(() => told++);
-  await failure(request('GET', '/api/user'));
+  await failure(callApi(getUser, {}));
   assert.equal(told, 0);
-  await failure(request('GET', '/api/tunnels'));
+  await failure(callApi(listTunnels, inProject));
   assert.equal(told, 1);
   stop();
-  await failure(request('GET', '/api/tunnels'));
+  await failure(callApi(listTunnels, inProject));
   assert.equal(told, 1);
 });
 
@@ -61,9 +67,8 @@ test('401 to a change or to a question in the background leaves the page as it i
   answer = () => new Response('Not signed in.', { status: 401 });
   let told = 0;
   const stop = onSignedOut(() => told++);
-  const refused = await failure(request('POST', '/api/tunnels', { json: {} }));
-  await failure(request('GET', '/api/tunnels', { background: true }));
-  await failure(getHistory('p', 'shop', 'hour'));
+  const refused = await failure(callApi(createTunnel, newTunnel));
+  await failure(callApi(listTunnels, inProject, { background: true }));
   stop();
   assert.equal(told, 0);
   assert.match(messageOf(refused) ?? '', /^Your session has ended\./);
@@ -71,7 +76,7 @@ test('401 to a change or to a question in the background leaves the page as it i
 
 test('a network that is away is an ApiError without a status', async () => {
   answer = () => Promise.reject(new TypeError('fetch failed'));
-  const error = await failure(request('GET', '/api/x'));
+  const error = await failure(callApi(listTunnels, inProject));
   assert.ok(isApiError(error));
   assert.equal(error.status, 0);
   assert.ok(messageOf(error));
@@ -80,14 +85,14 @@ test('a network that is away is an ApiError without a status', async () => {
 test('a question whose connection broke is asked once more, a change is not', async () => {
   const broken = [() => Promise.reject(new TypeError('broken')), () => Response.json('there')];
   answer = () => broken.shift()!();
-  assert.equal(await request('GET', '/api/x'), 'there');
+  assert.equal(await callApi(listTunnels, inProject), 'there');
   answer = () => Promise.reject(new TypeError('broken'));
-  await failure(request('POST', '/api/x'));
+  await failure(callApi(createTunnel, newTunnel));
   assert.deepEqual(
     sent.map(({ init }) => init.method),
     ['GET', 'GET', 'POST'],
   );
-  await failure(request('GET', '/api/x'));
+  await failure(callApi(listTunnels, inProject));
   assert.equal(sent.length, 5);
 });
 
@@ -95,12 +100,8 @@ test('an abort by the caller stays an abort', async () => {
   const controller = new AbortController();
   answer = () => Promise.reject(controller.signal.reason);
   controller.abort();
-  const error = await failure(request('GET', '/api/x', { signal: controller.signal }));
+  const error = await failure(callApi(listTunnels, inProject, { signal: controller.signal }));
   assert.ok(error instanceof DOMException && error.name === 'AbortError');
-});
-
-test('a segment never climbs out of its place', () => {
-  assert.deepEqual(['..', '.', '', 'a/b', 'ü'].map(segment), ['~', '~', '~', 'a%2Fb', '%C3%BC']);
 });
 
 test('an error without a text has no message to show', () => {

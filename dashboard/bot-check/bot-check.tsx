@@ -1,10 +1,11 @@
 // The 'I am human' control of the public forms. It fills its field. A token works once: remount the control (key) after every send.
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import type { BotCheck as BotCheckKind } from '@underpass/rules/resource.ts';
 import { Check } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
 import { isAbort } from '../api/error.ts';
-import { getBotCheck } from '../api/public.ts';
+import { callApi } from '../api/request.ts';
 import type { Form } from '../form/use-form.ts';
 import { Button } from '../ui/button.tsx';
 import { FieldError } from '../ui/field.tsx';
@@ -25,7 +26,10 @@ export function BotCheck({ form }: BotCheckProps) {
   useEffect(() => {
     const abort = new AbortController();
     setKind(undefined);
-    getBotCheck(abort.signal).then(setKind, (reason) => isAbort(reason) || setKind('failed'));
+    callApi(publicCalls.getBotCheck, {}, { signal: abort.signal }).then(
+      setKind,
+      (reason) => isAbort(reason) || setKind('failed'),
+    );
     return () => abort.abort();
   }, [attempt]);
   if (kind === undefined) return <Skeleton className="h-14 rounded-md" />;

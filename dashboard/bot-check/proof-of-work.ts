@@ -1,7 +1,7 @@
 // Solves the self-hosted bot check: altcha's workers search in parallel, and the result is altcha's payload.
 // We do not use the package's widget: it weighs 30 kB, a quarter of the sign-in page's budget.
 import Pbkdf2Worker from 'altcha/workers/pbkdf2?worker';
-import { request } from '../api/request.ts';
+import { fetchJson } from '../api/request.ts';
 
 interface Challenge {
   readonly parameters: { readonly algorithm: string };
@@ -19,7 +19,7 @@ const SEARCH_TIMEOUT_MS = 60_000;
 
 /** Returns altcha's payload. */
 export async function solveProofOfWork(challengeUrl: string, signal: AbortSignal): Promise<string> {
-  const challenge = await request<Challenge>('GET', challengeUrl, { signal });
+  const challenge = await fetchJson<Challenge>(challengeUrl, signal);
   const { algorithm } = challenge.parameters;
   if (!algorithm.startsWith('PBKDF2/')) throw new Error(`No worker for the algorithm ${algorithm}`);
   const solution = await search(challenge, signal);

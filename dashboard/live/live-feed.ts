@@ -1,4 +1,6 @@
 // Follows a project's tunnels by server-sent events, or by polling if events do not get through. Stops while the tab is hidden.
+import { urlOf } from '@underpass/rules/api/call.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { listTunnels } from '../api/tunnels.ts';
 import { type LiveTunnel, parseLiveTunnel } from './live-tunnel.ts';
 
@@ -50,7 +52,7 @@ function run(projectId: string, handlers: LiveFeedHandlers): () => void {
 }
 
 function openEvents(projectId: string, handlers: LiveFeedHandlers, onGiveUp: () => void): () => void {
-  const source = new EventSource(`/api/events?${new URLSearchParams({ project: projectId })}`);
+  const source = new EventSource(urlOf(tunnelCalls.streamEvents, { project: projectId }));
   let failures = 0;
   source.addEventListener('tunnel', (event) => {
     const tunnel = parseLiveTunnel(event.data);

@@ -1,8 +1,9 @@
 // The user's account: their sessions, and deleting the account.
+import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import type { Session } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { deleteAccount, deleteSession, listSessions } from '../api/account.ts';
 import { later } from '../api/later.ts';
+import { callApi } from '../api/request.ts';
 import { DeleteCard } from '../form/delete-card.tsx';
 import { type Confirm, useConfirm } from '../form/use-confirm.tsx';
 import { paths } from '../routing/paths.ts';
@@ -17,7 +18,9 @@ import { Load } from '../ui/load.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { describeUserAgent } from './user-agent.ts';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ sessions: later(listSessions(request.signal)) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  sessions: later(callApi(accountCalls.listSessions, {}, { signal: request.signal })),
+});
 
 export function Component() {
   const { sessions } = useLoaderData<typeof loader>();
@@ -46,7 +49,7 @@ function DeleteAccount({ email, ask }: { readonly email: string; readonly ask: C
       description="Erases your name, email address, sessions and tokens. Audit logs keep your actions, without your name."
       warning={`Warning! ${email} will no longer be able to sign in. Projects without other members are deleted, with their tunnels, domains, security groups and tokens.`}
       proof={{ label: 'Type your email address to confirm', text: email }}
-      remove={deleteAccount}
+      remove={(typed) => callApi(accountCalls.deleteAccount, { payload: { email: typed } })}
       done="Account deleted."
       leadsTo={paths.login()}
       ask={ask}
@@ -100,7 +103,7 @@ function RevokeButton({ session, ask }: { readonly session: Session; readonly as
       title: 'Revoke Session',
       warning: `${device} at ${session.address} is signed out immediately.`,
       confirmLabel: 'Revoke',
-      work: () => deleteSession(session.id),
+      work: () => callApi(accountCalls.deleteSession, { id: session.id }),
       done: 'Session revoked.',
     });
   return (

@@ -1,4 +1,5 @@
 // Signs in a command line client: the code from the terminal, the client that asks, and the answer.
+import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { parseUserCode } from '@underpass/rules/device-code.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
@@ -7,8 +8,8 @@ import type { Device } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, useSearchParams } from 'react-router';
-import { decideDevice, getDevice } from '../api/account.ts';
 import { isApiError, messageOf } from '../api/error.ts';
+import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { useTask } from '../api/use-task.ts';
 import { TextField } from '../form/text-field.tsx';
@@ -105,7 +106,12 @@ interface DeviceQuestionProps {
 }
 
 function DeviceQuestion({ code, onOutcome, onOtherCode }: DeviceQuestionProps) {
-  const { data: device, error, reload, busy } = useFetched(code, (signal) => getDevice(code, signal));
+  const {
+    data: device,
+    error,
+    reload,
+    busy,
+  } = useFetched(code, (signal) => callApi(accountCalls.getDevice, { userCode: code }, { signal }));
   const { projects } = useShell();
   if (isApiError(error) && error.status === 404) return <UnknownCode code={code} onOtherCode={onOtherCode} />;
   if (error !== undefined) return <ErrorPanel message={messageOf(error)} onRetry={reload} busy={busy} />;
@@ -141,7 +147,7 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
   const [role, setRole] = useState<Role>(suggestedRole(project));
   useEffect(() => setRole(suggestedRole(project)), [project]);
   const task = useTask(async (approve: boolean) => {
-    await decideDevice(code, { approve, project: projectId, role });
+    await callApi(accountCalls.decideDevice, { userCode: code, payload: { approve, project: projectId, role } });
     onOutcome(approve ? 'approved' : 'denied');
   });
   return (

@@ -1,10 +1,11 @@
 // Accepts an invitation to a project. Only the button accepts it: a mail scanner may open the link.
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { roleLabels } from '@underpass/rules/permission.ts';
 import type { InvitationOffer } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
 import { type LoaderFunctionArgs, useParams } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
-import { acceptInvitation, checkInvitation } from '../api/projects.ts';
+import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { useLeadOn } from '../api/use-lead-on.ts';
 import { useTask } from '../api/use-task.ts';
@@ -28,7 +29,9 @@ export async function loader({ request }: LoaderFunctionArgs) {
 
 export function Component() {
   const { token = '' } = useParams();
-  const { data: offer, error } = useFetched(token, (signal) => checkInvitation(token, signal));
+  const { data: offer, error } = useFetched(token, (signal) =>
+    callApi(projectCalls.checkInvitation, { payload: { token } }, { signal }),
+  );
   return (
     <div className="mx-auto max-w-xl">
       <PageHeader title="Join a project" />
@@ -78,7 +81,7 @@ function Answer({ token, offer, error }: AnswerProps) {
 function JoinButton({ token }: { readonly token: string }) {
   const leadOn = useLeadOn();
   const task = useTask(async () => {
-    const project = await acceptInvitation(token);
+    const project = await callApi(projectCalls.acceptInvitation, { payload: { token } });
     forgetSession();
     rememberProject(project.id);
     toast.done(`You joined ${project.name}.`);

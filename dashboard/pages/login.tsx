@@ -1,11 +1,12 @@
 // Requests a sign-in link (spec 2, Login page).
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { type Login, parseLoginForm } from '@underpass/rules/login-form.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { Link, redirect, useLocation } from 'react-router';
 import { isApiError } from '../api/error.ts';
-import { requestMagicLink } from '../api/session.ts';
+import { callApi } from '../api/request.ts';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { paths } from '../routing/paths.ts';
@@ -40,7 +41,7 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
     parse: parseLoginForm,
     send: async ({ email, botCheck }: Login) => {
       try {
-        await requestMagicLink(loginFields(email, botCheck));
+        await callApi(sessionCalls.requestLoginLink, { payload: { email, [botCheckField]: botCheck } });
       } catch (error) {
         console.error(text.login.failedLog, isApiError(error) ? error.status : error);
         throw error;
@@ -67,11 +68,4 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
       </AuthForm>
     </AuthCard>
   );
-}
-
-function loginFields(email: string, botCheck: string): FormData {
-  const fields = new FormData();
-  fields.set('email', email);
-  fields.set(botCheckField, botCheck);
-  return fields;
 }

@@ -1,4 +1,7 @@
 // Registers for the closed preview (spec 2, Register page).
+import type { PayloadOf } from '@underpass/rules/api/call.ts';
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { parseRegistration, type Registration, type RegistrationField } from '@underpass/rules/registration.ts';
 import type { OperatorIdentity } from '@underpass/rules/resource.ts';
@@ -6,8 +9,7 @@ import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
-import { getMeta } from '../api/public.ts';
-import { register } from '../api/session.ts';
+import { callApi } from '../api/request.ts';
 import { TextField } from '../form/text-field.tsx';
 import { type Form, useForm } from '../form/use-form.ts';
 import { paths } from '../routing/paths.ts';
@@ -19,7 +21,7 @@ import { LegalText } from './legal/legal-text.tsx';
 import { privacyPolicy } from './legal/privacy-policy.ts';
 import { termsOfService } from './legal/terms-of-service.ts';
 
-export const loader = ({ request }: LoaderFunctionArgs) => getMeta(request.signal);
+export const loader = ({ request }: LoaderFunctionArgs) => callApi(publicCalls.getMeta, {}, { signal: request.signal });
 
 export function Component() {
   const { operator } = useLoaderData<typeof loader>();
@@ -47,7 +49,7 @@ function RegisterForm({ operator, onDone }: { readonly operator: OperatorIdentit
     parse: parseRegistration,
     send: async (registration: Registration) => {
       try {
-        await register(registrationFields(registration));
+        await callApi(sessionCalls.register, { payload: registrationPayload(registration) });
       } catch (error) {
         console.error('Registration failed', isApiError(error) ? error.status : undefined, messageOf(error));
         throw error;
@@ -128,15 +130,15 @@ function AcceptTerms({ form }: { readonly form: Form<RegistrationTexts> }) {
   );
 }
 
-function registrationFields(registration: Registration): FormData {
-  const fields = new FormData();
-  fields.set('first-name', registration.firstName);
-  fields.set('last-name', registration.lastName);
-  fields.set('email', registration.email);
-  fields.set('company', registration.company);
-  fields.set('github-link', registration.github);
-  fields.set('twitter-link', registration.x);
-  fields.set('accept-terms', 'true');
-  fields.set(botCheckField, registration.botCheck);
-  return fields;
+function registrationPayload(registration: Registration): PayloadOf<typeof sessionCalls.register> {
+  return {
+    'first-name': registration.firstName,
+    'last-name': registration.lastName,
+    email: registration.email,
+    company: registration.company,
+    'github-link': registration.github,
+    'twitter-link': registration.x,
+    'accept-terms': 'true',
+    [botCheckField]: registration.botCheck,
+  };
 }

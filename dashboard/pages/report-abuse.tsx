@@ -1,9 +1,10 @@
 // Reports a tunnel to the operator. Needs no sign-in.
 import { type AbuseReportField, type NewAbuseReport, parseAbuseReport } from '@underpass/rules/abuse-report.ts';
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
-import { reportAbuse } from '../api/public.ts';
+import { callApi } from '../api/request.ts';
 import { TextField } from '../form/text-field.tsx';
 import { type Form, useForm } from '../form/use-form.ts';
 import { Field } from '../ui/field.tsx';
@@ -29,8 +30,8 @@ function ReportForm({ onDone }: { readonly onDone: () => void }) {
     // The edge's error pages link here with the host.
     initial: { host: search.get('host') ?? '', email: '', text: '', [botCheckField]: '' },
     parse: parseAbuseReport,
-    send: async (report: NewAbuseReport) => {
-      await reportAbuse(report);
+    send: async ({ botCheck, ...report }: NewAbuseReport) => {
+      await callApi(publicCalls.reportAbuse, { payload: { ...report, [botCheckField]: botCheck } });
       onDone();
     },
   });

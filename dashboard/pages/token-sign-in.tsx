@@ -1,10 +1,11 @@
 // Completes the sign-in from the mailed link (spec 2, Token sign-in page). In the browser that requested the link the page posts the
 // token by itself. In any other browser the user presses a button first, because mail scanners run scripts (design 4).
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, redirect, useLoaderData, useNavigate } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
-import { checkLoginLink, login } from '../api/session.ts';
+import { callApi } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
 import { takeReturnPath } from '../routing/return-path.ts';
 import { forgetSession, loadSession } from '../session/session.ts';
@@ -22,7 +23,7 @@ export async function loader({ params }: LoaderFunctionArgs) {
 
 /** If the check fails, the page shows the button, which is safe. */
 async function wasRequestedHere(token: string): Promise<boolean> {
-  const check = await checkLoginLink(token).catch(() => undefined);
+  const check = await callApi(sessionCalls.checkLoginLink, { payload: { token } }).catch(() => undefined);
   return check?.sameBrowser === true;
 }
 
@@ -61,7 +62,7 @@ const posts = new Map<string, Promise<void>>();
 
 /** Posts each token once, however often React renders the page: a link works once. A post without a verdict may be repeated. */
 function redeem(token: string): Promise<void> {
-  const post = posts.get(token) ?? login(token).then(forgetSession);
+  const post = posts.get(token) ?? callApi(sessionCalls.redeemLoginLink, { payload: { token } }).then(forgetSession);
   posts.set(token, post);
   post.catch((error: unknown) => isVerdict(error) || posts.delete(token));
   return post;

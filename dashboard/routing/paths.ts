@@ -16,7 +16,6 @@ export const paths = {
   releases: () => '/download/releases',
   account: () => '/account',
   invitation: (token: string) => `/invitations/${seg(token)}`,
-  logout: () => '/auth/logout',
 
   dashboard: (projectId: string) => inProject(projectId, 'dashboard'),
   domains: (projectId: string) => inProject(projectId, 'domains'),

@@ -1,8 +1,10 @@
 // The signed-in user and their projects, loaded once and kept until something changes them.
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { Project, User } from '@underpass/rules/entity.ts';
 import { selectProject } from '@underpass/rules/project-path.ts';
 import { redirect, useRouteLoaderData } from 'react-router';
-import { getUser, listProjects } from '../api/session.ts';
+import { callApi } from '../api/request.ts';
+import { getUser } from '../api/session.ts';
 import { paths } from '../routing/paths.ts';
 import { rememberedProject } from './selected-project.ts';
 
@@ -41,7 +43,7 @@ export const lastUser = (): User | undefined => last;
 async function fetchSession(): Promise<Session | undefined> {
   const user = await getUser();
   last = user ?? last;
-  return user && { user, projects: await listProjects() };
+  return user && { user, projects: await callApi(sessionCalls.listProjects, {}) };
 }
 
 /** For loaders of pages that need a session: throws a redirect to /login. */

@@ -1,10 +1,11 @@
 // The account menu: the signed-in user, the theme, the account page, Log out (spec 2, Project shell).
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { User } from '@underpass/rules/entity.ts';
 import { CircleUser, LogOut, Monitor, Moon, Sun, UserCog } from 'lucide-react';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { messageOf } from '../api/error.ts';
-import { logout } from '../api/session.ts';
+import { callApi } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
 import { forgetSession } from '../session/session.ts';
 import { Breakable } from '../ui/breakable.tsx';
@@ -23,7 +24,7 @@ export function AccountMenu({ user }: { readonly user: User }) {
   const navigate = useNavigate();
   const leave = async () => {
     try {
-      await logout();
+      await callApi(sessionCalls.logOutByPost, {});
     } catch (error) {
       return toast.failed('Could not log out.', messageOf(error));
     }

@@ -1,10 +1,11 @@
 // The command palette: finds pages, tunnels, domains, groups, projects and actions. Loads when it first opens.
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { Dialog } from '@base-ui/react/dialog';
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
+import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import { Search } from 'lucide-react';
 import { useNavigate } from 'react-router';
-import { listDomains } from '../api/domains.ts';
-import { listSecurityGroups } from '../api/security-groups.ts';
+import { callApi } from '../api/request.ts';
 import { listTunnels } from '../api/tunnels.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import type { ShellData } from '../session/session.ts';
@@ -118,11 +119,12 @@ function useContents(projectId: string | undefined) {
     if (projectId === undefined) return { tunnels: [], domains: [], groups: [] };
     const [tunnels, domains, groups] = await Promise.allSettled([
       listTunnels(projectId, signal),
-      listDomains(projectId, signal),
-      listSecurityGroups(projectId, signal),
+      callApi(domainCalls.listDomains, { project: projectId }, { signal }),
+      callApi(securityGroupCalls.listSecurityGroups, { project: projectId }, { signal }),
     ]);
     return { tunnels: listOf(tunnels), domains: listOf(domains), groups: listOf(groups) };
   });
 }
 
-const listOf = <T,>(result: PromiseSettledResult<T[]>): readonly T[] => (result.status === 'fulfilled' ? result.value : []);
+const listOf = <T,>(result: PromiseSettledResult<readonly T[]>): readonly T[] =>
+  result.status === 'fulfilled' ? result.value : [];

@@ -1,7 +1,8 @@
 // The frame of the public pages: the logo above, the footer below (spec 2, Public pages).
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { productName } from '@underpass/rules/text.ts';
 import { Link, Outlet } from 'react-router';
-import { getMeta } from '../api/public.ts';
+import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { paths } from '../routing/paths.ts';
 import { Logo } from '../ui/logo.tsx';
@@ -28,7 +29,7 @@ export function Component() {
 
 /** The page does not wait for the operator's name; the line has the same height without it. */
 function PublicFooter() {
-  const { data: meta } = useFetched('meta', getMeta);
+  const { data: meta } = useFetched('meta', (signal) => callApi(publicCalls.getMeta, {}, { signal }));
   return (
     <footer className="border-t">
       <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-5 text-sm text-ink-soft sm:px-6">

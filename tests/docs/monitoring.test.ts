@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { visitorErrors } from '@underpass/edge/core/visitor-error.ts';
-import { calls } from '@underpass/rules/calls.ts';
+import { calls } from '@underpass/rules/api/calls.ts';
 import { parse } from 'yaml';
 import { freePorts } from '../helpers/port.ts';
 import { startProduct } from '../helpers/product.ts';

@@ -1,6 +1,13 @@
 // Pages of an audit log: the filter from the URL, and the merge of a reloaded first page with older pages. Pure.
 import type { AuditPage } from '@underpass/rules/resource.ts';
-import type { AuditFilter } from '../../api/audit.ts';
+
+export interface AuditFilter {
+  readonly action?: string | undefined;
+  readonly actor?: string | undefined;
+  /** ISO 8601. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
 
 /** The filter includes its last day. */
 export function auditFilterOf(search: URLSearchParams): AuditFilter {

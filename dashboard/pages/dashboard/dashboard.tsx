@@ -1,4 +1,5 @@
 // The first page of a project: its counts, and tips (spec 2, Dashboard).
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type DashboardSums, dashboardLabels, sumDashboard } from '@underpass/rules/metrics.ts';
 import { may, roleLabels } from '@underpass/rules/permission.ts';
@@ -6,8 +7,8 @@ import { text } from '@underpass/rules/text.ts';
 import { type Tip, tips } from '@underpass/rules/tips.ts';
 import { ArrowUpRight, Plus } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
-import { listDomains } from '../../api/domains.ts';
 import { later } from '../../api/later.ts';
+import { callApi } from '../../api/request.ts';
 import { listTunnels } from '../../api/tunnels.ts';
 import { useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam, paths } from '../../routing/paths.ts';
@@ -21,7 +22,14 @@ import { PageHeader } from '../../ui/page-header.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const project = params.projectID!;
-  return { lists: later(Promise.all([listTunnels(project, request.signal), listDomains(project, request.signal)])) };
+  return {
+    lists: later(
+      Promise.all([
+        listTunnels(project, request.signal),
+        callApi(domainCalls.listDomains, { project }, { signal: request.signal }),
+      ]),
+    ),
+  };
 }
 
 type Lists = Awaited<ReturnType<typeof loader>['lists']>;

@@ -1,8 +1,9 @@
 // Registers a domain (spec 2, Domains list). A 400 concerns the name and is shown under it; any other failure above the form.
 import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
-import { createDomain } from '../../api/domains.ts';
 import { isApiError } from '../../api/error.ts';
+import { callApi } from '../../api/request.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
@@ -43,7 +44,7 @@ function AddDomainForm({ onCancel }: { readonly onCancel: () => void }) {
     initial: { name: '' },
     parse: parseFields,
     send: async (name) => {
-      const { apexName } = await createDomain(project.id, name);
+      const { apexName } = await callApi(domainCalls.createDomain, { project: project.id, payload: { name } });
       toast.done(`Domain ${apexName} added.`);
       await leadOn(paths.domain(project.id, apexName));
     },

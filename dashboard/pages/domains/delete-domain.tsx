@@ -1,10 +1,11 @@
 // Deletes a domain. A failure shows the response text with its first letter capitalised (spec 8).
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import { capitaliseFirst, text } from '@underpass/rules/text.ts';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { deleteDomain } from '../../api/domains.ts';
 import { messageOf } from '../../api/error.ts';
+import { callApi } from '../../api/request.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../routing/paths.ts';
@@ -20,7 +21,7 @@ export function DeleteDomain({ domain }: { readonly domain: Domain }) {
   const leadOn = useLeadOn();
   const [open, setOpen] = useState(false);
   const task = useTask(async () => {
-    await deleteDomain(project.id, domain.apexName);
+    await callApi(domainCalls.deleteDomain, { project: project.id, apexName: domain.apexName });
     toast.done(`Domain ${domain.apexName} deleted.`);
     await leadOn(paths.domains(project.id));
   });

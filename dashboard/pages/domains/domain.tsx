@@ -1,9 +1,10 @@
 // One domain by its name (spec 2, Domain detail).
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { type LoaderFunctionArgs, useLoaderData, useParams } from 'react-router';
-import { getDomain } from '../../api/domains.ts';
 import { later } from '../../api/later.ts';
+import { callApi } from '../../api/request.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Load } from '../../ui/load.tsx';
@@ -14,7 +15,11 @@ import { VerificationCard } from './verification-card.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { domain: later(getDomain(params.projectID!, params.name!, request.signal)) };
+  return {
+    domain: later(
+      callApi(domainCalls.getDomain, { project: params.projectID!, apexName: params.name! }, { signal: request.signal }),
+    ),
+  };
 }
 
 export function Component() {

@@ -1,4 +1,5 @@
 // The domains of a project (spec 2, Domains list).
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
@@ -6,8 +7,8 @@ import { text } from '@underpass/rules/text.ts';
 import { ChevronRight, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { listDomains } from '../../api/domains.ts';
 import { later } from '../../api/later.ts';
+import { callApi } from '../../api/request.ts';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -20,7 +21,7 @@ import { AddDomainDialog } from './add-domain-dialog.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { domains: later(listDomains(params.projectID!, request.signal)) };
+  return { domains: later(callApi(domainCalls.listDomains, { project: params.projectID! }, { signal: request.signal })) };
 }
 
 export function Component() {

@@ -1,11 +1,12 @@
 // A domain opened through one of its tunnels: how to verify it, and the DNS record that points at the data plane.
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { ingressRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain, IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
 import { RefreshCw } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
-import { getDomain } from '../../api/domains.ts';
 import { ApiError } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
+import { callApi } from '../../api/request.ts';
 import { getTunnel } from '../../api/tunnels.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
@@ -37,7 +38,13 @@ async function load(project: string, tunnelName: string, name: string, signal: A
   const ingressDomain = tunnel.ingressDomains.find((domain) => domain.name === name);
   if (!ingressDomain) throw new ApiError(404, `Tunnel '${tunnelName}' has no ingress domain '${name}'.`);
   const needsProof = !ingressDomain.verified && ingressDomain.apexName !== '';
-  return { tunnel, ingressDomain, domain: needsProof ? await getDomain(project, ingressDomain.apexName, signal) : undefined };
+  return {
+    tunnel,
+    ingressDomain,
+    domain: needsProof
+      ? await callApi(domainCalls.getDomain, { project, apexName: ingressDomain.apexName }, { signal })
+      : undefined,
+  };
 }
 
 export function Component() {

@@ -1,11 +1,12 @@
 // How to prove ownership of a domain, and the button that checks it (spec 2, Domain detail).
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { RefreshCw } from 'lucide-react';
 import { useRevalidator } from 'react-router';
-import { verifyDomain } from '../../api/domains.ts';
 import { messageOf } from '../../api/error.ts';
+import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -18,7 +19,7 @@ export function VerificationCard({ domain }: { readonly domain: Domain }) {
   const project = useProject();
   const { revalidate } = useRevalidator();
   const task = useTask(async () => {
-    const checked = await verifyDomain(project.id, domain.apexName);
+    const checked = await callApi(domainCalls.verifyDomain, { project: project.id, apexName: domain.apexName });
     if (checked.verified) toast.done(`Domain ${domain.apexName} verified.`);
     else
       toast.failed(

@@ -1,9 +1,10 @@
 // How to install the command line client, and its files with checksums (spec 2, Download page).
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import type { Release } from '@underpass/rules/resource.ts';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { getMeta, listReleases } from '../../api/public.ts';
+import { callApi } from '../../api/request.ts';
 import { paths } from '../../routing/paths.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -15,8 +16,8 @@ import { cloneSteps, fileOf, guessSystem, type InstallSteps, type System, system
 import { FileTable } from './release-files.tsx';
 
 export async function loader({ request }: LoaderFunctionArgs) {
-  const releases = later(listReleases(request.signal));
-  return { meta: await getMeta(request.signal), releases };
+  const releases = later(callApi(publicCalls.listReleases, {}, { signal: request.signal }));
+  return { meta: await callApi(publicCalls.getMeta, {}, { signal: request.signal }), releases };
 }
 
 export function Component() {

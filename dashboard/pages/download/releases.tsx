@@ -1,15 +1,18 @@
 // Every release of the command line client, newest first.
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import type { Release } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { listReleases } from '../../api/public.ts';
+import { callApi } from '../../api/request.ts';
 import { paths } from '../../routing/paths.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { FileTable, NoReleases } from './release-files.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ releases: later(listReleases(request.signal)) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  releases: later(callApi(publicCalls.listReleases, {}, { signal: request.signal })),
+});
 
 export function Component() {
   const { releases } = useLoaderData<typeof loader>();

@@ -1,10 +1,11 @@
 // /privacy-policy (spec 2, Public pages).
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { getMeta } from '../../api/public.ts';
+import { callApi } from '../../api/request.ts';
 import { LegalPage } from './legal-page.tsx';
 import { privacyPolicy } from './privacy-policy.ts';
 
-export const loader = ({ request }: LoaderFunctionArgs) => getMeta(request.signal);
+export const loader = ({ request }: LoaderFunctionArgs) => callApi(publicCalls.getMeta, {}, { signal: request.signal });
 
 export function Component() {
   const { operator } = useLoaderData<typeof loader>();

@@ -1,9 +1,10 @@
 // Abuse reports: read them, find the tunnel, close them.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { AbuseReport } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
-import { changeAbuseReport, listAbuseReports } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../routing/paths.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -24,7 +25,10 @@ const STATES = [
 
 export function loader({ request }: LoaderFunctionArgs) {
   const state: ReportState = new URL(request.url).searchParams.get('state') === 'closed' ? 'closed' : 'open';
-  return { state, reports: later(listAbuseReports(state, beforeOf(request), request.signal)) };
+  return {
+    state,
+    reports: later(callApi(operatorCalls.listAbuseReports, { state, before: beforeOf(request) }, { signal: request.signal })),
+  };
 }
 
 export function Component() {
@@ -86,7 +90,7 @@ function StateButton({ report }: { readonly report: AbuseReport }) {
   const next: ReportState = report.state === 'open' ? 'closed' : 'open';
   const task = useTask(async () => {
     try {
-      await changeAbuseReport(report.id, next);
+      await callApi(operatorCalls.changeAbuseReport, { id: report.id, payload: { state: next } });
       toast.done(`Report about ${report.host} ${next === 'closed' ? 'closed' : 'reopened'}.`);
     } catch (error) {
       toast.failed('The report could not be changed.', messageOf(error));

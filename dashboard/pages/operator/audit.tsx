@@ -1,14 +1,15 @@
 // The audit log of the service: sign-ins, and changes to people, subscriptions and regions. Projects have their own logs.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { listServiceAudit } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { AuditLog } from '../audit/audit-log.tsx';
 import { auditFilterOf } from '../audit/audit-page.ts';
 
 export function loader({ request }: LoaderFunctionArgs) {
   const filter = auditFilterOf(new URL(request.url).searchParams);
-  return { first: later(listServiceAudit(filter, undefined, request.signal)), filter };
+  return { first: later(callApi(operatorCalls.listServiceAudit, { ...filter }, { signal: request.signal })), filter };
 }
 
 export function Component() {
@@ -21,7 +22,7 @@ export function Component() {
       />
       <AuditLog
         first={first}
-        ask={(before) => listServiceAudit(filter, before)}
+        ask={(before) => callApi(operatorCalls.listServiceAudit, { ...filter, before })}
         example="session.create"
         about="Sign-ins, and changes to people, subscriptions and regions appear here."
       />

@@ -1,9 +1,10 @@
 // The edges of all regions and their state, reloaded every few seconds.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { EdgeHealth } from '@underpass/rules/resource.ts';
 import { useEffect } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
-import { listEdges } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { dateColumn } from '../../ui/columns.tsx';
@@ -15,7 +16,9 @@ import { PageHeader } from '../../ui/page-header.tsx';
 
 const REFRESH_MS = 10_000;
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ edges: later(listEdges(request.signal)) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  edges: later(callApi(operatorCalls.listEdges, {}, { signal: request.signal })),
+});
 
 export function Component() {
   const { edges } = useLoaderData<typeof loader>();

@@ -1,9 +1,10 @@
 // Imports subscriptions from a CSV file or from pasted lines.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { bodyMaxBytes } from '@underpass/rules/limits.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { importSubscriptions } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -44,7 +45,7 @@ function ImportForm({ onDone }: { readonly onDone: () => void }) {
     initial: { csv: '' },
     parse: parseImport,
     send: async (csv: string) => {
-      const { imported, problems: found = [] } = await importSubscriptions(csv);
+      const { imported, problems: found = [] } = await callApi(operatorCalls.importSubscriptions, { payload: csv });
       setProblems(found);
       toast.done(`${imported} ${imported === 1 ? 'subscription' : 'subscriptions'} imported.`);
       if (found.length === 0) onDone();

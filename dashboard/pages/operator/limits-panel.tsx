@@ -1,9 +1,10 @@
 // The limits of one project.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { type ProjectQuotas, projectQuotas, type QuotaName } from '@underpass/rules/limits.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { useRevalidator } from 'react-router';
-import { changeProject } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
@@ -56,7 +57,7 @@ function LimitsForm({ project, onDone }: { readonly project: OperatorProject; re
     initial: textsOf(project.limits),
     parse: parseLimits,
     send: async (limits) => {
-      await changeProject(project.id, { limits });
+      await callApi(operatorCalls.changeProject, { id: project.id, payload: { limits } });
       onDone();
       toast.done(`Limits of ${project.name} saved.`);
       await revalidate();

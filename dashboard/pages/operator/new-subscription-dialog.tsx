@@ -1,8 +1,9 @@
 // Adds one subscription by hand.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { useRevalidator } from 'react-router';
-import { createSubscription } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
@@ -35,7 +36,7 @@ function SubscriptionForm({ onDone }: { readonly onDone: () => void }) {
     initial: { email: '', ends: '' },
     parse: parseFields,
     send: async ({ email, expiresAt }: NewSubscription) => {
-      await createSubscription(email, expiresAt);
+      await callApi(operatorCalls.createSubscription, { payload: { email, expiresAt } });
       onDone();
       toast.done(`Subscription of ${email} added.`);
       await revalidate();

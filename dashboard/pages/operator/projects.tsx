@@ -1,10 +1,11 @@
 // Every project: the operator suspends it or sets its limits.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { changeProject, listAllProjects } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -20,7 +21,9 @@ import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
-  projects: later(listAllProjects(searchOf(request), beforeOf(request), request.signal)),
+  projects: later(
+    callApi(operatorCalls.listAllProjects, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
+  ),
 });
 
 export function Component() {
@@ -113,7 +116,7 @@ function suspensionQuestion({ id, name, suspended, tunnels }: OperatorProject) {
       ? `The tunnels of ${name} work again.`
       : `The tunnels of ${name} (${tunnels}) stop, and their clients are disconnected.`,
     confirmLabel: suspended ? 'Resume' : 'Suspend',
-    work: () => changeProject(id, { suspended: !suspended }),
+    work: () => callApi(operatorCalls.changeProject, { id, payload: { suspended: !suspended } }),
     done: suspended ? `${name} resumed.` : `${name} suspended.`,
   };
 }

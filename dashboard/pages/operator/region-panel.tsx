@@ -1,11 +1,12 @@
 // Adds a region or changes one. Name, host and TLS termination cannot change: tunnels depend on them.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { parseHostname } from '@underpass/rules/hostname.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import type { OperatorRegion } from '@underpass/rules/resource.ts';
 import { parseSingleLine } from '@underpass/rules/single-line.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { changeRegion, createRegion } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { type Form, useForm } from '../../form/use-form.ts';
@@ -142,13 +143,15 @@ function RegionFields({ form, isNew }: { readonly form: Form<RegionTexts>; reado
 
 function save(region: OperatorRegion | undefined, texts: RegionTexts, tlsTermination: boolean): Promise<unknown> {
   const { description, wildcardIngressDomain } = texts;
-  if (region) return changeRegion(region.name, { description, wildcardIngressDomain });
+  if (region) return callApi(operatorCalls.changeRegion, { name: region.name, payload: { description, wildcardIngressDomain } });
   const { name, dataPlaneHost } = texts;
-  return createRegion({
-    name,
-    description,
-    dataPlaneHost,
-    tlsTermination,
-    ...(wildcardIngressDomain ? { wildcardIngressDomain } : {}),
+  return callApi(operatorCalls.createRegion, {
+    payload: {
+      name,
+      description,
+      dataPlaneHost,
+      tlsTermination,
+      ...(wildcardIngressDomain ? { wildcardIngressDomain } : {}),
+    },
   });
 }

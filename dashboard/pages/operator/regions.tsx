@@ -1,10 +1,11 @@
 // The regions where tunnels run.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorRegion } from '@underpass/rules/resource.ts';
 import { MoreHorizontal, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { changeRegion, createRegionKey, deleteRegion, listOperatorRegions } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { type Question, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -18,7 +19,9 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import { RegionPanel } from './region-panel.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ regions: later(listOperatorRegions(request.signal)) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  regions: later(callApi(operatorCalls.listOperatorRegions, {}, { signal: request.signal })),
+});
 
 export function Component() {
   const { regions } = useLoaderData<typeof loader>();
@@ -168,7 +171,7 @@ function keyQuestion({ name }: OperatorRegion, show: (key: string) => void): Que
     title: 'Create New Key',
     warning: `The current key of ${name} stops working soon after. Set the new key on the edges before then.`,
     confirmLabel: 'Create key',
-    work: async () => show((await createRegionKey(name)).key),
+    work: async () => show((await callApi(operatorCalls.createRegionKey, { name })).key),
     done: `New key of ${name} created.`,
   };
 }
@@ -178,7 +181,7 @@ function deleteQuestion({ name }: OperatorRegion): Question {
     title: 'Delete Region',
     warning: `${name} is deleted permanently, and its edges are disconnected. A region with tunnels cannot be deleted.`,
     confirmLabel: 'Delete',
-    work: () => deleteRegion(name),
+    work: () => callApi(operatorCalls.deleteRegion, { name }),
     done: `${name} deleted.`,
   };
 }
@@ -190,7 +193,7 @@ function availableQuestion({ name, available, tunnels }: OperatorRegion): Questi
       ? `Users can no longer create tunnels in ${name}. Its existing tunnels (${tunnels}) keep working.`
       : `Users can create tunnels in ${name}.`,
     confirmLabel: available ? 'Close' : 'Make available',
-    work: () => changeRegion(name, { available: !available }),
+    work: () => callApi(operatorCalls.changeRegion, { name, payload: { available: !available } }),
     done: available ? `${name} is closed to new tunnels.` : `${name} is available.`,
   };
 }

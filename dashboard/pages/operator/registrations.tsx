@@ -1,9 +1,10 @@
 // Registrations: the operator approves or rejects each.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorRegistration, RegistrationState } from '@underpass/rules/resource.ts';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
-import { approveRegistration, listRegistrations, rejectRegistration } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -29,7 +30,12 @@ const parseState = (text: string | null): RegistrationState => STATES.find(({ va
 
 export function loader({ request }: LoaderFunctionArgs) {
   const state = parseState(new URL(request.url).searchParams.get('state'));
-  return { state, registrations: later(listRegistrations(state, beforeOf(request), request.signal)) };
+  return {
+    state,
+    registrations: later(
+      callApi(operatorCalls.listRegistrations, { state, before: beforeOf(request) }, { signal: request.signal }),
+    ),
+  };
 }
 
 export function Component() {
@@ -146,7 +152,7 @@ function Decide({ registration, ask }: { readonly registration: OperatorRegistra
   const { revalidate } = useRevalidator();
   const approval = useTask(async () => {
     try {
-      await approveRegistration(id);
+      await callApi(operatorCalls.approveRegistration, { id });
       toast.done(`${email} approved.`);
     } catch (error) {
       toast.failed(`${email} could not be approved.`, messageOf(error));
@@ -158,7 +164,7 @@ function Decide({ registration, ask }: { readonly registration: OperatorRegistra
       title: 'Reject Registration',
       warning: `We email the rejection to ${email}. This operation is permanent.`,
       confirmLabel: 'Reject',
-      work: () => rejectRegistration(id),
+      work: () => callApi(operatorCalls.rejectRegistration, { id }),
       done: `${email} rejected.`,
     });
   return (

@@ -1,10 +1,11 @@
 // The subscriptions that the email address of a registration is matched against.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { Subscription } from '@underpass/rules/resource.ts';
 import { FileUp, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { deleteSubscription, listSubscriptions } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -18,7 +19,9 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
 
-export const loader = ({ request }: LoaderFunctionArgs) => ({ subscriptions: later(listSubscriptions(request.signal)) });
+export const loader = ({ request }: LoaderFunctionArgs) => ({
+  subscriptions: later(callApi(operatorCalls.listSubscriptions, {}, { signal: request.signal })),
+});
 
 export function Component() {
   const { subscriptions } = useLoaderData<typeof loader>();
@@ -119,7 +122,7 @@ function DeleteButton({ subscription, ask }: { readonly subscription: Subscripti
       title: 'Delete Subscription',
       warning: `New registrations with ${email} no longer match. Existing accounts stay.`,
       confirmLabel: 'Delete',
-      work: () => deleteSubscription(id),
+      work: () => callApi(operatorCalls.deleteSubscription, { id }),
       done: `Subscription of ${email} deleted.`,
     });
   return (

@@ -1,11 +1,12 @@
 // Every tunnel of every project: the operator can suspend it.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { changeTunnel, listAllTunnels } from '../../api/operator.ts';
-import { listRegions } from '../../api/tunnels.ts';
+import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -29,8 +30,8 @@ interface ShownTunnel extends OperatorTunnel {
 /** If the regions fail to load, the tunnels show region names. */
 async function readTunnels(request: Request): Promise<readonly ShownTunnel[]> {
   const [tunnels, regions] = await Promise.all([
-    listAllTunnels(searchOf(request), beforeOf(request), request.signal),
-    listRegions(request.signal).catch(() => []),
+    callApi(operatorCalls.listAllTunnels, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
+    callApi(tunnelCalls.listRegions, {}, { signal: request.signal }).catch(() => []),
   ]);
   const descriptions = new Map(regions.map(({ name, description }) => [name, description]));
   return tunnels.map((tunnel) => ({ ...tunnel, regionLabel: descriptions.get(tunnel.region) || tunnel.region }));
@@ -137,7 +138,7 @@ function SuspendButton({ tunnel, ask }: { readonly tunnel: OperatorTunnel; reado
         ? `${name} of ${project.name} works again.`
         : `${name} of ${project.name} stops, and its clients are disconnected.`,
       confirmLabel: suspended ? 'Resume' : 'Suspend',
-      work: () => changeTunnel(id, !suspended),
+      work: () => callApi(operatorCalls.changeTunnel, { id, payload: { suspended: !suspended } }),
       done: suspended ? `${name} resumed.` : `${name} suspended.`,
     });
   return (

@@ -1,9 +1,10 @@
 // Every user: the operator suspends users and grants operator rights.
+import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { OperatorUser } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { changeUser, listUsers } from '../../api/operator.ts';
+import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -18,7 +19,7 @@ import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
-  users: later(listUsers(searchOf(request), beforeOf(request), request.signal)),
+  users: later(callApi(operatorCalls.listUsers, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal })),
 });
 
 export function Component() {
@@ -109,7 +110,7 @@ function suspensionQuestion({ id, email, suspended }: OperatorUser) {
       title: 'Resume User',
       warning: `${email} can sign in again.`,
       confirmLabel: 'Resume',
-      work: () => changeUser(id, { suspended: false }),
+      work: () => callApi(operatorCalls.changeUser, { id, payload: { suspended: false } }),
       done: `${email} resumed.`,
     };
   }
@@ -117,7 +118,7 @@ function suspensionQuestion({ id, email, suspended }: OperatorUser) {
     title: 'Suspend User',
     warning: `${email} is signed out everywhere, and their API tokens stop working. Projects that also have other owners keep working.`,
     confirmLabel: 'Suspend',
-    work: () => changeUser(id, { suspended: true }),
+    work: () => callApi(operatorCalls.changeUser, { id, payload: { suspended: true } }),
     done: `${email} suspended.`,
   };
 }
@@ -129,7 +130,7 @@ function operatorQuestion({ id, email, operator }: OperatorUser) {
       ? `${email} can no longer open the operator pages.`
       : `${email} can then approve, suspend and limit anyone, and make other operators.`,
     confirmLabel: operator ? 'Revoke rights' : 'Make operator',
-    work: () => changeUser(id, { operator: !operator }),
+    work: () => callApi(operatorCalls.changeUser, { id, payload: { operator: !operator } }),
     done: operator ? `${email} is no longer an operator.` : `${email} is now an operator.`,
   };
 }

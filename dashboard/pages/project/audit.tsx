@@ -1,8 +1,10 @@
 // The audit log of a project: who did what, when and from where.
+import { urlOf } from '@underpass/rules/api/call.ts';
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { Download } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { auditExportUrl, listAudit } from '../../api/audit.ts';
 import { later } from '../../api/later.ts';
+import { callApi } from '../../api/request.ts';
 import { useProject } from '../../session/session.ts';
 import { buttonClass } from '../../ui/button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
@@ -11,14 +13,17 @@ import { auditFilterOf } from '../audit/audit-page.ts';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const filter = auditFilterOf(new URL(request.url).searchParams);
-  return { first: later(listAudit(params.projectID!, filter, undefined, request.signal)), filter };
+  return {
+    first: later(callApi(projectCalls.listAudit, { project: params.projectID!, ...filter }, { signal: request.signal })),
+    filter,
+  };
 }
 
 export function Component() {
   const { first, filter } = useLoaderData<typeof loader>();
   const project = useProject();
   const exportLink = (
-    <a href={auditExportUrl(project.id)} download className={buttonClass('secondary')}>
+    <a href={urlOf(projectCalls.exportAudit, { project: project.id })} download className={buttonClass('secondary')}>
       <Download aria-hidden="true" />
       Export CSV
     </a>
@@ -28,7 +33,7 @@ export function Component() {
       <PageHeader title="Audit log" subtitle={`Every change in ${project.name}.`} actions={exportLink} />
       <AuditLog
         first={first}
-        ask={(before) => listAudit(project.id, filter, before)}
+        ask={(before) => callApi(projectCalls.listAudit, { project: project.id, ...filter, before })}
         example="tunnel.create"
         about="Changes to tunnels, domains, security groups, members and tokens appear here."
       />

@@ -1,8 +1,9 @@
 // Pending invitations.
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import type { Project } from '@underpass/rules/entity.ts';
 import { roleLabels } from '@underpass/rules/permission.ts';
 import type { Invitation } from '@underpass/rules/resource.ts';
-import { deleteInvitation } from '../../api/projects.ts';
+import { callApi } from '../../api/request.ts';
 import type { Confirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
@@ -66,7 +67,7 @@ function columnsOf(project: Project, ask: Confirm['ask']): readonly Column<Invit
               title: 'Withdraw Invitation',
               warning: `The link sent to ${email} stops working.`,
               confirmLabel: 'Withdraw',
-              work: () => deleteInvitation(project.id, id),
+              work: () => callApi(projectCalls.deleteInvitation, { project: project.id, id }),
               done: `Invitation for ${email} withdrawn.`,
             })
           }

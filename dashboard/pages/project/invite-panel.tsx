@@ -1,11 +1,12 @@
 // Invites a person to a project by email.
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { mayGrant } from '@underpass/rules/permission.ts';
 import { useRevalidator } from 'react-router';
-import { createInvitation } from '../../api/projects.ts';
+import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
@@ -49,7 +50,7 @@ function InviteForm({ project, onDone }: { readonly project: Project; readonly o
     initial: { email: '', role: mayGrant(project.role, 'member') ? 'member' : project.role },
     parse: parseInvite,
     send: async ({ email, role }) => {
-      await createInvitation(project.id, email, role);
+      await callApi(projectCalls.createInvitation, { project: project.id, payload: { email, role } });
       onDone();
       toast.done(`Invitation sent to ${email}.`);
       await revalidate();

@@ -1,11 +1,12 @@
 // The members of a project: change a role, remove a member, leave.
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { decideMembershipChange, roleLabels, roles } from '@underpass/rules/permission.ts';
 import type { Member } from '@underpass/rules/resource.ts';
 import { useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../../api/error.ts';
-import { changeMember, removeMember } from '../../api/projects.ts';
+import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import type { Confirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../routing/paths.ts';
@@ -103,7 +104,7 @@ function RoleCell({ member, context }: { readonly member: Member; readonly conte
   const task = useTask(async (role: Role) => {
     setChosen({ instead: member, role });
     try {
-      await changeMember(context.project.id, member.id, role);
+      await callApi(projectCalls.changeMember, { project: context.project.id, id: member.id, payload: { role } });
       toast.done(`${nameOf(member)} is now ${roleLabels[role].toLowerCase()}.`);
     } catch (error) {
       setChosen(undefined);
@@ -130,7 +131,7 @@ function RemoveButton({ member, context }: { readonly member: Member; readonly c
   const { role, isSelf } = member;
   if (!decideMembershipChange({ actor: project.role, isSelf, from: role, to: null, ownerCount }).ok) return null;
   const remove = async () => {
-    await removeMember(project.id, member.id);
+    await callApi(projectCalls.removeMember, { project: project.id, id: member.id });
     if (isSelf) forgetSession();
   };
   const question = isSelf

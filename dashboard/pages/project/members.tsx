@@ -1,11 +1,12 @@
 // The members of a project and its pending invitations.
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { may } from '@underpass/rules/permission.ts';
 import type { Invitation, Member } from '@underpass/rules/resource.ts';
 import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { listInvitations, listMembers } from '../../api/projects.ts';
+import { callApi } from '../../api/request.ts';
 import { useConfirm } from '../../form/use-confirm.tsx';
 import { projectOfScreen, requireSession, useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
@@ -28,8 +29,8 @@ export function loader({ params, request }: LoaderFunctionArgs) {
 async function loadPeople(projectId: string, signal: AbortSignal): Promise<People> {
   const role = projectOfScreen(await requireSession(), projectId)?.role;
   const [members, invitations] = await Promise.all([
-    listMembers(projectId, signal),
-    role && may(role, 'invitation.read') ? listInvitations(projectId, signal) : [],
+    callApi(projectCalls.listMembers, { project: projectId }, { signal }),
+    role && may(role, 'invitation.read') ? callApi(projectCalls.listInvitations, { project: projectId }, { signal }) : [],
   ]);
   return { members, invitations };
 }

@@ -1,5 +1,6 @@
 // Creates a project. Its creator becomes the owner.
-import { createProject } from '../../api/projects.ts';
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
+import { callApi } from '../../api/request.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
 import { paths } from '../../routing/paths.ts';
 import { rememberProject } from '../../session/selected-project.ts';
@@ -12,7 +13,7 @@ import { ProjectNameForm } from './project-name-form.tsx';
 export function Component() {
   const leadOn = useLeadOn();
   const create = async (name: string) => {
-    const project = await createProject(name);
+    const project = await callApi(projectCalls.createProject, { payload: { name } });
     forgetSession();
     rememberProject(project.id);
     toast.done(`Project ${project.name} created.`);

@@ -1,11 +1,13 @@
 // Creates an API token.
+import type { PayloadOf } from '@underpass/rules/api/call.ts';
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseApiTokenName } from '@underpass/rules/project-name.ts';
 import type { NewApiToken } from '@underpass/rules/resource.ts';
 import { useRevalidator } from 'react-router';
-import { type ApiTokenWish, createApiToken } from '../../api/tokens.ts';
+import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
@@ -48,7 +50,9 @@ interface TokenValues {
   readonly days: string;
 }
 
-function parseToken({ name, role, days }: TokenValues): ParsedForm<ApiTokenWish, 'name'> {
+type ApiTokenRequest = PayloadOf<typeof projectCalls.createApiToken>;
+
+function parseToken({ name, role, days }: TokenValues): ParsedForm<ApiTokenRequest, 'name'> {
   const parsed = parseApiTokenName(name);
   if (!parsed.ok) return { ok: false, errors: collectErrors({ name: parsed }) };
   return accept({ name: parsed.value, role, expiresInDays: Number(days) });
@@ -62,11 +66,11 @@ interface TokenFormProps {
 
 function TokenForm({ project, onCancel, onCreated }: TokenFormProps) {
   const { revalidate } = useRevalidator();
-  const form = useForm<TokenValues, ApiTokenWish>({
+  const form = useForm<TokenValues, ApiTokenRequest>({
     initial: { name: '', role: 'member', days: '90' },
     parse: parseToken,
     send: async (wish) => {
-      onCreated(await createApiToken(project.id, wish));
+      onCreated(await callApi(projectCalls.createApiToken, { project: project.id, payload: wish }));
       await revalidate();
     },
   });

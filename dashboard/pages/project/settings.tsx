@@ -1,8 +1,9 @@
 // Settings of the project: its name, its id, and deleting it.
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import type { Project } from '@underpass/rules/entity.ts';
 import { may, roleDescriptions, roleLabels } from '@underpass/rules/permission.ts';
 import { useRevalidator } from 'react-router';
-import { deleteProject, renameProject } from '../../api/projects.ts';
+import { callApi } from '../../api/request.ts';
 import { DeleteCard } from '../../form/delete-card.tsx';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { paths } from '../../routing/paths.ts';
@@ -19,7 +20,7 @@ export function Component() {
   const project = useProject();
   const { revalidate } = useRevalidator();
   const rename = async (name: string) => {
-    await renameProject(project.id, name);
+    await callApi(projectCalls.renameProject, { id: project.id, payload: { name } });
     toast.done('Project renamed.');
     forgetSession();
     await revalidate();
@@ -63,7 +64,7 @@ function DeleteProject({ project, ask }: { readonly project: Project; readonly a
       description="Its tunnels stop immediately. The privacy policy says how long we keep its audit log."
       warning={`Warning! '${project.name}' is deleted for all its members, with its tunnels, domains, security groups and tokens. All its clients are disconnected.`}
       proof={{ label: 'Type the project name to confirm', text: project.name }}
-      remove={(typed) => deleteProject(project.id, typed)}
+      remove={(typed) => callApi(projectCalls.deleteProject, { id: project.id, payload: { name: typed } })}
       done="Project deleted."
       leadsTo={paths.home()}
       ask={ask}

@@ -1,11 +1,12 @@
 // The API tokens of a project.
+import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { may, roleLabels } from '@underpass/rules/permission.ts';
 import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { deleteApiToken, listApiTokens } from '../../api/tokens.ts';
+import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
 import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -21,7 +22,7 @@ import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import { NewTokenPanel } from './new-token-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { tokens: later(listApiTokens(params.projectID!, request.signal)) };
+  return { tokens: later(callApi(projectCalls.listApiTokens, { project: params.projectID! }, { signal: request.signal })) };
 }
 
 export function Component() {
@@ -132,7 +133,7 @@ function RevokeButton({
       title: 'Revoke API Token',
       warning: `Programs that use ${token.name} stop working immediately. This operation is permanent.`,
       confirmLabel: 'Revoke',
-      work: () => deleteApiToken(projectId, token.id),
+      work: () => callApi(projectCalls.deleteApiToken, { project: projectId, id: token.id }),
       done: `${token.name} revoked.`,
     });
   return (

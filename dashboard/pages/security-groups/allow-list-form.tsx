@@ -1,11 +1,12 @@
 // The editor of a group's rules: Save after a change only, Cancel back to what is saved (spec 4, Security group editor).
+import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isStale } from '../../api/error.ts';
-import { updateSecurityGroup } from '../../api/security-groups.ts';
+import { callApi } from '../../api/request.ts';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
@@ -37,7 +38,8 @@ function useRulesForm(group: SecurityGroup) {
     parse: parseRules,
     send: async (allowList: readonly string[]) => {
       const { name, updatedAt } = base;
-      const saved = await updateSecurityGroup(project.id, name, { updatedAt, allowList }).catch((error: unknown) => {
+      const change = { project: project.id, name, payload: { allow: allowList }, basedOn: updatedAt };
+      const saved = await callApi(securityGroupCalls.updateSecurityGroup, change).catch((error: unknown) => {
         if (isStale(error)) revalidate();
         throw error;
       });

@@ -1,9 +1,10 @@
 // Creates a security group (spec 2, Security groups list).
+import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import { accept, collectErrors, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { text } from '@underpass/rules/text.ts';
-import { createSecurityGroup } from '../../api/security-groups.ts';
+import { callApi } from '../../api/request.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
@@ -54,7 +55,7 @@ function NewGroupForm({ onCancel }: { readonly onCancel: () => void }) {
     initial: { name: '', allow: [], pending: '' },
     parse: parseNewGroup,
     send: async ({ name, allow }) => {
-      await createSecurityGroup(project.id, name, allow);
+      await callApi(securityGroupCalls.createSecurityGroup, { project: project.id, payload: { name, allow } });
       toast.done(`Security group ${name} created.`);
       await leadOn(paths.securityGroup(project.id, name));
     },

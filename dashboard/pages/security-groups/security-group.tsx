@@ -1,4 +1,5 @@
 // One security group: its rules, and its deletion, which is this route's action (spec 2, Security group detail).
+import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { mayDeleteSecurityGroup } from '@underpass/rules/security-group-name.ts';
@@ -8,7 +9,8 @@ import { useEffect, useState } from 'react';
 import { type ActionFunctionArgs, type LoaderFunctionArgs, redirect, useFetcher, useLoaderData, useParams } from 'react-router';
 import { messageOf } from '../../api/error.ts';
 import { later } from '../../api/later.ts';
-import { deleteSecurityGroup, getSecurityGroup } from '../../api/security-groups.ts';
+import { callApi } from '../../api/request.ts';
+import { getSecurityGroup } from '../../api/security-groups.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Banner } from '../../ui/banner.tsx';
@@ -29,7 +31,7 @@ export async function action({ params }: ActionFunctionArgs) {
   const project = params.projectID!;
   const name = params.securityGroup!;
   try {
-    await deleteSecurityGroup(project, name);
+    await callApi(securityGroupCalls.deleteSecurityGroup, { project, name });
   } catch (error) {
     return { failure: messageOf(error) ?? text.error.fallback };
   }

@@ -1,4 +1,5 @@
 // The allow-lists of a project (spec 2, Security groups list).
+import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
@@ -6,7 +7,7 @@ import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { listSecurityGroups } from '../../api/security-groups.ts';
+import { callApi } from '../../api/request.ts';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
@@ -18,7 +19,9 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { NewSecurityGroupPanel } from './new-security-group-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { groups: later(listSecurityGroups(params.projectID!, request.signal)) };
+  return {
+    groups: later(callApi(securityGroupCalls.listSecurityGroups, { project: params.projectID! }, { signal: request.signal })),
+  };
 }
 
 export function Component() {

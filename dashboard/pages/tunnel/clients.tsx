@@ -1,10 +1,11 @@
 // The clients that are connected to the tunnel.
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect } from 'react';
 import { messageOf } from '../../api/error.ts';
-import { listClients } from '../../api/tunnels.ts';
+import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Banner } from '../../ui/banner.tsx';
@@ -15,7 +16,9 @@ import { DateTime } from '../../ui/date-time.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
 
 export function Clients({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
-  const clients = useFetched(`${project} ${tunnel.name}`, (signal) => listClients(project, tunnel.name, signal));
+  const clients = useFetched(`${project} ${tunnel.name}`, (signal) =>
+    callApi(tunnelCalls.listClients, { project, name: tunnel.name }, { signal }),
+  );
   const { reload } = clients;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a changed count means that the list changed.
   useEffect(reload, [tunnel.connectedClients, reload]);
@@ -26,7 +29,7 @@ export function Clients({ project, tunnel }: { readonly project: string; readonl
   );
 }
 
-function renderClients({ data, error, busy, reload }: ReturnType<typeof useFetched<ConnectedClient[]>>) {
+function renderClients({ data, error, busy, reload }: ReturnType<typeof useFetched<readonly ConnectedClient[]>>) {
   if (error !== undefined && !data) {
     return (
       <div className="p-4 sm:p-5">

@@ -1,8 +1,9 @@
 // Deletes a tunnel (spec 2, Delete dialog). A failure is logged, closes the dialog (spec 8) and shows a toast.
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { text } from '@underpass/rules/text.ts';
 import { messageOf } from '../../api/error.ts';
-import { deleteTunnel } from '../../api/tunnels.ts';
+import { callApi } from '../../api/request.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../routing/paths.ts';
@@ -22,7 +23,7 @@ export function DeleteTunnelDialog({ tunnel, open, onOpenChange }: TunnelDialogP
   const leadOn = useLeadOn();
   const task = useTask(async () => {
     try {
-      await deleteTunnel(project.id, tunnel.name);
+      await callApi(tunnelCalls.deleteTunnel, { project: project.id, name: tunnel.name });
       toast.done(`Tunnel ${tunnel.name} deleted.`);
       await leadOn(paths.tunnels(project.id));
     } catch (error) {

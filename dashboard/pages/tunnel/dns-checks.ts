@@ -1,7 +1,8 @@
 // Compares the addresses of a tunnel's domains with the data plane's (spec 4, Tunnel domain DNS).
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { decideDnsCheck } from '@underpass/rules/dns-record.ts';
 import type { DnsCheck, Tunnel } from '@underpass/rules/entity.ts';
-import { lookUp } from '../../api/tunnels.ts';
+import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 
 export interface DnsChecks {
@@ -36,7 +37,7 @@ async function lookUpAll(dataPlaneHost: string, names: readonly string[], signal
 /** A failed look-up counts as no addresses: the badge then says No DNS, and Refresh tries again. */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
   try {
-    return (await lookUp(host, signal)).ips;
+    return (await callApi(domainCalls.lookUpDns, { host }, { signal })).ips;
   } catch (error) {
     if (signal.aborted) throw error;
     console.error(`DNS look-up of ${host} failed`, error);

@@ -1,9 +1,10 @@
 // Creates a new token for a tunnel. The old one works for a while longer, so that clients can change over, unless the user revokes it.
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../../api/error.ts';
-import { rotateTunnelToken } from '../../api/tunnels.ts';
+import { callApi } from '../../api/request.ts';
 import { useTask } from '../../api/use-task.ts';
 import { useProject } from '../../session/session.ts';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -28,7 +29,8 @@ export function RotateTokenDialog({ tunnel, open, onOpenChange }: TunnelDialogPr
   }
   const task = useTask(async () => {
     try {
-      await rotateTunnelToken(project.id, tunnel.name, { overlap: !leaked });
+      const overlap = leaked ? '0' : undefined;
+      await callApi(tunnelCalls.rotateToken, { project: project.id, name: tunnel.name, overlap });
       toast.done(`Token of ${tunnel.name} rotated.`, 'Give the new token to your clients.');
       await revalidate();
     } catch (error) {

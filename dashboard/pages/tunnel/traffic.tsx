@@ -1,9 +1,10 @@
 // The tunnel's traffic over an hour, a day or a week: two charts, each with a summary in words.
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useMemo, useState } from 'react';
 import { messageOf } from '../../api/error.ts';
-import { getHistory } from '../../api/tunnels.ts';
+import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -23,7 +24,9 @@ const REFRESH_MS = 60_000;
 
 export function Traffic({ project, tunnel }: { readonly project: string; readonly tunnel: string }) {
   const [range, setRange] = useState<HistoryRange>('hour');
-  const history = useFetched(`${project} ${tunnel} ${range}`, (signal) => getHistory(project, tunnel, range, signal));
+  const history = useFetched(`${project} ${tunnel} ${range}`, (signal) =>
+    callApi(tunnelCalls.getHistory, { project, name: tunnel, range }, { signal, background: true }),
+  );
   useRefresh(history.reload);
   return (
     <Card title="Traffic" actions={<Segmented label="Range" value={range} onChange={setRange} options={RANGES} />}>

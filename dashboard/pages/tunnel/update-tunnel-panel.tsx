@@ -1,4 +1,6 @@
 // Changes a tunnel (spec 2, Update tunnel panel).
+import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
 import { addIngressDomain, parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
@@ -8,8 +10,7 @@ import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isApiError, isStale } from '../../api/error.ts';
-import { listSecurityGroups } from '../../api/security-groups.ts';
-import { type TunnelChange, updateTunnel } from '../../api/tunnels.ts';
+import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -31,6 +32,12 @@ export function UpdateTunnelPanel({ tunnel, open, onOpenChange }: TunnelDialogPr
       <UpdateForm key={round} tunnel={tunnel} onDone={() => onOpenChange(false)} onStartOver={() => setRound(round + 1)} />
     </SidePanel>
   );
+}
+
+interface TunnelChange {
+  readonly ingressDomains: readonly string[];
+  readonly proxyProtocol: ProxyProtocol;
+  readonly securityGroup: string;
 }
 
 interface UpdateValues extends TunnelChange {
@@ -72,7 +79,8 @@ function UpdateForm({ tunnel, onDone, onStartOver }: UpdateFormProps) {
     parse: (values) => parseUpdate(base, values),
     send: async (change: TunnelChange) => {
       try {
-        await updateTunnel(project.id, base, change);
+        const { name, updatedAt } = base;
+        await callApi(tunnelCalls.updateTunnel, { project: project.id, name, payload: change, basedOn: updatedAt });
       } catch (error) {
         console.error('Tunnel update failed', error);
         if (isStale(error)) revalidate();
@@ -125,7 +133,9 @@ interface SecurityGroupFieldProps {
 }
 
 function SecurityGroupField({ project, value, onChange }: SecurityGroupFieldProps) {
-  const groups = useFetched(`groups ${project}`, (signal) => listSecurityGroups(project, signal));
+  const groups = useFetched(`groups ${project}`, (signal) =>
+    callApi(securityGroupCalls.listSecurityGroups, { project }, { signal }),
+  );
   return (
     <Field label="Security group" hint="Which addresses can reach this tunnel.">
       {(control) => <Select {...control} value={value} options={groupOptions(groups.data, value)} onChange={onChange} />}

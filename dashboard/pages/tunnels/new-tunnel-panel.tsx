@@ -1,8 +1,9 @@
 // Creates a tunnel (spec 2, New Tunnel panel).
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Project, Region } from '@underpass/rules/entity.ts';
 import { capitaliseFirst, text } from '@underpass/rules/text.ts';
 import { messageOf } from '../../api/error.ts';
-import { createTunnel, listRegions, type NewTunnel } from '../../api/tunnels.ts';
+import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
 import { useLeadOn } from '../../api/use-lead-on.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -14,7 +15,7 @@ import { PanelBody, SidePanel } from '../../ui/side-panel.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { NewTunnelFields } from './new-tunnel-fields.tsx';
-import { initialForm, type NewTunnelForm, parseNewTunnel } from './new-tunnel-form.ts';
+import { initialForm, type NewTunnel, type NewTunnelForm, parseNewTunnel } from './new-tunnel-form.ts';
 
 export interface NewTunnelPanelProps {
   readonly project: Project;
@@ -36,7 +37,7 @@ interface PanelContentProps {
 }
 
 function PanelContent(props: PanelContentProps) {
-  const regions = useFetched('regions', listRegions);
+  const regions = useFetched('regions', (signal) => callApi(tunnelCalls.listRegions, {}, { signal }));
   if (regions.error) {
     return (
       <PanelBody>
@@ -69,7 +70,7 @@ function NewTunnelFormView({ project, regions, initial, onCancel }: FormViewProp
     initial,
     parse: (values) => parseNewTunnel(values, regions),
     send: async (tunnel: NewTunnel) => {
-      await createTunnel(project.id, tunnel);
+      await callApi(tunnelCalls.createTunnel, { project: project.id, payload: tunnel });
       toast.done(`Tunnel ${tunnel.name} created.`);
       // Back then leads to the list, not to the finished panel.
       await leadOn(paths.tunnel(project.id, tunnel.name), { replace: true });

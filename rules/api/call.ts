@@ -1,0 +1,140 @@
+// What a row of the call table says, the types that follow from it for callers and handlers, and the request that it becomes.
+// The rows stand in a file for each area, so that a page of the dashboard loads only those that it uses.
+
+import type { z } from 'zod';
+import type { Action } from '../permission.ts';
+import type { Accepted, Described } from '../schema.ts';
+import type { answerSchemas, payloadSchemas, querySchemas } from './schemas.ts';
+
+type Payloads = typeof payloadSchemas;
+type Queries = typeof querySchemas;
+type Answers = typeof answerSchemas;
+export type AnswerName = keyof Answers;
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** `:name` stands for one encoded segment. */
+  readonly path: string;
+  /** A schema of query.ts. */
+  readonly query?: keyof Queries;
+  /** At most one of these four says what the body is: a schema of payload.ts and how it travels, or lines of CSV. */
+  readonly json?: keyof Payloads;
+  readonly form?: keyof Payloads;
+  readonly multipart?: keyof Payloads;
+  readonly csv?: true;
+  /** A schema of entity.ts or resource.ts, `[]` for a list, or a media type. Absent: the answer is empty. */
+  readonly answer?: AnswerName | `${AnswerName}[]` | 'text/csv' | 'text/event-stream';
+  /** An action of permission.ts means the caller's role in the project of the query. */
+  readonly who: 'anyone' | 'user' | 'operator' | Action;
+  /** Only a signed-in browser may call it: an API token is refused. */
+  readonly session?: true;
+  /** `If-Match` may name the state that the change began with: the `updatedAt` of what was read, in quotes. */
+  readonly ifMatch?: true;
+}
+
+/** The names of the `:name` segments of a path. */
+type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | PathNames<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+export type SegmentsOf<Row extends Call> = Readonly<Record<PathNames<Row['path']>, string>>;
+
+type QuerySchema<Row> = Row extends { readonly query: infer Name extends keyof Queries } ? Queries[Name] : z.ZodType<unknown>;
+type PayloadSchema<Row> = Row extends { readonly json: infer Name extends keyof Payloads }
+  ? Payloads[Name]
+  : Row extends { readonly form: infer Name extends keyof Payloads }
+    ? Payloads[Name]
+    : Row extends { readonly multipart: infer Name extends keyof Payloads }
+      ? Payloads[Name]
+      : never;
+
+export type PayloadOf<Row extends Call> = Accepted<PayloadSchema<Row>>;
+
+/** What a caller gives: the path's segments and the query by name, the payload, and the state that a change is based on. */
+export type InputOf<Row extends Call> = SegmentsOf<Row> &
+  Accepted<QuerySchema<Row>> &
+  ([PayloadSchema<Row>] extends [never] ? unknown : { readonly payload: PayloadOf<Row> }) &
+  (Row extends { readonly csv: true } ? { readonly payload: string } : unknown) &
+  (Row extends { readonly ifMatch: true } ? { readonly basedOn?: string } : unknown);
+
+/** What a caller gets. */
+export type AnswerOf<Row extends Call> = Row extends { readonly answer: infer Answer }
+  ? Answer extends `${infer Name extends AnswerName}[]`
+    ? readonly Described<Answers[Name]>[]
+    : Answer extends AnswerName
+      ? Described<Answers[Answer]>
+      : string
+  : undefined;
+
+/** Fields that are null or undefined do not reach a handler. */
+type Given<Fields> = { readonly [Name in keyof Fields]: Exclude<Fields[Name], null | undefined> };
+
+/** The query and the body as a handler gets them. */
+export type QueryOf<Row extends Call> = Given<z.output<QuerySchema<Row>>>;
+export type BodyOf<Row extends Call> = Row extends { readonly csv: true }
+  ? string
+  : [PayloadSchema<Row>] extends [never]
+    ? undefined
+    : Given<z.output<PayloadSchema<Row>>>;
+
+/** The method, URL, headers and body that a row and its input become. `fetch` adds the type of a form by itself. */
+export interface CallRequest {
+  readonly method: Call['method'];
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | URLSearchParams | FormData;
+}
+
+interface LooseInput {
+  readonly payload?: unknown;
+  readonly basedOn?: string;
+  readonly [name: string]: unknown;
+}
+
+export function requestOf<Row extends Call>(row: Row, input: InputOf<Row>): CallRequest {
+  const { payload, basedOn } = input as LooseInput;
+  const { type, body } = contentOf(row, payload);
+  return {
+    method: row.method,
+    url: urlOf(row, input),
+    headers: {
+      ...(type === undefined ? {} : { 'content-type': type }),
+      ...(basedOn === undefined ? {} : { 'if-match': `"${basedOn}"` }),
+    },
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+/** The path and query of a call. Values that are undefined are left out of the query. */
+export function urlOf<Row extends Call>({ path }: Row, input: InputOf<Row>): string {
+  const { payload: _payload, basedOn: _basedOn, ...values } = input as LooseInput;
+  const segments = new Set<string>();
+  const filledPath = path.replace(/:(\w+)/g, (_, name: string) => {
+    segments.add(name);
+    return encodeSegment(String(values[name] ?? ''));
+  });
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && !segments.has(name)) query.set(name, String(value));
+  }
+  return query.size === 0 ? filledPath : `${filledPath}?${query}`;
+}
+
+/** URL parsers resolve `.`, `..` and `%2E%2E` away. A tilde names nothing, so the call ends in a 404. */
+function encodeSegment(value: string): string {
+  return /^\.{0,2}$/.test(value) ? '~' : encodeURIComponent(value.toWellFormed());
+}
+
+function contentOf(row: Call, payload: unknown): { readonly type?: string; readonly body?: CallRequest['body'] & {} } {
+  if (row.json) return { type: 'application/json', body: JSON.stringify(payload) };
+  if (row.csv) return { type: 'text/csv', body: String(payload) };
+  if (row.form) return { body: filled(new URLSearchParams(), payload) };
+  if (row.multipart) return { body: filled(new FormData(), payload) };
+  return {};
+}
+
+function filled<Form extends URLSearchParams | FormData>(form: Form, payload: unknown): Form {
+  for (const [name, value] of Object.entries(payload as Record<string, string>)) form.set(name, value);
+  return form;
+}

@@ -1,0 +1,27 @@
+// Every call that browsers, the client and other programs make. Control serves this table, and the OpenAPI document shows it.
+
+import { accountCalls } from './account-calls.ts';
+import { domainCalls } from './domain-calls.ts';
+import { operatorCalls } from './operator-calls.ts';
+import { projectCalls } from './project-calls.ts';
+import { publicCalls } from './public-calls.ts';
+import { securityGroupCalls } from './security-group-calls.ts';
+import { sessionCalls } from './session-calls.ts';
+import { tunnelCalls } from './tunnel-calls.ts';
+
+export const calls = {
+  ...sessionCalls,
+  ...publicCalls,
+  ...domainCalls,
+  ...tunnelCalls,
+  ...securityGroupCalls,
+  ...projectCalls,
+  ...accountCalls,
+  ...operatorCalls,
+} as const;
+
+export type Calls = typeof calls;
+export type CallName = keyof Calls;
+
+/** Names of values, in a path or a body, that let their holder in: no log holds them. */
+export const secretNames = ['token', 'deviceCode', 'userCode', 'bot-check'] as const;

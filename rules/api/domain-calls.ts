@@ -1,0 +1,25 @@
+// The calls about the domains of a project, and DNS.
+
+import type { Call } from './call.ts';
+
+export const domainCalls = {
+  listDomains: { method: 'GET', path: '/api/domains', query: 'InProject', answer: 'Domain[]', who: 'domain.read' },
+  getDomain: { method: 'GET', path: '/api/domains/:apexName', query: 'InProject', answer: 'Domain', who: 'domain.read' },
+  createDomain: {
+    method: 'POST',
+    path: '/api/domains',
+    query: 'InProject',
+    json: 'NewDomain',
+    answer: 'Domain',
+    who: 'domain.create',
+  },
+  deleteDomain: { method: 'DELETE', path: '/api/domains/:apexName', query: 'InProject', who: 'domain.delete' },
+  verifyDomain: {
+    method: 'POST',
+    path: '/api/domains/:apexName/verify',
+    query: 'InProject',
+    answer: 'Domain',
+    who: 'domain.verify',
+  },
+  lookUpDns: { method: 'GET', path: '/api/dns/lookup', query: 'HostQuery', answer: 'DnsLookup', who: 'user' },
+} as const satisfies Readonly<Record<string, Call>>;

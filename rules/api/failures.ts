@@ -1,0 +1,58 @@
+// What callers must know about the failures of a call: for the OpenAPI document. The body of a failure says the same in its own words.
+
+import type { CallName } from './calls.ts';
+
+const badField = '400 with the text of the first rule that the payload breaks';
+const notHere = '404 where the project has no such thing';
+
+export const failures: { readonly [Name in CallName]?: string } = {
+  getUser: '401: no user is signed in',
+  redeemLoginLink: '401: the link is invalid, used or expired',
+  logOut: '403: not a same-origin navigation',
+  requestLoginLink: 'the same answer for known and unknown e-mails',
+  register: 'the same answer for known and unknown e-mails',
+  reportAbuse: badField,
+  getDomain: notHere,
+  createDomain: '400: shown under the Name field; 409: the project has it',
+  deleteDomain: '409: tunnels use it, named in the text',
+  verifyDomain: '409: another project owns it',
+  lookUpDns: "403: neither a data-plane host nor of one of the caller's projects",
+  getTunnel: notHere,
+  createTunnel: '409: the name or an ingress domain is taken',
+  updateTunnel: '409: an ingress domain is taken; 412: changed since the state of If-Match',
+  deleteTunnel: notHere,
+  rotateToken: '400: an overlap other than 0; 404 where the project has no such thing',
+  listClients: notHere,
+  getHistory: notHere,
+  getSecurityGroup: notHere,
+  createSecurityGroup: '409: the name is taken',
+  updateSecurityGroup:
+    "400: without project, where not exactly one of the caller's projects has the group; 412: changed since the state of If-Match",
+  deleteSecurityGroup: '409: the default group, or tunnels use it, named in the text',
+  createProject: badField,
+  renameProject: badField,
+  deleteProject: '400: the name is another',
+  changeMember: '403: not by this role; 409: the last owner',
+  removeMember: '403: not by this role; 409: the last owner',
+  createInvitation: "403: a role above the caller's own",
+  deleteInvitation: notHere,
+  checkInvitation: '400: invalid, used, expired, or for another e-mail',
+  acceptInvitation: '400: invalid, used, expired, or for another e-mail',
+  createApiToken: "403: a role above the caller's own",
+  deleteApiToken: notHere,
+  deleteAccount: "400: the e-mail is another; 409: the last owner of others' project, or the last operator",
+  startDevice: badField,
+  pollDevice: '428: not decided yet; 410: expired or denied',
+  getDevice: '404: no such code waits',
+  decideDevice: '404: no such code waits',
+  approveRegistration: '409: already decided',
+  rejectRegistration: '409: already decided',
+  createSubscription: badField,
+  importSubscriptions: badField,
+  changeUser: '409: the last operator',
+  changeProject: badField,
+  createRegion: '409: the name is taken',
+  changeRegion: badField,
+  deleteRegion: '409: tunnels are in it',
+  changeAbuseReport: badField,
+};

@@ -1,0 +1,66 @@
+// The calls about projects, the people in them, their API tokens and audit log.
+
+import type { Call } from './call.ts';
+
+export const projectCalls = {
+  createProject: { method: 'POST', path: '/api/projects', json: 'ProjectName', answer: 'Project', who: 'user', session: true },
+  renameProject: { method: 'PATCH', path: '/api/projects/:id', json: 'ProjectName', answer: 'Project', who: 'project.rename' },
+  /** With its tunnels, domains, groups, members and tokens. The caller types `name` again to confirm. */
+  deleteProject: { method: 'DELETE', path: '/api/projects/:id', json: 'ProjectName', who: 'project.delete', session: true },
+  listMembers: { method: 'GET', path: '/api/members', query: 'InProject', answer: 'Member[]', who: 'member.read' },
+  changeMember: {
+    method: 'PATCH',
+    path: '/api/members/:id',
+    query: 'InProject',
+    json: 'RoleChange',
+    answer: 'Member',
+    who: 'member.read',
+  },
+  removeMember: { method: 'DELETE', path: '/api/members/:id', query: 'InProject', who: 'member.leave' },
+  listInvitations: {
+    method: 'GET',
+    path: '/api/invitations',
+    query: 'InProject',
+    answer: 'Invitation[]',
+    who: 'invitation.read',
+  },
+  createInvitation: {
+    method: 'POST',
+    path: '/api/invitations',
+    query: 'InProject',
+    json: 'NewInvitation',
+    answer: 'Invitation',
+    who: 'invitation.create',
+  },
+  deleteInvitation: { method: 'DELETE', path: '/api/invitations/:id', query: 'InProject', who: 'invitation.delete' },
+  /** What the invitation is to, for a caller who holds the link and has its e-mail address. Consumes nothing. */
+  checkInvitation: {
+    method: 'POST',
+    path: '/api/invitations/check',
+    json: 'InvitationToken',
+    answer: 'InvitationOffer',
+    who: 'user',
+    session: true,
+  },
+  acceptInvitation: {
+    method: 'POST',
+    path: '/api/invitations/accept',
+    json: 'InvitationToken',
+    answer: 'Project',
+    who: 'user',
+    session: true,
+  },
+  listApiTokens: { method: 'GET', path: '/api/tokens', query: 'InProject', answer: 'ApiToken[]', who: 'api-token.read' },
+  createApiToken: {
+    method: 'POST',
+    path: '/api/tokens',
+    query: 'InProject',
+    json: 'ApiTokenRequest',
+    answer: 'NewApiToken',
+    who: 'api-token.create',
+    session: true,
+  },
+  deleteApiToken: { method: 'DELETE', path: '/api/tokens/:id', query: 'InProject', who: 'api-token.delete', session: true },
+  listAudit: { method: 'GET', path: '/api/audit', query: 'AuditQuery', answer: 'AuditPage', who: 'audit.read' },
+  exportAudit: { method: 'GET', path: '/api/audit/export', query: 'InProject', answer: 'text/csv', who: 'audit.read' },
+} as const satisfies Readonly<Record<string, Call>>;

@@ -1,0 +1,30 @@
+// The query parameters of the calls.
+
+import { z } from 'zod';
+import { AbuseReportState, HistoryRange, RegistrationState } from '../resource.ts';
+import { textField, wordField } from '../schema.ts';
+
+const project = textField({ description: "A project's id." });
+/** An id of the page before: the answer begins behind it. */
+const before = textField({ description: 'The answer begins behind this entry.' }).optional();
+const auditFilter = {
+  before,
+  action: textField().optional(),
+  actor: textField().optional(),
+  from: textField({ format: 'date-time' }).optional(),
+  to: textField({ format: 'date-time' }).optional(),
+};
+
+export const InProject = z.object({ project });
+/** Without a project: the only project of the caller that has the group. */
+export const InProjectOrOnly = z.object({ project: project.optional() });
+export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1'])).optional() });
+/** `overlap=0` ends the old token at once, for one that leaked. */
+export const RotationQuery = z.object({ project, overlap: wordField(z.enum(['0'])).optional() });
+export const HistoryQuery = z.object({ project, range: wordField(HistoryRange) });
+export const HostQuery = z.object({ host: textField({ format: 'hostname' }) });
+export const AuditQuery = z.object({ project, ...auditFilter });
+export const ServiceAuditQuery = z.object(auditFilter);
+export const RegistrationQuery = z.object({ state: wordField(RegistrationState).optional(), before });
+export const AbuseReportQuery = z.object({ state: wordField(AbuseReportState).optional(), before });
+export const SearchQuery = z.object({ q: textField().optional(), before });

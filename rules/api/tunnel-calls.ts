@@ -1,0 +1,50 @@
+// The calls about tunnels, and the regions that they live in.
+
+import type { Call } from './call.ts';
+
+export const tunnelCalls = {
+  listTunnels: { method: 'GET', path: '/api/tunnels', query: 'InProject', answer: 'Tunnel[]', who: 'tunnel.read' },
+  getTunnel: { method: 'GET', path: '/api/tunnels/:name', query: 'TunnelQuery', answer: 'Tunnel', who: 'tunnel.read' },
+  createTunnel: {
+    method: 'POST',
+    path: '/api/tunnels',
+    query: 'InProject',
+    json: 'NewTunnel',
+    answer: 'Tunnel',
+    who: 'tunnel.create',
+  },
+  updateTunnel: {
+    method: 'PATCH',
+    path: '/api/tunnels/:name',
+    query: 'InProject',
+    json: 'TunnelChange',
+    answer: 'Tunnel',
+    who: 'tunnel.update',
+    ifMatch: true,
+  },
+  deleteTunnel: { method: 'DELETE', path: '/api/tunnels/:name', query: 'InProject', who: 'tunnel.delete' },
+  /** The old token works on for a while, unless `overlap=0` ends it at once. */
+  rotateToken: {
+    method: 'POST',
+    path: '/api/tunnels/:name/token/rotate',
+    query: 'RotationQuery',
+    answer: 'Tunnel',
+    who: 'tunnel.rotate-token',
+  },
+  listClients: {
+    method: 'GET',
+    path: '/api/tunnels/:name/clients',
+    query: 'InProject',
+    answer: 'ConnectedClient[]',
+    who: 'tunnel.read',
+  },
+  getHistory: {
+    method: 'GET',
+    path: '/api/tunnels/:name/history',
+    query: 'HistoryQuery',
+    answer: 'TunnelHistory',
+    who: 'tunnel.read',
+  },
+  streamEvents: { method: 'GET', path: '/api/events', query: 'InProject', answer: 'text/event-stream', who: 'tunnel.read' },
+  listRegions: { method: 'GET', path: '/api/regions', answer: 'Region[]', who: 'user' },
+} as const satisfies Readonly<Record<string, Call>>;
