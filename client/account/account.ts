@@ -1,4 +1,5 @@
 // Chooses the server, the sign-in and the project of a management command.
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import type { Project } from '@underpass/rules/entity.ts';
 import { parseToken } from '../config/token.ts';
 import { ClientError } from '../process/error.ts';
@@ -43,24 +44,22 @@ export async function openAccount(io: Io, flags: AccountFlags): Promise<Api> {
 
 const givenFix = 'Set UNDERPASS_API_TOKEN to a token that is valid at this server: create one in the dashboard.';
 
-/** The account with one project chosen: `path` adds it to a call. */
+/** The account with one project chosen. */
 export interface ProjectAccount {
   readonly api: Api;
   readonly project: Project;
-  readonly path: (call: string) => string;
 }
 
 export async function openProject(io: Io, flags: AccountFlags): Promise<ProjectAccount> {
   const api = await openAccount(io, flags);
   const savedProject = (await readCredentials(io)).servers[api.origin]?.project;
-  const projects = await api.get<readonly Project[]>('/api/projects');
+  const projects = await api.call(sessionCalls.listProjects, {});
   const saved = projects.find(({ id }) => id === savedProject);
   const wanted = flags.project ?? io.env.UNDERPASS_PROJECT;
   const project = wanted
     ? chooseProject(projects, wanted)
     : (saved ?? projects[0] ?? missingProject('you are not a member of any project'));
-  const path = (call: string) => `${call}${call.includes('?') ? '&' : '?'}project=${encodeURIComponent(project.id)}`;
-  return { api, project, path };
+  return { api, project };
 }
 
 /** By id first, because a name may look like another project's id. */

@@ -1,13 +1,13 @@
 // The calls to control that the command line makes: a bearer token, JSON in and out, coded errors.
+import { type AnswerOf, type Call, type CallRequest, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
 import { ClientError, type ErrorCode } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 
 export interface Api {
   readonly origin: string;
-  readonly get: <T>(path: string) => Promise<T>;
-  /** `basedOn` is the `updatedAt` of the version that the body changes; the server refuses with `stale` if a newer one exists. */
-  readonly send: <T>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown, basedOn?: string) => Promise<T>;
+  /** Makes a call of the table in rules/api. With `basedOn`, the server refuses with `stale` if a newer version exists. */
+  readonly call: <Row extends Call>(row: Row, input: InputOf<Row>) => Promise<AnswerOf<Row>>;
 }
 
 interface ApiOptions {
@@ -22,15 +22,14 @@ const timeoutMs = 30_000;
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 export function createApi(io: Io, { origin, token, refusedFix }: ApiOptions): Api {
-  async function call<T>(method: string, path: string, body?: unknown, basedOn?: string): Promise<T> {
-    const headers = { ...headersOf(token, body), ...(basedOn === undefined ? {} : { 'if-match': `"${basedOn}"` }) };
-    const response = await request(io, `${origin}${path}`, { method, headers, body: bodyOf(body) });
+  async function call<Row extends Call>(row: Row, input: InputOf<Row>): Promise<AnswerOf<Row>> {
+    const response = await send(io, origin, requestOf(row, input), token);
     const text = await boundedText(response, origin);
     if (response.status === 401 && token !== undefined) throw refusedSignIn(origin, refusedFix);
     if (!response.ok) throw refusal(response, text, origin);
-    return parseAnswer<T>(text, origin);
+    return parseAnswer(text, origin);
   }
-  return { origin, get: (path) => call('GET', path), send: call };
+  return { origin, call };
 }
 
 /** Every failed try means that another client's save succeeded. After five the user sees the error instead of waiting. */
@@ -50,18 +49,27 @@ export async function saveChange<T>(read: () => Promise<T>, save: (before: T) =>
 }
 
 /** One POST of the device login, without a token. 428 (not confirmed yet) and 410 (denied or expired) are answers, not errors. */
-export async function exchange(io: Io, url: string, body: unknown): Promise<{ status: number; value: unknown }> {
-  const response = await request(io, url, { method: 'POST', headers: headersOf(undefined, body), body: bodyOf(body) });
-  const text = await boundedText(response, url);
+export async function exchange<Row extends Call>(
+  io: Io,
+  origin: string,
+  row: Row,
+  input: InputOf<Row>,
+): Promise<{ status: number; value: AnswerOf<Row> | undefined }> {
+  const response = await send(io, origin, requestOf(row, input));
+  const text = await boundedText(response, origin);
   if (response.status === 428 || response.status === 410) return { status: response.status, value: undefined };
-  if (!response.ok) throw refusal(response, text, new URL(url).origin);
-  return { status: response.status, value: parseAnswer(text, url) };
+  if (!response.ok) throw refusal(response, text, origin);
+  return { status: response.status, value: parseAnswer(text, origin) };
+}
+
+function send(io: Io, origin: string, { url, headers, ...init }: CallRequest, token?: string) {
+  return request(io, `${origin}${url}`, { ...init, headers: { ...headersOf(token), ...headers } });
 }
 
 export async function request(
   io: Io,
   url: string,
-  init: { method: string; headers?: Record<string, string>; body?: string | null },
+  init: { method: string; headers?: Record<string, string>; body?: CallRequest['body'] & {} },
 ) {
   try {
     return await io.fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) });
@@ -70,17 +78,12 @@ export async function request(
   }
 }
 
-function headersOf(token: string | undefined, body: unknown): Record<string, string> {
+function headersOf(token: string | undefined): Record<string, string> {
   return {
     accept: 'application/json',
     'user-agent': `underpass/${version}`,
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
-}
-
-function bodyOf(body: unknown): string | null {
-  return body === undefined ? null : JSON.stringify(body);
 }
 
 async function boundedText(response: Response, origin: string): Promise<string> {

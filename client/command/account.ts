@@ -1,7 +1,10 @@
 // login, logout, whoami, projects, regions: the sign-in and what it gives access to.
 
-import type { Project, Region, User } from '@underpass/rules/entity.ts';
+import { accountCalls } from '@underpass/rules/api/account-calls.ts';
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { tunnelTypesOf } from '@underpass/rules/region.ts';
+import type { DeviceStart } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
 import { openAccount, openProject, serverOf } from '../account/account.ts';
 import { createApi, exchange } from '../account/api.ts';
@@ -54,7 +57,7 @@ async function login(shell: Shell, flags: LoginFlags): Promise<void> {
   warnOfPlainHttp(origin, output);
   const token = flags.withToken ? await givenToken(io, output) : await deviceLogin(shell, flags, origin);
   const api = createApi(io, { origin, token, refusedFix: flags.withToken ? tokenFix : undefined });
-  const [user, projects] = await Promise.all([api.get<User>('/api/user'), api.get<readonly Project[]>('/api/projects')]);
+  const [user, projects] = await Promise.all([api.call(sessionCalls.getUser, {}), api.call(sessionCalls.listProjects, {})]);
   const project = projects.find(({ id }) => id === user.defaultProject) ?? projects[0];
   await saveSignIn(io, origin, { token, email: user.email, project: project?.id ?? '' });
   const text = `Signed in to ${origin} as ${user.email}${project ? `, project ${project.name}` : ''}.\nNext: underpass tunnels list`;
@@ -78,19 +81,11 @@ function warnOfPlainHttp(origin: string, output: Output): void {
   if (protocol === 'http:' && !isHere) output.warning(`${origin} is not encrypted: others on the network can read the sign-in`);
 }
 
-interface DeviceAnswer {
-  readonly deviceCode: string;
-  readonly userCode: string;
-  readonly verificationUrl: string;
-  readonly expiresIn: number;
-  readonly interval: number;
-}
-
 async function deviceLogin(shell: Shell, flags: LoginFlags, origin: string): Promise<string> {
   const { io } = shell;
   const name = flags.name ?? `underpass on ${io.env.HOSTNAME || io.userName}`;
-  const { value } = await exchange(io, `${origin}/auth/device`, { name });
-  const device = value as DeviceAnswer;
+  const { value: device } = await exchange(io, origin, accountCalls.startDevice, { payload: { name } });
+  if (device === undefined) throw new ClientError('server-unknown', `${origin} does not answer with a code`);
   const link = webLink(device.verificationUrl);
   const opened = flags.browser && io.stderr.isTTY && (await openBrowser(io, link));
   const lead = opened ? 'A browser window opens at' : 'Open this link:';
@@ -108,12 +103,14 @@ function webLink(text: string): string {
   return url.href;
 }
 
-async function pollDevice(io: Io, origin: string, device: DeviceAnswer): Promise<string> {
+async function pollDevice(io: Io, origin: string, device: DeviceStart): Promise<string> {
   const endMs = io.now() + device.expiresIn * 1000;
   while (io.now() < endMs) {
     await waitMs(Math.max(0, device.interval) * 1000);
-    const { status, value } = await exchange(io, `${origin}/auth/device/token`, { deviceCode: device.deviceCode }).catch(notYet);
-    if (status === 200) return (value as { token: string }).token;
+    const { status, value } = await exchange(io, origin, accountCalls.pollDevice, {
+      payload: { deviceCode: device.deviceCode },
+    }).catch(notYet);
+    if (value !== undefined) return value.token;
     if (status === 410) break;
   }
   throw new ClientError('login-expired', '');
@@ -122,7 +119,7 @@ async function pollDevice(io: Io, origin: string, device: DeviceAnswer): Promise
 const temporary: ReadonlySet<string> = new Set(['server-unreachable', 'server-failed', 'too-many-requests']);
 
 /** While the user confirms, the network may change or the server restart: these errors only delay the answer. */
-function notYet(error: unknown): { status: number; value: unknown } {
+function notYet(error: unknown): { status: number; value: undefined } {
   if (error instanceof ClientError && temporary.has(error.code)) return { status: 0, value: undefined };
   throw error;
 }
@@ -136,7 +133,7 @@ async function logout(shell: Shell, flags: CommonFlags): Promise<void> {
 
 async function whoami(shell: Shell, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
-  const user = await api.get<User>('/api/user');
+  const user = await api.call(sessionCalls.getUser, {});
   const text = renderFields([
     ['Server', api.origin],
     ['E-mail', user.email],
@@ -148,14 +145,14 @@ async function whoami(shell: Shell, flags: CommonFlags): Promise<void> {
 
 async function listProjects(shell: Shell, flags: CommonFlags): Promise<void> {
   const api = await openAccount(shell.io, flags);
-  const projects = await api.get<readonly Project[]>('/api/projects');
+  const projects = await api.call(sessionCalls.listProjects, {});
   const rows = projects.map(({ id, name, role }) => [name, role, id]);
   outputOf(shell, flags).result(projects, renderTable(['NAME', 'ROLE', 'ID'], rows));
 }
 
 async function listRegions(shell: Shell, flags: CommonFlags): Promise<void> {
   const api = await openAccount(shell.io, flags);
-  const regions = await api.get<readonly Region[]>('/api/regions');
+  const regions = await api.call(tunnelCalls.listRegions, {});
   const rows = regions.map((region) => [
     region.name,
     region.description,

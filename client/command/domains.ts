@@ -1,5 +1,7 @@
 // domains list|add|verify|rm: apex domains and the proof that they are yours.
+
 import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { propagationNote, verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
@@ -31,12 +33,11 @@ export function addDomainCommands(program: Command, shell: Shell): void {
     .action((apex: string, flags: RemoveFlags) => remove(shell, canonicalApex(apex), flags));
 }
 
-const pathOf = (apex: string) => `/api/domains/${encodeURIComponent(apex)}`;
 const canonicalApex = (text: string) => canonicalOf(parseApexDomain, text);
 
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
-  const { api, path } = await openProject(shell.io, flags);
-  const domains = await api.get<readonly Domain[]>(path('/api/domains'));
+  const { api, project } = await openProject(shell.io, flags);
+  const domains = await api.call(domainCalls.listDomains, { project: project.id });
   const rows = domains.map((domain) => [domain.apexName, statusOf(domain), verificationRecord(domain.challenge).value]);
   const text =
     rows.length === 0
@@ -46,23 +47,23 @@ async function list(shell: Shell, flags: CommonFlags): Promise<void> {
 }
 
 async function add(shell: Shell, apex: string, flags: CommonFlags): Promise<void> {
-  const { api, path } = await openProject(shell.io, flags);
-  await api.send('POST', path('/api/domains'), { name: apex });
-  const domain = await api.get<Domain>(path(pathOf(apex)));
+  const { api, project } = await openProject(shell.io, flags);
+  await api.call(domainCalls.createDomain, { project: project.id, payload: { name: apex } });
+  const domain = await api.call(domainCalls.getDomain, { project: project.id, apexName: apex });
   outputOf(shell, flags).result(domain, domainText(domain));
 }
 
 async function verify(shell: Shell, apex: string, flags: CommonFlags): Promise<void> {
-  const { api, path } = await openProject(shell.io, flags);
-  const domain = await api.send<Domain>('POST', path(`${pathOf(apex)}/verify`));
+  const { api, project } = await openProject(shell.io, flags);
+  const domain = await api.call(domainCalls.verifyDomain, { project: project.id, apexName: apex });
   outputOf(shell, flags).result(domain, domainText(domain));
   if (!domain.verified) throw new ClientError('domain-unverified', domain.apexName);
 }
 
 async function remove(shell: Shell, apex: string, flags: RemoveFlags): Promise<void> {
-  const { api, path } = await openProject(shell.io, flags);
+  const { api, project } = await openProject(shell.io, flags);
   await confirm(shell.io, 'This operation is permanent.', `Delete the domain ${apex}?`, flags.yes);
-  await api.send('DELETE', path(pathOf(apex)));
+  await api.call(domainCalls.deleteDomain, { project: project.id, apexName: apex });
   outputOf(shell, flags).result({ deleted: apex }, `Deleted ${apex}.`);
 }
 

@@ -1,4 +1,5 @@
 // groups list|show|add|set|rm: security groups, the allow-lists of source addresses.
+import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import type { Command } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
@@ -52,11 +53,9 @@ export function addGroupCommands(program: Command, shell: Shell): void {
     .action((name: string, flags: RemoveFlags) => remove(shell, name, flags));
 }
 
-const pathOf = (name: string) => `/api/security-groups/${encodeURIComponent(name)}`;
-
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
-  const { api, path } = await openProject(shell.io, flags);
-  const groups = await api.get<readonly SecurityGroup[]>(path('/api/security-groups'));
+  const { api, project } = await openProject(shell.io, flags);
+  const groups = await api.call(securityGroupCalls.listSecurityGroups, { project: project.id });
   const rows = groups.map(({ name, allowList, assignmentCount, updatedAt }) => [
     name,
     String(allowList.length),
@@ -74,7 +73,8 @@ async function show(shell: Shell, name: string, flags: CommonFlags): Promise<voi
 async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
   const allow = requireOption(flags.allow, '--allow <address>');
   const account = await openProject(shell.io, flags);
-  await account.api.send('POST', account.path('/api/security-groups'), { name, allow });
+  const { api, project } = account;
+  await api.call(securityGroupCalls.createSecurityGroup, { project: project.id, payload: { name, allow } });
   await printGroup(shell, account, name, flags);
 }
 
@@ -85,7 +85,10 @@ async function set(shell: Shell, name: string, flags: SetFlags): Promise<void> {
   }
   const account = await openProject(shell.io, flags);
   const save = (rules: readonly string[], basedOn?: string) =>
-    account.api.send('PATCH', account.path(pathOf(name)), { allow: rules }, basedOn);
+    account.api.call(securityGroupCalls.updateSecurityGroup, {
+      ...{ project: account.project.id, name, payload: { allow: rules } },
+      ...(basedOn === undefined ? {} : { basedOn }),
+    });
   if (allow) await save(allow);
   else
     await saveChange(
@@ -104,14 +107,14 @@ function changed({ name, allowList }: SecurityGroup, added: readonly string[], r
 }
 
 async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<void> {
-  const { api, path } = await openProject(shell.io, flags);
+  const { api, project } = await openProject(shell.io, flags);
   await confirm(shell.io, 'This operation is permanent.', `Delete the security group ${name}?`, flags.yes);
-  await api.send('DELETE', path(pathOf(name)));
+  await api.call(securityGroupCalls.deleteSecurityGroup, { project: project.id, name });
   outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
 }
 
-function fetchGroup({ api, path }: ProjectAccount, name: string): Promise<SecurityGroup> {
-  return api.get<SecurityGroup>(path(pathOf(name)));
+function fetchGroup({ api, project }: ProjectAccount, name: string): Promise<SecurityGroup> {
+  return api.call(securityGroupCalls.getSecurityGroup, { project: project.id, name });
 }
 
 async function printGroup(shell: Shell, account: ProjectAccount, name: string, flags: CommonFlags): Promise<void> {

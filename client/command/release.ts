@@ -1,5 +1,8 @@
 // Lists the releases of a server and verifies a download: the signature covers SHA256SUMS, whose file names hold the version.
+
 import { createHash, createPublicKey, verify } from 'node:crypto';
+import { urlOf } from '@underpass/rules/api/call.ts';
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import type { Release } from '@underpass/rules/resource.ts';
 import { request } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
@@ -17,11 +20,14 @@ export async function newestRelease(io: Io, origin: string): Promise<Release | u
 }
 
 export async function listReleases(io: Io, origin: string): Promise<readonly Release[]> {
-  const response = await request(io, `${origin}/api/releases`, { method: 'GET', headers: { accept: 'application/json' } });
+  const response = await request(io, `${origin}${urlOf(publicCalls.listReleases, {})}`, {
+    method: 'GET',
+    headers: { accept: 'application/json' },
+  });
   if (!response.ok) throw new ClientError('release-missing', `${origin} offers no releases`);
   const value = (await response.json().catch(() => undefined)) as readonly Release[] | undefined;
   const isList = Array.isArray(value) && value.every(({ version, files }) => typeof version === 'string' && Array.isArray(files));
-  if (!isList) throw new ClientError('server-unknown', `${origin}/api/releases`);
+  if (!isList) throw new ClientError('server-unknown', `${origin}${urlOf(publicCalls.listReleases, {})}`);
   return value;
 }
 

@@ -1,5 +1,6 @@
 // tunnels list|show|add|update|rm: the same actions as in the dashboard.
 
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
 import { parseIngressDomain } from '@underpass/rules/ingress-domain.ts';
 import { proxyProtocolWarning } from '@underpass/rules/proxy-protocol.ts';
@@ -92,16 +93,16 @@ function addUpdate(tunnels: Command, shell: Shell): void {
     .action((name: string, flags: UpdateFlags) => update(shell, name, flags));
 }
 
-const pathOf = (name: string) => `/api/tunnels/${encodeURIComponent(canonicalOf(parseTunnelName, name))}`;
+const canonicalName = (name: string) => canonicalOf(parseTunnelName, name);
 const proxyOf = (flag: ProxyFlag): ProxyProtocol => (flag === 'off' ? '' : flag);
 
-export function fetchTunnel({ api, path }: ProjectAccount, name: string): Promise<Tunnel> {
-  return api.get<Tunnel>(path(`${pathOf(name)}?metrics=1`));
+export function fetchTunnel({ api, project }: ProjectAccount, name: string): Promise<Tunnel> {
+  return api.call(tunnelCalls.getTunnel, { project: project.id, name: canonicalName(name), metrics: '1' });
 }
 
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
-  const { api, path } = await openProject(shell.io, flags);
-  const tunnels = await api.get<readonly Tunnel[]>(path('/api/tunnels'));
+  const { api, project } = await openProject(shell.io, flags);
+  const tunnels = await api.call(tunnelCalls.listTunnels, { project: project.id });
   const text =
     tunnels.length === 0
       ? 'No tunnels. Create one: underpass tunnels add my-app --generate-domain'
@@ -119,20 +120,20 @@ async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
     throw new ClientError('usage', '--generate-domain is for http tunnels: give --domain NAME');
   const account = await openProject(shell.io, flags);
   const region = await regionFor(account, flags.region);
-  const body = {
+  const payload = {
     name,
     region,
     ingressDomains: flags.domain ?? [],
     proxyProtocol: proxyOf(flags.proxyProtocol),
     type: flags.type,
   };
-  await account.api.send('POST', account.path('/api/tunnels'), body);
+  await account.api.call(tunnelCalls.createTunnel, { project: account.project.id, payload });
   await printTunnel(shell, account, name, flags);
 }
 
 /** The region named by --region, else the first available one. */
 async function regionFor({ api }: ProjectAccount, wanted: string | undefined): Promise<string> {
-  const regions = await api.get<readonly { name: string; available: boolean }[]>('/api/regions');
+  const regions = await api.call(tunnelCalls.listRegions, {});
   const region = regions.find(({ name, available }) => (wanted === undefined ? available : name === wanted));
   if (region !== undefined) return region.name;
   const missing = wanted === undefined ? 'No region is available' : `Region '${wanted}' not found`;
@@ -154,7 +155,8 @@ async function update(shell: Shell, name: string, flags: UpdateFlags): Promise<v
       };
       const warning = proxyProtocolWarning(before.proxyProtocol, change.proxyProtocol);
       if (warning !== null) outputOf(shell, flags).warning(warning);
-      return account.api.send('PATCH', account.path(pathOf(name)), change, before.updatedAt);
+      const input = { project: account.project.id, name: canonicalName(name), payload: change, basedOn: before.updatedAt };
+      return account.api.call(tunnelCalls.updateTunnel, input);
     },
   );
   await printTunnel(shell, account, name, flags);
@@ -175,11 +177,11 @@ function nextDomains(before: Tunnel, flags: UpdateFlags): readonly string[] {
 }
 
 async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<void> {
-  const { api, path } = await openProject(shell.io, flags);
+  const { api, project } = await openProject(shell.io, flags);
   const warning =
     'Deleting this tunnel will disconnect all clients and interrupt all network traffic. This operation is permanent.';
   await confirm(shell.io, warning, `Delete ${name}?`, flags.yes);
-  await api.send('DELETE', path(pathOf(name)));
+  await api.call(tunnelCalls.deleteTunnel, { project: project.id, name: canonicalName(name) });
   outputOf(shell, flags).result({ deleted: name }, `Deleted ${name}.`);
 }
 
