@@ -1,5 +1,7 @@
 // The self-hosted bot check: a signed proof-of-work puzzle. The store keeps spent answers, so each counts once.
 
+import { urlOf } from '@underpass/rules/api/call.ts';
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import { createChallenge, type Payload, randomInt, verifySolution } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
 import { hashToken } from '../secret/token.ts';
@@ -55,7 +57,7 @@ export const createAltcha = ({ store, clock, secret, cost }: AltchaDeps): BotChe
   };
 
   return {
-    describe: () => ({ kind: 'altcha', challengeUrl: '/api/bot-check/challenge' }),
+    describe: () => ({ kind: 'altcha', challengeUrl: urlOf(publicCalls.getBotChallenge, {}) }),
     createChallenge: () =>
       createChallenge({
         algorithm: 'PBKDF2/SHA-256',
