@@ -101,6 +101,26 @@ describe('a flood ends its own connection and no other', () => {
   }
 });
 
+it('forwards no more than a hundred requests of those that come and are reset in one write', async () => {
+  await using rig = await createRig([tunnelOf('t')]);
+  const client = await rig.client('t', plainUpstream());
+  const { visitor: attacker, reader } = await visitByFrame(rig, host);
+  await reader.until(({ type }) => type === frame.settings);
+  // RFC 7541 6.1: one octet for each of :method GET, :scheme https, :path / and the authority, which is in the table by then.
+  const first = Buffer.concat([Buffer.of(0x82, 0x87, 0x84, 0x41), hpackText(host)]);
+  const next = Buffer.of(0x82, 0x87, 0x84, newestField);
+  const pairs = Array.from({ length: 2_000 }, (_, i) => [
+    encodeH2Frame(frame.headers, endHeaders | endStream, nth(i), i === 0 ? first : next),
+    encodeH2Frame(frame.rstStream, 0, nth(i), cancel),
+  ]);
+  attacker.write(Buffer.concat(pairs.flat()));
+  await reader.until(() => false);
+  await assertServed(rig, host);
+  await assertNothingHeld(rig);
+  // With the one that was served.
+  assert.ok(client.opened <= 101, `${client.opened} streams`);
+});
+
 it('PING and SETTINGS whose answers are not read cost bounded memory', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   for (const ping of [encodeH2Frame(frame.ping, 0, 0, Buffer.alloc(8)), encodeH2Frame(frame.settings, 0, 0)]) {

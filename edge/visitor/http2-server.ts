@@ -6,11 +6,9 @@ import { headLimits } from '../core/head-scan.ts';
 import { streamWindowBytes } from '../core/http2-overhead.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
-import { Http2Visitor } from './http2-visitor.ts';
+import { Http2Visitor, maxStreams } from './http2-visitor.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
-/** Requests of one connection that may run at once, each with an upstream connection of its own. */
-const maxStreams = 100;
 /**
  * Node returns the connection's credit as bytes arrive, so the windows of streams bound what is held in memory. Its default
  * of 64 KiB would limit all uploads together to 0.6 MB/s over a round trip of 100 ms.

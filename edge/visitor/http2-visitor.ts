@@ -3,6 +3,7 @@
 
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { atTurnEnd } from '@underpass/wire/socket/turn-end.ts';
 import { OverheadBucket, streamWindowBytes } from '../core/http2-overhead.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { Deadline } from '../limits/deadlines.ts';
@@ -13,6 +14,8 @@ import { type ExchangeConnection, Http2Exchange } from './http2-exchange.ts';
 import { UploadWindows } from './upload-windows.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
+/** Requests of one connection that may run at once, each with an upstream connection of its own. */
+export const maxStreams = 100;
 /** Idle upstream connections that are kept; a page rarely loads more at once. */
 const maxKept = 16;
 /** After GOAWAY the visitor has this long to finish. */
@@ -42,6 +45,10 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   bodyBytes = 0;
   sentBytes = 0;
   #requests = 0;
+  #begunInTurn = 0;
+  readonly #endTurn = (): void => {
+    this.#begunInTurn = 0;
+  };
   #kept: UpstreamHttp[] = [];
   readonly #open = new Map<ServerHttp2Stream, Http2Exchange>();
   /** GOAWAY is sent: no further request is taken. */
@@ -108,6 +115,11 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   }
 
   #began(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
+    if (this.#resetsInTurn()) {
+      stream.on('error', () => {});
+      this.#endForOverhead();
+      return;
+    }
     // END_STREAM on HEADERS: there is no body (RFC 9113 8.1).
     const bodied = (flags & 1) === 0;
     if (
@@ -125,6 +137,15 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     stream.once('close', () => this.#ended(stream));
     if (this.context.draining) this.#sendGoaway();
     exchange.begin(rawHeaders, bodied);
+  }
+
+  /**
+   * True once more requests begin in one turn of the event loop than may run at once: the visitor resets them in the same
+   * write. Node counts resets too, but stops only after it has read all that has arrived, which may be thousands of requests.
+   */
+  #resetsInTurn(): boolean {
+    if (this.#begunInTurn === 0) atTurnEnd(this.#endTurn);
+    return ++this.#begunInTurn > maxStreams;
   }
 
   #ended(stream: ServerHttp2Stream): void {
