@@ -39,7 +39,7 @@ import { openFeedDoor } from './feed-door.ts';
 import { createHttpServer, seatCallers } from './http-server.ts';
 import { listen } from './listen.ts';
 
-const root = fileURLToPath(new URL(import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The folder, or undefined if it does not exist: a fresh clone has no releases yet. */
 const folderOf = (setting: string | undefined, ...fallback: readonly string[]): string | undefined => {
