@@ -4,9 +4,9 @@ import type { Bus } from './bus.ts';
 
 const subject = 'access-narrowed';
 
-/** After the commit, with the id of the user or of the project that it concerns. */
+/** Call after the commit, with the id of the user or project that lost the right. */
 export const tellNarrowed = (bus: Bus, id: string): void => bus.publish(subject, id);
 
-/** Answers how to stop. */
+/** Returns a function that ends the subscription. */
 export const hearNarrowed = (bus: Bus, listener: (id: string) => void): (() => void) =>
   bus.subscribe(subject, (id) => listener(String(id)));

@@ -16,7 +16,7 @@ import { openNatsBus } from './nats.ts';
 
 const fail = (error: unknown): void => assert.fail(String(error));
 
-/** Resolves with the first messages of a subject. */
+/** Resolves with the first `count` messages of a subject. */
 const collect = (bus: Bus, subject: string, count: number): Promise<unknown[]> =>
   new Promise((resolve) => {
     const seen: unknown[] = [];
@@ -26,10 +26,10 @@ const collect = (bus: Bus, subject: string, count: number): Promise<unknown[]> =
     });
   });
 
-/** `open` gives buses that hear each other. */
+/** `open` returns buses that hear each other. */
 const suite = (name: string, skip: string | false, open: (onError?: (error: unknown) => void) => Promise<Bus>) =>
   describe(`bus on ${name}`, { skip }, () => {
-    it('brings a message to every listener of its subject, the publisher too, and to no other', async () => {
+    it("delivers a message to every listener of its subject, the publisher's included, and to no other", async () => {
       const bus = await open();
       const first = collect(bus, 'tunnels.changed', 1);
       const second = collect(bus, 'tunnels.changed', 1);
@@ -50,7 +50,7 @@ const suite = (name: string, skip: string | false, open: (onError?: (error: unkn
       await bus.close();
     });
 
-    it('tells a listener nothing after it stopped', async () => {
+    it('delivers nothing to a listener after it stopped', async () => {
       const bus = await open();
       const stop = bus.subscribe('stopped', () => assert.fail('heard after stopping'));
       stop();
@@ -61,7 +61,7 @@ const suite = (name: string, skip: string | false, open: (onError?: (error: unkn
       await bus.close();
     });
 
-    it('gives each listener a copy of its own', async () => {
+    it('gives each listener its own copy', async () => {
       const bus = await open();
       const message = { list: [1] };
       const first = collect(bus, 'copy', 1);
@@ -74,7 +74,7 @@ const suite = (name: string, skip: string | false, open: (onError?: (error: unkn
       await bus.close();
     });
 
-    it('reports a listener that throws, and goes on', async () => {
+    it('reports the error of a listener that throws, and still calls the others', async () => {
       const errors: unknown[] = [];
       const bus = await open((error) => errors.push(error));
       bus.subscribe('throws', () => {
@@ -94,7 +94,7 @@ suite('memory', false, async (onError = fail) => createMemoryBus(onError));
 const needsNats = skipWithout('nats-server');
 const nats = { url: '', home: '', server: undefined as ChildProcess | undefined };
 
-/** nats-server writes the port that it chose into a file of this folder. */
+/** nats-server writes its port into a file of this folder. */
 const readPort = async (home: string, server: ChildProcess): Promise<string> => {
   while (server.exitCode === null) {
     const file = readdirSync(home).find((name) => name.endsWith('.ports'));
@@ -122,20 +122,20 @@ if (!needsNats) {
 suite('NATS', needsNats, (onError = fail) => openNatsBus(nats.url, onError));
 
 describe('bus on NATS, between replicas', { skip: needsNats }, () => {
-  /** Resolves with the first message, which is said again until the subscription is at the server. */
+  /** Resolves with the first message; publishes it repeatedly until the subscription has reached the server. */
   const hear = async (from: Bus, to: Bus, subject: string, message: unknown): Promise<unknown> => {
     const heard = collect(to, subject, 1);
     const again = setInterval(() => from.publish(subject, message), 20);
     return heard.finally(() => clearInterval(again));
   };
 
-  it('brings a message from one replica to another', async () => {
+  it('delivers a message from one replica to another', async () => {
     const [one, two] = await Promise.all([openNatsBus(nats.url, fail), openNatsBus(nats.url, fail)]);
     assert.deepEqual(await hear(one, two, 'hello', { from: 'one' }), [{ from: 'one' }]);
     await Promise.all([one.close(), two.close()]);
   });
 
-  it('without its server a replica hears itself, and stops in order', async (t) => {
+  it("delivers a replica's messages to itself without a server, and closes cleanly", async (t) => {
     const own = await startNats(t);
     const bus = await openNatsBus(own.url, fail);
     await own.kill();
@@ -145,7 +145,7 @@ describe('bus on NATS, between replicas', { skip: needsNats }, () => {
     await bus.close();
   });
 
-  it('finds its server again, with what it listens to', async (t) => {
+  it('reconnects to its server and keeps its subscriptions', async (t) => {
     const own = await startNats(t);
     const [one, two] = await Promise.all([openNatsBus(own.url, fail), openNatsBus(own.url, fail)]);
     await own.kill();

@@ -4,7 +4,7 @@
 /** Subjects are words of [a-z0-9-] joined by dots. */
 export interface Bus {
   publish(subject: string, message: unknown): void;
-  /** Answers how to stop. */
+  /** Returns a function that ends the subscription. */
   subscribe(subject: string, listener: (message: unknown) => void): () => void;
   close(): Promise<void>;
 }

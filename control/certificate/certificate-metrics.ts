@@ -1,4 +1,4 @@
-// Prometheus metrics of certificates: when they end, what has none, and how orders went.
+// Prometheus metrics of certificates: when they end, how many names have none, and how orders went.
 
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
@@ -21,7 +21,7 @@ export interface CertificateMetricsDeps {
   readonly givenCertificates: () => readonly FeedCertificate[];
 }
 
-/** `host`: what clients of a region dial, and the dashboard's. `wildcard`: its generated names. `tunnel`: a user's name. */
+/** `host`: a name that clients of a region dial, or the dashboard's. `wildcard`: for generated names. `tunnel`: a user's name. */
 const kindOf = ({ name, projectId }: Pick<WantedName, 'name' | 'projectId'>): string => {
   if (projectId !== '') return 'tunnel';
   return isWildcard(name) ? 'wildcard' : 'host';
@@ -34,7 +34,7 @@ interface Line {
   missing: number;
 }
 
-/** A region with a hundred thousand names is not read again at every scrape. */
+/** A region may have a hundred thousand names: scrapes within a minute share one reading. */
 const keptMs = 60_000;
 
 const readLines = async ({ store, clock, givenCertificates }: CertificateMetricsDeps): Promise<readonly Line[]> => {
@@ -70,7 +70,7 @@ export const addCertificateMetrics = (deps: CertificateMetricsDeps): Certificate
   new Gauge({
     ...common,
     name: 'underpass_certificate_expiry_timestamp_seconds',
-    help: 'When the first of the certificates in use ends, Unix time',
+    help: 'Earliest end of a certificate in use, Unix time',
     async collect() {
       this.reset();
       await unlessOutage(async () => {
@@ -82,7 +82,7 @@ export const addCertificateMetrics = (deps: CertificateMetricsDeps): Certificate
   new Gauge({
     ...common,
     name: 'underpass_certificates_missing',
-    help: 'Names that should be served with TLS and have no certificate that is valid',
+    help: 'Names to serve with TLS that have no valid certificate',
     async collect() {
       this.reset();
       await unlessOutage(async () => {
@@ -93,7 +93,7 @@ export const addCertificateMetrics = (deps: CertificateMetricsDeps): Certificate
   const orders = new Counter({
     registers: [deps.registry],
     name: 'underpass_certificate_orders_total',
-    help: 'Certificates asked of the authority',
+    help: 'Certificate orders sent to the authority',
     labelNames: ['kind', 'outcome'],
   });
   return { observe: (wanted, outcome) => orders.inc({ kind: kindOf(wanted), outcome }) };

@@ -40,7 +40,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
 describe('the local authority', () => {
-  test('makes its root once; the key is for its owner alone', async () => {
+  test('makes its root once, with a key file that only its owner may read', async () => {
     const home = await freshFolder();
     const first = await openLocalCa(home, Date.now);
     const again = await openLocalCa(home, Date.now);
@@ -49,7 +49,7 @@ describe('the local authority', () => {
     assert.equal((await stat(join(home, 'ca-key.pem'))).mode & 0o777, 0o600);
   });
 
-  test('issues leaves that its root vouches for, and that may sign nothing', async () => {
+  test('issues leaves that its root signs and that may sign nothing', async () => {
     const ca = await openLocalCa(await freshFolder(), Date.now);
     const signal = new AbortController().signal;
     const { chainPem } = await ca.issue({ name: '*.tunnels.localhost', region: 'local', failures: 0, signal });
@@ -72,7 +72,7 @@ describe('given files', () => {
     await writeFile(join(folder, `${name}.key`), leaf.privateKeyPem);
   };
 
-  test('a good pair is served; a broken, foreign or expired one is left out, alone', async () => {
+  test('leaves out a broken, mismatched or expired pair and serves the others', async () => {
     const folder = await freshFolder();
     await writePair(folder, 'good', 'good.example.com');
     await writePair(folder, 'old', 'old.example.com', { notAfter: new Date(Date.now() - dayMs) });
@@ -92,7 +92,7 @@ describe('given files', () => {
     );
   });
 
-  test('a changed folder is read again', async () => {
+  test('reads the folder again when it changes', async () => {
     const folder = await freshFolder();
     const given = createGivenFiles(folder, Date.now, silentLog);
     await given.read();
@@ -120,35 +120,43 @@ describe('budgets', () => {
   const want = { name: 'new.com', projectId: 'p', ownerId: 'o' };
 
   const cases: readonly [name: string, attempts: readonly Attempt[], kind: string][] = [
-    ['nothing asked yet', [], 'go'],
+    ['no attempt yet', [], 'go'],
     ['a failure two minutes ago', [attempt({ name: 'new.com', outcome: 'failed', at: now - 119_999 })], 'wait'],
-    ['a failure longer ago', [attempt({ name: 'new.com', outcome: 'failed', at: now - 120_000 })], 'go'],
-    ['the authority said to wait longer', [attempt({ name: 'new.com', outcome: 'failed', retryAt: now + 1 })], 'wait'],
-    ['as long as it said is over', [attempt({ name: 'new.com', outcome: 'failed', retryAt: now })], 'go'],
-    ['it said less than the back-off', [attempt({ name: 'new.com', outcome: 'failed', at: now - 1, retryAt: now })], 'wait'],
-    ['an attempt that a crash cut off', [attempt({ name: 'new.com', outcome: 'started', at: now - 1 })], 'wait'],
+    ['a failure longer ago than the back-off', [attempt({ name: 'new.com', outcome: 'failed', at: now - 120_000 })], 'go'],
+    [
+      'the retry time of the authority is still ahead',
+      [attempt({ name: 'new.com', outcome: 'failed', retryAt: now + 1 })],
+      'wait',
+    ],
+    ['the retry time of the authority is over', [attempt({ name: 'new.com', outcome: 'failed', retryAt: now })], 'go'],
+    [
+      'the retry time of the authority is over, the back-off is not',
+      [attempt({ name: 'new.com', outcome: 'failed', at: now - 1, retryAt: now })],
+      'wait',
+    ],
+    ['a crash interrupted the attempt', [attempt({ name: 'new.com', outcome: 'started', at: now - 1 })], 'wait'],
     [
       'a failure before the last success',
       [attempt({ name: 'new.com', at: now - 10 }), attempt({ name: 'new.com', outcome: 'failed', at: now - 20 })],
       'go',
     ],
-    ['one project made up 40 names today', many(40, {}), 'wait'],
-    ['another project did', many(40, { projectId: 'q' }), 'go'],
-    ['40 names, but yesterday', many(40, { at: now - 25 * hourMs }), 'go'],
-    ['one account made up 80 names in other projects today', many(80, { projectId: 'q' }), 'wait'],
-    ['another account did', many(80, { projectId: 'q', ownerId: 'other' }), 'go'],
-    ['80 names of the account, but yesterday', many(80, { projectId: 'q', at: now - 25 * hourMs }), 'go'],
-    ['many accounts together reached the bound', many(240, { projectId: 'q', ownerId: 'other' }), 'wait'],
+    ['40 names of this project today', many(40, {}), 'wait'],
+    ['40 names of another project today', many(40, { projectId: 'q' }), 'go'],
+    ['40 names of this project yesterday', many(40, { at: now - 25 * hourMs }), 'go'],
+    ['80 names of this account in other projects today', many(80, { projectId: 'q' }), 'wait'],
+    ['80 names of another account today', many(80, { projectId: 'q', ownerId: 'other' }), 'go'],
+    ['80 names of this account yesterday', many(80, { projectId: 'q', at: now - 25 * hourMs }), 'go'],
+    ['240 names of all accounts today', many(240, { projectId: 'q', ownerId: 'other' }), 'wait'],
   ];
   for (const [name, attempts, kind] of cases) {
     test(`${name}: ${kind}`, () => assert.equal(decideOrder(want, attempts, now).kind, kind));
   }
 
-  test('our own names are not starved by what projects made up', () => {
+  test('our own names are ordered, however many names the projects order', () => {
     assert.equal(decideOrder({ name: 'eu.underpass.com', projectId: '', ownerId: '' }, many(1_000, {}), now).kind, 'go');
   });
 
-  test('whatever fails, a name is tried at most three times in an hour and again within a day', () => {
+  test('the back-off allows at most three tries in the first hour and never exceeds a day', () => {
     for (let failures = 1; failures < 50; failures++)
       assert.ok(backOffMs(failures) <= dayMs && backOffMs(failures) >= backOffMs(failures - 1));
     let at = 0;
@@ -157,7 +165,7 @@ describe('budgets', () => {
     assert.ok(tries <= 3 + 1);
   });
 
-  test('failures are counted since the last success only', () => {
+  test('counts failures since the last success only', () => {
     const outcomes = fc.array(fc.constantFrom('issued' as const, 'failed' as const));
     fc.assert(
       fc.property(outcomes, (list) => {
@@ -193,7 +201,7 @@ describe('upkeep', () => {
     tunnel = (name, hosts) => addTunnel(store.db, { ...ids, region: 'eu', name, type: 'http', hosts });
   });
 
-  /** Leaves by a root of its own, for as long as asked. */
+  /** Issues leaves that live for `lifeMs`, signed by a new root. */
   async function testAuthority(over: Partial<Authority> = {}, lifeMs = 90 * dayMs): Promise<Authority> {
     const root = await createRoot('test', { notBefore: new Date(0), notAfter: new Date(now + 1_000 * dayMs) });
     const issue = async ({ name }: IssueRequest) => {
@@ -218,7 +226,7 @@ describe('upkeep', () => {
       ...over,
     });
 
-  test('asks once, keeps the key sealed, and asks again when two thirds of the life are over', async () => {
+  test('orders a name once, seals its key, and renews after two thirds of the life', async () => {
     await tunnel('web', ['www.example.com']);
     const upkeep = open(await testAuthority());
     await upkeep.run();
@@ -256,7 +264,7 @@ describe('upkeep', () => {
       startOf = now;
     });
 
-    test('is obeyed, earlier than two thirds of the life or later, and told what is replaced', async () => {
+    test('decides the moment of renewal, and the order names the certificate it replaces', async () => {
       const replaced: string[] = [];
       const upkeep = open(await advised(() => in_(70, 71), replaced));
       await upkeep.run();
@@ -269,7 +277,7 @@ describe('upkeep', () => {
       assert.deepEqual(replaced, ['eu.example.com']);
     });
 
-    test('a window that is suddenly past means at once: the authority will revoke', async () => {
+    test('renews at once when the window has moved into the past, as before a revocation', async () => {
       let info = in_(60, 61, 3_600_000);
       const upkeep = open(await advised(() => info));
       await upkeep.run();
@@ -277,13 +285,13 @@ describe('upkeep', () => {
       info = in_(-2, -1, 3_600_000);
       now += hourMs / 2;
       await upkeep.run();
-      assert.equal(asked.length, 1, 'it is not asked before its time');
+      assert.equal(asked.length, 1, 'the advice still holds');
       now += hourMs;
       await upkeep.run();
       assert.equal(asked.length, 2);
     });
 
-    test('silence and failure leave two thirds; no advice is later than the last sixth', async () => {
+    test('renews at two thirds without advice, and at the last sixth against later advice', async () => {
       for (const [say, dueDay] of [
         [() => undefined, 60],
         [() => assert.fail('unreachable'), 60],
@@ -304,7 +312,7 @@ describe('upkeep', () => {
       }
     });
 
-    test('names are spread over the window, each at its own moment', () => {
+    test('spreads the names over the window, each at its own moment', () => {
       fc.assert(
         fc.property(fc.string(), fc.nat(), fc.integer({ min: 1, max: 10 ** 9 }), (name, startMs, length) => {
           const moment = momentIn({ startMs, endMs: startMs + length }, name);
@@ -316,7 +324,7 @@ describe('upkeep', () => {
     });
   });
 
-  test('what was deleted is not renewed', async () => {
+  test('does not renew the certificate of a deleted tunnel', async () => {
     await tunnel('web', ['www.example.com']);
     const upkeep = open(await testAuthority());
     await upkeep.run();
@@ -326,21 +334,21 @@ describe('upkeep', () => {
     assert.deepEqual(asked, ['eu.example.com', 'www.example.com', 'eu.example.com']);
   });
 
-  test('two processes ask for a name once', async () => {
+  test('two processes order a name once', async () => {
     await tunnel('web', ['www.example.com']);
     const authority = await testAuthority();
     await Promise.all([open(authority).run(), open(authority).run()]);
     assert.deepEqual(asked.toSorted(), ['eu.example.com', 'www.example.com']);
   });
 
-  test('a name that a given file serves is not asked for', async () => {
+  test('does not order a name that a given file serves', async () => {
     await tunnel('web', ['www.example.com']);
     const file = { id: 'f', hosts: ['*.example.com'], certificatePem: '', privateKeyPem: '', notAfterMs: now + dayMs };
     await open(await testAuthority(), { givenCertificates: () => [file] }).run();
     assert.deepEqual(asked, []);
   });
 
-  test('a failure waits, then is tried again by another way', async () => {
+  test('tries a failed name again after the back-off, with the next kind of challenge', async () => {
     await tunnel('web', ['www.example.com']);
     const failures: number[] = [];
     const authority = await testAuthority();
@@ -361,7 +369,7 @@ describe('upkeep', () => {
     assert.deepEqual(failures, [0, 1]);
   });
 
-  test('an authority that says when to come again is asked no sooner, by no process', async () => {
+  test('no process asks an authority before the retry time it gave', async () => {
     await tunnel('web', ['www.example.com']);
     let asks = 0;
     const busy: Authority = {
@@ -381,10 +389,10 @@ describe('upkeep', () => {
     assert.equal(asks, 2 * names);
     now += hourMs;
     await open({ ...busy, id: 'another' }).run();
-    assert.equal(asks, 3 * names, 'what one said is not the word of another');
+    assert.equal(asks, 3 * names, 'the retry time holds for one authority only');
   });
 
-  describe('a wildcard that cannot be had', () => {
+  describe('a wildcard that the authority does not issue', () => {
     const wildcard = '*.tunnels.example.com';
     const generated = 'calm-river.tunnels.example.com';
     const minuteMs = 60_000;
@@ -402,7 +410,7 @@ describe('upkeep', () => {
       };
       return open(failing, { onTrouble: async (trouble) => void troubles.push(trouble) });
     };
-    /** As often as the back-off lets it. */
+    /** Runs `times` passes, each after the back-off. */
     const failTimes = async (upkeep: Upkeep, times: number): Promise<void> => {
       for (let each = 0; each < times; each++) {
         await upkeep.run();
@@ -417,11 +425,11 @@ describe('upkeep', () => {
       await tunnel('web', [generated]);
     });
 
-    test('leaves each name to a certificate of its own after three failures, and the operator is told once', async () => {
+    test('gives each name its own certificate after three failures, and tells the operator once', async () => {
       const upkeep = await openBroken();
       await failTimes(upkeep, 2);
       await upkeep.run();
-      assert.deepEqual(asked, ['eu.example.com'], 'until then it is waited for');
+      assert.deepEqual(asked, ['eu.example.com'], 'the names wait for the wildcard until the third failure');
       assert.deepEqual(troubles, [
         { name: wildcard, failures: 3, why: 'the name server answered REFUSED', expiresAt: undefined },
       ]);
@@ -432,7 +440,7 @@ describe('upkeep', () => {
       assert.equal(troubles.length, 1);
     });
 
-    test('is relied on again once it is there; what stood in for it is not renewed', async () => {
+    test('covers its names again once issued, and their own certificates are not renewed', async () => {
       const upkeep = await openBroken();
       await failTimes(upkeep, 3);
       await upkeep.run();
@@ -445,7 +453,7 @@ describe('upkeep', () => {
       assert.deepEqual(asked.slice(3).toSorted(), [wildcard, 'eu.example.com'].toSorted());
     });
 
-    test('is relied on while it lives, whatever its renewal does; the last sixth is for names of their own', async () => {
+    test('covers its names until the last sixth of its life, even while its renewal fails', async () => {
       broken = false;
       const upkeep = await openBroken();
       await upkeep.run();
@@ -465,7 +473,7 @@ describe('upkeep', () => {
       assert.ok(troubles.length >= 5 && troubles.length <= 9, `daily in the last week: ${troubles.length}`);
     });
 
-    test("a user's name that does not prove itself troubles no operator", async () => {
+    test("a user's name that fails its proof sends no mail to the operator", async () => {
       broken = false;
       await tunnel('own', ['www.example.org']);
       const authority = await testAuthority({ canIssue: () => true });
@@ -484,7 +492,7 @@ describe('upkeep', () => {
     });
   });
 
-  test('metrics tell when certificates end, what has none, and how orders went', async () => {
+  test('metrics show when certificates end, which names have none, and how orders went', async () => {
     await tunnel('web', ['www.example.com', 'shop.example.com']);
     const registry = new Registry();
     const given = { id: 'f', hosts: ['shop.example.com'], certificatePem: '', privateKeyPem: '', notAfterMs: now + 5 * dayMs };
@@ -517,11 +525,11 @@ describe('upkeep', () => {
     assert.equal(value(text, 'underpass_certificate_orders_total{kind="host",outcome="failed"}'), 1);
     assert.equal(value(text, 'underpass_certificate_orders_total{kind="tunnel",outcome="issued"}'), 1);
     const ends = value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="tunnel"}');
-    assert.ok(Math.abs(ends - given.notAfterMs / 1000) < 1, 'the first that ends');
+    assert.ok(Math.abs(ends - given.notAfterMs / 1000) < 1, 'the earliest end');
     assert.ok(Number.isNaN(value(text, 'underpass_certificate_expiry_timestamp_seconds{region="eu",kind="host"}')), `${madeAt}`);
   });
 
-  test('where nobody issues any, the log names what has none, once, and again when that changes', async () => {
+  test('without an authority, the log lists the names without a certificate once, and again when they change', async () => {
     const lines: { readonly names: readonly string[] }[] = [];
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
     let given: readonly FeedCertificate[] = [];
@@ -546,11 +554,11 @@ describe('upkeep', () => {
     given = [...given, certificate('*.us.example.com')];
     assert.deepEqual(await told(), []);
     now += 1;
-    assert.equal((await told()).length, 3, 'they have run out');
+    assert.equal((await told()).length, 3, 'the given certificates have expired');
   });
 
   describe('one account with many projects', () => {
-    /** Projects of one owner, each with a tunnel of so many names. */
+    /** Projects of one owner, each with a tunnel of `hostsEach` names. */
     const crowd = async (projects: number, hostsEach: number): Promise<void> => {
       const { userId } = await addProject(store.db, 'many');
       for (let at = 0; at < projects; at++) {
@@ -562,11 +570,11 @@ describe('upkeep', () => {
     };
     const ofCrowd = (): number => asked.filter((name) => name.endsWith('.example.net')).length;
 
-    test('has one share of what all have, also once it has deleted them', async () => {
+    test('has the budget of one account, even after it deletes its projects', async () => {
       await crowd(5, 25);
       const upkeep = open(await testAuthority());
       await upkeep.run();
-      // What is under way at once may go beyond by that.
+      // Orders that run at the same time may exceed the budget by their number.
       assert.ok(ofCrowd() >= 80 && ofCrowd() < 84, `${ofCrowd()}`);
       const before = ofCrowd();
       await store.db.deleteFrom('tunnels').execute();
@@ -581,7 +589,7 @@ describe('upkeep', () => {
       assert.ok(asked.includes('www.example.com'));
     });
 
-    test('leaves a turn to every other, however many names of its own wait', async () => {
+    test('does not keep other accounts waiting behind its many names', async () => {
       await crowd(21, 100);
       await tunnel('late', ['zzz.example.org']);
       const looked: string[] = [];
@@ -591,10 +599,10 @@ describe('upkeep', () => {
       };
       await open(await testAuthority(), { pointsHere }).run();
       assert.ok(asked.includes('zzz.example.org'));
-      assert.ok(looked.indexOf('zzz.example.org') < 5, 'and not behind all of its look-ups');
+      assert.ok(looked.indexOf('zzz.example.org') < 5, 'the name waits for few look-ups');
     });
 
-    test('holds up nobody who comes while its names are looked at one by one', async () => {
+    test('does not delay a new name while its own names are looked up', async () => {
       await crowd(5, 25);
       const looked: string[] = [];
       const slow = Promise.withResolvers<void>();
@@ -615,10 +623,10 @@ describe('upkeep', () => {
       await running;
       assert.ok(asked.includes('zzz.example.org'));
       assert.ok(looked.indexOf('zzz.example.org') < 10, `${looked.indexOf('zzz.example.org')} were looked at before it`);
-      assert.equal(new Set(looked).size, 127, 'and all the others have their turn');
+      assert.equal(new Set(looked).size, 127, 'every other name is looked up too');
     });
 
-    test('holds up nobody, old or new, while an order of it hangs and somebody comes', async () => {
+    test('does not delay any other name, old or new, while one of its orders hangs', async () => {
       await crowd(1, 10);
       const hangs = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
@@ -636,15 +644,15 @@ describe('upkeep', () => {
       await begun.promise;
       await tunnel('late', ['zzz.example.org']);
       void upkeep.run();
-      const ended = running.then(() => assert.fail('the order hangs still'));
+      const ended = running.then(() => assert.fail('the pass ended while the order hangs'));
       await Promise.race([lateIsAsked.promise, ended]);
       hangs.resolve();
       await Promise.allSettled([running, ended]);
-      assert.equal(new Set(asked).size, asked.length, 'each once');
+      assert.equal(new Set(asked).size, asked.length, 'each name is ordered once');
       assert.equal(ofCrowd(), 10);
     });
 
-    test('our own names wait for no turn: every one of them comes before all others', async () => {
+    test('all of our own names come before all others', async () => {
       await crowd(1, 2);
       await addRegion(store.db, 'us', { host: 'us.example.com', wildcard: null });
       const looked: string[] = [];
@@ -654,7 +662,7 @@ describe('upkeep', () => {
     });
   });
 
-  test('says which of our own names lead nowhere yet, and asks for nothing', async () => {
+  test('logs which of our own names do not point here yet, and orders nothing', async () => {
     await tunnel('web', ['www.example.com']);
     const warned: unknown[] = [];
     const log = { ...silentLog, warn: ({ name }: { name: string }) => void warned.push(name) } as UpkeepDeps['log'];
@@ -664,7 +672,7 @@ describe('upkeep', () => {
     assert.deepEqual(asked, []);
   });
 
-  test('a name that points elsewhere is forgotten with its tunnel, and looked at anew when it comes again', async () => {
+  test('looks up a name that pointed elsewhere again once its tunnel is deleted and made again', async () => {
     const looked: string[] = [];
     const pointsHere = async (name: string): Promise<boolean> => {
       looked.push(name);
@@ -691,7 +699,7 @@ describe('upkeep', () => {
     assert.deepEqual(await store.db.selectFrom('certificates').select('name').execute(), []);
   });
 
-  test('what another authority made is replaced', async () => {
+  test('replaces the certificates of another authority', async () => {
     const upkeep = open(await testAuthority());
     await upkeep.run();
     await open(await testAuthority({ id: 'another' })).run();
@@ -700,7 +708,7 @@ describe('upkeep', () => {
 });
 
 describe('the account key', () => {
-  test('is made once, sealed, and the same for everybody', async () => {
+  test('is made once, sealed, and the same for every process', async () => {
     const store = await openMemoryStore();
     stores.push(store);
     const keyRing = testKeyRing();

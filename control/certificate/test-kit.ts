@@ -20,7 +20,7 @@ import { createRoot, issueLeaf } from './x509.ts';
 export const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'underpass-certificates-'));
 export const dropFolder = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
 
-/** Resolves when the program has printed the text; rejects with all that it printed when it ends or is late. */
+/** Resolves once the program prints the text. Rejects with the whole output if the program ends first or takes longer than a minute. */
 function printed(child: ChildProcessWithoutNullStreams, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = '';
@@ -38,7 +38,7 @@ function printed(child: ChildProcessWithoutNullStreams, text: string): Promise<v
   });
 }
 
-/** pebble says so a moment before it listens. */
+/** Waits until the port accepts: pebble prints its address a moment before it listens. */
 async function listens(child: ChildProcessWithoutNullStreams, port: number): Promise<void> {
   for (let tries = 0; child.exitCode === null && tries < 2_400; tries++) {
     const socket = connect(port, '127.0.0.1');
@@ -65,7 +65,7 @@ export interface TestDns {
   readonly close: () => Promise<void>;
 }
 
-/** knot with one zone in which every name is 127.0.0.1. */
+/** knot with one zone in which every name resolves to 127.0.0.1. */
 export async function startDns(folder: string, zone: string): Promise<TestDns> {
   const [port = 0] = await freePorts(1);
   const key = { name: 'update-key', secret: randomBytes(32).toString('base64') };
@@ -112,17 +112,17 @@ zone:
 
 export interface TestAuthority {
   readonly directory: string;
-  /** PEM that makes the directory's own TLS trusted. */
+  /** PEM of the root that signed the directory's own TLS certificate. */
   readonly ca: string;
   readonly close: () => Promise<void>;
 }
 
-/** pebble, which looks for proofs at these ports. One nonce in seven is refused, to see that it is tried again. */
+/** pebble, which looks for proofs at these ports. It refuses one nonce in seven, so that the client has to retry. */
 export async function startPebble(
   folder: string,
   dnsPort: number,
   ports: { http: number; tls: number },
-  /** Accounts have to be bound to one of these: HMAC keys (base64url) by key id. */
+  /** If given, pebble requires every account to be bound to one of these: HMAC keys (base64url) by key id. */
   externalAccounts?: Readonly<Record<string, string>>,
 ): Promise<TestAuthority> {
   const [port = 0, managementPort = 0] = await freePorts(2);
@@ -154,12 +154,12 @@ export async function startPebble(
 export interface ChallengePorts {
   readonly http: number;
   readonly tls: number;
-  /** What was asked for, in order: `http-01 host` or `tls-alpn-01 host`. */
+  /** The requests so far, in order: `http-01 host` or `tls-alpn-01 host`. */
   readonly asked: readonly string[];
   readonly close: () => Promise<void>;
 }
 
-/** Answers challenges as an edge does, from whatever it holds at that moment. */
+/** Answers challenges as an edge does, from what `held` returns at that moment. */
 export async function openChallengePorts(held: () => readonly FeedChallenge[]): Promise<ChallengePorts> {
   const asked: string[] = [];
   const http = createServer((request, response) => {

@@ -1,5 +1,5 @@
-// Keys, certificates and signing requests, over @peculiar/x509. The library is loaded at the first use: most starts
-// of a server need none of it, and it costs 18 MB.
+// Keys, certificates and signing requests, over @peculiar/x509. Loads the library at the first use: most starts
+// of a server do not need it, and it costs 18 MB.
 
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 
@@ -31,14 +31,14 @@ export const exportPrivateKey = async (keys: KeyPair): Promise<string> =>
 
 const importPrivateKey = (pem: string) => crypto.subtle.importKey('pkcs8', fromPem(pem), algorithm, false, ['sign']);
 
-/** Positive and 127 random bits (CA/Browser Forum BR 7.1 asks for 64). */
+/** 127 random bits (CA/Browser Forum BR 7.1 asks for 64); the clear top bit keeps the number positive. */
 const createSerialNumber = (): string => {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0] ?? 0) & 0x7f || 1;
   return bytes.toString('hex');
 };
 
-/** What tells a certificate from all others: SHA-256 of its DER, hex. */
+/** SHA-256 of the certificate's DER, hex. */
 export const fingerprintOf = (certificatePem: string): string =>
   createHash('sha256').update(new X509Certificate(certificatePem).raw).digest('hex');
 
@@ -64,7 +64,7 @@ export async function createRoot(commonName: string, { notBefore, notAfter }: Li
     signingAlgorithm: algorithm,
     keys,
     extensions: [
-      // A path length of 0: it signs leaves and nothing that signs.
+      // A path length of 0: it may sign leaves, not other authorities.
       new x509.BasicConstraintsExtension(true, 0, true),
       new x509.KeyUsagesExtension(keyCertSign | cRLSign, true),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
@@ -102,7 +102,7 @@ export async function issueLeaf(
   return { certificatePem: `${certificate.toString('pem')}\n`, privateKeyPem: await exportPrivateKey(keys) };
 }
 
-/** Of the leaf, the first certificate of the chain; undefined where it has no such extension. */
+/** Reads the leaf, which is the first certificate of the chain; undefined if it has no such extension. */
 export async function readAuthorityKeyId(chainPem: string): Promise<Buffer | undefined> {
   const x509 = await loadLibrary();
   const [leaf = ''] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(chainPem) ?? [];
@@ -130,12 +130,12 @@ export async function createSigningRequest(hosts: readonly string[]): Promise<Si
 /** id-pe-acmeIdentifier. */
 const acmeIdentifierOid = '1.3.6.1.5.5.7.1.31';
 
-/** The certificate that proves a host by tls-alpn-01 (RFC 8737 3): critical extension with the digest, an hour long. */
+/** The certificate that proves a host by tls-alpn-01 (RFC 8737 3): the digest is in a critical extension. */
 export async function createAlpnCertificate(host: string, keyAuthorization: string, nowMs: number): Promise<CertificateWithKey> {
   const x509 = await loadLibrary();
   const keys = await createKeyPair();
   const digest = createHash('sha256').update(keyAuthorization).digest();
-  // An OCTET STRING of 32 bytes.
+  // DER: an OCTET STRING of 32 bytes.
   const value = Buffer.concat([Buffer.from([0x04, digest.length]), digest]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: createSerialNumber(),

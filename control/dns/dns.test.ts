@@ -11,7 +11,7 @@ type Reply = { readonly answers?: readonly Answer[]; readonly rcode?: number } |
 const authoritative = 0x0400;
 const responseCode = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 
-/** A DNS server whose answers a test writes down by `TYPE name`. Everything else is NXDOMAIN. */
+/** A DNS server with the answers in `replies`, by `TYPE name`. Every other name is NXDOMAIN. */
 function createNameServer() {
   const replies = new Map<string, Reply>();
   const asked: string[] = [];
@@ -45,7 +45,7 @@ function createNameServer() {
 const record = (type: RecordType, name: string, data: unknown): Answer => ({ type, name, ttl: 60, data }) as Answer;
 const txt = (name: string, ...strings: string[]): Answer => record('TXT', name, strings);
 
-/** A busy machine answers within a third of it: then a question is asked again. */
+/** The resolver asks again after a third of this; a busy machine answers within that third. */
 const timeoutMs = 3_000;
 
 const server = createNameServer();
@@ -128,20 +128,20 @@ describe('checkChallenge', () => {
     });
   }
 
-  test('what was missing and heals is found at the next check: nothing is cached', async () => {
+  test('finds a proof at the next check after it was missing: nothing is cached', async () => {
     assert.equal(await dns.checkChallenge('example.com', 'abc'), 'missing');
     server.replies.set('TXT example.com', { answers: [txt('example.com', value)] });
     assert.equal(await dns.checkChallenge('example.com', 'abc'), 'found');
   });
 
-  test('silence costs no more than the bound', async () => {
+  test('a silent server costs no more than the timeout', async () => {
     server.replies.set('TXT example.com', 'silence').set('TXT _underpass-challenge.example.com', 'silence');
     const start = performance.now();
     await dns.checkChallenge('example.com', 'abc');
-    assert.ok(performance.now() - start < 2 * timeoutMs, 'one after the other, or tried too often');
+    assert.ok(performance.now() - start < 2 * timeoutMs, 'the two questions ran one after the other, or too many tries');
   });
 
-  test('a flood of questions is bounded: what finds no place is unknown, at once', async () => {
+  test('answers unknown at once to questions beyond the bound', async () => {
     server.replies.set('TXT slow.example.com', 'silence');
     const flood = Array.from({ length: 1_000 }, () => resolver.txt('slow.example.com'));
     const turnedAway = await Promise.race([flood.at(-1), new Promise((resolve) => setImmediate(resolve, 'late'))]);
@@ -153,7 +153,7 @@ describe('checkChallenge', () => {
 });
 
 describe('lookup', () => {
-  test('addresses of both families, through a CNAME', async () => {
+  test('returns addresses of both families, through a CNAME', async () => {
     server.replies.set('A www.example.com', {
       answers: [record('CNAME', 'www.example.com', 'eu.example.net'), record('A', 'eu.example.net', '203.0.113.7')],
     });
@@ -161,7 +161,7 @@ describe('lookup', () => {
     assert.deepEqual(await dns.lookup('www.example.com'), ['203.0.113.7', '2001:db8::7']);
   });
 
-  test('no name, no answer: no addresses', async () => {
+  test('returns no addresses for a missing name or without an answer', async () => {
     server.replies.set('A gone.example.com', { rcode: responseCode.SERVFAIL }).set('AAAA gone.example.com', 'silence');
     assert.deepEqual(await dns.lookup('gone.example.com'), []);
     assert.deepEqual(await dns.lookup('nowhere.example.com'), []);
@@ -179,13 +179,13 @@ describe('lookup', () => {
     ['fe80::1', 'AAAA'],
     ['::ffff:10.0.0.1', 'AAAA'],
   ] as const) {
-    test(`never tells the inside address ${address}`, async () => {
+    test(`never returns the inside address ${address}`, async () => {
       server.replies.set(`${family} db.example.com`, { answers: [record(family, 'db.example.com', address)] });
       assert.deepEqual(await dns.lookup('db.example.com'), []);
     });
   }
 
-  test('tells inside addresses that are our own data plane: a private installation works', async () => {
+  test('returns inside addresses that are our own data plane, so a private installation works', async () => {
     server.replies.set('A eu.underpass.test', { answers: [record('A', 'eu.underpass.test', '10.0.0.9')] });
     server.replies.set('A www.example.com', {
       answers: [record('A', 'www.example.com', '10.0.0.9'), record('A', 'www.example.com', '10.0.0.5')],

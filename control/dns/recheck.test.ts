@@ -69,7 +69,7 @@ describe('the daily re-check', () => {
     assert.equal(asked, 1);
   });
 
-  test('a proof that stays away for 72 hours loses the domain, and then others are told', async () => {
+  test('a proof missing for 72 hours loses the domain, and then the owners are told', async () => {
     await passDays(3);
     assert.deepEqual(events, []);
     await passDays(1);
@@ -78,7 +78,7 @@ describe('the daily re-check', () => {
     assert.equal(events.length, 2);
   });
 
-  test('a proof that comes back starts anew', async () => {
+  test('a proof that returns resets the count', async () => {
     await passDays(3);
     answer = 'found';
     await passDays(1);
@@ -88,7 +88,7 @@ describe('the daily re-check', () => {
     assert.deepEqual(events, []);
   });
 
-  test('silence and SERVFAIL for a month lose nothing', async () => {
+  test('a month of silence and SERVFAIL loses no domain', async () => {
     answer = 'unknown';
     await passDays(30);
     assert.deepEqual(events, []);

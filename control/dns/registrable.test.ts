@@ -29,11 +29,11 @@ describe('an apex domain, by the public suffix list', () => {
 
 describe('isOwnDomain', () => {
   const own = ['eu.underpass.com', 'tunnels.underpass.com', 'underpass.dev'];
-  test('refuses our hosts, what is above them and what is below', () => {
+  test('refuses our hosts and the names above and below them', () => {
     for (const name of ['underpass.com', 'underpass.dev', 'tunnels.underpass.com', 'x.tunnels.underpass.com'])
       assert.ok(isOwnDomain(name, own));
   });
-  test('leaves alone what only looks alike', () => {
+  test('accepts names that only look similar', () => {
     for (const name of ['notunderpass.com', 'underpass.com.evil.com', 'under.com', 'dev'])
       assert.equal(isOwnDomain(name, own), name === 'dev');
   });

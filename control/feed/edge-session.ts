@@ -14,7 +14,7 @@ export interface FeedChannel {
 
 type Hello = Extract<FromEdge, { type: 'hello' }>;
 
-/** Clients of one tunnel on one edge beyond this are dropped. With the longest texts (core/edge-words.ts) they still fit the bus. */
+/** A report keeps this many clients per tunnel. With the longest texts (core/edge-words.ts) they still fit a bus message. */
 const maxClients = 1_000;
 
 export interface EdgeSessionDeps {
@@ -23,9 +23,9 @@ export interface EdgeSessionDeps {
   readonly channel: FeedChannel;
   readonly now: () => number;
   readonly onHello: (edgeId: string) => void;
-  /** ackedSeq has changed. */
+  /** Called when ackedSeq changes. */
   readonly onAck: () => void;
-  /** After its hello, and with each answer to a ping. */
+  /** Called after the hello and after each answer to a ping. */
   readonly onHeard: (about: EdgeAbout) => void;
   readonly onReport: (report: EdgeReport) => void;
   readonly onRefused: (why: string) => void;
@@ -33,11 +33,11 @@ export interface EdgeSessionDeps {
 
 const validId = (text: unknown): boolean => typeof text === 'string' && /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$/.test(text);
 
-/** Why a hello is refused; undefined when it is fine. */
+/** Why control refuses this hello; undefined if it accepts it. */
 function helloProblem(hello: Hello, region: string): string | undefined {
   if (hello.version !== feedVersion)
     return `feed version must be ${feedVersion}, is ${JSON.stringify(hello.version)?.slice(0, 20)}`;
-  if (!isHello(hello)) return 'a hello out of shape';
+  if (!isHello(hello)) return 'a malformed hello';
   if (hello.region !== region) return 'the key belongs to another region';
   if (!validId(hello.edgeId)) return 'the edge id is not letters, digits, dots and hyphens';
   return undefined;
@@ -48,7 +48,7 @@ const isSent = (seq: number, newest: number): boolean => Number.isSafeInteger(se
 export class EdgeSession {
   readonly #deps: EdgeSessionDeps;
   readonly #connectedAtMs: number;
-  /** Undefined until the edge has introduced itself; nothing of the region's state is sent before. */
+  /** Undefined until the edge says hello; it gets none of the region's state before. */
   #hello: Hello | undefined;
   #sent = 0;
   #acked = 0;
@@ -71,7 +71,7 @@ export class EdgeSession {
     return this.#acked;
   }
 
-  /** How long it has owed an acknowledgement; 0 when it owes none. */
+  /** How long the edge has owed an acknowledgement; 0 if it owes none. */
   owesForMs(): number {
     return this.#owesSinceMs === undefined ? 0 : this.#deps.now() - this.#owesSinceMs;
   }
@@ -90,7 +90,7 @@ export class EdgeSession {
     else if (message.type === 'pong' && this.#hello !== undefined) this.#deps.onHeard(this.#about(this.#hello));
   }
 
-  /** Passes over an edge that has not introduced itself: its hello brings it up to date. */
+  /** Skips an edge that has not said hello: its hello brings it up to date. */
   send(message: ToEdge): void {
     if (this.#hello !== undefined) this.#send(message);
   }
@@ -112,9 +112,10 @@ export class EdgeSession {
   #problemOf(message: FromEdge): string | undefined {
     const { region, state } = this.#deps;
     if (message.type === 'hello') return this.#hello === undefined ? helloProblem(message, region) : 'a second hello';
-    if (this.#hello === undefined) return 'no hello first';
-    if (message.type === 'ack') return isSent(message.seq, state.seq) ? undefined : 'an acknowledgement of what was never sent';
-    if (message.type === 'report') return isReport(message) ? undefined : 'a report out of shape';
+    if (this.#hello === undefined) return 'a message before the hello';
+    if (message.type === 'ack')
+      return isSent(message.seq, state.seq) ? undefined : 'an acknowledgement of a message that was never sent';
+    if (message.type === 'report') return isReport(message) ? undefined : 'a malformed report';
     return message.type === 'pong' ? undefined : 'a message of unknown type';
   }
 
@@ -143,7 +144,7 @@ export class EdgeSession {
     this.#owesSinceMs ??= this.#deps.now();
   }
 
-  /** Only tunnels of its own region: an edge may not speak for others. */
+  /** Keeps only tunnels of the edge's own region: an edge may not report for others. */
   #report({ atMs, tunnels }: Extract<FromEdge, { type: 'report' }>, hello: Hello): void {
     this.#reports += 1;
     const ours = tunnels

@@ -1,4 +1,4 @@
-// The store changes while everything is read.
+// The store changes while control reads all of it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { addProject, addRegion, addTunnel, openMemoryStore, testKeyRing } from '
 
 const host = 'www.example.com';
 
-test('a host that a tunnel gets while everything is read keeps its certificate', async (t) => {
+test('a host that a tunnel gets during a full reading keeps its certificate', async (t) => {
   const store = await openMemoryStore();
   t.after(() => store.close());
   const keyRing = testKeyRing();

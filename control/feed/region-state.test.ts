@@ -1,4 +1,4 @@
-// A region's state for edges that come and go.
+// What a region's state sends to an edge that connects again.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ const certificate = (id: string, chars: number): FeedCertificate => ({
   notAfterMs: 1,
 });
 
-/** What an edge holds after these. */
+/** The certificates that an edge holds after these messages. */
 const heldAfter = (messages: readonly Numbered[]): string[] => {
   const index = emptyIndex();
   for (const message of messages) {
@@ -24,7 +24,7 @@ const heldAfter = (messages: readonly Numbered[]): string[] => {
   return stateOf(index).certificates.map(({ id }) => id);
 };
 
-test('an edge that is cut off within a snapshot of several pieces lacks none of them when it is back', () => {
+test('an edge that loses its connection within a snapshot of several pieces gets the missing ones when it returns', () => {
   const state = new RegionState();
   const largeChars = 17 * 1024 * 1024;
   for (const [id, chars] of [

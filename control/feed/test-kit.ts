@@ -1,4 +1,4 @@
-// For tests of the feed and of what hangs on it: rows of one project, an edge that keeps what it is sent, a bus.
+// For tests of the feed and its users: rows of one project, an edge that keeps the messages it gets, and a bus.
 
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -18,7 +18,7 @@ export const silentLog = pino({ level: 'silent' });
 export const testKeyRing = (): KeyRing => createKeyRing([randomBytes(32)]);
 export const openMemoryStore = (): Promise<Store> => openSqliteStore(':memory:');
 
-/** Delivers later in the same turn of the event loop, as any bus does. */
+/** Delivers in a microtask of the same turn, as the memory bus does. */
 export function createTestBus(): Bus {
   const listeners = new Map<string, Set<(message: unknown) => void>>();
   return {
@@ -58,7 +58,7 @@ export async function addRegion(
     .execute();
 }
 
-/** A project with its owner and its default group; answers their ids. */
+/** Adds a project with its owner and its default group; returns their ids. */
 export async function addProject(db: Queries, name: string) {
   const userId = createId(1);
   const groupId = createId(1);
@@ -127,7 +127,7 @@ export async function addTunnel(db: Queries, seed: TunnelSeed): Promise<string> 
 
 type Message<T extends ToEdge['type']> = Extract<ToEdge, { type: T }>;
 
-/** An edge as the feed sees it: keeps its state, acknowledges at once unless told not to. */
+/** An edge as the feed sees it: keeps its state, and acknowledges at once while `acknowledges` is true. */
 export class TestEdge {
   readonly heard: ToEdge[] = [];
   readonly carrier: Duplex;
@@ -170,7 +170,7 @@ export class TestEdge {
     return this.heard.filter((message): message is Message<T> => message.type === type);
   }
 
-  /** Resolves as soon as the claim holds; asked after each message. */
+  /** Resolves as soon as the claim holds; checks it after each message. */
   async until(claim: (edge: TestEdge) => boolean): Promise<void> {
     const signal = AbortSignal.timeout(60_000);
     while (!claim(this)) await once(this.#events, 'change', { signal });
@@ -201,7 +201,7 @@ export class TestEdge {
   }
 }
 
-/** An edge in this process, connected to whatever accepts its other end. */
+/** An edge in this process; `accept` gets the other end of its connection. */
 export function connectEdge(accept: (duplex: Duplex) => void): TestEdge {
   const [ours, theirs] = duplexPair();
   accept(theirs);

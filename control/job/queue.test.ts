@@ -1,4 +1,4 @@
-// The queue of jobs: done once, tried again with pauses, given up when worthless, shared by several workers.
+// The job queue: each job done once, retried with pauses, dropped when it is useless, shared by several workers.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -35,7 +35,7 @@ const addMail = (subject: string): Promise<void> => addJob(store.db, time.now, '
 const left = async (): Promise<number> => (await store.db.selectFrom('jobs').select('id').execute()).length;
 
 describe('the queue', () => {
-  it('does each job once, in order, and forgets it', async () => {
+  it('does each job once, in order, and deletes it', async () => {
     const done: string[] = [];
     const queue = createQueue(handlersWith(async ({ subject }) => void done.push(subject)));
     for (let i = 0; i < 45; i++) await addMail(`${i}`);
@@ -48,7 +48,7 @@ describe('the queue', () => {
     assert.equal(await left(), 0);
   });
 
-  it('shares jobs between workers: none is done twice', async () => {
+  it('shares jobs between workers, none done twice', async () => {
     const done: string[] = [];
     const make = () => createQueue(handlersWith(async ({ subject }) => void done.push(subject)));
     for (let i = 0; i < 30; i++) await addMail(`${i}`);
@@ -79,7 +79,7 @@ describe('the queue', () => {
     assert.equal(nextPauseMs(50), 30 * 60_000);
   });
 
-  it('goes on with the others while one fails', async () => {
+  it('does the other jobs while one fails', async () => {
     const done: string[] = [];
     const queue = createQueue(
       handlersWith(async ({ subject }) => {
@@ -92,7 +92,7 @@ describe('the queue', () => {
     assert.deepEqual([done, await left()], [['a', 'b'], 1]);
   });
 
-  it('lets no login link wait behind work that hangs, however long that work was there', async () => {
+  it('sends a login link while older work hangs', async () => {
     const hanging = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const sent = Promise.withResolvers<string>();
@@ -116,7 +116,7 @@ describe('the queue', () => {
     assert.equal(await left(), 0);
   });
 
-  it('gives a login link up after its 15 minutes, tried or not', async () => {
+  it('drops a login link after its 15 minutes, tried or not', async () => {
     let attempts = 0;
     const failing = async (): Promise<void> => {
       attempts++;
@@ -138,7 +138,7 @@ describe('the queue', () => {
     assert.deepEqual([attempts, await left()], [before, 0]);
   });
 
-  it('takes up what a worker that died had taken', async () => {
+  it('takes over the job of a worker that died', async () => {
     const done: string[] = [];
     await addMail('x');
     await store.db
@@ -153,7 +153,7 @@ describe('the queue', () => {
     assert.deepEqual(done, ['x']);
   });
 
-  it('takes a job that is added while it drains', async () => {
+  it('does a job that is added while it drains', async () => {
     const done: string[] = [];
     const queue = createQueue(
       handlersWith(async ({ subject }) => {

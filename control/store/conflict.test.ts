@@ -1,4 +1,4 @@
-// Two transactions that meet on Postgres: the one that loses looks again. SQLite has one at a time.
+// Two transactions that conflict on Postgres: the one that loses runs again. SQLite runs one write at a time.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -12,7 +12,7 @@ import type { Store } from './store.ts';
 
 const skip = skipWithout('postgres');
 
-/** Until a query of the database waits for another one's lock. */
+/** Resolves once a query of the database waits for the lock of another. */
 const waitForLock = async ({ db }: Store): Promise<void> => {
   const waiting = sql<{
     pid: number;
@@ -32,7 +32,7 @@ describe('a write on Postgres', { skip }, () => {
     await postgres.close();
   });
 
-  it('that refers to what another one is deleting runs again, and loses nothing else', async () => {
+  it('runs again when another write deletes a row that it refers to', async () => {
     await addRegion(store.db, 'eu');
     const ids = await addProject(store.db, 'ann');
     const seed = { ...ids, region: 'eu', hosts: [] };
@@ -53,7 +53,7 @@ describe('a write on Postgres', { skip }, () => {
       { ...minute, tunnelId: gone },
       { ...minute, tunnelId: kept },
     ]);
-    // The writer has read the tunnel as it was, and waits for whoever deletes it.
+    // The writer has read the tunnel before its deletion, and waits for the deletion to commit.
     await waitForLock(store);
     commit.resolve();
     await Promise.all([deletion, written]);

@@ -1,4 +1,4 @@
-// kill -9 in the middle of writing: what was answered is there afterwards, whole, and the database is sound.
+// kill -9 in the middle of writing: every confirmed write is there afterwards, complete, and the database is intact.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { openSqliteStore } from './sqlite.ts';
 
-// Writes pairs of rows, and says the number of each pair once its write has resolved.
+// Writes pairs of rows, and prints the number of each pair once its write has resolved.
 const writer = `
   import { openSqliteStore } from ${JSON.stringify(new URL('./sqlite.ts', import.meta.url).href)};
   const store = await openSqliteStore(process.argv[1]);
@@ -24,7 +24,7 @@ const writer = `
   }
 `;
 
-/** Kills the writer once it has told of `count` writes; answers the last that it told. */
+/** Kills the writer after it has printed `count` writes; returns the last printed number. */
 const writeAndKill = async (path: string, from: number, count: number): Promise<number> => {
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', writer, path, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -39,7 +39,7 @@ const writeAndKill = async (path: string, from: number, count: number): Promise<
   return last;
 };
 
-it('what a write resolved survives kill -9, five times over, and nothing is half-written', async () => {
+it('resolved writes survive kill -9 five times, and no write is there by half', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'underpass-durable-'));
   const path = join(folder, 'underpass.db');
   let next = 0;
@@ -47,9 +47,9 @@ it('what a write resolved survives kill -9, five times over, and nothing is half
     const last = await writeAndKill(path, next, 20);
     const store = await openSqliteStore(path);
     const names = new Set((await store.db.selectFrom('settings').select('name').execute()).map((row) => row.name));
-    for (let i = 0; i <= last; i++) assert.ok(names.has(`a${i}`) && names.has(`b${i}`), `write ${i} was told and is gone`);
+    for (let i = 0; i <= last; i++) assert.ok(names.has(`a${i}`) && names.has(`b${i}`), `write ${i} was confirmed and is gone`);
     const written = [...names].filter((name) => name.startsWith('a')).length;
-    assert.equal(names.size, 2 * written, 'a pair is whole or not there');
+    assert.equal(names.size, 2 * written, 'a pair is complete or absent');
     await store.close();
     next = written;
   }

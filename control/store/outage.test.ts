@@ -1,4 +1,4 @@
-// A database that cannot be had is told apart from a query that is wrong, on both drivers, and is used again once it is back.
+// Both drivers report an unreachable database as a StoreOutage, unlike a wrong query, and use it again once it is back.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -17,14 +17,14 @@ const namesIn = async ({ db }: Store): Promise<string[]> =>
   (await db.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
 
 describe('Postgres', { skip: skipWithout('postgres') }, () => {
-  it('that dies in the middle of a transaction undoes it and no more, and is found again', async () => {
+  it('undoes the open transaction when it dies, and serves again after a restart', async () => {
     const postgres = await startPostgres();
     const idle: Error[] = [];
     const store = await openPostgresStore(await postgres.createDatabase(), (error) => idle.push(error));
     const begun = store.write(async (trx) => {
       await trx.insertInto('settings').values({ name: 'lost', value: 'x' }).execute();
       await postgres.kill();
-      // The broken connection is noticed while no query waits for it.
+      // Time for the driver to notice the broken connection while no query waits for it.
       await delay(50);
       await trx.insertInto('settings').values({ name: 'late', value: 'x' }).execute();
     });
@@ -40,7 +40,7 @@ describe('Postgres', { skip: skipWithout('postgres') }, () => {
 });
 
 describe('SQLite', () => {
-  it('without room undoes the write and goes on when there is some', async () => {
+  it('undoes a write without room on the disk, and writes again once there is room', async () => {
     const store = await openSqliteStore(':memory:');
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(store.db);
     await sql`pragma max_page_count = ${sql.lit((rows[0]?.page_count ?? 0) + 4)}`.execute(store.db);

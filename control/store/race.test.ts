@@ -1,4 +1,4 @@
-// Fifty at once on both databases: what must happen once happens once, whatever isolation the database has.
+// Up to fifty concurrent requests on both databases: what must happen once happens once, at any isolation level.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -84,10 +84,10 @@ const suite: StoreSuite = (name, skip, open) =>
           (await bob.send('POST', `/api/security-groups?project=${bob.projectId}`, { name: `q${i}`, allow: ['192.0.2.1'] }))
             .status,
       );
-      assert.equal(countOf(statuses, 200), 9, 'beside default');
+      assert.equal(countOf(statuses, 200), 9, 'the default group is the tenth');
     });
 
-    it('twenty that redeem one link: one signs in', async () => {
+    it('twenty requests that redeem one link: one signs in', async () => {
       await test.client().call('POST', '/auth/magiclink', loginForm('ann@example.com'));
       await test.control.settle();
       const body = { token: linkToken(test.mails, 'ann@example.com') };
@@ -116,12 +116,12 @@ const suite: StoreSuite = (name, skip, open) =>
     const invite = (who: SignedUp, email: string) =>
       who.send('POST', `/api/invitations?project=${ann.projectId}`, { email, role: 'admin' });
 
-    it('twenty invitations of one address: the last of them stands', async () => {
+    it('twenty invitations of one address: the last one is valid', async () => {
       const statuses = await times(20, async () => (await invite(ann, 'often@example.com')).status);
       assert.deepEqual([...new Set(statuses)], [200]);
     });
 
-    it('an admin who is removed while inviting leaves no invitation behind, ten times', async () => {
+    it('an admin removed while inviting leaves no invitation, ten times', async () => {
       for (let round = 0; round < 10; round++) {
         const admin = await test.signUp(`admin-${round}@example.com`);
         await test.addMember(ann.projectId, admin.userId, 'admin');
@@ -134,7 +134,7 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('a member who is removed while making API tokens leaves none behind, ten times', async () => {
+    it('a member removed while making API tokens leaves none, ten times', async () => {
       for (let round = 0; round < 10; round++) {
         const member = await test.signUp(`maker-of-tokens-${round}@example.com`);
         await test.addMember(ann.projectId, member.userId, 'member');
@@ -148,7 +148,7 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('an apex that is lost while hosts under it are added serves none of them, ten times', async () => {
+    it('an apex lost while hosts under it are added serves none of them, ten times', async () => {
       const { store, dns, control, time } = test;
       const run = () =>
         createRecheck({
@@ -162,7 +162,7 @@ const suite: StoreSuite = (name, skip, open) =>
       for (let round = 0; round < 10; round++) {
         const apex = `lost-${round}.com`;
         await ann.call('POST', `/api/domains?project=${ann.projectId}`, { name: apex });
-        // Missed twice, the first time long ago: the next miss is the last.
+        // Two misses, the first long ago: the next miss loses the apex.
         const almost = { verified_at: 1, owned_apex: apex, checked_at: 1, misses: 2, first_missed_at: 1 };
         await store.db.updateTable('domains').set(almost).where('apex_name', '=', apex).execute();
         const add = (part: string) =>
@@ -175,7 +175,7 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('a region that is deleted while tunnels are made in it: it is in use or gone, and each is told which', async () => {
+    it('a region deleted while tunnels are made in it: it is in use or gone, and every answer agrees', async () => {
       const operator = await test.signUp('operator@example.com', { operator: true });
       for (let round = 0; round < 10; round++) {
         const name = `gone-${round}`;
@@ -195,7 +195,7 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('a group that is assigned while it is deleted: it is in use or gone, never both', async () => {
+    it('a group assigned while it is deleted: it is in use or gone, never both', async () => {
       for (let round = 0; round < 10; round++) {
         const group = `z${round}`;
         await ann.call('POST', `/api/security-groups?project=${ann.projectId}`, { name: group, allow: ['192.0.2.1'] });
@@ -212,7 +212,7 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('a tunnel or a project that is suspended while it is deleted: it is stopped and there, or gone, ten times', async () => {
+    it('a tunnel or project suspended while it is deleted: it is suspended or gone, ten times', async () => {
       const { store, control } = test;
       const stopTunnel = (id: string) => control.operator.changeTunnel(id, { suspended: true });
       const stopProject = (_: string, projectId: string) => control.operator.changeProject(projectId, { suspended: true });
@@ -240,7 +240,7 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('a token that is rotated ten times at once: one is in use', async () => {
+    it('a token rotated ten times at once: one is valid', async () => {
       await times(10, () => ann.send('POST', `/api/tunnels/kept/token/rotate?project=${ann.projectId}`));
       const rows = await test.store.db
         .selectFrom('tunnel_tokens as k')

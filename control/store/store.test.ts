@@ -1,4 +1,4 @@
-// One suite for both drivers: what the rest of control relies on holds on each.
+// One suite for both drivers: the guarantees that the rest of control relies on.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.deepEqual({ ...read }, row);
     });
 
-    it('names a taken unique key, on a column and on a primary key', async () => {
+    it('names the unique key that is taken, on a column and on a primary key', async () => {
       const store = await fresh();
       const row = user('ann@example.com');
       await store.db.insertInto('users').values(row).execute();
@@ -73,7 +73,7 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('lets a verified apex have one owner and any number of hopefuls', async () => {
+    it('lets any number of projects ask for an apex, and one own it', async () => {
       const store = await fresh();
       for (const id of ['a', 'b', 'c']) await store.db.insertInto('projects').values(project(id)).execute();
       await store.db
@@ -90,7 +90,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.equal(await countDomains(store.db), 2);
     });
 
-    it('leaves nothing of a write that failed', async () => {
+    it('undoes a failed write entirely', async () => {
       const store = await fresh();
       const write = store.write(async (trx) => {
         await trx.insertInto('users').values(user('ann@example.com')).execute();
@@ -100,7 +100,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.equal(await store.db.selectFrom('users').select('id').executeTakeFirst(), undefined);
     });
 
-    it('serialises the writes of one project, so that a quota holds against 50 at once', async () => {
+    it('serialises the writes of one project, so a quota holds against 50 at once', async () => {
       const store = await fresh();
       await store.db.insertInto('projects').values(project('p')).execute();
       const addUnderQuota = (index: number) =>
@@ -118,7 +118,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.equal(await countDomains(store.db), 10);
     });
 
-    it('shows a reader one moment while writers go on', async () => {
+    it('gives a reader one consistent state while others write', async () => {
       const store = await fresh();
       await store.db.insertInto('users').values(user('ann@example.com')).execute();
       const seen = await store.read(async (trx) => {
@@ -130,7 +130,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.deepEqual(seen, [1, 1]);
     });
 
-    it('deletes what belongs to a project with it', async () => {
+    it('deletes the rows of a project with it', async () => {
       const store = await fresh();
       await store.db.insertInto('projects').values(project('p')).execute();
       await store.db
@@ -141,7 +141,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.equal(await countDomains(store.db), 0);
     });
 
-    it('opens what the next release has migrated, so that a release can be taken back', async () => {
+    it('opens a database that the next release has migrated, so a release can be rolled back', async () => {
       const store = await fresh();
       await sql`insert into kysely_migration (name, timestamp) values ('9999-next', '2100-01-01T00:00:00.000Z')`.execute(
         store.db,
@@ -171,11 +171,11 @@ const suite: StoreSuite = (name, skip, open) =>
       await assert.rejects(dumpStore(first, one), /EEXIST/);
       const away = { ...first, read: () => Promise.reject(new Error('away')) };
       await assert.rejects(dumpStore(away, join(folder, 'three')), /away/);
-      assert.deepEqual(readdirSync(folder), ['one', 'two'], 'what is not whole is not kept, and what was there is');
+      assert.deepEqual(readdirSync(folder), ['one', 'two'], 'an incomplete dump is not kept, and the older dumps are');
       rmSync(folder, { recursive: true });
     });
 
-    it('restores nothing of a dump that is damaged', async () => {
+    it('restores nothing from a damaged dump', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'underpass-dump-'));
       const [first, second] = [await fresh(), await fresh()];
       await first.db.insertInto('users').values(user('ann@example.com')).execute();

@@ -1,4 +1,4 @@
-// Sweeping forgets what has ended and nothing else, on a store in which both are.
+// Sweeping deletes ended rows and no others.
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -18,7 +18,7 @@ const tables = [
   'released_names',
 ] as const;
 
-it('forgets what ended a day ago, and keeps what lives', async () => {
+it('deletes rows that ended a day ago, and keeps live ones', async () => {
   const test = await createTestControl();
   const ann = await test.signUp('ann@example.com');
   const p = `?project=${ann.projectId}`;
@@ -64,7 +64,7 @@ it('forgets what ended a day ago, and keeps what lives', async () => {
   await test.close();
 });
 
-it('keeps audit rows, registrations and abuse reports for as long as the privacy policy says', async () => {
+it('keeps audit rows, registrations and abuse reports as long as the privacy policy says', async () => {
   const test = await createTestControl();
   const { db } = test.store;
   const at = test.time.now;

@@ -130,24 +130,24 @@ function openUpkeep(authority: Authority, over: { pointsHere?: (name: string) =>
 const certificateNames = (): string[] => edge.state.certificates.flatMap((certificate) => certificate.hosts).sort();
 
 describe('an ACME authority (pebble)', () => {
-  test('proves by http-01 through the feed, and the edge gets the certificate with its key', async () => {
+  test('issues after http-01 through the feed, and removes the challenge', async () => {
     const authority = openAuthority();
     const issued = await authority.issue({ name: `shop.${zone}`, region: 'eu', failures: 0, signal });
     const leaf = new X509Certificate(issued.chainPem);
     assert.equal(leaf.subjectAltName, `DNS:shop.${zone}`);
     assert.ok(ports.asked.includes(`http-01 shop.${zone}`));
     await hub.delivered('eu');
-    assert.deepEqual(edge.state.challenges, [], 'the challenge is taken back');
+    assert.deepEqual(edge.state.challenges, [], 'the challenge is removed');
   });
 
-  test('proves by tls-alpn-01 through the feed after http-01 has failed', async () => {
+  test('issues after tls-alpn-01 through the feed once http-01 has failed', async () => {
     const issued = await openAuthority().issue({ name: `alpn.${zone}`, region: 'eu', failures: 1, signal });
     assert.equal(new X509Certificate(issued.chainPem).subjectAltName, `DNS:alpn.${zone}`);
     assert.ok(ports.asked.includes(`tls-alpn-01 alpn.${zone}`));
     assert.ok(!ports.asked.includes(`http-01 alpn.${zone}`));
   });
 
-  test('proves a wildcard by dns-01 with RFC 2136 updates, and cleans up after itself', async () => {
+  test('issues a wildcard after dns-01 with RFC 2136 updates', async () => {
     const issued = await openAuthority().issue({ name: `*.tunnels.${zone}`, region: 'eu', failures: 0, signal });
     assert.equal(new X509Certificate(issued.chainPem).subjectAltName, `DNS:*.tunnels.${zone}`);
   });
@@ -158,7 +158,7 @@ describe('an ACME authority (pebble)', () => {
     assert.equal(openAuthority({ withDns: false }).canIssue('www.example.org'), true);
   });
 
-  test('a proof that cannot be seen is a coded failure, and the challenge is taken back', async () => {
+  test('rejects with a code when the authority cannot see the proof', async () => {
     const blind = createAcmeAuthority({
       directory: pebble.directory,
       ca: pebble.ca,
@@ -169,7 +169,7 @@ describe('an ACME authority (pebble)', () => {
     await assert.rejects(blind.issue({ name: `blind.${zone}`, region: 'eu', failures: 0, signal }), { code: 'not-proven' });
   });
 
-  test('an account is bound to one that the authority gave out, and refused with a wrong key (RFC 8555 7.3.4)', async () => {
+  test('binds the account to an external one, and is refused with a wrong key (RFC 8555 7.3.4)', async () => {
     const hmacKey = randomBytes(32).toString('base64url');
     const bindingFolder = await makeFolder();
     const binding = await startPebble(bindingFolder, dns.port, ports, { 'kid-1': hmacKey });
@@ -190,7 +190,7 @@ describe('an ACME authority (pebble)', () => {
     assert.equal(new X509Certificate(issued.chainPem).subjectAltName, `DNS:bound.${zone}`);
   });
 
-  test('an authority that is not there is a coded failure', async () => {
+  test('rejects with a code when the authority is unreachable', async () => {
     const gone = createAcmeAuthority({
       directory: 'https://localhost:1/dir',
       accountKey: async () => accountKey,
@@ -210,12 +210,12 @@ describe('RFC 2136 updates (knot)', () => {
       clock: Date.now,
     });
 
-  test('a wrong key is refused', async () => {
+  test('reports NOTAUTH for a wrong key', async () => {
     const wrong = updater(Buffer.alloc(32, 1).toString('base64'));
     await assert.rejects(wrong.change({ name: `_acme-challenge.x.${zone}`, value: 'v', action: 'add' }), /answered NOTAUTH/);
   });
 
-  test('a name outside the zone is refused', async () => {
+  test('reports NOTZONE for a name outside the zone', async () => {
     await assert.rejects(
       updater(dns.key.secret).change({ name: '_acme-challenge.example.org', value: 'v', action: 'add' }),
       /answered NOTZONE/,
@@ -224,7 +224,7 @@ describe('RFC 2136 updates (knot)', () => {
 });
 
 describe('upkeep with an ACME authority', () => {
-  test('our own host and wildcard, and the verified hosts of http tunnels: those and no others', async () => {
+  test('orders our own host and wildcard and the verified hosts of http tunnels, and nothing else', async () => {
     await tunnel('web', [`www.${zone}`]);
     await tunnel('made', [`brave-otter.tunnels.${zone}`]);
     await tunnel('passed', [`raw.${zone}`], 'ingress');
@@ -239,7 +239,7 @@ describe('upkeep with an ACME authority', () => {
       assert.ok(!ports.asked.includes(`http-01 ${name}.${zone}`));
   });
 
-  test('a host that does not point at us is never asked for', async () => {
+  test('never orders a host that does not point at us', async () => {
     await tunnel('web', [`astray.${zone}`]);
     await openUpkeep(openAuthority(), { pointsHere: async (name) => name !== `astray.${zone}` }).run();
     assert.ok(!ports.asked.some((line) => line.endsWith(` astray.${zone}`)));

@@ -1,4 +1,4 @@
-// A directory that has forgotten the account: a new authority behind the old address, or one that was deactivated.
+// A directory that no longer knows the account: a new authority at the old address, or a deactivated account.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { createAccountKeyPem, readAccountKey } from './jws.ts';
 let server: Server;
 let base: string;
 let registered = 0;
-/** What an order is answered with. */
+/** The ACME error in the answer to an order. */
 let problem: string;
 
 before(async () => {
@@ -37,7 +37,7 @@ after(() => {
   server.closeAllConnections();
 });
 
-test('an account that the authority does not know any more is made anew by the next order, and by no other refusal', async () => {
+test('makes a new account for the next order after accountDoesNotExist, and after no other refusal', async () => {
   const client = createAcmeClient({ directory: `${base}/directory`, key: readAccountKey(createAccountKeyPem()) });
   const { signal } = new AbortController();
   const order = () => client.order({ name: 'a.example.com', kinds: ['http-01'], show: async () => async () => {}, signal });

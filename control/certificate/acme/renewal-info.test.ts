@@ -1,4 +1,4 @@
-// RFC 9773 against a directory that speaks it: the identifier, the answer, and the order that says what it replaces.
+// RFC 9773 against a directory that supports it: the identifier, the answer, and the order that names what it replaces.
 
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
@@ -14,7 +14,7 @@ import { certificateIdOf, parseRenewalInfo, renderCertificateId } from './renewa
 const dayMs = 86_400_000;
 const signal = new AbortController().signal;
 
-test('the identifier is that of the example in RFC 9773 4.1', () => {
+test('renders the identifier of the example in RFC 9773 4.1', () => {
   const keyId = Buffer.from('69885B6B87464041E1B37B847BA0AE2CDE01C8D4', 'hex');
   assert.equal(
     renderCertificateId(keyId, Buffer.from('8765432 1'.replace(' ', ''), 'hex')),
@@ -22,7 +22,7 @@ test('the identifier is that of the example in RFC 9773 4.1', () => {
   );
 });
 
-test('it is read from the leaf of a chain', async () => {
+test('reads the identifier from the leaf of a chain', async () => {
   const span = { notBefore: new Date(0), notAfter: new Date(90 * dayMs) };
   const root = await createRoot('test', span);
   const leaf = await issueLeaf(root, ['a.example.com'], span);
@@ -33,17 +33,18 @@ test('it is read from the leaf of a chain', async () => {
   assert.equal(await certificateIdOf(root.certificatePem), undefined, 'a root names no authority above it');
 });
 
-describe('an answer', () => {
+describe('parseRenewalInfo', () => {
   const window = { start: '2026-12-01T00:00:00Z', end: '2026-12-02T00:00:00Z' };
   const cases: readonly (readonly [unknown, boolean, string])[] = [
     [{ suggestedWindow: window }, true, 'a window'],
     [{ suggestedWindow: { ...window, end: window.start } }, false, 'an empty window'],
-    [{ suggestedWindow: { start: window.start } }, false, 'half of one'],
-    [{ suggestedWindow: 'soon' }, false, 'words'],
-    [{}, false, 'nothing'],
+    [{ suggestedWindow: { start: window.start } }, false, 'a window without an end'],
+    [{ suggestedWindow: 'soon' }, false, 'text instead of a window'],
+    [{}, false, 'no window'],
     [undefined, false, 'no JSON'],
   ];
-  for (const [body, isOne, why] of cases) test(why, () => assert.equal(parseRenewalInfo(body) !== undefined, isOne));
+  for (const [body, isOne, why] of cases)
+    test(`${isOne ? 'accepts' : 'refuses'} ${why}`, () => assert.equal(parseRenewalInfo(body) !== undefined, isOne));
 });
 
 describe('a directory with renewalInfo', () => {
@@ -71,7 +72,7 @@ describe('a directory with renewalInfo', () => {
       const order = JSON.parse(Buffer.from(JSON.parse(text).payload, 'base64url').toString()) as { replaces?: string };
       ordered.push(order);
       const isRefused = order.replaces !== undefined && !knowsReplaced;
-      // The order itself is not what is looked at here: its end comes at once.
+      // The test needs no certificate, so every order fails at once.
       return void send(isRefused ? 409 : 403, {
         type: `urn:ietf:params:acme:error:${isRefused ? 'alreadyReplaced' : 'unauthorized'}`,
       });
@@ -89,7 +90,7 @@ describe('a directory with renewalInfo', () => {
 
   const open = () => createAcmeClient({ directory: `${origin}/dir`, key: readAccountKey(createAccountKeyPem()) });
 
-  test('answers a window, and how long it holds: a minute at least', async () => {
+  test('returns the window and the pause before the next question, a minute at least', async () => {
     answer.body = { suggestedWindow: { start: '2026-12-01T00:00:00Z', end: '2026-12-02T00:00:00Z' } };
     const window = { startMs: Date.UTC(2026, 11, 1), endMs: Date.UTC(2026, 11, 2) };
     assert.deepEqual(await open().renewalInfo('a.b', signal), { window, askAgainMs: undefined });
@@ -99,12 +100,12 @@ describe('a directory with renewalInfo', () => {
     assert.deepEqual(await open().renewalInfo('a.b', signal), { window, askAgainMs: 60_000 });
   });
 
-  test('an error is a coded failure', async () => {
+  test('rejects an error with a code', async () => {
     answer.status = 404;
     await assert.rejects(open().renewalInfo('a.b', signal), { code: 'refused' });
   });
 
-  test('an order says what it replaces, and is made without that where it is refused', async () => {
+  test('orders again without `replaces` when the authority refuses that field', async () => {
     const request = {
       name: 'a.example.com',
       kinds: ['http-01'] as const,

@@ -14,29 +14,37 @@ const failed = (at: number): Attempt => ({ ...name(wildcard), at, outcome: 'fail
 const held = (expiresAt: number) =>
   new Map<string, HeldCertificate>([[wildcard, { name: wildcard, issuer: 'a', startsAt: 0, expiresAt }]]);
 
-describe('the names that the authority covers', () => {
+describe('namesToCover', () => {
   const cases: readonly [rule: string, holdings: Partial<Holdings>, left: readonly string[]][] = [
-    ['our wildcard stands for the names under it', {}, [generated]],
-    ['two failures in a row leave it so', { attempts: [failed(1), failed(2)] }, [generated]],
-    ['three failures give each name its own', { attempts: [failed(1), failed(2), failed(3)] }, []],
-    ['not while a wildcard lives', { attempts: [failed(1), failed(2), failed(3)], held: held(now * 2) }, [generated]],
-    ['its last sixth is too late', { attempts: [failed(1), failed(2), failed(3)], held: held(now * 1.1) }, []],
+    ['leaves out generated names: our wildcard covers them', {}, [generated]],
+    ['leaves them out after two failures of the wildcard', { attempts: [failed(1), failed(2)] }, [generated]],
+    ['covers each name itself after three failures of the wildcard', { attempts: [failed(1), failed(2), failed(3)] }, []],
     [
-      'a given file serves its hosts',
+      'leaves them out while the wildcard certificate is valid, despite three failures',
+      { attempts: [failed(1), failed(2), failed(3)], held: held(now * 2) },
+      [generated],
+    ],
+    [
+      'covers each name itself in the last sixth of a wildcard that fails to renew',
+      { attempts: [failed(1), failed(2), failed(3)], held: held(now * 1.1) },
+      [],
+    ],
+    [
+      'leaves out the hosts of a given file',
       { given: [{ hosts: ['eu.example.com'], notAfterMs: now + 1 }] },
       ['eu.example.com', generated],
     ],
     [
-      'a given wildcard serves hosts',
+      'leaves out hosts under a given wildcard',
       { given: [{ hosts: ['*.example.org'], notAfterMs: now + 1 }] },
       [generated, 'www.example.org'],
     ],
     [
-      'a given wildcard serves no wildcard',
+      'keeps our wildcard under a given wildcard of its parent',
       { given: [{ hosts: ['*.example.com'], notAfterMs: now + 1 }] },
       ['eu.example.com', generated],
     ],
-    ['an expired file serves nothing', { given: [{ hosts: ['eu.example.com'], notAfterMs: now }] }, [generated]],
+    ['ignores an expired file', { given: [{ hosts: ['eu.example.com'], notAfterMs: now }] }, [generated]],
   ];
   for (const [rule, holdings, left] of cases) {
     test(rule, () => {

@@ -1,4 +1,4 @@
-// DNS UPDATE messages (RFC 2136) signed by TSIG hmac-sha256 (RFC 8945), as bytes. Pure but for the HMAC.
+// DNS UPDATE messages (RFC 2136) signed with TSIG hmac-sha256 (RFC 8945), encoded and decoded.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -23,7 +23,7 @@ const typeTxt = 16;
 const typeTsig = 250;
 const updateFlags = 5 << 11;
 const ttlSeconds = 60;
-/** How far clocks may differ: what RFC 8945 10 recommends. */
+/** Permitted clock difference, as RFC 8945 10 recommends. */
 const fudgeSeconds = 300;
 const algorithm = 'hmac-sha256';
 
@@ -45,7 +45,7 @@ const u48 = (value: number): Buffer => {
   return bytes;
 };
 
-/** Uncompressed and in lower case: what TSIG digests (RFC 8945 4.3.3). */
+/** Uncompressed and in lower case, as the TSIG digest needs it (RFC 8945 4.3.3). */
 function encodeName(name: string): Buffer {
   const labels = name
     .toLowerCase()
@@ -58,7 +58,7 @@ function encodeName(name: string): Buffer {
 const record = (name: string, type: number, cls: number, ttl: number, data: Buffer): Buffer =>
   Buffer.concat([encodeName(name), u16(type), u16(cls), u32(ttl), u16(data.length), data]);
 
-/** A TXT of one string: a proof has 43 characters. */
+/** One string suffices: a dns-01 value has 43 characters, a string holds 255. */
 const txtData = (value: string): Buffer => Buffer.concat([Buffer.from([value.length]), Buffer.from(value, 'ascii')]);
 
 export function encodeUpdate(id: number, change: TxtChange): Buffer {
@@ -72,7 +72,7 @@ export function encodeUpdate(id: number, change: TxtChange): Buffer {
   return Buffer.concat([header, zoneSection, update]);
 }
 
-/** The TSIG variables that are digested with the message (RFC 8945 4.3.3). */
+/** The TSIG variables, which the digest covers after the message (RFC 8945 4.3.3). */
 const variables = (key: TsigKey, timeSigned: number, error: number, other: Buffer): Buffer =>
   Buffer.concat([
     encodeName(key.name),
@@ -128,7 +128,7 @@ const rcodes: Readonly<Record<number, string>> = {
   10: 'NOTZONE',
 };
 
-/** Where a name that starts here ends; names in answers may be compressed (RFC 1035 4.1.4). */
+/** The offset after the name at `from`. Names in answers may be compressed (RFC 1035 4.1.4). */
 function skipName(bytes: Buffer, from: number): number {
   let at = from;
   for (let length = bytes.readUInt8(at); length !== 0; length = bytes.readUInt8(at)) {
@@ -151,7 +151,7 @@ function startOfLastRecord(bytes: Buffer): number {
   return at;
 }
 
-/** True when the answer carries a TSIG by the same key over our request (RFC 8945 5.3). */
+/** True if the answer carries a TSIG made with this key over our request (RFC 8945 5.3). */
 function isSigned(bytes: Buffer, requestMac: Buffer, key: TsigKey): boolean {
   if (bytes.readUInt16BE(10) === 0) return false;
   const start = startOfLastRecord(bytes);
@@ -170,7 +170,7 @@ function isSigned(bytes: Buffer, requestMac: Buffer, key: TsigKey): boolean {
   return mac.length === expected.length && timingSafeEqual(mac, expected);
 }
 
-/** Undefined when the update was done; else what the server says. */
+/** Undefined if the server made the update, else why not: its rcode, or what is wrong with the answer. */
 export function readUpdateAnswer(bytes: Buffer, id: number, requestMac: Buffer, key: TsigKey): string | undefined {
   try {
     if (bytes.readUInt16BE(0) !== id) return 'an answer to another request';

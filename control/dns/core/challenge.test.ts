@@ -47,15 +47,15 @@ describe('decideOwnership', () => {
     assert.deepEqual(decideOwnership('missing', { misses: 2, firstMissedAt: 0 }, 72 * hour), { kind: 'lost' });
   });
 
-  test('many misses within 72 hours do not', () => {
+  test('many misses within 72 hours keep the domain', () => {
     assert.equal(decideOwnership('missing', { misses: 50, firstMissedAt: 0 }, 72 * hour - 1).kind, 'missed');
   });
 
-  test('two misses do not, however far apart', () => {
+  test('two misses keep the domain, however far apart', () => {
     assert.equal(decideOwnership('missing', { misses: 1, firstMissedAt: 0 }, 1000 * hour).kind, 'missed');
   });
 
-  test('an answer heals; silence and SERVFAIL neither heal nor harm', () => {
+  test('a found proof resets the misses, an unknown answer changes nothing', () => {
     assert.deepEqual(decideOwnership('found', { misses: 2, firstMissedAt: 0 }, 100 * hour), { kind: 'kept' });
     assert.deepEqual(decideOwnership('unknown', { misses: 2, firstMissedAt: 0 }, 100 * hour), { kind: 'unknown' });
   });

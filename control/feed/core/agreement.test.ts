@@ -12,24 +12,24 @@ beforeEach(() => {
   agreement = createAgreement({ self: 'us', lateMs: 5_000, silentMs: 15_000 });
 });
 
-test('where no other process has edges of the region, ours decide', () => {
+test('our edges decide when no other process has edges of the region', () => {
   agreement.hear('us', { region: 'eu', edgeId: 'one' }, 0);
   agreement.hear('b', { region: 'us', edgeId: 'two' }, 0);
   assert.deepEqual(agreement.holdHere('eu', [web, api], 0), [web, api]);
 });
 
-test('every process with edges of the region is waited for, whatever the order', () => {
+test('waits for every process with edges of the region, in any order', () => {
   agreement.hear('b', edgeOf('b'), 0);
   agreement.hear('c', edgeOf('c'), 0);
   assert.deepEqual(agreement.holdHere('eu', [web, api], 10), []);
   assert.deepEqual(agreement.holdElsewhere('c', [api, web], 20), []);
-  assert.deepEqual(agreement.holdElsewhere('c', [web], 30), [], 'twice is once');
+  assert.deepEqual(agreement.holdElsewhere('c', [web], 30), [], 'a repeated word counts once');
   assert.deepEqual(agreement.holdElsewhere('b', [web], 40), [web]);
-  assert.deepEqual(agreement.holdElsewhere('b', [api, web], 50), [api], 'each is told once');
+  assert.deepEqual(agreement.holdElsewhere('b', [api, web], 50), [api], 'each tunnel is reported once');
   assert.deepEqual(agreement.overdue(60_000), []);
 });
 
-test('whoever spoke before us hears us and decides; we wait for its word', () => {
+test('waits for a process that spoke before us: it decides once it hears us', () => {
   agreement.hear('b', edgeOf('b'), 0);
   assert.deepEqual(agreement.holdElsewhere('b', [web], 10), []);
   assert.deepEqual(agreement.holdHere('eu', [web], 20), []);
@@ -37,7 +37,7 @@ test('whoever spoke before us hears us and decides; we wait for its word', () =>
   assert.deepEqual(agreement.overdue(60_000), []);
 });
 
-test('other hosts are another matter: a word about the old ones says nothing about the new', () => {
+test("a word about a tunnel's old hosts does not count for its new hosts", () => {
   agreement.hear('b', edgeOf('b'), 0);
   const moved = { ...web, hosts: 'new.example.com' };
   agreement.holdHere('eu', [web], 10);
@@ -47,7 +47,7 @@ test('other hosts are another matter: a word about the old ones says nothing abo
   assert.deepEqual(agreement.holdElsewhere('b', [moved], 40), [moved]);
 });
 
-test('a process that says nothing is waited for no longer than its time, counted from the first word here', () => {
+test('waits for a silent process no longer than the limit, counted from our first word', () => {
   agreement.hear('b', edgeOf('b'), 0);
   agreement.holdHere('eu', [web], 10);
   agreement.holdHere('eu', [web], 4_000);
@@ -56,7 +56,7 @@ test('a process that says nothing is waited for no longer than its time, counted
   assert.deepEqual(agreement.overdue(60_000), []);
 });
 
-test('a process whose edges went silent is not waited for', () => {
+test('does not wait for a process whose edges are silent', () => {
   agreement.hear('b', edgeOf('b'), 0);
   agreement.hear('c', edgeOf('c'), 14_000);
   assert.deepEqual(agreement.holdHere('eu', [web], 15_000), []);
@@ -64,7 +64,7 @@ test('a process whose edges went silent is not waited for', () => {
   assert.deepEqual(agreement.overdue(15_001), [web]);
 });
 
-test('an edge that moved is waited for where it is now', () => {
+test('waits for an edge at the process where it is now', () => {
   agreement.hear('b', edgeOf('b'), 0);
   agreement.holdHere('eu', [web], 10);
   agreement.hear('c', edgeOf('b'), 20);

@@ -22,7 +22,7 @@ import {
 const someTraffic = fc.record({ rxBytes: fc.nat(1e9), txBytes: fc.nat(1e9), connections: fc.nat(1e4) });
 
 describe('rate window', () => {
-  test('holds what came within five minutes and nothing that came before a slot earlier', () => {
+  test('holds the bytes of the last five minutes, give or take one slot', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(2_000_000), someTraffic), { maxLength: 60 }), (events) => {
         const ordered = events.toSorted(([one], [other]) => one - other);
@@ -36,14 +36,14 @@ describe('rate window', () => {
     );
   });
 
-  test('is quiet again after five minutes and a slot', () => {
+  test('is zero again after five minutes and one slot', () => {
     const window = createRateWindow();
     addTraffic(window, 1_000, { rxBytes: 5, txBytes: 5, connections: 5 });
     assert.ok(ratesOf(window, 1_000 + windowMs - 1).rx > 0);
     assert.deepEqual(ratesOf(window, 1_000 + windowMs + 10_000), { rx: 0, tx: 0, tcpConnectionRate: 0 });
   });
 
-  test('a clock that jumps back counts nothing twice and never fails', () => {
+  test('counts nothing twice when the clock jumps back', () => {
     const window = createRateWindow();
     addTraffic(window, 10_000_000, { rxBytes: 300, txBytes: 0, connections: 0 });
     addTraffic(window, 5_000, { rxBytes: 600, txBytes: 0, connections: 0 });
@@ -52,7 +52,7 @@ describe('rate window', () => {
 });
 
 describe('counters of an edge', () => {
-  test('whatever the order of reports and restarts, all that passed is counted once', () => {
+  test('counts every byte once, in any order of reports and restarts', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), someTraffic), { minLength: 1, maxLength: 50 }), (steps) => {
         let run = 1;
@@ -76,7 +76,7 @@ describe('counters of an edge', () => {
     );
   });
 
-  test('an edge that does not say when it started is known by counters that went back', () => {
+  test('recognises a restart by lower counters when the edge does not report its start', () => {
     const last = { rxBytes: 100, txBytes: 100, connections: 1, startedAtMs: undefined };
     assert.equal(trafficSince(last, { ...last, rxBytes: 40 }).rxBytes, 40);
   });
@@ -97,7 +97,7 @@ describe('state differences', () => {
     Object.fromEntries(feedParts.map((part) => [part, indexPart(state[part] ?? [])])) as unknown as IndexedState;
   const sorted = (index: IndexedState) => feedParts.map((part) => [...index[part].values()].map((entry) => entry.text).sort());
 
-  test('the difference takes one state to the other, and there is none between equals', () => {
+  test('the difference turns one state into the other, and equal states have none', () => {
     fc.assert(
       fc.property(someState, someState, (from, to) => {
         const held = indexOf(from as never);
@@ -110,7 +110,7 @@ describe('state differences', () => {
     );
   });
 
-  test('a state cut in groups is the same state, and no group is over the bound unless one entry is', () => {
+  test('the groups of a split state join to the same state, and only a group of one entry exceeds the bound', () => {
     fc.assert(
       fc.property(someState, fc.integer({ min: 1, max: 200 }), (state, bound) => {
         const whole = indexOf(state as never);
@@ -135,20 +135,24 @@ describe('readySeq', () => {
   };
   const cases: readonly [name: string, actual: number | undefined, expected: number | undefined][] = [
     ['an ingress tunnel needs no certificate', readySeq({ type: 'ingress', hosts: ['a.com'] }, 5, sent({}), 1), 5],
-    ['no certificate yet', readySeq(http(['a.com']), 5, sent({}), 1), undefined],
-    ['the certificate came later', readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 7 } }), 1), 7],
-    ['the certificate was there before', readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 2 } }), 1), 5],
-    ['a wildcard serves', readySeq(http(['x.a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), 5],
-    ['a wildcard does not serve two labels', readySeq(http(['y.x.a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), undefined],
-    ['a wildcard does not serve its own parent', readySeq(http(['a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), undefined],
-    ['an expired one does not serve', readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 2, notAfterMs: 1 } }), 1), undefined],
-    ['every host needs one', readySeq(http(['a.com', 'b.com']), 5, sent({ 'a.com': { seq: 2 } }), 1), undefined],
+    ['a host without a certificate is not ready', readySeq(http(['a.com']), 5, sent({}), 1), undefined],
+    ['a later certificate decides', readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 7 } }), 1), 7],
+    ['an earlier certificate does not delay', readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 2 } }), 1), 5],
+    ['a wildcard covers a name under it', readySeq(http(['x.a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), 5],
+    ['a wildcard does not cover two labels', readySeq(http(['y.x.a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), undefined],
+    ['a wildcard does not cover its own parent', readySeq(http(['a.com']), 5, sent({ '*.a.com': { seq: 2 } }), 1), undefined],
+    [
+      'an expired certificate does not count',
+      readySeq(http(['a.com']), 5, sent({ 'a.com': { seq: 2, notAfterMs: 1 } }), 1),
+      undefined,
+    ],
+    ['every host needs a certificate', readySeq(http(['a.com', 'b.com']), 5, sent({ 'a.com': { seq: 2 } }), 1), undefined],
   ];
   for (const [name, actual, expected] of cases) test(name, () => assert.equal(actual, expected));
 });
 
 describe('the certificates that a region needs', () => {
-  test('are those of its http hosts and the wildcards above them, and none for ingress tunnels', () => {
+  test('are for its http hosts and the wildcards above them, and not for ingress hosts', () => {
     const names: NamesByRegion = new Map();
     addNeeded(names, 'eu', { type: 'http', hosts: ['x.a.com'] });
     addNeeded(names, 'eu', { type: 'ingress', hosts: ['b.com'] });
@@ -162,7 +166,7 @@ describe('the certificates that a region needs', () => {
     );
   });
 
-  test('are those of its own names', () => {
+  test('are for its own names', () => {
     const region = { region: 'eu', dataPlaneHost: 'eu.a.com', wildcardDomain: null, consoleHost: null };
     assert.deepEqual(ownNames(region), ['eu.a.com']);
     const full = { ...region, wildcardDomain: 't.a.com', consoleHost: 'console.a.com' };
@@ -182,14 +186,19 @@ describe('connectedClients', () => {
   });
   const report = (over: object) => ({ edgeId: 'e', atMs: 100_000, receivedAtMs: 500_000, clients: [client(100_000)], ...over });
   const cases: readonly [name: string, count: number, reports: ReturnType<typeof report>[], nowMs: number][] = [
-    ['proven now', 1, [report({})], 500_000],
-    ['proven 15 s ago', 1, [report({})], 515_000],
-    ['proven longer ago', 0, [report({})], 515_001],
-    ['proven 14 s before the report, which is 2 s old', 0, [report({ clients: [client(86_000)] })], 502_000],
-    ['never proven: a socket is not a client', 0, [report({ clients: [client(null)] })], 500_000],
-    ['at two edges', 1, [report({}), report({ edgeId: 'f' })], 500_000],
-    ['proof from the future of a wild clock counts as now', 1, [report({ clients: [client(9e12)] })], 500_000],
-    ['but not for ever', 0, [report({ clients: [client(9e12)] })], 516_000],
+    ['counts a client proven now', 1, [report({})], 500_000],
+    ['counts a client proven 15 s ago', 1, [report({})], 515_000],
+    ['does not count a client proven longer ago', 0, [report({})], 515_001],
+    ['does not count a client proven 14 s before a report that is 2 s old', 0, [report({ clients: [client(86_000)] })], 502_000],
+    [
+      'does not count a client that was never proven: a socket is not a client',
+      0,
+      [report({ clients: [client(null)] })],
+      500_000,
+    ],
+    ['counts a client at two edges once', 1, [report({}), report({ edgeId: 'f' })], 500_000],
+    ['counts a proof from the future, by a wrong clock, as one of the report', 1, [report({ clients: [client(9e12)] })], 500_000],
+    ['does not count a proof from the future for ever', 0, [report({ clients: [client(9e12)] })], 516_000],
   ];
   for (const [name, count, reports, nowMs] of cases) {
     test(name, () => assert.equal(connectedClients(reports, nowMs).length, count));
@@ -197,7 +206,7 @@ describe('connectedClients', () => {
 });
 
 describe('historyPoints', () => {
-  test('every range has its fixed number of points, the last of which is running', () => {
+  test('every range has its fixed number of points, and the last covers now', () => {
     const now = 1_790_000_123_456;
     for (const [range, count, step] of [
       ['hour', 60, 60],
@@ -211,7 +220,7 @@ describe('historyPoints', () => {
     }
   });
 
-  test('no byte within the range is lost or doubled by downsampling', () => {
+  test('downsampling neither loses nor doubles a byte within the range', () => {
     const now = 1_790_000_123_456;
     const rows = fc.array(fc.record({ ago: fc.nat(59), rxBytes: fc.nat(1e6) }), { maxLength: 100 });
     fc.assert(

@@ -4,22 +4,22 @@ import fc from 'fast-check';
 import { reconcilePauseMs } from './reconcile.ts';
 
 const leastMs = 20_000;
-/** What the edges have to hear of it and to cut connections (design 5: a change applies within 5 s). */
+/** The edges' part: 5 s until the change arrives and 5 s to cut connections. */
 const atEdgesMs = 10_000;
 
 const cases: readonly (readonly [number, number, string])[] = [
-  [0, 20_000, 'a small installation'],
-  [5_000, 20_000, 'a fifth of the time'],
-  [7_000, 28_000, 'more to read, read less often'],
-  [8_500, 33_000, 'the minute is nearer than a fifth'],
-  [20_000, 10_000, 'a long reading leaves a short pause'],
-  [60_000, 1_000, 'longer than the minute: without end'],
+  [0, 20_000, 'the pause of a small installation'],
+  [5_000, 20_000, 'reading takes a fifth of the time'],
+  [7_000, 28_000, 'a longer reading means a longer pause'],
+  [8_500, 33_000, 'the limit of a minute shortens the pause'],
+  [20_000, 10_000, 'a long reading leaves a short pause within the minute'],
+  [60_000, 1_000, 'a reading longer than a minute leaves the shortest pause'],
 ];
 for (const [readMs, pauseMs, why] of cases) {
   test(`${readMs} ms of reading: ${why}`, () => assert.equal(reconcilePauseMs(readMs, leastMs), pauseMs));
 }
 
-test('whatever changes behind our back is at the edges within a minute, as long as reading takes less than 24 s', () => {
+test('a change that control was not told of is at the edges within a minute while reading takes at most 24 s', () => {
   fc.assert(
     fc.property(fc.nat({ max: 24_000 }), (readMs) => {
       const worstMs = readMs + reconcilePauseMs(readMs, leastMs) + readMs;
