@@ -8,7 +8,7 @@ const host = 't.tunnels.test';
 const block = Buffer.alloc(256 * 1024, 'b');
 const mebibyte = 1024 * 1024;
 
-/** The peak of resident memory during the task, above what it was before. */
+/** How far resident memory rises during the task at its peak. */
 async function peakGrowth(task: Promise<unknown>): Promise<number> {
   const before = process.memoryUsage().rss;
   let peak = before;
@@ -41,11 +41,11 @@ async function upload(rig: Rig, mebibytes: number): Promise<string> {
   return answer;
 }
 
-describe('bodies of any size', () => {
-  // Visitor, edge, client and upstream are one process here: what is allowed is for all of them.
+describe('a body of any size', () => {
+  // Visitor, edge, client and upstream run in one process here, so this is the sum for all of them.
   const allowed = 160 * mebibyte;
 
-  it('pass down in memory that does not grow with them', async () => {
+  it('passes to the visitor in memory that does not grow with it', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', bulkUpstream());
     await download(rig, 32);
@@ -54,7 +54,7 @@ describe('bodies of any size', () => {
     assert.ok((await task) > 256 * mebibyte);
   });
 
-  it('pass up in memory that does not grow with them', async () => {
+  it('passes to the upstream in memory that does not grow with it', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', bulkUpstream());
     await upload(rig, 32);
@@ -63,7 +63,7 @@ describe('bodies of any size', () => {
     assert.match(await task, new RegExp(`read ${128 * mebibyte}$`));
   });
 
-  it('a reader that stalls delays no other visitor, and holds little memory', async () => {
+  it('delays no other visitor and holds little memory while its reader stalls', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', bulkUpstream());
     await download(rig, 32);
@@ -79,11 +79,11 @@ describe('bodies of any size', () => {
 });
 
 describe('memory and sockets are released', () => {
-  it('after a few hundred visitors that leave in the middle', async () => {
+  it('after a few hundred visitors that leave in the middle of a response', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const client = await rig.client('t', bulkUpstream());
     await download(rig, 1);
-    // The one socket that stays is the client's.
+    // The last socket is the client's.
     for (let round = 0; round < 4; round++) {
       const visitors = await Promise.all(Array.from({ length: 50 }, () => rig.visit(host)));
       for (const visitor of visitors) visitor.write(`GET /${64 * mebibyte} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -126,7 +126,7 @@ describe('an edge that drains', () => {
     assert.equal(rig.edge.stats().sockets, 0);
   });
 
-  it('answers visitors that were connected when it began, also those not yet accepted', async () => {
+  it('answers visitors that connected before the drain, even if not yet accepted', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const visitors = await Promise.all(Array.from({ length: 20 }, (_, i) => rig.visitRaw(i % 2 === 0 ? 'https' : 'http')));
     const drained = rig.edge.drain(10_000);

@@ -89,7 +89,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
       const { method } = calls[call];
       if (place.part === 'body')
         return caller.send(method, pathOf(call, prepared, owner.projectId), putIn(prepared.body, place, text));
-      // encodeURIComponent takes no half of a pair: those travel as the bytes of a careless program.
+      // encodeURIComponent throws on a lone surrogate, so the test sends the bytes that a careless program sends.
       const encoded = text.isWellFormed()
         ? encodeURIComponent(text)
         : encodeURIComponent(text.toWellFormed()).replaceAll('%EF%BF%BD', '%ED%A0%80');
@@ -98,7 +98,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
       return caller.send(method, pathOf(call, marked, project).replace('PLACE', encoded), prepared.body);
     };
 
-    /** JSON keeps half of a pair, as an escape; the other ways of sending one replace it. */
+    /** JSON keeps a lone surrogate as an escape; the other encodings replace it. */
     const isRefused = (call: CallName, { part }: Place, text: string): boolean => {
       if (part !== 'body') return text.isWellFormed() && !isPlainWord(text);
       const isJson = 'json' in calls[call];

@@ -28,7 +28,7 @@ const nextEmail = (): string => `person-${++count}@example.com`;
 
 /** A new project for every cell, so that no cell sees what another left. */
 const createWorld = async (): Promise<World> => {
-  // The limits of the whole test are not those of a minute.
+  // The test makes more calls than the rate limits allow in a minute.
   test.time.now += 60_000;
   return { test, owner: await test.signUp(nextEmail()), operator };
 };
@@ -52,11 +52,11 @@ const statusFor = async (world: World, caller: TestClient, name: CallName): Prom
   return response.status;
 };
 
-// Two calls are for everyone in the project by the table, and decided again by what is asked (decideMembershipChange).
+// The table allows these calls to every member; the handler decides by the request (decideMembershipChange).
 const decidedInside: Partial<Record<CallName, (role: Role) => boolean>> = {
   changeMember: (role) => may(role, 'member.change'),
   removeMember: (role) => may(role, 'member.remove'),
-  // Somebody else's token: by who may remove that somebody.
+  // The token is another member's: only callers who may remove that member may delete it.
   deleteApiToken: (role) => may(role, 'member.remove'),
 };
 
@@ -177,7 +177,7 @@ describe('calls of a person', () => {
       const person = callsOfInvited.has(name) ? await test.signUp(nextEmail()) : world.owner;
       const user = await statusFor(world, person, name);
       assert.ok(isSuccess(user), `status ${user}`);
-      // Ending the session above would leave nobody to make the token.
+      // Without the session above, the token could not be made.
       const next = await createWorld();
       const status = await statusFor(next, await tokenWith(next, 'owner'), name);
       assert.equal(isSuccess(status), rowOf(name).session !== true, `token: status ${status}`);

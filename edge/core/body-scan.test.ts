@@ -4,7 +4,7 @@ import { BodyScan, bodyLimits } from './body-scan.ts';
 
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 
-/** Where the body ends, -1 where it is broken, and whether it was complete. */
+/** The offset where the body ends, or -1 if it is malformed, and whether it was complete. */
 function scan(text: string, step = text.length): { end: number; done: boolean } {
   const bytes = bytesOf(text);
   const body = new BodyScan();
@@ -18,7 +18,7 @@ function scan(text: string, step = text.length): { end: number; done: boolean } 
   return { end: at, done: body.done };
 }
 
-describe('chunked bodies end where they end, however they are cut', () => {
+describe('finds the end of a chunked body, however the bytes are cut', () => {
   const whole = [
     '0\r\n\r\n',
     '5\r\nhello\r\n0\r\n\r\n',
@@ -34,7 +34,7 @@ describe('chunked bodies end where they end, however they are cut', () => {
   }
 });
 
-describe('chunked bodies that are refused', () => {
+describe('refuses a chunked body', () => {
   const broken: readonly (readonly [string, string])[] = [
     ['no size', '\r\n'],
     ['size with a sign', '+5\r\nhello\r\n'],
@@ -42,8 +42,8 @@ describe('chunked bodies that are refused', () => {
     ['size not hexadecimal', 'G\r\n'],
     ['size that overflows', '10000000000000000\r\n'],
     ['size of thirteen digits', '0000000000005\r\nhello\r\n'],
-    ['size ended by LF alone', '5\nhello\r\n0\r\n\r\n'],
-    ['size ended by CR alone', '5\rhello\r\n'],
+    ['size that ends in LF alone', '5\nhello\r\n0\r\n\r\n'],
+    ['size that ends in CR alone', '5\rhello\r\n'],
     ['white space before the size', ' 5\r\nhello\r\n'],
     ['white space behind the size', '5 \r\nhello\r\n'],
     ['white space before the extension', '5 ;a\r\nhello\r\n'],
@@ -53,7 +53,7 @@ describe('chunked bodies that are refused', () => {
     ['NUL in an extension', '5;a\0\r\nhello\r\n'],
     ['extension beyond the bound', `5;${'a'.repeat(bodyLimits.chunkLineBytes)}\r\nhello\r\n`],
     ['data longer than its size', '5\r\nhello!\r\n0\r\n\r\n'],
-    ['data ended by LF alone', '5\r\nhello\n0\r\n\r\n'],
+    ['data that ends in LF alone', '5\r\nhello\n0\r\n\r\n'],
     ['trailers beyond the bound', `0\r\nX-A: ${'a'.repeat(bodyLimits.trailerBytes)}\r\n\r\n`],
     ['trailer folded', '0\r\nX-A: b\r\n c\r\n\r\n'],
     ['trailer with space before the colon', '0\r\nX-A : b\r\n\r\n'],
@@ -62,7 +62,7 @@ describe('chunked bodies that are refused', () => {
     ['trailer that routes', '0\r\nHost: b.example\r\n\r\n'],
     ['trailer that spoofs', '0\r\nX-Forwarded-For: 1.1.1.1\r\n\r\n'],
     ['trailer that spoofs by an alias', '0\r\nx_real_ip: 1.1.1.1\r\n\r\n'],
-    ['last line ended by LF alone', '0\r\n\n'],
+    ['last line that ends in LF alone', '0\r\n\n'],
   ];
   for (const [why, text] of broken) {
     it(why, () => {
@@ -71,7 +71,7 @@ describe('chunked bodies that are refused', () => {
     });
   }
 
-  it('tiny chunks that are mostly extension', () => {
+  it('of tiny chunks that are mostly extension', () => {
     const chunk = `1;${'a'.repeat(200)}\r\nx\r\n`;
     assert.equal(scan(chunk.repeat(1000)).end, -1);
     assert.ok(scan('1\r\nx\r\n'.repeat(100_000)).end > 0);
@@ -79,7 +79,7 @@ describe('chunked bodies that are refused', () => {
 });
 
 describe('other framings', () => {
-  it('length ends at its last byte', () => {
+  it('a body with a length ends at its last byte', () => {
     const body = new BodyScan();
     body.start('length', 5);
     assert.equal(body.take(bytesOf('hel'), 0, 3), 3);
@@ -89,7 +89,7 @@ describe('other framings', () => {
     assert.equal(body.take(bytesOf('GET'), 0, 3), 0);
   });
 
-  it('each begins anew: what the bodies before it cost is not held against it', () => {
+  it('the overhead limit counts each body separately', () => {
     const body = new BodyScan();
     const chunked = bytesOf(`${`1;${'a'.repeat(200)}\r\nx\r\n`.repeat(60)}0\r\nx: ${'b'.repeat(5_000)}\r\n\r\n`);
     for (let round = 0; round < 3; round++) {
@@ -99,7 +99,7 @@ describe('other framings', () => {
     }
   });
 
-  it('until-close never ends by itself, none is over at once', () => {
+  it('a body until close never ends by itself, and no body ends at once', () => {
     const body = new BodyScan();
     body.start('until-close');
     assert.equal(body.take(bytesOf('abc'), 0, 3), 3);
@@ -112,7 +112,7 @@ describe('other framings', () => {
 });
 
 describe('trailers of a body', () => {
-  it('are told by their own names in lower case: "_" and "." are other letters than "-"', () => {
+  it('keep their names in lower case: "_" and "." are not "-"', () => {
     const told: string[] = [];
     const body = new BodyScan();
     body.start('chunked');

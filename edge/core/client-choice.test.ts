@@ -12,33 +12,33 @@ const client = (changes: Partial<ClientState> = {}): ClientState => ({
 
 describe('which client takes the next stream', () => {
   const cases: readonly (readonly [string, readonly ClientState[], number])[] = [
-    ['nobody, where there is none', [], -1],
-    ['nobody, where none takes streams', [client({ canOpen: false }), client({ canOpen: false })], -1],
+    ['none without clients', [], -1],
+    ['none if no client takes streams', [client({ canOpen: false }), client({ canOpen: false })], -1],
     [
-      'the one with the fewest in flight',
+      'the client with the fewest streams in flight',
       [client({ openStreams: 3 }), client({ openStreams: 1 }), client({ openStreams: 2 })],
       1,
     ],
-    ['a busy one that works before an idle one that is not proven', [client({ proven: false }), client({ openStreams: 99 })], 1],
+    ['a busy working client before an idle unproven one', [client({ proven: false }), client({ openStreams: 99 })], 1],
     [
-      'a busy one that works before an idle one whose probe fails',
+      'a busy working client before an idle one whose probe fails',
       [client({ answer: 'unhealthy' }), client({ openStreams: 99 })],
       1,
     ],
     // A failed probe may be the probe's fault; a carrier without a proof is most often dead.
-    ['one whose probe fails before one that is not proven', [client({ proven: false }), client({ answer: 'unhealthy' })], 1],
+    ['a client whose probe fails before an unproven one', [client({ proven: false }), client({ answer: 'unhealthy' })], 1],
     [
-      'the one with the fewest of those that do not work',
+      'the client with the fewest streams if none works',
       [client({ proven: false, openStreams: 2 }), client({ proven: false })],
       1,
     ],
     [
-      'one that may not work before one that has no upstream for the host',
+      'a client that may not work before one without an upstream for the host',
       [client({ answer: 'none' }), client({ proven: false, answer: 'unhealthy' })],
       1,
     ],
-    ['one that has no upstream where there is no other: its refusal tells the visitor why', [client({ answer: 'none' })], 0],
-    ['none that takes no streams, however idle', [client({ canOpen: false }), client({ openStreams: 5 })], 1],
+    ['the only client, even without an upstream: its refusal tells the visitor why', [client({ answer: 'none' })], 0],
+    ['a busy client before an idle one that takes no streams', [client({ canOpen: false }), client({ openStreams: 5 })], 1],
   ];
   for (const [who, clients, index] of cases) {
     it(who, () => {
@@ -46,7 +46,7 @@ describe('which client takes the next stream', () => {
     });
   }
 
-  it('equal ones take turns', () => {
+  it('equal clients take turns', () => {
     const clients = [client(), client(), client({ openStreams: 1 }), client()];
     assert.deepEqual(
       [0, 1, 2, 3, 4].map((turn) => chooseClient(clients, turn)),
@@ -54,7 +54,7 @@ describe('which client takes the next stream', () => {
     );
   });
 
-  it('works if it takes streams, is proven, and has a healthy upstream', () => {
+  it('a client works if it takes streams, is proven, and has a healthy upstream', () => {
     const unsound = [{ canOpen: false }, { proven: false }, { answer: 'unhealthy' }, { answer: 'none' }] as const;
     assert.deepEqual([{}, ...unsound].map(client).map(isWorking), [true, false, false, false, false]);
   });

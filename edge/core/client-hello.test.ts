@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import fc from 'fast-check';
 import { HelloInPieces, maxHelloBytes, peekClientHello } from './client-hello.ts';
 
-/** The first flight of Node's own TLS client: the oracle for what real clients send. */
+/** The first flight of Node's own TLS client, as an example of a real one. */
 async function captureHello(options: { servername?: string; ALPNProtocols?: string[] }): Promise<Buffer> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -42,12 +42,12 @@ describe('the first flight of a real client', () => {
     assert.deepEqual(peekClientHello(hello), { kind: 'hello', serverName: 'a.example.com', protocols: ['h2', 'http/1.1'] });
   });
 
-  it('without a name gives null', async () => {
+  it('has the server name null without SNI', async () => {
     const hello = await captureHello({});
     assert.deepEqual(peekClientHello(hello), { kind: 'hello', serverName: null, protocols: [] });
   });
 
-  it('is understood byte by byte and over records of any size', async () => {
+  it('is read byte by byte and from records of any size', async () => {
     const hello = await captureHello({ servername: 'a.example.com', ALPNProtocols: ['http/1.1'] });
     const expected = peekClientHello(hello);
     for (const size of [1, 2, 3, 4, 5, 7, 100, maxHelloBytes]) {
@@ -59,7 +59,7 @@ describe('the first flight of a real client', () => {
     }
   });
 
-  it('with anything changed never throws and never reads a second name', async () => {
+  it('never throws and never gives another name with bytes changed', async () => {
     const hello = await captureHello({ servername: 'a.example.com', ALPNProtocols: ['h2'] });
     fc.assert(
       fc.property(fc.nat(hello.length - 1), fc.nat(255), fc.nat(hello.length), (at, octet, to) => {
@@ -73,14 +73,14 @@ describe('the first flight of a real client', () => {
   });
 });
 
-describe('what is no hello', () => {
-  it('is foreign: HTTP, SSH, SSLv2', () => {
+describe('a first flight that is no valid hello', () => {
+  it('is foreign if it is HTTP, SSH or SSLv2', () => {
     for (const text of ['GET / HTTP/1.1', 'SSH-2.0', '\x80\x2e\x01']) {
       assert.equal(peekClientHello(Buffer.from(text, 'latin1')).kind, 'foreign');
     }
   });
 
-  it('is malformed: another handshake message, empty records, records that never end', () => {
+  it('is malformed if it is another handshake message, empty records or endless records', () => {
     assert.equal(peekClientHello(Buffer.from('160301000402000000', 'hex')).kind, 'malformed');
     assert.equal(peekClientHello(Buffer.from('1603010000', 'hex')).kind, 'malformed');
     assert.equal(peekClientHello(Buffer.from('160301ffff', 'hex')).kind, 'malformed');
@@ -90,7 +90,7 @@ describe('what is no hello', () => {
   it('is malformed beyond 16 KiB', () => {
     const filler = Buffer.concat([Buffer.from('16030140000100ffff', 'hex'), Buffer.alloc(maxHelloBytes)]);
     assert.equal(peekClientHello(filler).kind, 'malformed');
-    // Records of one byte: five of header for each of the message.
+    // Records of one byte: each message byte has a header of five.
     const slow = refragment(Buffer.concat([Buffer.from('1603010000010037ff', 'hex'), Buffer.alloc(10_000)]), 1);
     assert.equal(peekClientHello(slow.subarray(0, maxHelloBytes - 1)).kind, 'more');
     assert.equal(peekClientHello(slow.subarray(0, maxHelloBytes)).kind, 'malformed');
@@ -100,7 +100,7 @@ describe('what is no hello', () => {
     [1, 80],
     [10_000, 12],
   ] as const) {
-    it(`is looked at ${most} times at most where it comes byte by byte in records of ${size}`, (t) => {
+    it(`is parsed at most ${most} times when it arrives byte by byte in records of ${size}`, (t) => {
       const slow = refragment(Buffer.concat([Buffer.from('160301000001002710', 'hex'), Buffer.alloc(10_000)]), size);
       const gathered = t.mock.method(globalThis, 'Uint8Array');
       const hello = new HelloInPieces();
@@ -111,7 +111,7 @@ describe('what is no hello', () => {
     });
   }
 
-  it('has two server names, two of one extension, or bytes behind the last one', () => {
+  it('is malformed with two server names, a repeated extension, or bytes after the extensions', () => {
     const hello = (extensions: string, behind = '') => {
       const body = `0303${'00'.repeat(32)}00${'0002'}1301${'0100'}${(extensions.length / 2).toString(16).padStart(4, '0')}${extensions}${behind}`;
       const message = `01${(body.length / 2).toString(16).padStart(6, '0')}${body}`;

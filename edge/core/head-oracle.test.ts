@@ -1,4 +1,4 @@
-// Node's own parser is the oracle: whatever we accept it must accept too, and read in the same way.
+// Node's own parser is the oracle: it must accept every message that we accept, and read it in the same way.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ import { buildRequest, decideUpgrade, renderIdentity } from './forwarded-head.ts
 import { RequestHead } from './request-head.ts';
 import { ResponseHead } from './response-head.ts';
 
-/** Bounded in time: CI runs this on every change. */
+/** Bounded in time, because CI runs this on every change. */
 const fuzz = { numRuns: 6_000, interruptAfterTimeLimit: 20_000, seed: 20_261_120 } as const;
 
 interface Read {
@@ -31,7 +31,7 @@ interface NodeParser {
   [callback: number]: unknown;
 }
 
-// The parser is not a public module; it is only read here, as an oracle.
+// Node's parser is not a public module; only this test uses it.
 const { HTTPParser, methods } = createRequire(import.meta.url)('_http_common') as {
   HTTPParser: {
     new (): NodeParser;
@@ -44,7 +44,7 @@ const { HTTPParser, methods } = createRequire(import.meta.url)('_http_common') a
   methods: readonly string[];
 };
 
-/** Reads one message with Node's parser; null where it refuses. */
+/** Reads one message with Node's parser; null if it refuses the message. */
 function nodeRead(text: string, type: number): Read | null {
   const parser = new HTTPParser();
   const read = { method: '', url: '', status: 0, fields: [] as string[], body: '', bytes: 0, complete: false };
@@ -90,12 +90,12 @@ function forwardedOf({ head, bytes, end }: { head: RequestHead; bytes: Buffer; e
 const valuesOf = (fields: readonly string[], name: string): string[] =>
   fields.flatMap((field, i) => (i % 2 === 0 && field.toLowerCase() === name ? [fields[i + 1] ?? ''] : []));
 
-/** The guarantee: ours accepts, so Node accepts; same target, host, framing and body; and forwarded it still reads so. */
+/** If our parser accepts, Node's must accept with the same target, host, framing and body, before and after forwarding. */
 function assertAgreement(text: string): boolean {
   const ours = ourRequest(text);
   if (ours === null) return false;
   const node = nodeRead(ours.bytes.toString('latin1', 0, ours.bodyEnd), HTTPParser.REQUEST);
-  // Node knows a fixed list of methods; ours are any upper-case word.
+  // Node knows a fixed list of methods; we accept any upper-case word.
   if (node === null)
     return assert.ok(!methods.includes(/^(?:\r\n)?([A-Z-]+)/.exec(text)?.[1] ?? ''), JSON.stringify(text)) ?? false;
   assert.deepEqual(valuesOf(node.fields, 'host'), [ours.bytes.toString('latin1', ours.head.hostStart, ours.head.hostEnd)]);
@@ -191,7 +191,7 @@ const request = fc
   );
 
 describe("requests, against Node's parser", () => {
-  it('agree wherever a generated message is accepted, and many are', () => {
+  it('agree on every generated message that we accept, and many are accepted', () => {
     let accepted = 0;
     fc.assert(
       fc.property(request, (text) => {
@@ -211,7 +211,7 @@ describe("requests, against Node's parser", () => {
     }
   });
 
-  it('hand Node nothing of the smuggling corpus', () => {
+  it('refuse the whole smuggling corpus', () => {
     for (const { bytes, why } of refusedHeads) assert.equal(ourRequest(bytes), null, why);
   });
 
@@ -230,7 +230,7 @@ describe("requests, against Node's parser", () => {
   });
 });
 
-/** Of one byte mostly: so a line is left open at every place. */
+/** Mostly single bytes, so that pieces end at every place of a line. */
 const pieceLengths = fc.oneof(fc.constant([1]), fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 10 }));
 
 function scanInPieces(head: RequestHead | ResponseHead, bytes: Buffer, lengths: readonly number[]): number {
@@ -262,7 +262,7 @@ const response = fc
   .map(([start, first, fields, last, rest]) => `${start}${first}${fields.flat().join('')}${last}${rest}`);
 
 describe("responses, against Node's parser", () => {
-  it('agree on status, framing and body wherever one is accepted', () => {
+  it('agree on status, framing and body of every response that we accept', () => {
     let accepted = 0;
     fc.assert(
       fc.property(response, (text) => {

@@ -1,4 +1,4 @@
-// A head that comes in pieces costs what its bytes cost: counted in looks at bytes, not in time.
+// The work for a head that arrives in pieces is linear in its bytes. Counts reads of bytes, not time.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -8,10 +8,10 @@ import { ResponseHead } from './response-head.ts';
 
 const longBytes = 2_048;
 const long = 'a'.repeat(longBytes);
-/** A scan looks at a byte of a known field a second time for its end, and at the last one of each piece once more. */
+/** A scan reads a byte of a known field a second time to find its end, and the last byte of each piece once more. */
 const looksPerByte = 4;
 
-/** The bytes, and how often one of them was looked at. */
+/** The bytes, with a count of how often one of them was read. */
 function watched(bytes: Buffer): { readonly bytes: Buffer; readonly looks: () => number } {
   let looks = 0;
   const view = new Proxy(bytes, {
@@ -24,7 +24,7 @@ function watched(bytes: Buffer): { readonly bytes: Buffer; readonly looks: () =>
   return { bytes: view, looks: () => looks };
 }
 
-/** Scanned a byte at a time; gives the looks that it took. */
+/** Scans the head a byte at a time; returns how many reads that took. */
 function looksAt(head: HeadScan, text: string): number {
   const { bytes, looks } = watched(Buffer.from(text, 'latin1'));
   let end = 0;
@@ -33,7 +33,7 @@ function looksAt(head: HeadScan, text: string): number {
   return looks();
 }
 
-describe('a head that comes a byte at a time is looked at once', () => {
+describe('reads each byte at most four times, of a head that arrives a byte at a time:', () => {
   const requests = {
     'with a long target': `GET /${long} HTTP/1.1\r\nHost: a.example\r\n\r\n`,
     'with a long absolute target': `GET http://a.example/${long} HTTP/1.1\r\nHost: a.example\r\n\r\n`,
@@ -48,7 +48,7 @@ describe('a head that comes a byte at a time is looked at once', () => {
     });
   }
 
-  it('a response with a long reason', () => {
+  it('a response with a long reason phrase', () => {
     const text = `HTTP/1.1 200 ${long}\r\nContent-Length: 0\r\n\r\n`;
     const looks = looksAt(new ResponseHead(), text);
     assert.ok(looks < looksPerByte * text.length, `${looks} looks at ${text.length} bytes`);

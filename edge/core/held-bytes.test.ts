@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { headLimits } from './head-scan.ts';
 import { HeldBytes } from './held-bytes.ts';
 
-describe('bytes that are held', () => {
-  it('are all there in order, whatever pieces they came in, and stay what they were', () => {
+describe('HeldBytes', () => {
+  it('keeps all bytes in order, and earlier views unchanged', () => {
     const sent = Buffer.from(Array.from({ length: 3_000 }, (_, i) => i & 255));
     const held = new HeldBytes(sent.subarray(0, 1));
     const early = held.all;
@@ -16,14 +16,14 @@ describe('bytes that are held', () => {
     assert.ok(early.equals(sent.subarray(0, 1)));
   });
 
-  it('are not the bytes that were lent', () => {
+  it('copies the bytes that it is given', () => {
     const lent = Buffer.from('GET');
     const held = new HeldBytes(lent);
     lent.fill(0);
     assert.equal(held.all.toString(), 'GET');
   });
 
-  it('move sixteen times at most on their way to 32 KiB, byte by byte', () => {
+  it('copies at most sixteen times while it grows to 32 KiB byte by byte', () => {
     const held = new HeldBytes(Buffer.of(0));
     const places = new Set<string>();
     const buffers: ArrayBufferLike[] = [];
@@ -35,7 +35,7 @@ describe('bytes that are held', () => {
     assert.ok(places.size <= 16, `${places.size} places`);
   });
 
-  it('have no more room than a head may have, until there are more of them', () => {
+  it('allocates at most the head limit until it holds more', () => {
     const held = new HeldBytes(Buffer.alloc(headLimits.headBytes - 2));
     const roomOf = ({ buffer }: Buffer) => buffer.byteLength;
     assert.equal(roomOf(held.add(Buffer.of(0))), headLimits.headBytes);

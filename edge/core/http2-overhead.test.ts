@@ -5,7 +5,7 @@ import { OverheadBucket, streamWindowBytes, type Traffic } from './http2-overhea
 const mib = 1024 * 1024;
 const none: Traffic = { receivedBytes: 0, bodyBytes: 0, sentBytes: 0, requests: 0 };
 
-/** Seconds until the bucket is empty when every second adds this; Infinity where it lasts an hour. */
+/** Seconds until the bucket is empty if every second adds this; Infinity if it lasts an hour. */
 function lasts(perSecond: Traffic): number {
   const bucket = new OverheadBucket();
   for (let second = 1; second <= 3600; second++) {
@@ -32,21 +32,21 @@ describe('a connection ends within seconds', () => {
     ['of PINGs', { ...none, receivedBytes: 17 * 100_000 }],
     ['of bodies that are all padding', { ...none, receivedBytes: 100 * mib, bodyBytes: 0, requests: 1 }],
     ['of bodies of one octet a frame', { ...none, receivedBytes: 10 * mib, bodyBytes: mib }],
-    ['of heads that are refused', { ...none, receivedBytes: 8_000 * 1_000 }],
+    ['of refused heads', { ...none, receivedBytes: 8_000 * 1_000 }],
     ['of WINDOW_UPDATE while little is sent', { ...none, receivedBytes: 13 * 100_000, sentBytes: mib }],
   ];
   for (const [name, perSecond] of rows) it(name, () => assert.ok(lasts(perSecond) < 5));
 });
 
-it('bodies that wait for their upstream are no overhead, up to the windows of their streams', () => {
+it('does not count bodies that wait for their upstream, up to the windows of their streams', () => {
   const bucket = new OverheadBucket();
   const waiting = { ...none, receivedBytes: 20 * mib, requests: 100 };
   assert.equal(bucket.take(waiting, 1, 100 * streamWindowBytes), true);
-  assert.equal(bucket.take({ ...waiting, bodyBytes: 20 * mib }, 1, 0), true, 'once they are read they are paid back');
+  assert.equal(bucket.take({ ...waiting, bodyBytes: 20 * mib }, 1, 0), true, 'reading them pays them back');
   assert.equal(new OverheadBucket().take(waiting, 1, 10 * streamWindowBytes), false);
 });
 
-it('an hour of silence pays for no more than the burst', () => {
+it('an hour of silence saves up no more than the burst', () => {
   const bucket = new OverheadBucket();
   bucket.take(none, 3600, 0);
   assert.equal(bucket.take({ ...none, receivedBytes: 2 * mib }, 1, 0), false);

@@ -7,8 +7,8 @@ const v6 = { ...v4, sourceAddress: '2001:db8::9', destinationAddress: '2001:db8:
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 
-describe('headers that are written', () => {
-  it('v1 for both families, one family where they differ, UNKNOWN where an address is none', () => {
+describe('a header that the edge writes', () => {
+  it('is v1 for both families, for one family if the addresses differ, and UNKNOWN without an address', () => {
     assert.equal(latin1(encodeProxyHeader('v1', v4)), 'PROXY TCP4 203.0.113.9 198.51.100.1 51000 443\r\n');
     assert.equal(latin1(encodeProxyHeader('v1', v6)), 'PROXY TCP6 2001:db8::9 2001:db8::1 51000 443\r\n');
     const mixed = latin1(encodeProxyHeader('v1', { ...v4, destinationAddress: '2001:db8::1' }));
@@ -16,7 +16,7 @@ describe('headers that are written', () => {
     assert.equal(latin1(encodeProxyHeader('v1', { ...v4, sourceAddress: '' })), 'PROXY UNKNOWN\r\n');
   });
 
-  it('v2 byte by byte as the specification lays it out', () => {
+  it('is v2 byte by byte as the specification defines it', () => {
     assert.equal(
       Buffer.from(encodeProxyHeader('v2', v4)).toString('hex'),
       '0d0a0d0a000d0a515549540a' + '21' + '11' + '000c' + 'cb007109' + 'c6336401' + 'c738' + '01bb',
@@ -24,12 +24,12 @@ describe('headers that are written', () => {
     assert.equal(encodeProxyHeader('v2', v6).length, 16 + 36);
   });
 
-  it('none where the tunnel wants none', () => {
+  it('is empty if the tunnel wants none', () => {
     assert.equal(encodeProxyHeader('', v4).length, 0);
   });
 });
 
-describe('headers that are read', () => {
+describe('a header that the edge reads', () => {
   for (const version of ['v1', 'v2'] as const) {
     for (const ends of [v4, v6]) {
       it(`${version} from ${ends.sourceAddress}, however it is cut`, () => {
@@ -45,7 +45,7 @@ describe('headers that are read', () => {
     }
   }
 
-  it('a balancer that speaks for itself names no visitor', () => {
+  it('gives no visitor if the balancer connects for itself (LOCAL)', () => {
     assert.deepEqual(peekProxyHeader(bytesOf('PROXY UNKNOWN\r\n')), { kind: 'header', bytes: 15, ends: null });
     const local = Buffer.from('0d0a0d0a000d0a515549540a20000000', 'hex');
     assert.deepEqual(peekProxyHeader(local), { kind: 'header', bytes: 16, ends: null });
@@ -54,7 +54,7 @@ describe('headers that are read', () => {
     assert.deepEqual(peekProxyHeader(localWithAddresses), { kind: 'header', bytes: 28, ends: null });
   });
 
-  it('TLVs behind the addresses are skipped', () => {
+  it('may have TLVs after the addresses', () => {
     const header = Buffer.from(encodeProxyHeader('v2', v4));
     const longer = Buffer.concat([header, Buffer.from('030004deadbeef', 'hex')]);
     longer.writeUInt16BE(12 + 7, 14);
@@ -79,6 +79,6 @@ describe('headers that are read', () => {
     ['v2 unknown command', `\r\n\r\n\0\r\nQUIT\n\x2f\x11\0\x0c${'a'.repeat(12)}`],
   ] as const;
   for (const [why, text] of malformed) {
-    it(`refused: ${why}`, () => assert.equal(peekProxyHeader(bytesOf(text)).kind, 'malformed'));
+    it(`is refused: ${why}`, () => assert.equal(peekProxyHeader(bytesOf(text)).kind, 'malformed'));
   }
 });

@@ -26,7 +26,7 @@ const identityLines =
   'X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: a.example\r\n' +
   'Forwarded: for=203.0.113.9;host=a.example;proto=https\r\nX-Real-IP: 203.0.113.9\r\nVia: 1.1 underpass\r\n\r\n';
 
-describe('a head that can be read in two ways is refused', () => {
+describe('refuses a head that two parsers could read in two ways', () => {
   for (const { why, bytes, status } of refusedHeads) {
     it(`${status}: ${why}`, () => {
       const { head, end } = scan(bytes);
@@ -37,7 +37,7 @@ describe('a head that can be read in two ways is refused', () => {
   }
 });
 
-describe('a head is refused the same when it comes a byte at a time', () => {
+describe('refuses the same head when it arrives a byte at a time', () => {
   for (const { why, bytes, status } of refusedHeads) {
     it(why, () => {
       const all = bytesOf(bytes);
@@ -53,13 +53,13 @@ describe('a head is refused the same when it comes a byte at a time', () => {
 describe('limits', () => {
   const start = 'GET / HTTP/1.1\r\nHost: a.example\r\n';
 
-  it('takes 128 fields and refuses 129', () => {
+  it('accepts 128 fields and refuses 129', () => {
     const fields = (count: number) => `${start}${'X-A: b\r\n'.repeat(count - 1)}\r\n`;
     assert.ok(scan(fields(headLimits.fieldLines)).end > 0);
     assert.equal(scan(fields(headLimits.fieldLines + 1)).head.refusedStatus, 431);
   });
 
-  it('refuses a head that is not complete within 32 KiB, before more is kept', () => {
+  it('refuses a head that is incomplete after 32 KiB, before it stores more', () => {
     const { head, end } = scan(`${start}X-A: ${'b'.repeat(headLimits.headBytes)}`);
     assert.equal(end, -1);
     assert.equal(head.refusedStatus, 431);
@@ -70,25 +70,25 @@ describe('limits', () => {
     assert.equal(head.refusedStatus, 414);
   });
 
-  it('takes a head that fills the limit exactly', () => {
+  it('accepts a head that fills the limit exactly', () => {
     const filler = headLimits.headBytes - start.length - 'X-A: \r\n\r\n'.length;
     assert.ok(scan(`${start}X-A: ${'b'.repeat(filler)}\r\n\r\n`).end > 0);
   });
 });
 
-describe('what goes on to the upstream', () => {
-  it('is what came, then who asks', () => {
+describe('the forwarded head', () => {
+  it('is the received head followed by the identity fields', () => {
     assert.equal(
       forward('GET /a?b=c HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\n\r\n'),
       `GET /a?b=c HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\n${identityLines}`,
     );
   });
 
-  it('forgives one empty line in front and does not forward it', () => {
+  it('drops one empty line in front', () => {
     assert.ok(forward('\r\nGET / HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('GET / HTTP/1.1\r\nHost'));
   });
 
-  it('forgives it whatever piece its first byte comes in', () => {
+  it('drops it in any split of the bytes', () => {
     const bytes = bytesOf('\r\nGET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
     const head = new RequestHead();
     assert.equal(head.scan(bytes, 0, 1), 0);
@@ -140,20 +140,20 @@ describe('what goes on to the upstream', () => {
     });
   }
 
-  it('holds names that only begin like ours', () => {
+  it('keeps fields whose names only begin like ours', () => {
     const kept = 'X-Forward: 1\r\nX-Forwardedness: 2\r\nMy-X-Forwarded-For: 3\r\n';
     const forwarded = forward(`GET / HTTP/1.1\r\nHost: a.example\r\n${kept}\r\n`);
     assert.equal(forwarded, `GET / HTTP/1.1\r\nHost: a.example\r\n${kept}${identityLines}`);
   });
 
-  it('keeps our identity when Connection names it, and drops what else it names, before it or after', () => {
+  it('keeps our identity fields if Connection names them, and drops the other fields that it names', () => {
     const forwarded = forward(
       'GET / HTTP/1.1\r\nX-Secret: 1\r\nHost: a.example\r\nConnection: close, X-Secret, x-forwarded-for , X-Later\r\nX-Kept: 2\r\nx-later: 3\r\n\r\n',
     );
     assert.equal(forwarded, `GET / HTTP/1.1\r\nHost: a.example\r\nX-Kept: 2\r\n${identityLines}`);
   });
 
-  it('says upgrade only where one is asked for', () => {
+  it('has an upgrade only if the visitor asks for one', () => {
     const upgrade = 'GET /ws HTTP/1.1\r\nHost: a.example\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n';
     assert.equal(
       forward(upgrade),
@@ -169,12 +169,12 @@ describe('what goes on to the upstream', () => {
     assert.ok(!/upgrade/i.test(forward(head)));
   });
 
-  it('does not upgrade HTTP/1.0, which knows none (RFC 9110 7.8)', () => {
+  it('does not upgrade HTTP/1.0, which has no upgrade (RFC 9110 7.8)', () => {
     const head = 'GET / HTTP/1.0\r\nHost: a.example\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n';
     assert.ok(!/upgrade/i.test(forward(head)));
   });
 
-  it('says that trailers are welcome where the visitor said so', () => {
+  it('keeps TE: trailers of the visitor', () => {
     const forwarded = forward('GET / HTTP/1.1\r\nTE: gzip;q=0.5, trailers\r\nConnection: te\r\nHost: a.example\r\n\r\n');
     assert.equal(forwarded, `GET / HTTP/1.1\r\nHost: a.example\r\nConnection: TE\r\nTE: trailers\r\n${identityLines}`);
   });
@@ -186,7 +186,7 @@ describe('what goes on to the upstream', () => {
   });
 });
 
-describe('what a head says', () => {
+describe('a scanned head', () => {
   it('gives the framing', () => {
     const post = scan('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 999999999999999\r\n\r\n').head;
     assert.equal(post.contentLength, 999_999_999_999_999);
@@ -194,12 +194,12 @@ describe('what a head says', () => {
     assert.equal(scan('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n').head.hasBody, false);
   });
 
-  it('gives the offset behind it, bytes of a body aside', () => {
+  it('gives the offset after the head, not after the body', () => {
     const text = 'POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\n\r\n';
     assert.equal(scan(`${text}ab`).end, text.length);
   });
 
-  it('gives the host of this request, not that of the one before, however alike they are', () => {
+  it('gives the host of this request, not a similar one of the request before', () => {
     const head = new RequestHead();
     const authorities = ['a.example', 'b.example', 'a.examplf', 'a.example', 'a.exampl', 'A.example:8443'].map((host) => {
       const bytes = bytesOf(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -210,7 +210,7 @@ describe('what a head says', () => {
     assert.deepEqual(authorities, ['a.example', 'b.example', 'a.examplf', 'a.example', 'a.exampl', 'a.example:8443']);
   });
 
-  it('a malformed host is refused again when it comes again', () => {
+  it('refuses a malformed host again in the next request', () => {
     const head = new RequestHead();
     const bytes = bytesOf('GET / HTTP/1.1\r\nHost: a b\r\n\r\n');
     for (let round = 0; round < 2; round++) {
@@ -219,7 +219,7 @@ describe('what a head says', () => {
     }
   });
 
-  it('is clean again after reset', () => {
+  it('keeps nothing after reset', () => {
     const { head } = scan(
       'POST / HTTP/1.0\r\nHost: a.example\r\nConnection: close, upgrade\r\nUpgrade: a\r\nExpect: 100-continue\r\nTE: trailers\r\nVia: 1.1 underpass\r\nContent-Length: 2\r\n\r\n',
     );

@@ -23,11 +23,11 @@ describe('the status line of a response', () => {
     ['a status of letters', 'HTTP/1.1 2x0 Odd'],
     ['a status of four digits', 'HTTP/1.1 2000 Odd'],
     ['another version', 'HTTP/1.2 200 OK'],
-    ['HTTP/2 in words', 'HTTP/2.0 200 OK'],
+    ['HTTP/2 as text', 'HTTP/2.0 200 OK'],
     ['lower case', 'http/1.1 200 OK'],
     ['two spaces', 'HTTP/1.1  200 OK'],
-    ['a NUL in its words', 'HTTP/1.1 200 O\0K'],
-    ['a bare CR in its words', 'HTTP/1.1 200 O\rK'],
+    ['a NUL in the reason phrase', 'HTTP/1.1 200 O\0K'],
+    ['a bare CR in the reason phrase', 'HTTP/1.1 200 O\rK'],
   ];
   for (const [why, line] of refused) {
     it(`is refused: ${why}`, () => {

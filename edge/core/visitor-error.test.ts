@@ -26,7 +26,7 @@ it('every reset before a response has an error page', () => {
   });
 });
 
-it('every error has a status line with words, its code, and a length that is that of its page', () => {
+it('every error has a status line with a reason, its code, and the length of its page', () => {
   for (const code of Object.keys(visitorErrors) as VisitorError[]) {
     const text = Buffer.from(
       renderErrorResponse(code, { close: true, headOnly: false, date: 'Sun, 22 Nov 2026 08:49:37 GMT' }),
@@ -39,7 +39,7 @@ it('every error has a status line with words, its code, and a length that is tha
   }
 });
 
-it('says when to try again where that can help, and what else is served where a method is not', () => {
+it('sends Retry-After where a retry may help, and Allow with 405', () => {
   const codes = Object.keys(visitorErrors) as VisitorError[];
   const saying = (field: string) => codes.filter((code) => field in errorFields(code, 0));
   assert.deepEqual(saying('retry-after'), ['UNDERPASS_NO_CLIENT', 'UNDERPASS_BUSY']);

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createRig, type Rig, tunnelOf, whenClosed } from '../fixture/rig.ts';
 
-/** A stalled handshake ends by itself after 10 s, so what is held for this long was not released. */
+/** A stalled handshake ends by itself after 10 s, so the edge must release the socket before that. */
 const patienceMs = 9_000;
 
 /** Resolves when the edge holds no socket. */
@@ -18,9 +18,9 @@ async function untilEmpty({ edge }: Rig): Promise<void> {
   }
 }
 
-describe('a visitor that has gone leaves nothing behind', () => {
+describe('the edge releases the socket of a visitor that left', () => {
   for (const protocol of ['h2', 'http/1.1']) {
-    it(`after ${protocol}, by ending its side`, async () => {
+    it(`by ending its side after ${protocol}`, async () => {
       await using rig = await createRig([tunnelOf('t')]);
       for (let visits = 0; visits < 5; visits++) {
         const visitor = await rig.visit('t.tunnels.test', { ALPNProtocols: [protocol] });
@@ -58,12 +58,12 @@ async function timerOf(port: number): Promise<number | undefined> {
   return row === undefined ? undefined : Number(row[5]?.split(':')[0]);
 }
 
-describe('a visitor whose machine has vanished', { skip: process.platform !== 'linux' }, () => {
+describe('a visitor whose machine is gone', { skip: process.platform !== 'linux' }, () => {
   for (const door of ['https', 'http'] as const) {
-    it(`is detected by TCP keep-alive on the ${door} port, however quiet the connection`, async () => {
+    it(`is detected by TCP keep-alive on the ${door} port, even on an idle connection`, async () => {
       await using rig = await createRig([tunnelOf('t')]);
       await rig.visitRaw(door);
-      // The kernel has the connection before the door accepts it.
+      // The connection exists in the kernel before the door accepts it.
       const end = performance.now() + patienceMs;
       while ((await timerOf(rig.edge.ports[door])) !== 2) {
         assert.ok(performance.now() < end, 'keep-alive is not set');

@@ -1,4 +1,4 @@
-// The dashboard's visitors on their way to control: the PROXY header, bytes in both directions, and control being down.
+// Visitors of the dashboard: the PROXY header to control, bytes in both directions, and a control that is down.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import type { TLSSocket } from 'node:tls';
 import { peekProxyHeader } from '../core/proxy-protocol.ts';
 import { DashboardHost } from './dashboard-host.ts';
 
-/** A pipe on this machine that takes nothing for so long takes nothing more. */
+/** A pipe on this machine that accepts no bytes for this long is full. */
 const stillMs = 300;
 
 const ends = { sourceAddress: '203.0.113.9', sourcePort: 40_000, destinationAddress: '192.0.2.1', destinationPort: 443 };
@@ -42,14 +42,14 @@ describe('a visitor of the dashboard', () => {
   /** The visitor's end of the pipe; the edge holds the other. */
   const visit = (to = path) => {
     const [visitor, held] = duplexPair();
-    // What DashboardHost uses of a TLS socket, over a pipe.
+    // The parts of a TLS socket that DashboardHost uses, over a pipe.
     const socket = Object.assign(held, { setTimeout: () => held }) as unknown as TLSSocket;
     arrived = once(control, 'connection').then(([each]) => each as Socket);
     new DashboardHost({ host: 'dashboard.example.com', path: to }).receive(socket, ends);
     return visitor;
   };
 
-  test('comes with its address, and its bytes after it, untouched', async () => {
+  test('reaches control with its address in front of its unchanged bytes', async () => {
     const visitor = visit();
     visitor.write('GET / HTTP/1.1\r\n\r\n');
     let bytes = Buffer.alloc(0);
@@ -63,7 +63,7 @@ describe('a visitor of the dashboard', () => {
     assert.equal(bytes.subarray(peek.bytes).toString(), 'GET / HTTP/1.1\r\n\r\n');
   });
 
-  test('gets what control says, and its end', async () => {
+  test('gets the answer of control and the end of the connection', async () => {
     const visitor = visit();
     const socket = await arrived;
     socket.end('HTTP/1.1 204 No Content\r\n\r\n');
@@ -72,7 +72,7 @@ describe('a visitor of the dashboard', () => {
     assert.equal(text, 'HTTP/1.1 204 No Content\r\n\r\n');
   });
 
-  test('who goes takes the connection to control along', async () => {
+  test('closes the connection to control when it leaves', async () => {
     const visitor = visit();
     const socket = await arrived;
     const closed = once(socket.resume(), 'close');
@@ -81,8 +81,8 @@ describe('a visitor of the dashboard', () => {
     await closed;
   });
 
-  test('is told where control does not answer', async () => {
-    const visitor = visit(join(folder, 'nobody'));
+  test('gets an error page when control does not answer', async () => {
+    const visitor = visit(join(folder, 'absent'));
     let text = '';
     for await (const chunk of visitor) text += chunk;
     assert.match(text, /^HTTP\/1\.1 503 Service Unavailable\r\n/);
@@ -90,7 +90,7 @@ describe('a visitor of the dashboard', () => {
     assert.equal(Number(/content-length: (\d+)/.exec(head)?.[1]), body.length);
   });
 
-  test('who reads nothing holds back control, not the memory of the edge', async () => {
+  test('holds back control when it reads nothing, without filling the memory of the edge', async () => {
     visit();
     const socket = await arrived;
     const block = Buffer.alloc(64 * 1024);

@@ -11,14 +11,14 @@ const upgrade = 'GET / HTTP/1.1\r\nHost: t.tunnels.test\r\nConnection: Upgrade\r
 const switched = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 const plain = 'GET / HTTP/1.1\r\nHost: i.tunnels.test\r\n\r\n';
 
-/** A connection on which bytes pass both ways, before either side has ended. */
+/** A connection on which bytes pass both ways and neither side has ended. */
 interface Passed {
   readonly visitor: Socket;
   readonly upstream: Socket;
   readonly session: Session;
 }
 
-/** Everything the visitor and the upstream say first; the upstream's handler gives the socket on once it has answered. */
+/** Exchanges the first request and answer, and returns the sockets of both sides. */
 async function join(rig: Rig, tunnel: string, answer: string, dial: () => Promise<Socket>, request: string): Promise<Passed> {
   const { promise, resolve } = Promise.withResolvers<Socket>();
   const upstream: Handler = (socket) => {
@@ -45,7 +45,7 @@ const kinds: readonly (readonly [string, (rig: Rig) => Promise<Passed>])[] = [
 const tunnels = [tunnelOf('t'), tunnelOf('i', { type: 'ingress' })];
 const ends = ['visitor', 'upstream'] as const;
 
-/** Writes a little at a time for longer than the bound, then says that it was all. */
+/** Writes a little at a time for longer than the bound, then one last text. */
 function drip(socket: Socket, pieces: number): void {
   let left = pieces;
   const timer = setInterval(() => {
@@ -57,20 +57,20 @@ function drip(socket: Socket, pieces: number): void {
 }
 
 for (const [kind, connect] of kinds) {
-  describe(`a connection that is ${kind}, one direction of which has ended`, () => {
+  describe(`a half-closed connection that is ${kind}`, () => {
     for (const end of ends) {
-      it(`is over when the other one stays silent: the ${end} has ended`, async () => {
+      it(`ends when the other direction stays silent: the ${end} has ended`, async () => {
         await using rig = await createRig(tunnels, { timeouts: { halfClosedMs: 300 } });
         const passed = await connect(rig);
         const closed = whenClosed(passed[end]);
         passed[end].end();
         for (const side of ends) passed[side].resume();
-        // The side that has ended still reads, so it hears of the reset; the other one has read its last.
+        // The side that has ended still reads, so it gets the reset; the other side has already read the end.
         await closed;
         while (rig.edge.stats().sockets > 1 || passed.session.openStreams > 0) await pause(5);
       });
 
-      it(`goes on while the other one moves: the ${end} has ended`, async () => {
+      it(`stays open while the other direction moves: the ${end} has ended`, async () => {
         await using rig = await createRig(tunnels, { timeouts: { halfClosedMs: 600 } });
         const passed = await connect(rig);
         const other = end === 'visitor' ? passed.upstream : passed.visitor;
@@ -82,7 +82,7 @@ for (const [kind, connect] of kinds) {
       });
     }
 
-    it('with both directions open, silence has the longer bound', async () => {
+    it('has the longer idle bound while both directions are open', async () => {
       await using rig = await createRig(tunnels, { timeouts: { halfClosedMs: 300, idleStreamMs: 60_000 } });
       const { visitor, upstream } = await connect(rig);
       await pause(1_000);
@@ -105,7 +105,7 @@ it('bytes of a visitor do not extend the wait for an upstream', async () => {
   assert.match(answer, /underpass-error: UNDERPASS_UPSTREAM_TIMEOUT/);
 });
 
-it('half an open connection has minutes, not an hour, and not less than an answer may take', () => {
+it('a half-closed connection may be idle longer than an answer may take, and shorter than an open one', () => {
   const { halfClosedMs, responseMs, idleStreamMs } = defaultTimeouts;
   assert.ok(halfClosedMs > responseMs && halfClosedMs < idleStreamMs);
 });

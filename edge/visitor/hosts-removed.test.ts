@@ -10,7 +10,7 @@ import { createRig, type Rig, readUntil, tunnelOf, whenClosed } from '../fixture
 const both = tunnelOf('t', { hosts: ['a.test', 'b.test'] });
 const onlyA = tunnelOf('t', { hosts: ['a.test'] });
 
-/** Begins a response of every kind that stays open, and ends what it is asked to end. */
+/** Starts a response that stays open, of the kind that the request asks for, and echoes all later bytes. */
 const lasting = (socket: Socket): void => {
   socket.on('data', (chunk: Buffer) => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
@@ -33,7 +33,7 @@ async function rigWithClient(): Promise<Rig> {
 describe('a host that is removed from its tunnel', () => {
   const lastingRequests = { 'an upgraded connection': websocket, 'a response': '' };
   for (const [name, fields] of Object.entries(lastingRequests)) {
-    it(`cuts ${name} under it, on a connection that was made for another host too`, async () => {
+    it(`cuts ${name} under it, even on a connection opened for another host`, async () => {
       await using rig = await rigWithClient();
       const visitor = await rig.visit('a.test');
       visitor.write(head('b.test', fields));
@@ -44,7 +44,7 @@ describe('a host that is removed from its tunnel', () => {
     });
   }
 
-  it('leaves requests for other hosts alone', async () => {
+  it('does not cut requests for other hosts', async () => {
     await using rig = await rigWithClient();
     const visitor = await rig.visit('a.test');
     visitor.write(head('a.test', websocket));

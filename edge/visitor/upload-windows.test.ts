@@ -60,7 +60,7 @@ function visitorOf(budget = new WindowBudget(64 * mebibyte)): { session: Session
 
 type Visitor = ReturnType<typeof visitorOf>;
 
-/** A window's worth, the ping that it causes, and what is taken until the answer. */
+/** Takes one window, which causes a ping, then a share of a window until its answer. */
 function round({ session, windows }: Visitor, upload: ReturnType<UploadWindows['begin']>, share = 1, ms = farMs): void {
   const windowBytes = session.sizes.at(-1) ?? streamWindowBytes;
   windows.taken(upload, windowBytes);
@@ -69,7 +69,7 @@ function round({ session, windows }: Visitor, upload: ReturnType<UploadWindows['
   session.acknowledge();
 }
 
-it('an upload that takes its window in every round trip gets a larger one, up to 2 MiB, and the next begins anew', () => {
+it('an upload that takes its window in every round trip gets a larger one, up to 2 MiB, until it ends', () => {
   const budget = new WindowBudget(64 * mebibyte);
   const visitor = visitorOf(budget);
   const upload = visitor.windows.begin();
@@ -82,7 +82,7 @@ it('an upload that takes its window in every round trip gets a larger one, up to
   assert.equal(visitor.session.sizes.at(-1), streamWindowBytes);
 });
 
-it('an upload with a short round trip, and one with a slow upstream, keep the first window', () => {
+it('an upload with a short round trip or a slow upstream keeps the first window', () => {
   const near = visitorOf();
   const nearUpload = near.windows.begin();
   for (let i = 0; i < 3; i++) round(near, nearUpload, 1, 5);
@@ -92,7 +92,7 @@ it('an upload with a short round trip, and one with a slow upstream, keep the fi
   assert.deepEqual([near.session.sizes, slow.session.sizes], [[], []]);
 });
 
-it('an upload beyond what is left may come when the visitor has taken back the larger windows', () => {
+it('an upload beyond the promised bytes waits until the visitor acknowledges smaller windows', () => {
   const visitor = visitorOf();
   const { session, windows } = visitor;
   const first = windows.begin();
@@ -104,12 +104,12 @@ it('an upload beyond what is left may come when the visitor has taken back the l
   }
   assert.equal(begun, Math.floor((100 * streamWindowBytes) / (2 * mebibyte - streamWindowBytes)));
   assert.equal(session.sizes.at(-1), streamWindowBytes);
-  assert.equal(windows.makeRoom(), false, 'what was promised holds until the smaller setting is acknowledged');
+  assert.equal(windows.makeRoom(), false, 'the larger windows hold until the visitor acknowledges the smaller setting');
   session.acknowledge();
   assert.equal(windows.makeRoom(), true);
 });
 
-it('all visitors together have a bound: half of it for growth, the rest for uploads that begin', () => {
+it('all visitors share one bound: half for growth, the rest for new uploads', () => {
   const budget = new WindowBudget(8 * mebibyte);
   const visitors = Array.from({ length: 20 }, () => visitorOf(budget));
   const uploads = visitors.map(({ windows }) => windows.begin());
@@ -121,7 +121,7 @@ it('all visitors together have a bound: half of it for growth, the rest for uplo
   assert.ok(budget.usedBytes <= 8 * mebibyte, `${budget.usedBytes} bytes`);
 });
 
-/** The window that SETTINGS say at last. */
+/** The stream window in a SETTINGS frame; null in other frames. */
 const windowOf = ({ payload, type, flags }: Frame): number | null => {
   if (type !== frame.settings || flags !== 0) return null;
   for (let i = 0; i < payload.length; i += 6) {
@@ -130,7 +130,7 @@ const windowOf = ({ payload, type, flags }: Frame): number | null => {
   return null;
 };
 
-/** Sends the body of a request that has begun, over a path of 30 ms, as much of it as the windows allow. */
+/** Sends the body of an open request over a path of 30 ms, as fast as the windows allow. */
 function pour(visitor: TLSSocket, reader: FrameReader, stream: number): void {
   let [seen, windowBytes, credit] = [0, 65_535, 65_535];
   const hear = (one: Frame): void => {
@@ -151,7 +151,7 @@ function pour(visitor: TLSSocket, reader: FrameReader, stream: number): void {
   listen();
 }
 
-it('over a path of 30 ms an upload has 2 MiB under way, which may stall and break off', async () => {
+it('an upload over a path of 30 ms gets a window of 2 MiB, and may stall and break off', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   const uploads: IncomingMessage[] = [];
   const upstream = createServer((request, response) => {
@@ -164,7 +164,7 @@ it('over a path of 30 ms an upload has 2 MiB under way, which may stall and brea
   pour(visitor, reader, 1);
   assert.ok(await reader.until((one) => windowOf(one) === 2 * mebibyte));
   uploads[0]?.pause();
-  // As long as the edge takes to weigh what came against what it was for, twice (core/http2-overhead.ts), and grants nothing.
+  // Two checks of the overhead limit (core/http2-overhead.ts), during which the edge grants nothing.
   const granted = (): number => reader.frames.filter(({ type, stream }) => type === frame.windowUpdate && stream === 1).length;
   for (let before = -1; granted() > before; await new Promise((resolve) => setTimeout(resolve, 1_000))) before = granted();
   visitor.write(encodeH2Frame(frame.rstStream, 0, 1, u32(8)));
@@ -178,7 +178,7 @@ it('over a path of 30 ms an upload has 2 MiB under way, which may stall and brea
   visitor.destroy();
 });
 
-it('an upload whose upstream has gone gets no larger window', async () => {
+it('an upload whose upstream is gone gets no larger window', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   await rig.client('t', (socket) => socket.destroy());
   const { visitor, reader } = await visitByFrame(rig, host);
@@ -195,7 +195,7 @@ it('an upload whose upstream has gone gets no larger window', async () => {
   visitor.destroy();
 });
 
-it('small requests beside an upload with a large window are all served: each counts with its content-length', async () => {
+it('small requests beside an upload with a large window are served: each counts by its content-length', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   const upstream = createServer((request, response) => {
     request.on('error', () => {}).resume();
