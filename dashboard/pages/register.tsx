@@ -17,9 +17,10 @@ import { FieldError } from '../ui/field.tsx';
 import { RegisteredIllustration } from '../ui/illustrations/registered.tsx';
 import { Checkbox } from '../ui/input.tsx';
 import { AuthCard, AuthForm, AuthOutcome } from './auth-card.tsx';
+import { parseLegalDocument } from './legal/legal-document.ts';
 import { LegalText } from './legal/legal-text.tsx';
-import { privacyPolicy } from './legal/privacy-policy.ts';
-import { termsOfService } from './legal/terms-of-service.ts';
+import privacyPolicy from './legal/privacy-policy.md?raw';
+import termsOfService from './legal/terms-of-service.md?raw';
 
 export const loader = ({ request }: LoaderFunctionArgs) => callApi(publicCalls.getMeta, {}, { signal: request.signal });
 
@@ -91,8 +92,8 @@ function PersonFields({ form }: { readonly form: Form<RegistrationTexts> }) {
 }
 
 function TermsAndPrivacy({ operator }: { readonly operator: OperatorIdentity }) {
-  const terms = termsOfService(operator);
-  const policy = privacyPolicy(operator);
+  const terms = parseLegalDocument(termsOfService, operator);
+  const policy = parseLegalDocument(privacyPolicy, operator);
   return (
     <section
       aria-label="Terms of service and privacy policy"

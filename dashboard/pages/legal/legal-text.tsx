@@ -47,14 +47,11 @@ function Section({ section, number, headingLevel, idPrefix }: SectionProps) {
 function Block({ block }: { readonly block: LegalBlock }) {
   if (typeof block === 'string') return <p>{linked(block)}</p>;
   return (
-    <div className="grid gap-2">
-      {block.intro && <p>{block.intro}</p>}
-      <ul className="grid list-disc gap-1.5 pl-6 marker:text-ink-faint">
-        {block.items.map((item) => (
-          <li key={item}>{linked(item)}</li>
-        ))}
-      </ul>
-    </div>
+    <ul className="grid list-disc gap-1.5 pl-6 marker:text-ink-faint">
+      {block.map((item) => (
+        <li key={item}>{linked(item)}</li>
+      ))}
+    </ul>
   );
 }
 

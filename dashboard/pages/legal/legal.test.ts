@@ -1,10 +1,14 @@
 // What the legal texts must contain (spec 2, Legal pages; spec 9), for any operator.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { durations } from '@underpass/rules/limits.ts';
-import type { LegalDocument } from './legal-document.ts';
-import { privacyPolicy } from './privacy-policy.ts';
-import { termsOfService } from './terms-of-service.ts';
+import type { OperatorIdentity } from '@underpass/rules/resource.ts';
+import { type LegalDocument, parseLegalDocument } from './legal-document.ts';
+
+const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');
+const privacyPolicy = (operator: OperatorIdentity) => parseLegalDocument(read('privacy-policy.md'), operator);
+const termsOfService = (operator: OperatorIdentity) => parseLegalDocument(read('terms-of-service.md'), operator);
 
 const OPERATOR = {
   name: 'Example Tunnels Ltd',
@@ -17,9 +21,7 @@ const SMALL = { name: 'Example Tunnels Ltd', email: 'legal@tunnels.example' };
 const sectionText = (document: LegalDocument, id: string): string => {
   const section = document.sections.find((each) => each.id === id);
   assert.ok(section, `no section ${id}`);
-  return section.blocks
-    .map((block) => (typeof block === 'string' ? block : [block.intro ?? '', ...block.items].join('\n')))
-    .join('\n');
+  return section.blocks.map((block) => (typeof block === 'string' ? block : block.join('\n'))).join('\n');
 };
 const wholeText = (document: LegalDocument): string => document.sections.map(({ id }) => sectionText(document, id)).join('\n');
 
@@ -80,5 +82,13 @@ test('anchors are unique within a text', () => {
   for (const document of [privacyPolicy(OPERATOR), termsOfService(OPERATOR)]) {
     const ids = document.sections.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
+  }
+});
+
+test('every placeholder has a value, and every section a title, an anchor and a text', () => {
+  for (const document of [privacyPolicy(SMALL), termsOfService(SMALL)]) {
+    assert.match(document.updated, /^\d{4}-\d\d-\d\d$/);
+    assert.doesNotMatch(wholeText(document), /[{}]/);
+    for (const { id, title, blocks } of document.sections) assert.ok(id && title && blocks.length > 0, title);
   }
 });
