@@ -125,7 +125,7 @@ describe('start', () => {
     const empty = await makeHome();
     const { code, err } = await command('login-link', { env: { UNDERPASS_HOME: empty } });
     assert.equal(code, exitCodes.local);
-    assert.equal(err.split('\n')[0], `error no-state: No server has kept its state in this folder: ${empty}`);
+    assert.equal(err.split('\n')[0], `error no-state: This folder holds no state of a server: ${empty}`);
     assert.deepEqual(await readdir(empty), []);
     await dropHome(empty);
   });

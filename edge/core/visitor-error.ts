@@ -18,14 +18,18 @@ const table = {
     text: 'The owner of this address does not allow visits from your network.',
   },
   UNDERPASS_NO_SUCH_HOST: { status: 404, title: 'No such host', text: 'No tunnel serves this address.' },
-  UNDERPASS_METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed', text: 'CONNECT and TRACE are not served.' },
+  UNDERPASS_METHOD_NOT_ALLOWED: {
+    status: 405,
+    title: 'Method not allowed',
+    text: 'This address does not accept CONNECT or TRACE.',
+  },
   UNDERPASS_SLOW_REQUEST: { status: 408, title: 'Too slow', text: 'The request did not arrive in time.' },
   UNDERPASS_TARGET_TOO_LONG: { status: 414, title: 'Address too long', text: 'The request line is longer than 16 KiB.' },
-  UNDERPASS_EXPECTATION: { status: 417, title: 'Expectation failed', text: 'Only "100-continue" can be expected.' },
+  UNDERPASS_EXPECTATION: { status: 417, title: 'Expectation failed', text: 'The Expect header may only be "100-continue".' },
   UNDERPASS_MISDIRECTED: {
     status: 421,
     title: 'Misdirected request',
-    text: 'This connection was made for another host. Make a new one.',
+    text: 'This connection is for another host. Open a new one for this host.',
   },
   UNDERPASS_HEAD_TOO_LARGE: {
     status: 431,
@@ -35,17 +39,17 @@ const table = {
   UNDERPASS_UPSTREAM_REFUSED: {
     status: 502,
     title: 'Service refused the connection',
-    text: 'The tunnel works, but nothing answers at the address that it leads to.',
+    text: 'The tunnel works, but nothing accepts connections at the address of the service.',
   },
   UNDERPASS_UPSTREAM_UNRESOLVED: {
     status: 502,
     title: 'Service not found',
-    text: 'The tunnel works, but the name that it leads to does not resolve.',
+    text: 'The tunnel works, but the host name of the service does not resolve.',
   },
   UNDERPASS_UPSTREAM_UNREACHABLE: {
     status: 502,
     title: 'Service unreachable',
-    text: 'The tunnel works, but there is no way to the address that it leads to.',
+    text: 'The tunnel works, but the network has no route to the service.',
   },
   UNDERPASS_UPSTREAM_TLS: {
     status: 502,
@@ -54,8 +58,8 @@ const table = {
   },
   UNDERPASS_UPSTREAM_BROKE: {
     status: 502,
-    title: 'Service broke off',
-    text: 'The service ended the connection before it answered.',
+    title: 'Service disconnected',
+    text: 'The service closed the connection before it answered.',
   },
   UNDERPASS_BAD_RESPONSE: { status: 502, title: 'Bad response', text: 'The service did not answer with well-formed HTTP.' },
   UNDERPASS_NO_UPSTREAM: {
@@ -65,7 +69,7 @@ const table = {
   },
   UNDERPASS_CLIENT_LOST: {
     status: 502,
-    title: 'Tunnel broke off',
+    title: 'Tunnel disconnected',
     text: 'The connection to the service was lost while it was answering.',
   },
   UNDERPASS_NO_CLIENT: {
@@ -73,10 +77,14 @@ const table = {
     title: 'Tunnel not connected',
     text: 'The tunnel exists, but no client is connected to it at the moment.',
   },
-  UNDERPASS_BUSY: { status: 503, title: 'Too busy', text: 'The tunnel carries as much as it can. Try again soon.' },
+  UNDERPASS_BUSY: { status: 503, title: 'Too busy', text: 'The tunnel is at its limit. Try again soon.' },
   UNDERPASS_SUSPENDED: { status: 503, title: 'Tunnel suspended', text: 'This tunnel has been suspended.' },
   UNDERPASS_UPSTREAM_TIMEOUT: { status: 504, title: 'Service too slow', text: 'The service did not answer in time.' },
-  UNDERPASS_VERSION: { status: 505, title: 'HTTP version not supported', text: 'HTTP/1.1, HTTP/1.0 and HTTP/2 are spoken here.' },
+  UNDERPASS_VERSION: {
+    status: 505,
+    title: 'HTTP version not supported',
+    text: 'This address accepts HTTP/1.0, HTTP/1.1 and HTTP/2.',
+  },
   UNDERPASS_LOOP: { status: 508, title: 'Loop detected', text: 'The tunnel leads back to itself.' },
 } as const satisfies Readonly<Record<string, Words>>;
 

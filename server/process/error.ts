@@ -12,7 +12,7 @@ export const errors = {
   unexpected: {
     exit: 'unexpected',
     title: 'Something went wrong inside the server',
-    fix: 'Report what is printed; UNDERPASS_LOG=debug prints more.',
+    fix: 'Report this output; UNDERPASS_LOG=debug prints more.',
   },
   usage: { exit: 'usage', title: 'The command line is wrong', fix: 'See --help of the command.' },
   'settings-refused': {
@@ -23,22 +23,22 @@ export const errors = {
   'port-in-use': {
     exit: 'local',
     title: 'A port is taken',
-    fix: 'Stop what uses it, or choose another port with the setting named.',
+    fix: 'Stop the program that uses it, or choose another port with the setting named.',
   },
   'port-refused': {
     exit: 'local',
-    title: 'A port may not be opened',
-    fix: 'Ports under 1024 need a privilege; choose another with the setting named.',
+    title: 'No permission to open a port',
+    fix: 'Ports under 1024 need a privilege. Grant it, or choose another port with the setting named.',
   },
   'address-unknown': {
     exit: 'local',
     title: 'This machine has no such address',
-    fix: 'Choose one of its own, with UNDERPASS_LISTEN or the other settings that end in LISTEN.',
+    fix: 'Choose one of its addresses with UNDERPASS_LISTEN or another setting whose name ends in LISTEN.',
   },
   'home-unusable': {
     exit: 'local',
     title: 'The home folder cannot be used',
-    fix: 'Give this user the folder, or choose another with UNDERPASS_HOME.',
+    fix: 'Give this user access to the folder, or choose another with UNDERPASS_HOME.',
   },
   'home-in-use': {
     exit: 'local',
@@ -47,7 +47,7 @@ export const errors = {
   },
   'no-state': {
     exit: 'local',
-    title: 'No server has kept its state in this folder',
+    title: 'This folder holds no state of a server',
     fix: 'Give the command the settings of its server: UNDERPASS_HOME, or DATABASE_URL.',
   },
   'database-unreachable': {
@@ -68,12 +68,12 @@ export const errors = {
   'keys-missing': {
     exit: 'local',
     title: 'A key is missing',
-    fix: 'Put it back; docs/operations.md, Backup and restore, says how to go on where it is lost for good.',
+    fix: 'Restore the key. If it is lost, see "Backup and restore" in docs/operations.md.',
   },
   'no-room': {
     exit: 'local',
-    title: 'There is no room',
-    fix: 'Make room on the disk of UNDERPASS_HOME and start again; what was kept is there.',
+    title: 'The disk is full',
+    fix: 'Free space on the disk of UNDERPASS_HOME and start again. The stored data is intact.',
   },
   'file-unusable': {
     exit: 'local',
@@ -81,7 +81,7 @@ export const errors = {
     fix: 'Check the path and that this user may use it.',
   },
   'not-found': { exit: 'notFound', title: 'Nothing has that name or id', fix: 'List what exists with the list command.' },
-  refused: { exit: 'refused', title: 'That cannot be done', fix: 'Correct what the message names.' },
+  refused: { exit: 'refused', title: 'The command was refused', fix: 'Correct what the message names.' },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errors;
