@@ -22,10 +22,10 @@ export function renderSettingsPage(): string {
   const intro = [
     '# Settings of the server',
     '',
-    'Every setting is an environment variable. This page is printed from the table in `server/settings/settings.ts` by',
-    '`underpass-server config --markdown`; `underpass-server config` shows the values in force. A secret may also be',
-    'kept in a file: `NAME_FILE` holds its path. In production (`UNDERPASS_PRODUCTION=true` or `NODE_ENV=production`)',
-    'the server refuses to start on defaults that are only fit for a laptop, and names each one.',
+    'Every setting is an environment variable. `underpass-server config` shows the values in force, and',
+    '`underpass-server config --markdown` prints this page from the table in `server/settings/settings.ts`. A secret may',
+    'also be in a file: set `NAME_FILE` to its path. In production (`UNDERPASS_PRODUCTION=true` or `NODE_ENV=production`)',
+    'the server refuses to start on defaults that are safe only on a laptop, and names each of them.',
     '',
   ].join('\n');
   return `${intro}\n${groups.map(renderGroup).join('\n')}`;

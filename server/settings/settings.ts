@@ -108,7 +108,7 @@ export const settingTable = {
     'UNDERPASS_HOME',
     {
       group: 'General',
-      about: 'Folder for everything that this process keeps: embedded database, keys, certificates, mailbox.',
+      about: 'Folder for the data of this process: embedded database, keys, certificates, mailbox.',
       parse: parseText(4096),
     },
     defaultHome,
@@ -116,7 +116,7 @@ export const settingTable = {
   ),
   production: setting(
     'UNDERPASS_PRODUCTION',
-    { group: 'General', about: 'Refuses every default that is only fit for a laptop.', parse: parseSwitch },
+    { group: 'General', about: 'Refuse to start on defaults that are safe only on a laptop.', parse: parseSwitch },
     isProduction,
     'true when NODE_ENV is production',
   ),
@@ -124,7 +124,7 @@ export const settingTable = {
     'UNDERPASS_LOG',
     {
       group: 'General',
-      about: 'Least severe level that is logged.',
+      about: 'The least severe level that the log contains.',
       parse: parseOneOf('silent', 'error', 'warn', 'info', 'debug'),
     },
     (env): 'warn' | 'info' => (isProduction(env) ? 'info' : 'warn'),
@@ -144,7 +144,7 @@ export const settingTable = {
     'UNDERPASS_LISTEN',
     {
       group: 'Addresses',
-      about: 'Address that the edge listens on, and the dashboard and the API unless UNDERPASS_CONTROL_LISTEN says another.',
+      about: 'Address that the edge listens on, and the dashboard and the API unless UNDERPASS_CONTROL_LISTEN is set.',
       parse: (text) => onlyAddress(text),
     },
     edgeAddress,
@@ -175,7 +175,7 @@ export const settingTable = {
     'UNDERPASS_PUBLIC_HTTPS_PORT',
     {
       group: 'Addresses',
-      about: 'Port in the https addresses that people are shown, when a balancer or a port mapping stands in front.',
+      about: 'Port in the https addresses that people see, if a load balancer or a port mapping changes it.',
       parse: parseWhole(1, 65535),
     },
     publicPort,
@@ -195,7 +195,7 @@ export const settingTable = {
     'UNDERPASS_TRUSTED_PROXIES',
     {
       group: 'Addresses',
-      about: 'Proxies in front of the dashboard whose X-Forwarded-For is believed.',
+      about: 'Proxies in front of the dashboard whose X-Forwarded-For the server trusts.',
       parse: list(parseRange),
     },
     [],
@@ -230,15 +230,15 @@ export const settingTable = {
     'DATABASE_URL',
     {
       group: 'State',
-      about: 'Postgres to keep the state in, for example postgres://user:password@host/underpass.',
+      about: 'Postgres database for the state, for example postgres://user:password@host/underpass.',
       parse: parseUrl('postgres', 'postgresql'),
     },
     'the embedded database in UNDERPASS_HOME',
   ),
   natsUrl: secret(
     'NATS_URL',
-    { group: 'State', about: 'NATS server that carries events between control processes.', parse: parseUrl('nats', 'tls') },
-    'events stay in the process',
+    { group: 'State', about: 'NATS server that carries messages between control processes.', parse: parseUrl('nats', 'tls') },
+    'none; one control process needs none',
   ),
   masterKey: secret(
     'UNDERPASS_MASTER_KEY',
@@ -258,7 +258,7 @@ export const settingTable = {
       about: 'Server that sends mail, for example smtps://user:password@mail.example.com.',
       parse: parseUrl('smtp', 'smtps'),
     },
-    'mail is kept in UNDERPASS_HOME/mailbox, and operators read it at /dev/mailbox',
+    'no mail is sent: it goes to UNDERPASS_HOME/mailbox, and operators read it at /dev/mailbox',
   ),
   mailFrom: setting(
     'UNDERPASS_MAIL_FROM',
@@ -316,7 +316,7 @@ export const settingTable = {
   ),
   subscriptionLookupUrl: optional('UNDERPASS_SUBSCRIPTION_LOOKUP_URL', {
     group: 'Sign-up',
-    about: 'Asked with ?email= whether a registration has an active subscription.',
+    about: 'URL that the server asks with ?email= whether a registration has an active subscription.',
     parse: parseUrl('https', 'http'),
   }),
   subscriptionLookupToken: secret('UNDERPASS_SUBSCRIPTION_LOOKUP_TOKEN', {
@@ -327,7 +327,7 @@ export const settingTable = {
   subscriptionWebhookSecret: secret(
     'UNDERPASS_SUBSCRIPTION_WEBHOOK_SECRET',
     { group: 'Sign-up', about: 'Signs the webhook that reports changed subscriptions.', parse: parseSecret(16) },
-    'the webhook is closed',
+    'the webhook is off',
   ),
 
   region: setting(
@@ -341,7 +341,7 @@ export const settingTable = {
   ),
   regionDescription: setting(
     'UNDERPASS_REGION_DESCRIPTION',
-    { group: 'Region and edge', about: 'How people see that first region.', parse: parseText(120) },
+    { group: 'Region and edge', about: 'Name of that first region in the dashboard.', parse: parseText(120) },
     'This machine',
   ),
   dataPlaneHost: setting(
@@ -355,7 +355,7 @@ export const settingTable = {
   ),
   wildcardDomain: setting(
     'UNDERPASS_WILDCARD_DOMAIN',
-    { group: 'Region and edge', about: 'Domain under which that first region makes names.', parse: parseDomainName },
+    { group: 'Region and edge', about: 'Domain under which that first region generates names.', parse: parseDomainName },
     'tunnels.localhost',
   ),
   edgeConsole: setting(
@@ -363,7 +363,7 @@ export const settingTable = {
     {
       group: 'Region and edge',
       about:
-        'In role all: the edge serves the dashboard too, on its own ports, under the host of UNDERPASS_ORIGIN; nothing stands in front.',
+        "In role all: the edge also serves the dashboard, on the edge's ports, under the host of UNDERPASS_ORIGIN. No other proxy is needed.",
       parse: parseSwitch,
     },
     ownsOrigin,
@@ -403,7 +403,7 @@ export const settingTable = {
     'UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS',
     {
       group: 'Region and edge',
-      about: 'How many of them may come from one IPv4 address or one IPv6 /64.',
+      about: 'How many of these connections one IPv4 address or one IPv6 /64 may have.',
       parse: parseWhole(10, 10_000_000),
     },
     '2000, or a quarter of UNDERPASS_EDGE_CONNECTIONS where that is less',
@@ -412,7 +412,7 @@ export const settingTable = {
     'UNDERPASS_ANSWER_SECONDS',
     {
       group: 'Region and edge',
-      about: 'How long a service behind a tunnel may take to begin its answer; then the visitor gets 504.',
+      about: 'How long a service behind a tunnel may take to begin its answer. After that the visitor gets 504.',
       parse: parseWhole(1, 3600),
     },
     120,
@@ -421,7 +421,7 @@ export const settingTable = {
     'UNDERPASS_DRAIN_SECONDS',
     {
       group: 'Region and edge',
-      about: 'How long a stop waits for what visitors have under way; a download that takes longer is cut.',
+      about: 'How long a stop waits for open requests and connections of visitors, then cuts them.',
       parse: parseWhole(0, 3600),
     },
     (env) => (isProduction(env) ? 45 : 10),
@@ -451,7 +451,7 @@ export const settingTable = {
     'UNDERPASS_HOP_SECRET',
     {
       group: 'Region and edge',
-      about: 'What every edge of the region knows and nobody else; they prove it to each other.',
+      about: 'Secret that only the edges of this region share; they authenticate to each other with it.',
       parse: parseSecret(16),
     },
     'UNDERPASS_EDGE_KEY',
@@ -459,7 +459,8 @@ export const settingTable = {
 
   certificates: optional('UNDERPASS_CERTIFICATES', {
     group: 'Certificates',
-    about: 'Folder of given certificates: NAME.crt (the chain, PEM) beside NAME.key; watched for changes.',
+    about:
+      'Folder of certificates that you supply: NAME.crt (the chain, PEM) beside NAME.key. The server reads them again when they change.',
     parse: parseText(4096),
   }),
   acmeDirectory: optional(
@@ -478,12 +479,12 @@ export const settingTable = {
   }),
   acmeEabKeyId: optional('UNDERPASS_ACME_EAB_KEY_ID', {
     group: 'Certificates',
-    about: 'Key id that the authority gave for external account binding, where it asks for one (ZeroSSL, Google).',
+    about: 'Key id for external account binding, if the authority requires one (ZeroSSL, Google).',
     parse: parseText(512),
   }),
   acmeEabHmac: secret('UNDERPASS_ACME_EAB_HMAC', {
     group: 'Certificates',
-    about: 'The HMAC key that came with it, base64url.',
+    about: 'The HMAC key that belongs to that key id, base64url.',
     parse: parseBase64Key(16),
   }),
   acmeCaFile: optional('UNDERPASS_ACME_CA_FILE', {
@@ -493,12 +494,12 @@ export const settingTable = {
   }),
   rfc2136Server: optional('UNDERPASS_RFC2136_SERVER', {
     group: 'Certificates',
-    about: 'DNS server that takes RFC 2136 updates, for wildcard certificates by DNS-01.',
+    about: 'DNS server that accepts RFC 2136 updates, for wildcard certificates by DNS-01.',
     parse: parseAddress(53),
   }),
   rfc2136Zone: optional('UNDERPASS_RFC2136_ZONE', {
     group: 'Certificates',
-    about: 'Zone that those updates go to.',
+    about: 'Zone that those updates change.',
     parse: parseHostName,
   }),
   rfc2136KeyName: optional('UNDERPASS_RFC2136_KEY_NAME', {
