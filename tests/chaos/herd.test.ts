@@ -134,7 +134,7 @@ test('a herd of clients comes back after its edge, spread out, and visitors are 
   assert.ok(bytesEach < mostBytesEach, `a client costs the edge ${bytesEach} bytes`);
   assert.equal((await visit(door)).status, 200);
 
-  await herd.how();
+  await herd.status();
   await edge.process.end('SIGKILL');
   await edge.start();
   const startedAt = performance.now();
@@ -143,7 +143,7 @@ test('a herd of clients comes back after its edge, spread out, and visitors are 
   const visitors = keepVisiting(t, door);
   const waitsMs: number[] = [];
   const how = async (): Promise<number> => {
-    const status = await herd.how();
+    const status = await herd.status();
     waitsMs.push(...status.waitsMs);
     return status.held;
   };

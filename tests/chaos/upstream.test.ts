@@ -83,10 +83,10 @@ const expected: Readonly<Record<Whim, (seen: Seen) => void>> = {
   'ends inside the body': isCut,
   'resets inside the body': isCut,
   'answers garbage': isPage(/UNDERPASS_BAD_RESPONSE/, 502),
-  'ends its half behind an answer': isAnswer('\r\n\r\nok'),
-  'frames the answer by its end': isAnswer('to the end'),
-  'resets instead of that end': isCut,
-  // The last: it does not listen again.
+  'half-closes after an answer': isAnswer('\r\n\r\nok'),
+  'ends an answer without a length': isAnswer('to the end'),
+  'resets an answer without a length': isCut,
+  // Keep this one last: the upstream does not listen again.
   refuses: isPage(/UNDERPASS_UPSTREAM_REFUSED/, 502),
 };
 
@@ -106,7 +106,7 @@ test('half an answer never looks whole', { skip: skipWithout('curl') }, async (t
   await startClientProcess(t, product, upstream.url);
   const door = doorOf(product);
   await visitUntil(door, 200);
-  for (const whim of ['answers well', 'frames the answer by its end', ...cuts] as Whim[]) {
+  for (const whim of ['answers well', 'ends an answer without a length', ...cuts] as Whim[]) {
     upstream.whim = whim;
     for (const version of ['--http1.1', '--http2'] as const)
       assert.equal(await isWhole(door, join(product.home, 'ca.pem'), version), !cuts.includes(whim), `${whim}, ${version}`);

@@ -1,7 +1,7 @@
-"""A wire between two network namespaces that delays, loses or drops packets: what tc netem does where the kernel has it.
+"""A wire between two network namespaces that delays, loses or drops packets, as tc netem does. Not every kernel has netem.
 
-bad-wire.py DEVICE NAMESPACE: a TUN device in this namespace and one of the same name in the other. Each line of standard
-input sets it: delay in milliseconds each way, loss in percent, 1 to drop what leaves this side, 1 to drop what comes back.
+bad-wire.py DEVICE NAMESPACE: makes a TUN device in this namespace and one of the same name in the other. Each line of standard
+input sets the wire: delay in milliseconds each way, loss in percent, 1 to drop what leaves this side, 1 to drop what comes back.
 """
 import ctypes
 import fcntl
@@ -14,7 +14,7 @@ import sys
 import time
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 0x0001, 0x1000, 0x40000000
-# A second of 100 Mbit/s; what is more is lost, as in any queue.
+# One second at 100 Mbit/s; packets beyond that are dropped, as a full queue does.
 MOST_PACKETS = 10_000
 
 
@@ -35,7 +35,7 @@ def write(device, packet):
     try:
         os.write(device, packet)
     except OSError:
-        pass  # The device is down: lost, as on a wire that is not plugged in.
+        pass  # The device is down: the packet is lost, as on an unplugged wire.
 
 
 def read_all(device):

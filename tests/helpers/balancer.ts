@@ -1,13 +1,13 @@
-// A load balancer of the simplest kind, as stands in front of the edges of a region: each connection to the backend that
-// has the fewest, or to the next one that takes it; reset where there is none.
+// A simple load balancer in front of the edges of a region: it sends each connection to the backend with the fewest
+// connections, or to the next one that accepts, and resets the connection if none accepts.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
 export interface Balancer {
   readonly port: number;
-  /** Ports behind it, on 127.0.0.1; may change at any time. */
+  /** Ports of the backends on 127.0.0.1; tests may change the list at any time. */
   backends: readonly number[];
-  /** Breaks what is open; with no backends nothing new comes through either. */
+  /** Resets all open connections. To refuse new ones too, empty `backends` first. */
   cut(): void;
 }
 
@@ -46,7 +46,7 @@ export async function startBalancer(t: TestContext): Promise<Balancer> {
   return balancer;
 }
 
-/** Bytes, ends and breaks in one direction. */
+/** Passes bytes, ends and resets on in one direction. */
 function join(from: Socket, to: Socket): void {
   from.pipe(to);
   from.once('close', () => (from.errored || !from.readableEnded) && to.resetAndDestroy());

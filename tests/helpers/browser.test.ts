@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { expect } from './browser.ts';
 
-test('an expectation that fails says so without the page', async () => {
+test('the error of a failed expectation does not hold the page', async () => {
   const failed = await expect
     .poll(() => 'seen', { timeout: 1 })
     .toBe('wanted')

@@ -1,4 +1,4 @@
-// A real Chromium for tests that use the product as a person does. Each visit has its own storage and ends with its test.
+// A real Chromium for tests that use the product as a person does. Each visit has its own storage and closes when its test ends.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -15,12 +15,12 @@ const args = [
   '--disable-component-update',
   '--disable-sync',
 ];
-/** A busy machine is slow, not wrong. */
+/** Long, because a page is slow on a busy machine. */
 const timeoutMs = 30_000;
 
 export const expect = expectWithin.configure({ timeout: timeoutMs });
 
-/** An error of `expect` has the whole page in a property, and node:test prints properties. The message says what matters. */
+/** Errors of `expect` hold the whole page in a property, and node:test prints properties. The message alone says enough. */
 function leavePagesOutOfErrors(): void {
   try {
     expect(true).toBe(false);
@@ -33,13 +33,13 @@ leavePagesOutOfErrors();
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: requireTool('chromium'), args });
 
 export interface VisitOptions extends Pick<BrowserContextOptions, 'viewport' | 'colorScheme'> {
-  /** Who is signed in; without it nobody is. */
+  /** The account that is signed in; absent means signed out. */
   readonly account?: Account;
-  /** What the page may write to the console as an error; anything else fails the test. */
+  /** Console errors that the page may report; any other fails the test. */
   readonly expectedErrors?: RegExp;
 }
 
-/** A page in a context of its own. A script error, or an error in the console that was not expected, fails the test. */
+/** Opens a page in its own browser context. A script error or an unexpected console error fails the test. */
 export async function visit(t: TestContext, browser: Browser, product: Product, options: VisitOptions = {}): Promise<Page> {
   const { expectedErrors, account, ...context } = options;
   const opened = await browser.newContext({ baseURL: product.origin, reducedMotion: 'reduce', ...context });
@@ -54,13 +54,13 @@ export async function visit(t: TestContext, browser: Browser, product: Product, 
   page.on('console', (message) => message.type() === 'error' && note(`${message.text()} ${message.location().url}`));
   t.after(async () => {
     await opened.close();
-    // Last of all: hooks behind one that throws are not run, and what they were to stop would hold the process.
+    // Assert in the last hook: a hook that throws skips the hooks after it, and what they should stop keeps the process alive.
     t.after(() => assert.deepEqual(problems, [], 'the page reported errors'));
   });
   return page;
 }
 
-/** A page writes what it copies in its own time: poll for it. The context needs the permissions for the clipboard. */
+/** A page copies asynchronously: poll this. The browser context needs the clipboard permissions. */
 export const readClipboard = (page: Page): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()');
 
 function cookiesOf({ cookie }: Account, url: string) {
@@ -70,27 +70,27 @@ function cookiesOf({ cookie }: Account, url: string) {
   });
 }
 
-/** Chromium notes every 401 of the API; each is the plain answer that nobody is signed in, and the page shows what follows. */
+/** Chromium logs every 401 of the API as an error; for a signed-out visitor it is the expected answer. */
 const isSignedOutNote = (text: string) => /status of 401 .*\/api\/[a-z]+/.test(text);
 
 /**
- * An address of this machine came or went, or the test took the network away, also from what was still on its way: no doing of
- * the page. That the page does not mind is for the test to see.
+ * Requests that failed because this machine gained or lost an address, or because the test took the browser offline: not the
+ * page's fault. The test itself checks how the page copes.
  */
 const isNetworkNote = (text: string) => /net::ERR_(NETWORK_CHANGED|INTERNET_DISCONNECTED)/.test(text);
 
 const standards = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** What axe finds on the page as it stands, in one line each; none is the aim. */
+/** What axe finds on the page now, one line for each element; tests expect an empty list. */
 export async function findAccessibilityProblems(page: Page): Promise<readonly string[]> {
   const { violations } = await new AxeBuilder({ page }).withTags(standards).analyze();
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-/** A busy browser lays out an open list some frames after its window. */
+/** A busy browser lays out an open list some frames after the window changes size. */
 const settleMs = 15_000;
 
-/** Every screen fits its window: nothing scrolls sideways (WCAG 1.4.10). */
+/** Asserts that the page fits the width of its window (WCAG 1.4.10). */
 export async function assertNoSidewaysScroll(page: Page): Promise<void> {
   const endsAt = performance.now() + settleMs;
   while (true) {

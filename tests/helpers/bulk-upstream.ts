@@ -1,4 +1,4 @@
-// A program: an HTTP server on a port that it prints. GET /N answers N bytes that tell of their place; else a short page.
+// A program: an HTTP server that prints its port. GET /N answers N numbered bytes (numbered-bytes.ts); other paths a short page.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';

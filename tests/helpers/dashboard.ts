@@ -1,4 +1,4 @@
-// The whole product and a Chromium for the browser tests of one file, and what several of them do.
+// The whole product and a Chromium for the browser tests of one file, and steps that several of them share.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -10,7 +10,7 @@ import { launchChromium, type VisitOptions, visit } from './browser.ts';
 import { type NameServer, startNameServer } from './dns.ts';
 import { type Account, type Environment, type Product, startProduct, tunnelCreated } from './product.ts';
 
-/** What `npm run build` made, or the folder that UNDERPASS_DASHBOARD names. */
+/** The output of `npm run build`, or the folder that UNDERPASS_DASHBOARD names. */
 const builtDashboard = process.env.UNDERPASS_DASHBOARD ?? fileURLToPath(new URL('../../dashboard/dist', import.meta.url));
 
 export interface Stage {
@@ -19,11 +19,11 @@ export interface Stage {
   /** The first operator, owner of an empty project. */
   readonly account: Account;
   readonly names: NameServer;
-  /** A page at a path of the account's project; `path` begins behind the project's id. */
+  /** Opens a page of the account's project; `path` starts after the project's id. */
   open(t: TestContext, path: string, options?: VisitOptions): Promise<Page>;
 }
 
-/** env: settings of the server by their names. */
+/** `env`: settings of the server. */
 export async function openStage(t: TestContext, env: Environment = {}): Promise<Stage> {
   if (!existsSync(join(builtDashboard, 'index.html'))) throw new Error(`${builtDashboard} has no dashboard: npm run build`);
   const names = await startNameServer(t);
@@ -47,28 +47,28 @@ export async function openStage(t: TestContext, env: Environment = {}): Promise<
 
 export const projectUrl = ({ project }: Pick<Account, 'project'>, path: string): string => `/projects/${project}/${path}`;
 
-/** The first start made a tunnel; tests begin with none. */
+/** The first start creates a tunnel; tests start without tunnels. */
 async function clearProject(account: Account): Promise<void> {
   const { body: tunnels } = await account.call<readonly Tunnel[]>('GET', `/api/tunnels?project=${account.project}`);
   for (const { name } of tunnels) await account.call('DELETE', `/api/tunnels/${name}?project=${account.project}`);
 }
 
-export interface TunnelWish {
+export interface TunnelOptions {
   readonly type?: 'http' | 'ingress';
   readonly ingressDomains?: readonly string[];
   readonly proxyProtocol?: '' | 'v1' | 'v2';
 }
 
-/** Made by the API; an http tunnel without domains gets a generated name and is awaited until an edge serves it. */
-export async function makeTunnel(account: Account, name: string, wish: TunnelWish = {}): Promise<Tunnel> {
-  const { type = 'http', ingressDomains = [], proxyProtocol = '' } = wish;
+/** Creates a tunnel by the API. An http tunnel without domains gets a generated name; the promise waits until an edge serves it. */
+export async function makeTunnel(account: Account, name: string, options: TunnelOptions = {}): Promise<Tunnel> {
+  const { type = 'http', ingressDomains = [], proxyProtocol = '' } = options;
   const tunnel = { name, region: 'local', type, ingressDomains, proxyProtocol };
   const { status, body } = await account.call<Tunnel>('POST', `/api/tunnels?project=${account.project}`, tunnel);
   if (status >= 300) throw new Error(`the tunnel was refused: ${status} ${JSON.stringify(body)}`);
   return body.status === 'Pending' ? body : tunnelCreated(account, name);
 }
 
-/** A domain that the project owns: registered, its record set, verified. */
+/** Adds a domain to the project, sets its TXT record and verifies it. */
 export async function makeVerifiedDomain({ account, names }: Pick<Stage, 'account' | 'names'>, apexName: string): Promise<void> {
   const query = `?project=${account.project}`;
   const { body } = await account.call<{ challenge: string }>('POST', `/api/domains${query}`, { name: apexName });
@@ -77,7 +77,7 @@ export async function makeVerifiedDomain({ account, names }: Pick<Stage, 'accoun
   if (!domain.verified) throw new Error(`${apexName} was not verified`);
 }
 
-/** The product's own client, connected; it ends with the test. */
+/** Starts the product's client and waits until it is connected; it stops when the test ends. */
 export async function connectClient(t: TestContext, tunnel: Tunnel, upstream: string | readonly string[]): Promise<RunningCli> {
   const cli = await createCli(t, { UNDERPASS_TOKEN: tunnel.token ?? '' });
   const running = cli.start([tunnel.type, '--url', tunnel.url, ...[upstream].flat().flatMap((one) => ['--upstream', one])]);

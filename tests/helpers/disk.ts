@@ -1,4 +1,4 @@
-// A small disk that a test fills. Root only.
+// A small disk that a test fills. Needs root.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, open, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,9 +7,9 @@ import type { TestContext } from 'node:test';
 
 export interface SmallDisk {
   readonly path: string;
-  /** Takes all the room that is left. */
+  /** Fills the disk until no byte is free. */
   fill(): Promise<void>;
-  /** Gives it back. */
+  /** Removes what fill() wrote. */
   free(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export async function mountSmallDisk(t: TestContext, mebibytes: number): Promise
   const path = await mkdtemp(join(tmpdir(), 'underpass-disk-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=700`, 'underpass-test', path]);
   t.after(async () => {
-    // Lazy: a process of this test may still be on its way out.
+    // Lazy: a process of this test may still be exiting.
     execFileSync('umount', ['--lazy', path]);
     await rmdir(path);
   });

@@ -1,13 +1,13 @@
-// A name server of a test's own: answers what the test wrote down, NXDOMAIN for the rest.
+// A name server for one test: answers with the records that the test sets, and NXDOMAIN for all others.
 
 import { createSocket } from 'node:dgram';
 import type { TestContext } from 'node:test';
 import { type Answer, decode, encode } from 'dns-packet';
 
 export interface NameServer {
-  /** For UNDERPASS_DNS_SERVERS. */
+  /** Value for UNDERPASS_DNS_SERVERS. */
   readonly address: string;
-  /** Replaces the records of that type and name; none removes them. */
+  /** Replaces the records of that type and name; without values it removes them. */
   set(type: 'A' | 'AAAA' | 'TXT', name: string, ...values: readonly string[]): void;
 }
 

@@ -1,4 +1,4 @@
-// A clock that a test sets while a program runs: libfaketime under it. Durations (the monotonic clock) stay true.
+// Sets the clock of a running program by libfaketime. The monotonic clock, which measures durations, stays true.
 import { globSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,9 +7,9 @@ import { temporaryHome } from './process.ts';
 import { requireTool } from './tool.ts';
 
 export interface FakeClock {
-  /** For the program. */
+  /** Environment for the program. */
   readonly env: Record<string, string>;
-  /** So many hours from the true time; seen within a second. */
+  /** Sets the clock to the true time plus `hours`; the program sees it within a second. */
   set(hours: number): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export async function createFakeClock(t: TestContext): Promise<FakeClock> {
   const [library] = globSync('/usr/lib/{*/,}faketime/libfaketime.so.1');
   if (library === undefined) throw new Error('faketime is installed without its library');
   const file = join(await temporaryHome(t), 'clock');
-  // At once: a program looks every second, and must not meet half a line.
+  // Replace the file atomically: the program reads it every second and must not see half a line.
   const set = async (hours: number): Promise<void> => {
     await writeFile(`${file}.next`, `${hours < 0 ? '' : '+'}${hours}h\n`);
     await rename(`${file}.next`, file);

@@ -1,4 +1,4 @@
-// Control's side of the feed by hand, on a port: what a region of any size is, without a database.
+// Control's side of the feed on a port, without a database: gives an edge a region of any size.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,7 +8,7 @@ import { createControlFeed } from '@underpass/wire/feed-stream.ts';
 
 const pingEveryMs = 5_000;
 
-/** Its address, for UNDERPASS_CONTROL_URL. Any key opens it. */
+/** Returns the address for UNDERPASS_CONTROL_URL. It accepts any edge key. */
 export async function startFakeControl(t: TestContext, state: FeedState): Promise<string> {
   const sockets = new Set<Duplex>();
   const server = createServer();

@@ -1,4 +1,4 @@
-// A service behind a tunnel that fails in every way that services fail.
+// An upstream whose way to fail (`whim`) a test chooses: it hangs, resets, ends early or answers garbage.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
@@ -6,7 +6,7 @@ const head = 'HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n';
 const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const unframed = 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nto the end';
 
-/** What it does with a connection, once a request has come. */
+/** What it does with a connection after a request arrives. */
 const answers = {
   'answers well': (socket: Socket) => void socket.write(whole),
   'hangs before the answer': () => {},
@@ -19,9 +19,9 @@ const answers = {
   'resets inside the body': (socket: Socket) =>
     void socket.write(`${head}begun`, () => setImmediate(() => socket.resetAndDestroy())),
   'answers garbage': (socket: Socket) => void socket.write(Buffer.from('\x16\x03\x01 not http at all\r\n\r\n', 'latin1')),
-  'ends its half behind an answer': (socket: Socket) => void socket.end(whole),
-  'frames the answer by its end': (socket: Socket) => void socket.end(unframed),
-  'resets instead of that end': (socket: Socket) =>
+  'half-closes after an answer': (socket: Socket) => void socket.end(whole),
+  'ends an answer without a length': (socket: Socket) => void socket.end(unframed),
+  'resets an answer without a length': (socket: Socket) =>
     void socket.write(unframed, () => setImmediate(() => socket.resetAndDestroy())),
 };
 
@@ -30,9 +30,9 @@ export type Whim = keyof typeof answers | 'ends at once' | 'resets at once' | 'r
 export interface FickleUpstream {
   readonly url: string;
   whim: Whim;
-  /** Connections that are open. */
+  /** How many connections are open. */
   readonly open: number;
-  /** Nothing listens any more. */
+  /** Stops listening, so that connections are refused. */
   refuse(): Promise<void>;
 }
 

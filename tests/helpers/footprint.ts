@@ -1,22 +1,23 @@
-// What a process of the product holds of the machine, and whether that comes back to where it was after a fault.
+// Counts the descriptors and the memory that a process of the product holds, and asserts that both return to their
+// earlier values after a fault.
 import { readFile, rm } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { eventually } from './load.ts';
 import { type ProcessOf, weightFile } from './process.ts';
 import { openDescriptors } from './visitor.ts';
 
-/** Keep-alive connections, the second carrier of a client: what may be open beside what was. */
+/** Descriptors that may be open in addition: keep-alive connections, the second carrier of a client. */
 const moreDescriptors = 12;
 /**
- * Code that runs for the first time, caches, slabs that are filled once: up to 5 MB are seen. 4 KiB kept of each of 4,000
- * visitors, or 64 KiB of each of 300, are more.
+ * Growth that is not a leak: code that runs for the first time, caches, memory slabs. It measured up to 5 MB. A leak of 5 KiB
+ * for each of 4,000 visitors, or of 64 KiB for each of 300, exceeds this bound.
  */
 const moreBytes = 16 * 1024 ** 2;
 const withinMs = 60_000;
 
 export interface Footprint {
   readonly descriptors: number;
-  /** Heap, and buffers beside it, after a collection: the system's own count (RSS) falls later or never. */
+  /** Heap and external buffers after a garbage collection. RSS does not serve: it falls late or never. */
   readonly bytes: number;
 }
 
@@ -31,7 +32,7 @@ export async function footprintOf({ pid }: Pick<ProcessOf, 'pid'>): Promise<Foot
   return { descriptors: await openDescriptors(pid), bytes: Number(weight) };
 }
 
-/** Remembers what each holds now. The answer waits until they hold no more than that again, or fails with the figures. */
+/** Remembers what each process holds now. The returned function waits until each holds no more than that again, or throws with the figures. */
 export async function watchFootprints(
   t: TestContext,
   processes: Readonly<Record<string, Pick<ProcessOf, 'pid'>>>,
@@ -49,7 +50,7 @@ export async function watchFootprints(
       const last = await eventually(grown, fits, withinMs).catch((error: Error) => {
         throw new Error(`the ${name} holds more than before: ${error.message}`);
       });
-      t.diagnostic(`the ${name}: ${last.descriptors} descriptors and ${(last.bytes / 1e6).toFixed(1)} MB beside what it held`);
+      t.diagnostic(`the ${name}: ${last.descriptors} descriptors and ${(last.bytes / 1e6).toFixed(1)} MB more than before`);
     }
   };
 }

@@ -1,5 +1,5 @@
-// A program: thousands of clients with one carrier each, light but true in what matters: TLS, the upgrade, the protocol, and
-// the client's own way to come back. Told by its parent what to be, and asked how it is.
+// A program: thousands of light clients with one carrier each. TLS, the upgrade, the protocol and the back-off are those of
+// the real client. The parent process sends its part of the herd, then asks for its status.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
@@ -17,7 +17,7 @@ const stepTimeoutMs = 10_000;
 let held = 0;
 let waitsMs: number[] = [];
 
-/** An edge counts connections by address: a herd comes from many. */
+/** An edge limits connections by address, so the clients use many addresses. */
 const addressOf = (index: number): string => `127.1.${index % 250}.${1 + (Math.floor(index / 250) % 250)}`;
 
 async function dial(part: HerdPart, context: ReturnType<typeof createSecureContext>, index: number): Promise<Carrier> {
@@ -65,13 +65,13 @@ function start(part: HerdPart): void {
       onDisconnected: () => void held--,
       onFailed: (_, retryMs) => void waitsMs.push(retryMs),
     });
-    // The first arrival is no storm: 1,000 a second.
+    // The test is about reconnecting: spread the first connections, 500 a second for each process.
     setTimeout(() => slot.start(), (index - part.from) * 2);
   }
 }
 
-process.on('message', (message: HerdPart | 'how') => {
-  if (message !== 'how') return start(message);
+process.on('message', (message: HerdPart | 'status') => {
+  if (message !== 'status') return start(message);
   const status: HerdStatus = { held, waitsMs };
   process.send?.(status);
   waitsMs = [];

@@ -1,4 +1,4 @@
-// Thousands of clients of one edge, in processes of their own.
+// Thousands of clients of one edge, in separate processes (herd-program.ts).
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import type { TestContext } from 'node:test';
 
 interface Target {
   readonly port: number;
-  /** The region's. */
+  /** Host of the region. */
   readonly host: string;
   readonly caPem: string;
-  /** Shared out in turn. */
+  /** Given to the clients in turn. */
   readonly tokens: readonly string[];
 }
 
@@ -19,14 +19,15 @@ export interface HerdPart extends Target {
 }
 
 export interface HerdStatus {
+  /** How many clients are connected. */
   readonly held: number;
-  /** How long each client that found no edge since the last question chose to wait. */
+  /** The pauses that clients chose after a failed attempt, since the last status. */
   readonly waitsMs: readonly number[];
 }
 
 export interface Herd {
-  how(): Promise<HerdStatus>;
-  /** All at once, without a word. */
+  status(): Promise<HerdStatus>;
+  /** Kills all processes with SIGKILL. */
   kill(): Promise<void>;
 }
 
@@ -43,7 +44,7 @@ export function startHerd(t: TestContext, target: Target, size: number): Herd {
   t.after(kill);
   return {
     kill,
-    how: async () => {
+    status: async () => {
       const all = await Promise.all(children.map(ask));
       return { held: all.reduce((sum, { held }) => sum + held, 0), waitsMs: all.flatMap(({ waitsMs }) => waitsMs) };
     },
@@ -52,7 +53,7 @@ export function startHerd(t: TestContext, target: Target, size: number): Herd {
 
 async function ask(child: ChildProcess): Promise<HerdStatus> {
   const answered = once(child, 'message');
-  child.send('how');
+  child.send('status');
   return (await answered)[0] as HerdStatus;
 }
 

@@ -1,4 +1,4 @@
-// What Kubernetes would say of a manifest: values by its schemas, unknown fields by the compiler over its own types.
+// Checks manifests as Kubernetes would: values by its schemas, unknown fields by compiling against its types.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ export interface KubernetesObject {
   readonly [field: string]: unknown;
 }
 
-/** Kinds of operators, which Kubernetes' own schemas do not know. */
+/** Kinds that Kubernetes operators define; the schemas of Kubernetes do not know them. */
 const foreignKinds = new Set(['PodMonitor']);
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
@@ -26,7 +26,7 @@ export function parseManifests(text: string): KubernetesObject[] {
   return documents.map((document) => document.toJS()).filter((object) => object !== null) as KubernetesObject[];
 }
 
-/** Complaints about values and unknown fields; empty when a cluster would take every object as it is. */
+/** Complaints about values and unknown fields; empty if a cluster would accept every object. */
 export async function kubernetesComplaints(objects: readonly KubernetesObject[]): Promise<string[]> {
   const known = objects.filter(({ kind }) => !foreignKinds.has(kind));
   const values = await Promise.all(known.map(valueComplaints));

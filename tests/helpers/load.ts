@@ -1,24 +1,24 @@
-// Visitors who keep coming while something else happens, and what became of them.
+// Visits a tunnel again and again while a test does something else, and counts how the visits end.
 import type { TestContext } from 'node:test';
 import { type Door, visit } from './visitor.ts';
 
 export interface Tally {
-  /** How many visits ended with each status; 0 where the connection broke. */
+  /** How many visits ended with each status; 0 counts broken connections. */
   readonly statuses: Readonly<Record<number, number>>;
   readonly visits: number;
   readonly slowestMs: number;
-  /** The time that 99 of 100 visits stay below. */
+  /** 99th percentile. */
   readonly p99Ms: number;
 }
 
 export interface Load {
-  /** What happened since the last call. */
+  /** The visits since the last call. */
   take(): Tally;
-  /** Waits for what is under way. */
+  /** Stops after the visit in progress; resolves with the visits since the last take(). */
   stop(): Promise<Tally>;
 }
 
-/** One visit after the other, `pauseMs` apart. */
+/** Makes one visit after the other, with pauses of `pauseMs`. */
 export function keepVisiting(t: TestContext, door: Door, { pauseMs = 20, path = '/' } = {}): Load {
   let times: number[] = [];
   let statuses: Record<number, number> = {};
@@ -58,7 +58,7 @@ export function keepVisiting(t: TestContext, door: Door, { pauseMs = 20, path = 
   };
 }
 
-/** Asks again until the claim holds; gives up loudly with what was last seen. */
+/** Calls `ask` until `holds` accepts its value; after `withinMs` throws with the last value. */
 export async function eventually<T>(ask: () => Promise<T> | T, holds: (value: T) => boolean, withinMs = 30_000): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {

@@ -1,4 +1,4 @@
-// The mails that a product under test has sent: the files of its development mailbox.
+// The mails that a product under test sent, from its development mailbox.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeptMail } from '@underpass/control/mail/mail.ts';
@@ -8,7 +8,7 @@ import type { Product } from './product.ts';
 const withinMs = 30_000;
 const pollMs = 50;
 
-/** The newest mail to somebody with such a subject; waits for it. */
+/** Waits for a mail to this address with a matching subject; returns the newest. */
 export async function waitForMail(product: Product, to: string, subject: RegExp): Promise<KeptMail> {
   const mailbox = createMailbox(join(product.home, 'mailbox'), Date.now);
   const deadline = performance.now() + withinMs;
@@ -20,7 +20,7 @@ export async function waitForMail(product: Product, to: string, subject: RegExp)
   throw new Error(`no mail to ${to} with a subject like ${subject} within ${withinMs} ms`);
 }
 
-/** The first address in a mail. */
+/** The first link in a mail. */
 export function linkIn(mail: KeptMail): URL {
   const link = /https?:\/\/\S+/.exec(mail.text)?.[0];
   if (link === undefined) throw new Error(`no link in "${mail.text}"`);

@@ -1,4 +1,4 @@
-// A throw-away NATS server on a port of its own, which a test may kill and start again.
+// A temporary NATS server on a free port, which a test can kill and start again.
 import type { TestContext } from 'node:test';
 import { freePorts } from './port.ts';
 import { startProgram } from './process.ts';

@@ -1,4 +1,4 @@
-// A machine of its own for a client: a network namespace, reached over a wire that a test may spoil. Root only.
+// A second machine for a client: a network namespace behind a simulated wire with delay, loss or silence. Needs root.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,33 +10,33 @@ import { type ProcessOf, startProgram, weighable } from './process.ts';
 import { requireTool, skipWithout, skipWithoutRoot } from './tool.ts';
 
 export interface WireState {
-  /** Each way. */
+  /** In each direction. */
   readonly delayMs?: number;
   readonly lossPercent?: number;
-  /** What leaves this side, and what comes back, is dropped in silence. */
+  /** Drops packets silently: those that leave this side (`out`), those that come back (`back`), or both. */
   readonly drop?: 'both' | 'out' | 'back';
 }
 
 export interface FarMachine {
-  /** This machine as the other one sees it. */
+  /** Address of this machine on the wire. */
   readonly nearAddress: string;
-  /** As startProcess, but there. */
+  /** Like startProcess, but on the far machine. */
   start(t: TestContext, args: readonly string[], env?: Record<string, string>): ProcessOf;
-  /** How the wire is from now on. */
+  /** Sets the wire's state; fields left out return to a perfect wire. */
   spoil(state: WireState): Promise<void>;
 }
 
-/** False where this process may make one. */
+/** For node:test's `skip`: false if this process can create such a machine. */
 export const skipWithoutFarMachine = (): string | false =>
   skipWithout('ip', 'python3') ||
   skipWithoutRoot('a network of its own') ||
   (existsSync('/dev/net/tun') ? false : 'the system has no /dev/net/tun');
 
-/** Processes of one machine take different names and networks, 198.18.0.0/15 being for such tests (RFC 2544). */
+/** Names and networks contain the process id, so that parallel test files do not collide. RFC 2544 reserves 198.18.0.0/15 for tests. */
 let machines = 0;
 const networks = 2 ** 17 / 4;
 
-/** A network of four addresses, eight for each process in a row: two that run side by side have the same one if 4,096 lie between. */
+/** A network of four addresses; each process has eight networks in a row. They repeat only for process ids that differ by 4,096. */
 function networkOf(index: number): { near: string; far: string } {
   const first = ((process.pid * 8 + index) % networks) * 4;
   const address = (last: number): string => `198.${18 + (first >> 16)}.${(first >> 8) & 255}.${(first & 255) + last}`;
@@ -54,7 +54,7 @@ export async function startFarMachine(t: TestContext, hosts: readonly string[]):
     execFileSync(requireTool('ip'), ['netns', 'delete', name]);
   });
   execFileSync(requireTool('ip'), ['netns', 'add', name]);
-  // `ip netns exec` puts this file over /etc/hosts.
+  // `ip netns exec` mounts this file over /etc/hosts.
   mkdirSync(etc, { recursive: true });
   writeFileSync(join(etc, 'hosts'), `127.0.0.1 localhost\n${hosts.map((host) => `${near} ${host}\n`).join('')}`);
   const { child, lines } = await startWire(t, name);
@@ -86,8 +86,8 @@ async function startWire(t: TestContext, name: string): Promise<{ child: ChildPr
 }
 
 /**
- * An address that this machine has anyway, for the wire's near end: whenever the machine gains or loses one, a Chromium on it fails
- * what waits for a connection (ERR_NETWORK_CHANGED), and browser tests run beside this one.
+ * An address that this machine already has, for the near end of the wire. Adding an address would break browser tests that run
+ * at the same time: Chromium then fails requests that wait for a connection (ERR_NETWORK_CHANGED).
  */
 const ownAddress = (): string | undefined =>
   Object.values(networkInterfaces())

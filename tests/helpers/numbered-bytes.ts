@@ -1,4 +1,4 @@
-// Bytes of which none can be lost, doubled or moved unnoticed.
+// Bytes in numbered blocks: a lost, doubled or moved block changes their hash.
 import { createHash } from 'node:crypto';
 
 const blockBytes = 65_536;

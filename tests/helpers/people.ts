@@ -1,4 +1,4 @@
-// People with accounts, made the way people make them: the registration form, its bot check, and the operator's approval.
+// Creates users as people do: the registration form, its bot check, and the operator's approval.
 import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { OperatorRegistration } from '@underpass/rules/resource.ts';
@@ -9,13 +9,13 @@ interface Puzzle {
   readonly signature: string;
 }
 
-/** More than the most tries that a puzzle may cost. */
+/** Above the most tries that a puzzle can need. */
 const maxTries = 20_000;
 const keyBytes = 32;
-/** Beside the event loop: while that stands, the product in this process closes connections that the next call takes for open. */
+/** Asynchronous: while the event loop is blocked, the product in this process cannot tell fetch that it closed idle connections. */
 const derive = promisify(pbkdf2);
 
-/** The answer of a browser, found by Node's own PBKDF2: an oracle for the workers that the dashboard uses. */
+/** Solves the puzzle with Node's PBKDF2: an oracle for the workers that the dashboard uses. */
 export async function solveBotCheck({ origin }: Product): Promise<string> {
   const puzzle = (await (await fetch(`${origin}/api/bot-check/challenge`)).json()) as Puzzle;
   const { nonce, salt, cost, keyPrefix } = puzzle.parameters;
@@ -41,14 +41,14 @@ export async function registerPerson(product: Product, email: string, firstName 
   if (!answer.ok) throw new Error(`the registration was refused: ${answer.status} ${await answer.text()}`);
 }
 
-/** Registered, approved and signed in; owner of a project of their own. */
+/** Registers, approves and signs in a user, who owns a new project. */
 export async function createPerson(product: Product, email: string, firstName?: string): Promise<Account> {
   await registerPerson(product, email, firstName);
   await within(`the registration of ${email} to be there`, () => product.operate('registrations', 'approve', email));
   return product.signIn(email);
 }
 
-/** A registration is stored by a job, and the operator's list shows what is there when it is asked for. */
+/** Waits until the operator's list shows the registration: a background job stores it. */
 export function registrationStored(operator: Account, email: string): Promise<unknown> {
   return within(`the registration of ${email} in the list`, async () => {
     const { body } = await operator.call<readonly OperatorRegistration[]>('GET', '/api/operator/registrations?state=waiting');
@@ -56,14 +56,14 @@ export function registrationStored(operator: Account, email: string): Promise<un
   });
 }
 
-/** Tries until it works. */
+/** Retries `work` until it succeeds. */
 async function within<T>(what: string, work: () => Promise<T>, limitMs = 30_000): Promise<T> {
   const deadline = performance.now() + limitMs;
   for (;;) {
     try {
       return await work();
     } catch (cause) {
-      if (performance.now() > deadline) throw new Error(`waited for ${what} in vain`, { cause });
+      if (performance.now() > deadline) throw new Error(`no success within ${limitMs} ms: ${what}`, { cause });
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }

@@ -11,7 +11,7 @@ if (asked) {
   process.send?.(await freePorts(many));
 }
 
-test('a port is given once, here or to a test that runs beside, although its program has yet to open it', {
+test('gives each port once, across parallel processes, even before a program opens it', {
   skip: asked,
 }, async (t) => {
   const beside = fork(import.meta.filename, ['asked'], { stdio: 'ignore' });

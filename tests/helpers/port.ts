@@ -1,17 +1,17 @@
-// Ports for programs that take no port 0, or that have to come back on the same one.
+// Free ports for programs that cannot listen on port 0 or must restart on the same port.
 import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
 /**
- * Below what the system gives to whoever dials (from 32,768 on Linux, 49,152 elsewhere): else a connection of anybody may
- * sit on the port between finding and opening it, or while its program is down. Above what fetch refuses (10,080).
+ * Below the ports that the system gives to outgoing connections (from 32,768 on Linux, 49,152 elsewhere): one of those could
+ * take the port before its program opens it, or while the program is down. Above the last port that fetch refuses (10,080).
  */
 const [firstPort, endPort] = [11_000, 21_500];
-/** So far above each port lies its claim: open as long as this process lives, so that no test is given the port meanwhile. */
+/** A claim for port P is a listener on P + claimOffset. It stays open until this process ends, so no other test gets P. */
 const claimOffset = endPort - firstPort;
 const maxTries = 1_000;
 
-/** Free, and nobody else's until this process ends. */
+/** Finds free ports and reserves them for this process until it ends. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   for (let tries = 0; ports.length < count; tries++) {
@@ -26,7 +26,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Holds up no end. */
+/** Listens on the port; null if it is taken. Unreferenced, so that the listener does not keep the process alive. */
 const open = (port: number): Promise<Server | null> =>
   new Promise((resolve) => {
     const server = createServer().unref();

@@ -1,4 +1,4 @@
-// The product as processes of their own, started as a user starts them: for tests that weigh or kill one of them.
+// The product as separate processes, started as a user starts them: for tests that measure or kill one of them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,29 +16,29 @@ const serverArguments = ['server/main.ts', 'start'];
 export interface ProcessOf {
   readonly pid: number;
   readonly child: ChildProcess;
-  /** Everything that it printed so far. */
+  /** Everything that it has printed. */
   readonly text: () => string;
-  /** Resolves with the match once it has printed that. */
+  /** Resolves with the match once the printed text matches. */
   seen(words: RegExp): Promise<RegExpExecArray>;
   /** Resolves once something listens on that port of 127.0.0.1. */
   listening(port: number): Promise<void>;
-  /** Ends it and waits. */
+  /** Sends the signal and waits for the exit. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Where a process started here writes what it weighs (weigh-program.ts). */
+/** Where a process started here writes how much memory it holds (weigh-program.ts). */
 const weights = mkdtempSync(join(tmpdir(), 'underpass-weights-'));
 process.once('exit', () => rmSync(weights, { recursive: true, force: true }));
 export const weightFile = (pid: number): string => join(weights, String(pid));
 
-/** For Node: one of the repository's own programs, which can be weighed. */
+/** Arguments for Node that run a program of this repository with weigh-program.ts loaded. */
 export const weighable = (args: readonly string[]): string[] => [
   '--import',
   join(import.meta.dirname, 'weigh-program.ts'),
   ...args,
 ];
 
-/** One of the repository's own programs, on this Node. */
+/** Runs a program of this repository on this Node. */
 export const startProcess = (t: TestContext, args: readonly string[], env: Record<string, string> = {}): ProcessOf =>
   startProgram(t, process.execPath, weighable(args), env);
 
@@ -108,19 +108,19 @@ export interface StartedServer {
   readonly home: string;
   readonly env: Record<string, string>;
   readonly ports: { readonly control: number; readonly https: number; readonly http: number };
-  /** Of the tunnel that the first start makes. */
+  /** The tunnel that the first start creates. */
   readonly tunnel: { readonly url: string; readonly tokenFile: string; readonly publicUrl: string };
   readonly caPem: string;
 }
 
-/** A folder that goes away with the test. */
+/** A folder that is removed when the test ends. */
 export async function temporaryHome(t: TestContext): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'underpass-process-'));
   t.after(() => rm(home, { recursive: true, force: true, maxRetries: 3 }));
   return home;
 }
 
-/** `npm start` without npm; `more` are settings beside home and ports. */
+/** `npm start` without npm; `more` adds settings to home and ports. */
 export async function startServerProcess(t: TestContext, more: Record<string, string> = {}): Promise<StartedServer> {
   const home = more.UNDERPASS_HOME ?? (await temporaryHome(t));
   const [control = 0, https = 0, http = 0] = await freePorts(3);
@@ -138,14 +138,14 @@ export async function startServerProcess(t: TestContext, more: Record<string, st
   return { server, home, env, ports: { control, https, http }, tunnel: { url, tokenFile, publicUrl }, caPem };
 }
 
-/** The same server on the same home and ports, after its end. */
+/** Starts the server again on the same home and ports, after it ended. */
 export async function restartServerProcess(t: TestContext, { env }: StartedServer): Promise<ProcessOf> {
   const server = startProcess(t, serverArguments, env);
   await server.seen(/localhost:\d+/);
   return server;
 }
 
-/** `underpass http`, connected. */
+/** Starts `underpass http` and waits until it is connected. */
 export async function startClientProcess(
   t: TestContext,
   { tunnel }: StartedServer,
@@ -158,7 +158,7 @@ export async function startClientProcess(
   return client;
 }
 
-/** Begins a new peak of the resident size (proc(5), clear_refs). */
+/** Resets the peak of the resident size to the current size (proc(5), clear_refs). */
 export const resetPeak = (pid: number): Promise<void> => writeFile(`/proc/${pid}/clear_refs`, '5');
 
 export async function peakBytes(pid: number): Promise<number> {

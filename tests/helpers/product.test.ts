@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { startProduct, tunnelCreated } from './product.ts';
 
-test('the home folder of a product is gone after its test', async (t) => {
+test('removes the home folder of a product after its test', async (t) => {
   let home = '';
   await t.test('a product', async (inner) => {
     ({ home } = await startProduct(inner));

@@ -1,5 +1,5 @@
 // The whole product for a test, as `npm start` runs it: control, embedded database, one region with its edge.
-// In this process, on free ports, with a home folder of its own that goes away with the test.
+// It runs in the test's process, on free ports, with a home folder that is removed when the test ends.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,18 +16,18 @@ import { freePorts } from './port.ts';
 export type Environment = Readonly<Record<string, string>>;
 
 export interface ProductOptions {
-  /** Settings besides home and ports, by their names. */
+  /** Settings in addition to home and ports. */
   readonly env?: Environment;
-  /** The built dashboard; without it only the API is served. */
+  /** Folder of the built dashboard; without it the product serves only the API. */
   readonly dashboard?: string;
 }
 
 export interface Account {
   readonly email: string;
   readonly cookie: string;
-  /** Of the default project. */
+  /** Id of the default project. */
   readonly project: string;
-  /** A call as the dashboard makes it: JSON in, JSON or text out. */
+  /** Calls the API as the dashboard does: JSON in, JSON or text out. */
   call<T = unknown>(method: string, path: string, body?: unknown): Promise<Answer<T>>;
 }
 
@@ -42,27 +42,27 @@ export interface Product {
   readonly ports: { readonly control: number; readonly https: number; readonly http: number };
   /** What `npm start` would print. */
   readonly text: string;
-  /** The settings in force, for processes of underpass-server beside this one. */
+  /** The settings in force, for other processes of underpass-server. */
   readonly env: Environment;
   /** Certificate of the local authority. */
   readonly caPath: string;
   readonly caPem: string;
-  /** The first operator, or another user that exists. */
+  /** Signs in the first operator, or another user that exists. */
   signIn(email?: string): Promise<Account>;
   /** A token for `Authorization: Bearer` and UNDERPASS_API_TOKEN. */
   createApiToken(account: Account, role?: Role): Promise<string>;
-  /** One command of underpass-server; answers its standard output, throws on another exit code than 0. */
+  /** Runs one command of underpass-server; returns its standard output, throws unless it exits with 0. */
   operate(...argv: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Between closing a found port and opening it somebody else may take it. */
+/** Starts again if another program takes a port between finding and opening it. */
 const maxStarts = 5;
 
 export async function startProduct(t: TestContext, options: ProductOptions = {}): Promise<Product> {
   const home = await mkdtemp(join(tmpdir(), 'underpass-product-'));
   const stops: (() => Promise<void>)[] = [];
-  // One hook for both: hooks run in the order of their registration, and a server that still runs writes to its home.
+  // Stop and remove in one hook: hooks run in the order of their registration, and a running server writes to its home.
   t.after(async () => {
     for (const stop of stops) await stop();
     await rm(home, { recursive: true, force: true, maxRetries: 3 });
@@ -182,7 +182,7 @@ async function createApiToken({ call, project }: Account, role: Role): Promise<s
   return body.token;
 }
 
-/** Waits until an edge serves the tunnel; a status is asked for, not slept for. */
+/** Waits until an edge serves the tunnel. */
 export async function tunnelCreated({ call, project }: Account, name: string, withinMs = 20_000): Promise<Tunnel> {
   const deadline = performance.now() + withinMs;
   for (;;) {

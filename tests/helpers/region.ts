@@ -1,4 +1,4 @@
-// Control and the edges of one region, each a process of its own, as in production but on one machine.
+// Control and the edges of one region, each in its own process, as in production but on one machine.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -13,7 +13,7 @@ export interface StartedEdge {
   readonly home: string;
   readonly port: number;
   readonly metricsPort: number;
-  /** The same edge on the same home and ports, after its end. */
+  /** Starts the edge again on the same home and ports, after it ended. */
   restart(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface RegionTunnel {
   readonly name: string;
   readonly url: string;
   readonly tokenFile: string;
-  /** What visitors ask for. */
+  /** Host name that visitors request. */
   readonly host: string;
 }
 
@@ -36,17 +36,17 @@ export interface StartedRegion {
   readonly account: Account;
   readonly caPem: string;
   startEdge(options?: EdgeOptions): Promise<StartedEdge>;
-  /** The same control on the same home and port, after its end. */
+  /** Starts control again on the same home and port, after it ended. */
   restartControl(): Promise<void>;
   createTunnel(name: string): Promise<RegionTunnel>;
-  /** `underpass http`, connected; `url` where it is to dial another port than the region's. */
+  /** Starts `underpass http` and waits until it is connected. */
   startClient(tunnel: RegionTunnel, upstream: string, env?: Record<string, string>): Promise<ProcessOf>;
   doorOf(tunnel: RegionTunnel, port: number): Door;
 }
 
 const server = ['server/main.ts', 'start'];
 
-/** `httpsPort`: where clients and visitors are told to go. */
+/** `httpsPort`: the public port of the region, which clients and visitors dial. */
 export async function startRegion(t: TestContext, httpsPort: number, env: Record<string, string> = {}): Promise<StartedRegion> {
   const home = await temporaryHome(t);
   const [port = 0] = await freePorts(1);
@@ -134,7 +134,7 @@ async function createTunnel(account: Account, name: string, folder: string): Pro
   return { name, url, tokenFile, host: ingressDomains[0]?.name ?? '' };
 }
 
-/** One figure of an edge's private port, labels summed. */
+/** One metric of an edge, summed over its labels. */
 export async function figureOf({ metricsPort }: { readonly metricsPort: number }, name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   const values = text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));

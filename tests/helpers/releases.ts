@@ -1,4 +1,4 @@
-// A folder of releases as the release build would leave it, with words in place of programs.
+// A folder of releases with the layout of the release build; short texts stand in for the programs.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export const releaseFile = (version: string, platform: string): string =>
 
 export const releaseContent = (version: string, platform: string): string => `the program ${version} for ${platform}\n`;
 
-/** For UNDERPASS_RELEASES: two versions. A fresh clone has none of its own. */
+/** Makes a folder for UNDERPASS_RELEASES with two versions: a fresh clone has no releases. */
 export async function makeReleases(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-releases-'));
   t.after(() => rm(folder, { recursive: true }));

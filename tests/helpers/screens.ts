@@ -1,5 +1,5 @@
-// Looks at a screen as everybody sees it: phone and desktop, light and dark. Axe judges each, nothing may scroll sideways
-// from 320 to 2560 px, and a picture of each is kept in .artifacts/screens for people to look at.
+// Checks one screen on phone and desktop, light and dark: axe must find no problem, and nothing may scroll sideways from
+// 320 to 2560 px. Screenshots of all four go to .artifacts/screens for people to look at.
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,29 +11,30 @@ import type { Stage } from './dashboard.ts';
 import type { Account } from './product.ts';
 
 export interface Screen {
-  /** In kebab-case: it names the pictures. */
+  /** In kebab-case: it names the screenshots. */
   readonly name: string;
   readonly path: string;
-  /** Brings the screen into its state; it also has to wait for what the state is known by. */
+  /** Brings the screen into the state to check, and waits until the page shows it. */
   readonly ready: (page: Page) => Promise<unknown>;
-  /** Who looks; null is nobody. The stage's own account unless told. */
+  /** The account that is signed in: by default the stage's; null means signed out. */
   readonly account?: Account | null;
   readonly expectedErrors?: RegExp;
 }
 
 const folder = fileURLToPath(new URL('../../.artifacts/screens', import.meta.url));
-/** The sizes of the pictures with the theme that axe judges there, and the narrowest and widest that a screen has to fit. */
+/** Sizes of the screenshots, with the theme in which axe checks each size. */
 const pictured = [
   { width: 390, height: 844, judged: 'light' },
   { width: 1440, height: 900, judged: 'dark' },
 ] as const;
+/** The smallest and the largest window that a screen must fit. */
 const extremes = [
   { width: 320, height: 640 },
   { width: 2560, height: 1440 },
 ] as const;
 const themes = ['light', 'dark'] as const;
 
-/** One visit for all looks: theme and size change under the screen's state, as they do under a person's hands. */
+/** Checks all themes and sizes in one visit: they change while the screen keeps its state, as they do for a person. */
 export async function checkScreen(t: TestContext, stage: Stage, screen: Screen): Promise<void> {
   await mkdir(folder, { recursive: true });
   await t.test(screen.name, async (t) => {
@@ -55,7 +56,7 @@ export async function checkScreen(t: TestContext, stage: Stage, screen: Screen):
   });
 }
 
-/** What follows the window, follows it in the next frame. */
+/** The page reacts to its new size in the next frame: wait for two. */
 async function resize(page: Page, { width, height }: { readonly width: number; readonly height: number }): Promise<void> {
   await page.setViewportSize({ width, height });
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');

@@ -1,11 +1,11 @@
-// A TCP relay that remembers how each connection through it began: what a client really sent to its upstream.
+// A TCP relay that records the first bytes of each connection: what a client really sends to its upstream.
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
 export interface Tap {
   readonly port: number;
-  /** The first bytes of each connection so far. */
+  /** The first chunk of each connection. */
   readonly firsts: readonly Buffer[];
 }
 

@@ -1,13 +1,13 @@
-// The timings of one page load as Lighthouse reads them, from Chromium's own trace.
+// The timings of one page load as Lighthouse computes them, from a Chromium trace.
 import type { Browser, Page } from '@playwright/test';
 
 export interface LoadTimings {
   /** From the start of the navigation. */
   readonly firstContentfulPaintMs: number;
   readonly largestContentfulPaintMs: number;
-  /** Of each task of the main thread what exceeds 50 ms, from the first paint on. */
+  /** Total blocking time: the sum, over main-thread tasks after the first paint, of the time above 50 ms. */
   readonly blockingMs: number;
-  /** CLS without windows: the sum of all that moved by itself. */
+  /** Cumulative layout shift without session windows: the sum of all shifts without user input. */
   readonly layoutShift: number;
   readonly shifts: number;
 }
@@ -28,13 +28,13 @@ interface TraceEvent {
 const categories = ['loading', 'devtools.timeline', 'disabled-by-default-devtools.timeline', 'blink.user_timing'];
 const longTaskMs = 50;
 
-/** The page hears of its paints once they are on the screen, which is later than the frame that a locator sees. */
+/** The page learns of a paint once it is on the screen, which is later than the frame that a locator sees. */
 export const whenPainted = (page: Page): Promise<unknown> =>
   page.evaluate(
     "new Promise((done) => new PerformanceObserver(done).observe({ type: 'largest-contentful-paint', buffered: true }))",
   );
 
-/** A browser traces one load at a time. `load` has to end when the page shows what it was opened for. */
+/** A browser traces one load at a time. `load` must resolve when the page shows its content. */
 export async function traceLoad(browser: Browser, page: Page, load: () => Promise<unknown>): Promise<LoadTimings> {
   await browser.startTracing(page, { categories });
   await load();
@@ -67,7 +67,7 @@ function lastBefore(events: readonly TraceEvent[], wanted: string, ts: number): 
   return found;
 }
 
-/** The first paint is told by the main thread of the page. */
+/** The event of the first paint comes from the page's main thread, so its tasks have the same process and thread. */
 const isTaskBehind = (painted: TraceEvent) => (event: TraceEvent) =>
   event.name === 'RunTask' && event.pid === painted.pid && event.tid === painted.tid && event.ts + (event.dur ?? 0) > painted.ts;
 

@@ -1,4 +1,4 @@
-// A visitor of a public name who speaks HTTP/1.1 over TLS by hand, so that a test may say what no library would.
+// A visitor of a public name that writes HTTP/1.1 over TLS itself, so that a test can send what no library would.
 import { readdir } from 'node:fs/promises';
 import { connect, type TLSSocket } from 'node:tls';
 
@@ -21,7 +21,7 @@ export function openVisitor({ port, host, caPem }: Door): Promise<TLSSocket> {
   });
 }
 
-/** Sends the text as it is and gives all that comes back until the edge ends the connection. */
+/** Sends the text unchanged and returns everything that the edge sends until it ends the connection. */
 export async function say(door: Door, text: string): Promise<string> {
   const socket = await openVisitor(door);
   socket.on('error', () => {});
@@ -34,13 +34,13 @@ export async function say(door: Door, text: string): Promise<string> {
 export const getRequest = (door: Door, path = '/'): string =>
   `GET ${path} HTTP/1.1\r\nHost: ${door.host}:${door.port}\r\nConnection: close\r\n\r\n`;
 
-/** One GET on a connection of its own: status, and the whole answer; status 0 where the connection broke. */
+/** One GET on a new connection: its status and the whole answer; status 0 if the connection broke. */
 export async function visit(door: Door, path = '/'): Promise<{ readonly status: number; readonly text: string }> {
   const text = await say(door, getRequest(door, path)).catch(() => '');
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text };
 }
 
-/** Asks again until the status is the wanted one; gives up loudly. */
+/** Visits until the status is `wanted`; throws after `withinMs`. */
 export async function visitUntil(door: Door, wanted: number, withinMs = 60_000): Promise<string> {
   const deadline = performance.now() + withinMs;
   for (let seen = 0; performance.now() < deadline; ) {
@@ -55,7 +55,7 @@ export async function visitUntil(door: Door, wanted: number, withinMs = 60_000):
 
 export const openDescriptors = async (pid: number): Promise<number> => (await readdir(`/proc/${pid}/fd`)).length;
 
-/** Waits until a process is back at so many open descriptors, give or take what a keep-alive holds. */
+/** Waits until a process has at most `atMost` open descriptors; throws after `withinMs`. */
 export async function descriptorsSettle(pid: number, atMost: number, withinMs = 60_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   let open = await openDescriptors(pid);

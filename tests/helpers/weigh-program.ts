@@ -1,11 +1,11 @@
-// Preloaded into a process under test: at SIGUSR2 it collects its garbage and writes down what its program holds then.
+// Preloaded into a process under test: on SIGUSR2 it collects garbage and writes its memory use to a file.
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { collectHeap } from '@underpass/wire/heap.ts';
 
 const folder = process.env.TEST_WEIGHTS;
 
-/** Twice, with a turn between: what the first finds dead may hold buffers that only the second can free. */
+/** Collects twice, one event loop turn apart: objects that the first collection frees may hold buffers that only the second frees. */
 async function weigh(path: string): Promise<void> {
   for (let times = 0; times < 2; times++) {
     collectHeap();
