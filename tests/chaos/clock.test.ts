@@ -1,5 +1,5 @@
-// The clock of the server's machine jumps by an hour, on and back, under visitors: what is measured in
-// durations notices nothing, and what ends at a time ends at that time.
+// The clock of the server's machine jumps by an hour, forward and back, while visitors come: durations are unaffected, and
+// what expires at a time of day expires then.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
@@ -17,11 +17,11 @@ import { type Door, visitUntil } from '../helpers/visitor.ts';
 import { doorOf, signIn, startUpstream } from './stage.ts';
 
 const hourMs = 3_600_000;
-/** A Date header has seconds, and may be read late. */
+/** A Date header is precise to a second, and may be read late. */
 const toleranceMs = 60_000;
-/** Watched for so long after a jump: several beats of everything that beats. */
+/** How long to watch after a jump: several periods of every periodic task. */
 const watchMs = 7_000;
-/** Of one core; with the visitors of this test it is a tenth. A timer that spins takes all of it. */
+/** Share of one core. The visitors of this test need a tenth; a timer that spins would take a whole core. */
 const mostLoad = 0.6;
 
 async function cpuMs({ pid }: ProcessOf): Promise<number> {
@@ -33,13 +33,13 @@ async function cpuMs({ pid }: ProcessOf): Promise<number> {
 const offsetMs = async (origin: string): Promise<number> =>
   Date.parse((await fetch(`${origin}/healthz`)).headers.get('date') ?? '') - Date.now();
 
-/** All that was printed, but for the line of a client that tells every minute what passed. */
+/** Everything that both printed, without the client's line about its traffic, which it prints every minute. */
 const saidBy = ({ client, product }: { readonly client: ProcessOf; readonly product: StartedServer }): object => ({
   client: client.text().replace(/^.* traffic .*\n/gm, ''),
   server: product.server.text(),
 });
 
-/** By a command that has the same clock as the server. */
+/** Makes a login link by a command that runs on the server's clock. */
 async function createLink(t: TestContext, { env }: StartedServer): Promise<string> {
   const command = startProcess(t, ['server/main.ts', 'login-link', '--json'], env);
   const [, url = ''] = await command.seen(/"url":\s*"([^"]+)"/);
@@ -52,7 +52,7 @@ const redeems = (origin: string, link: string): Promise<boolean> =>
     () => false,
   );
 
-/** Spends the limit of bot checks; how many seconds the refusal says to wait. */
+/** Uses up the rate limit of bot checks; returns how many seconds the refusal says to wait. */
 async function spendBotChecks(origin: string): Promise<number> {
   for (let asked = 0; asked <= rateLimits.botCheck.points; asked++) {
     const answer = await fetch(`${origin}/api/bot-check/challenge`);
@@ -62,7 +62,7 @@ async function spendBotChecks(origin: string): Promise<number> {
   return 0;
 }
 
-/** It is made, its certificate counts for who has the true time, and its visitor hears that it has no client. */
+/** Asserts that a new tunnel gets a certificate that is valid at the true time, and that its visitor gets 503: it has no client. */
 async function assertNewTunnelServes(account: Account, product: StartedServer, name: string): Promise<void> {
   const body = { name, region: 'local', ingressDomains: [], proxyProtocol: '', type: 'http' };
   await account.call('POST', `/api/tunnels?project=${account.project}`, body);
@@ -71,7 +71,9 @@ async function assertNewTunnelServes(account: Account, product: StartedServer, n
   await visitUntil(door, 503);
 }
 
-test('a clock that jumps cuts nobody, spins nothing and freezes no limit', { skip: skipWithout('faketime') }, async (t) => {
+test('a clock that jumps breaks no connection, spins no timer and freezes no rate limit', {
+  skip: skipWithout('faketime'),
+}, async (t) => {
   const clock = await createFakeClock(t);
   const [metricsPort = 0] = await freePorts(1);
   const product = await startServerProcess(t, { ...clock.env, UNDERPASS_METRICS_PORT: String(metricsPort) });
@@ -85,7 +87,7 @@ test('a clock that jumps cuts nobody, spins nothing and freezes no limit', { ski
   await eventually(clientsShown, (count) => count === 1);
   const comesBack = await watchFootprints(t, { server: product.server, client });
   const visitors = keepVisiting(t, door);
-  // Both carriers have come and said so.
+  // Wait until the client reports both carriers.
   await client.seen(/ connected .*\n.* connected /);
   const said = saidBy({ client, product });
   const early = await createLink(t, product);
@@ -100,24 +102,24 @@ test('a clock that jumps cuts nobody, spins nothing and freezes no limit', { ski
   const assertSteady = async (): Promise<void> => {
     const [cpu, at] = [await cpuMs(product.server), performance.now()];
     while (performance.now() - at < watchMs) {
-      assert.equal(await clientsShown(), 1, 'the client is shown all the time');
+      assert.equal(await clientsShown(), 1, 'the API always shows the client');
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
     const load = ((await cpuMs(product.server)) - cpu) / (performance.now() - at);
     assert.ok(load < mostLoad, `the server keeps ${load} of a core busy`);
     assert.equal(await figureOf({ metricsPort }, 'underpass_edge_clients'), 2);
-    assert.deepEqual(saidBy({ client, product }), said, 'nobody has anything to say');
-    assert.equal((await account.call('GET', '/api/user')).status, 200, 'the session goes on');
+    assert.deepEqual(saidBy({ client, product }), said, 'neither prints anything');
+    assert.equal((await account.call('GET', '/api/user')).status, 200, 'the session stays valid');
   };
   const assertFreshLinkWorksOnce = async (): Promise<void> => {
     const link = await createLink(t, product);
     assert.deepEqual([await redeems(origin, link), await redeems(origin, link)], [true, false]);
   };
 
-  await t.test('an hour on', async () => {
+  await t.test('an hour forward', async () => {
     await jump(1);
     await assertSteady();
-    assert.equal(await redeems(origin, early), false, 'a link of 15 minutes is over');
+    assert.equal(await redeems(origin, early), false, 'a link expires after 15 minutes');
     await assertFreshLinkWorksOnce();
     await assertNewTunnelServes(account, product, 'later');
   });
@@ -137,8 +139,8 @@ test('a clock that jumps cuts nobody, spins nothing and freezes no limit', { ski
     await assertNewTunnelServes(account, product, 'earlier');
   });
   const { statuses, visits } = await visitors.stop();
-  assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
+  assert.deepEqual(statuses, { 200: visits }, 'a visit failed');
   await comesBack();
-  // Not killed: libfaketime would leave files of its number in /dev/shm, and no program with that number starts again.
+  // Stop it in order: after a kill, libfaketime leaves files named by process id in /dev/shm, and no later process with that id could start.
   await product.server.end('SIGTERM');
 });

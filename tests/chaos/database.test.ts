@@ -1,5 +1,5 @@
-// kill -9 of the database and of NATS under load: what visitors do goes on, what the API cannot do it says, and both
-// come back without a restart of the product.
+// kill -9 of the database and of NATS under load: visitors are served, the API refuses what it cannot do, and the product
+// reconnects to both without a restart.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startPostgres, type TestPostgres } from '@underpass/control/test-kit-postgres.ts';
@@ -16,9 +16,9 @@ import { skipWithout } from '../helpers/tool.ts';
 import { visitUntil } from '../helpers/visitor.ts';
 import { doorOf, signIn, startUpstream } from './stage.ts';
 
-/** An API answer is due within this, whatever has died behind it. */
+/** The API answers within this time, even if the database is dead. */
 const answerMs = 8_000;
-/** The drain of visitors that are still there, and of NATS. */
+/** Enough to drain visitors and NATS. */
 const stopMs = 15_000;
 
 async function startDatabase(t: TestContext): Promise<{ postgres: TestPostgres; url: string }> {
@@ -32,7 +32,7 @@ interface Writes {
   readonly tried: readonly string[];
 }
 
-/** Security groups, one after the other, until one is refused; a project may have 100. */
+/** Creates security groups one after the other until one is refused; a project may have 100. */
 async function writeUntilRefused({ call, project }: Account, prefix: string): Promise<Writes> {
   const tried: string[] = [];
   const acknowledged: string[] = [];
@@ -51,20 +51,20 @@ async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number 
   return { value: await work(), ms: performance.now() - started };
 }
 
-/** What was acknowledged is there once, with one audit row; nothing is there that was never asked for. */
+/** Asserts that each acknowledged group exists once with one audit row, and that no other group exists. */
 async function assertRows({ call, project }: Account, writes: readonly Writes[]): Promise<void> {
   const { body: groups } = await call<SecurityGroup[]>('GET', `/api/security-groups?project=${project}`);
   const names = groups.map(({ name }) => name).filter((name) => name !== 'default');
   const audited = await readAudit(call, project);
-  assert.deepEqual(audited.toSorted(), names.toSorted(), 'each row has its one audit row');
-  assert.equal(new Set(names).size, names.length, 'a row is doubled');
+  assert.deepEqual(audited.toSorted(), names.toSorted(), 'each group has exactly one audit row');
+  assert.equal(new Set(names).size, names.length, 'a group exists twice');
   const tried = new Set(writes.flatMap((each) => each.tried));
-  for (const name of names) assert.ok(tried.has(name), `${name} was never asked for`);
+  for (const name of names) assert.ok(tried.has(name), `${name} was never requested`);
   for (const name of writes.flatMap((each) => each.acknowledged))
-    assert.ok(names.includes(name), `${name} was acknowledged and is lost`);
+    assert.ok(names.includes(name), `${name} was acknowledged but is lost`);
 }
 
-/** What the audit log says was made. */
+/** The groups that were created according to the audit log. */
 async function readAudit(call: Account['call'], project: string): Promise<string[]> {
   const targets: string[] = [];
   for (let before = ''; ; ) {
@@ -77,7 +77,7 @@ async function readAudit(call: Account['call'], project: string): Promise<string
 
 const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
 
-test('a killed database stops changes and nothing else, says so, and is found again', {
+test('a killed database stops only the API, which answers 503 and recovers without a restart', {
   skip: skipWithout('postgres'),
 }, async (t) => {
   const { postgres, url } = await startDatabase(t);
@@ -110,7 +110,7 @@ test('a killed database stops changes and nothing else, says so, and is found ag
       assert.ok(ms < answerMs, `${path} took ${ms} ms`);
     }
     assert.deepEqual([await statusOf(`${origin}/healthz`), await statusOf(`${origin}/readyz`)], [200, 503]);
-    // A scrape goes on: the edge is still to be watched.
+    // Metrics still answer, so that operators can watch the edge.
     assert.equal(await figureOf({ metricsPort }, 'underpass_edge_clients'), 2);
 
     await postgres.start();
@@ -121,11 +121,11 @@ test('a killed database stops changes and nothing else, says so, and is found ag
     await assertRows(account, written);
   }
   const { statuses, visits } = await visitors.stop();
-  assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
+  assert.deepEqual(statuses, { 200: visits }, 'a visit failed');
   await comesBack();
 });
 
-test('a killed NATS stops nothing: traffic, changes, a stop in order', { skip: skipWithout('nats-server') }, async (t) => {
+test('a killed NATS stops neither traffic nor changes nor an orderly stop', { skip: skipWithout('nats-server') }, async (t) => {
   const nats = await startNats(t);
   const product = await startServerProcess(t, { NATS_URL: nats.url });
   const door = doorOf(product);
@@ -143,13 +143,13 @@ test('a killed NATS stops nothing: traffic, changes, a stop in order', { skip: s
 
   await nats.kill();
   const { statuses, visits } = await visitors.stop();
-  assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
+  assert.deepEqual(statuses, { 200: visits }, 'a visit failed');
   const { ms } = await timed(() => product.server.end('SIGTERM'));
   assert.equal(product.server.child.exitCode, 0, product.server.text());
   assert.ok(ms < stopMs, `the stop took ${ms} ms`);
 });
 
-/** Its route is at the edge: what is made here travels by the bus. */
+/** Creates a tunnel and waits for its route at the edge: the change travels by the bus. */
 async function assertTunnelIsLive(account: Account, name: string): Promise<void> {
   const body = { name, region: 'local', ingressDomains: [], proxyProtocol: '', type: 'http' };
   const { status } = await account.call('POST', `/api/tunnels?project=${account.project}`, body);

@@ -1,4 +1,4 @@
-// A deploy in the middle of downloads: edges and clients are replaced one after the other, and no visitor notices.
+// A deploy in the middle of downloads: edges and clients are replaced one after the other, and no visit fails.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const downloadBytes = pieces * pieceBytes;
 
 const pieceOf = (number: number): Buffer => Buffer.alloc(pieceBytes, `piece ${number} `);
 
-/** /slow gives the download piece by piece, /endless begins one, everything else is an answer at once. */
+/** /slow sends the download piece by piece, /endless sends its first piece, every other path answers at once. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   if (request.url !== '/slow' && request.url !== '/endless') return void response.end('served');
   response.writeHead(200, { 'Content-Length': downloadBytes });
@@ -39,7 +39,7 @@ const wholeHash = (() => {
   return hash.digest('hex');
 })();
 
-/** Resolves once it is on its way; `whole` with the hash of what came. */
+/** Resolves once the first bytes arrive; `whole` resolves with the hash of the complete body. */
 async function beginDownload(door: Door, path = '/slow'): Promise<{ whole: Promise<string> }> {
   const socket = await openVisitor(door);
   socket.write(getRequest(door, path));
@@ -52,10 +52,10 @@ async function beginDownload(door: Door, path = '/slow'): Promise<{ whole: Promi
   return { whole: rest() };
 }
 
-/** A client looks for a second edge after 5, 15 and 35 s at the latest; where the machine is busy that edge may still be starting. */
+/** A client looks for a second edge at the latest after 5, 15 and 35 s; on a busy machine that edge may still be starting. */
 const foundWithinMs = 120_000;
 
-/** What an edge needs to hand visitors to the others. */
+/** Settings that an edge needs to pass visitors on to other edges. */
 async function hopSettings(): Promise<EdgeOptions> {
   const [port = 0] = await freePorts(1);
   return { env: { UNDERPASS_HOP_PORT: String(port), UNDERPASS_HOP_ADDRESS: `127.0.0.1:${port}` } };
@@ -63,7 +63,7 @@ async function hopSettings(): Promise<EdgeOptions> {
 
 const clientsAt = (edge: StartedEdge): Promise<number> => figureOf(edge, 'underpass_edge_clients');
 
-test('edges and clients are replaced one by one under downloads, and no visitor notices', async (t) => {
+test('replacing edges and clients one by one breaks no download and fails no visit', async (t) => {
   const balancer = await startBalancer(t);
   const region = await startRegion(t, balancer.port);
   const edges = [await region.startEdge(await hopSettings()), await region.startEdge(await hopSettings())];
@@ -86,12 +86,12 @@ test('edges and clients are replaced one by one under downloads, and no visitor 
     const others = edges.filter((other) => other !== edge);
     const othersComeBack = await watchFootprints(t, Object.fromEntries(others.map(({ process }) => ['other edge', process])));
     const download = await beginDownload(region.doorOf(tunnel, edge.port));
-    // The balancer hears of it first: who is connected between an edge's last look and the end of its listener is reset.
+    // Tell the balancer first: a connection that arrives after the edge's last accept and before its listener closes is reset.
     balancer.backends = others.map(({ port }) => port);
     await edge.process.end('SIGTERM');
     assert.equal(edge.process.child.exitCode, 0, edge.process.text());
     assert.equal(await download.whole, wholeHash);
-    assert.equal((await visit(region.doorOf(tunnel, edge.port))).status, 0, 'it is gone');
+    assert.equal((await visit(region.doorOf(tunnel, edge.port))).status, 0, 'the edge has ended');
     await edge.restart();
     balancer.backends = edges.map(({ port }) => port);
     await eventually(
@@ -110,13 +110,13 @@ test('edges and clients are replaced one by one under downloads, and no visitor 
   assert.equal(await download.whole, wholeHash);
   client = next;
   const { statuses, visits } = await visitors.stop();
-  assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
+  assert.deepEqual(statuses, { 200: visits }, 'a visit failed');
 });
 
-/** Without an end of its patience it would wait for ever. */
+/** A stop that ignores UNDERPASS_DRAIN_SECONDS waits for ever. */
 const mostStopMs = 20_000;
 
-test('a stop waits for a download as long as it is told to, and no longer', async (t) => {
+test('a stop waits for a download until UNDERPASS_DRAIN_SECONDS are over', async (t) => {
   const [publicPort = 0] = await freePorts(1);
   const region = await startRegion(t, publicPort);
   const env = { UNDERPASS_EDGE_HTTPS_PORT: String(publicPort), UNDERPASS_DRAIN_SECONDS: '1' };

@@ -1,5 +1,5 @@
-// The feed between control and an edge is cut, then control itself dies: the edge serves by what it knows, and catches up
-// with what it missed.
+// The feed between control and an edge is cut, then control is killed: the edge serves by its last routes, and catches up
+// once the feed is back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
@@ -11,7 +11,7 @@ import { figureOf, type RegionTunnel, type StartedRegion, startRegion } from '..
 import { visit, visitUntil } from '../helpers/visitor.ts';
 import { startUpstream } from './stage.ts';
 
-/** design 8: what the operator stops is stopped within a minute. */
+/** Design 8: a suspension takes effect within a minute. */
 const suspendedWithinMs = 60_000;
 
 async function suspend({ account: { call } }: StartedRegion, { name }: RegionTunnel, suspended: boolean): Promise<void> {
@@ -20,7 +20,7 @@ async function suspend({ account: { call } }: StartedRegion, { name }: RegionTun
   assert.ok(status < 300, `suspending was refused with ${status}`);
 }
 
-test('an edge without its feed serves on, and obeys what was decided meanwhile as soon as it hears of it', async (t) => {
+test('an edge without its feed keeps serving, and applies missed decisions once the feed is back', async (t) => {
   const [publicPort = 0] = await freePorts(1);
   const region = await startRegion(t, publicPort);
   const path = await startBalancer(t);
@@ -50,7 +50,7 @@ test('an edge without its feed serves on, and obeys what was decided meanwhile a
     (connected) => connected === 0,
   );
   await suspend(region, stopped, true);
-  assert.equal((await visit(stoppedDoor)).status, 200, 'an edge that heard nothing serves on');
+  assert.equal((await visit(stoppedDoor)).status, 200, 'an edge that has not heard of the suspension keeps serving');
   await client.end('SIGKILL');
   await region.startClient(stopped, upstream);
   await visitUntil(stoppedDoor, 200);
@@ -65,21 +65,21 @@ test('an edge without its feed serves on, and obeys what was decided meanwhile a
 
   await region.control.end('SIGKILL');
   assert.equal((await visit(keptDoor)).status, 200);
-  await visitors.stop().then(({ statuses, visits }) => assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed'));
+  await visitors.stop().then(({ statuses, visits }) => assert.deepEqual(statuses, { 200: visits }, 'a visit failed'));
   await edge.process.end('SIGKILL');
   await edge.restart();
   await visitUntil(keptDoor, 200);
   await visitUntil(region.doorOf(made, publicPort), 200);
-  assert.match((await visit(stoppedDoor)).text, /UNDERPASS_SUSPENDED/, 'the copy on disk knows of it');
+  assert.match((await visit(stoppedDoor)).text, /UNDERPASS_SUSPENDED/, 'the copy on disk holds the suspension');
 
   await region.restartControl();
   await suspend(region, stopped, false);
-  // It has no client then, unless the old one looks in that very moment.
+  // 200 if the old client has already retried, else no client is connected.
   await eventually(
     () => visit(stoppedDoor),
     ({ status, text }) => status === 200 || text.includes('UNDERPASS_NO_CLIENT'),
   );
-  // The old one looks ever less often, at the end every minute: somebody had to do something first.
+  // Start a new client: the old one retries ever less often, down to once a minute, because a suspension lasts until the operator acts.
   await region.startClient(stopped, upstream);
   await visitUntil(stoppedDoor, 200);
   await comesBack();

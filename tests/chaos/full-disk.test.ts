@@ -1,5 +1,5 @@
-// A disk that fills up, under control and under an edge: what needs no disk goes on, what needs one says so, and with room
-// again all is as before. Root only: the disk is a mount of a few megabytes.
+// The disk of control or of an edge fills up: what needs no disk goes on, what needs one reports it, and all works again
+// once there is room. Needs root, because the disk is a mount of a few megabytes.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -17,10 +17,10 @@ import { visit, visitUntil } from '../helpers/visitor.ts';
 import { doorOf, signIn, startUpstream } from './stage.ts';
 
 const skip = skipWithoutRoot('a mount');
-/** A list of the quota's length: two of them are more than SQLite finds room for in its log. */
+/** An allow-list as long as the quota permits, so that few of them fill what room SQLite's log still has. */
 const longList = (last: number): string[] => Array.from({ length: 400 }, (_, index) => `10.${last}.${index >> 8}.${index & 255}`);
 
-test('a full disk under control stops changes alone, and no row is half written', { skip }, async (t) => {
+test('a full disk under control stops only changes, and leaves no half-written row', { skip }, async (t) => {
   const disk = await mountSmallDisk(t, 16);
   const product = await startServerProcess(t, { UNDERPASS_HOME: disk.path });
   const door = doorOf(product);
@@ -45,18 +45,18 @@ test('a full disk under control stops changes alone, and no row is half written'
   );
   assert.equal(refused.status, 503, JSON.stringify(refused.body));
   assert.match(refused.body, /database/i);
-  assert.equal((await call('GET', path)).status, 200, 'what is there can be read');
+  assert.equal((await call('GET', path)).status, 200, 'reads still work');
 
   await disk.free();
   const next = acknowledged.length;
-  assert.ok((await create(next)).status < 300, 'room again, and a change is taken');
+  assert.ok((await create(next)).status < 300, 'a change succeeds once there is room');
   acknowledged.push(`g-${next}`);
   const { body } = await call<{ name: string; allowList: string[] }[]>('GET', path);
   const made = body.filter(({ name }) => name !== 'default');
   assert.deepEqual(made.map(({ name }) => name).toSorted(), acknowledged.toSorted());
   for (const { allowList } of made) assert.equal(allowList.length, 400);
   const { statuses, visits } = await visitors.stop();
-  assert.deepEqual(statuses, { 200: visits }, 'a visitor noticed');
+  assert.deepEqual(statuses, { 200: visits }, 'a visit failed');
   await comesBack();
 
   await product.server.end('SIGKILL');
@@ -68,7 +68,7 @@ test('a full disk under control stops changes alone, and no row is half written'
   await visitUntil(door, 200);
 });
 
-test('a start on a full disk says so and where, and with room it is a first start', { skip }, async (t) => {
+test('a start on a full disk names the disk, and succeeds once there is room', { skip }, async (t) => {
   const disk = await mountSmallDisk(t, 4);
   await disk.fill();
   const env = { UNDERPASS_HOME: disk.path, UNDERPASS_PORT: '0', UNDERPASS_EDGE_HTTPS_PORT: '0', UNDERPASS_EDGE_HTTP_PORT: '0' };
@@ -81,7 +81,7 @@ test('a start on a full disk says so and where, and with room it is a first star
   await startServerProcess(t, { UNDERPASS_HOME: disk.path });
 });
 
-test('a full disk under an edge keeps no change from it, and its copy is written once there is room', { skip }, async (t) => {
+test('an edge with a full disk still applies changes, and writes its copy once there is room', { skip }, async (t) => {
   const disk = await mountSmallDisk(t, 4);
   const [publicPort = 0] = await freePorts(1);
   const region = await startRegion(t, publicPort);
@@ -102,7 +102,7 @@ test('a full disk under an edge keeps no change from it, and its copy is written
   assert.ok((await call('PATCH', `/api/security-groups/default?project=${project}`, close)).status < 300);
   await visitUntil(door, 403);
   await edge.process.seen(/the copy of the routes is not kept/);
-  assert.match(JSON.stringify(await listIn()), /0\.0\.0\.0/, 'the old copy is whole');
+  assert.match(JSON.stringify(await listIn()), /0\.0\.0\.0/, 'the old copy is intact');
 
   await disk.free();
   await eventually(listIn, (list) => JSON.stringify(list) === '["192.0.2.1"]', 60_000);
@@ -110,5 +110,5 @@ test('a full disk under an edge keeps no change from it, and its copy is written
   await region.control.end('SIGKILL');
   await edge.process.end('SIGKILL');
   await edge.restart();
-  assert.equal((await visit(door)).status, 403, 'without control the edge serves by the newest list');
+  assert.equal((await visit(door)).status, 403, 'without control the edge applies the newest list');
 });

@@ -1,4 +1,4 @@
-// kill -9 of the client, and of the whole server, each with visitors on it: what is lost is what was in flight, nothing more.
+// kill -9 of the client, and of the whole server, while visitors use them: only what was in flight is lost.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   else response.end('served');
 }
 
-/** A visitor in the middle of a download. */
+/** Starts a visitor's download and waits for its first bytes. */
 async function beginDownload(door: Door) {
   const socket = await openVisitor(door);
   socket.on('error', () => {});
@@ -23,7 +23,7 @@ async function beginDownload(door: Door) {
   return { ended: new Promise((resolve) => socket.once('close', resolve)) };
 }
 
-test('a killed client takes its own streams with it, a second one serves on, and visitors are told when none is left', async (t) => {
+test('a killed client ends only its own streams, and visitors get UNDERPASS_NO_CLIENT once no client is left', async (t) => {
   const product = await startServerProcess(t);
   const upstream = await startUpstream(t, serve);
   const door = doorOf(product);
@@ -44,7 +44,7 @@ test('a killed client takes its own streams with it, a second one serves on, and
   await comesBack();
 });
 
-test('a killed server loses nothing that it had acknowledged, and the client finds it again by itself', async (t) => {
+test('a killed server loses nothing that it acknowledged, and the client reconnects by itself', async (t) => {
   const product = await startServerProcess(t);
   const door = doorOf(product);
   const client = await startClientProcess(t, product, await startUpstream(t, serve));

@@ -1,5 +1,5 @@
-// A path that gets longer under a living carrier: another route, another uplink behind the same address.
-// Two sessions of the wire over a path that delays, in a time of their own: a busy machine makes no round trip longer.
+// The round trips of an open carrier get longer, as after a change of route or uplink behind the same address.
+// Two wire sessions over a delayed path with a fake clock, so that a busy machine does not lengthen round trips.
 import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';
 import { type TestContext, test } from 'node:test';
@@ -9,24 +9,24 @@ import { createFakeClock, type FakeClock } from '@underpass/wire/fixture/clock.t
 import { testRequest } from '@underpass/wire/fixture/sessions.ts';
 import { createSession, defaultLimits } from '@underpass/wire/session.ts';
 
-/** Pings that are remembered: once so many were slow, a window would grow by itself (docs/protocol.md 5, Credit). */
+/** A session remembers this many pings. Once all of them were slow, a window would grow anyway (docs/protocol.md 5, Credit). */
 const recentPings = 12;
-/** 400 ms of round trip. */
+/** One way; the round trip takes 400 ms. */
 const longWayMs = 200;
 /**
- * A reader of 1.3 MB/s. Half of a first window takes it 100 ms: no growth over a short path, however the bytes come. Over the
- * long one the window holds it back to half of that.
+ * The reader takes 1.3 MB/s. It needs 100 ms for half of the first window, so over the short path the window need not grow.
+ * Over the long path the first window would limit the reader to half that speed.
  */
 const readBytes = 65_536;
 const readEveryMs = 50;
-/** How finely time passes, and the turns of the event loop in which all that is due at once is done: a few, and to spare. */
+/** Step of the fake clock, and the event loop turns per step: more than enough to process everything that is due. */
 const stepMs = 5;
 const turns = 12;
 
 class Path {
   readonly clock: FakeClock = createFakeClock();
   readonly ends: readonly [dialer: Duplex, acceptor: Duplex];
-  /** Each way. May only rise, so that bytes keep their order. */
+  /** In each direction. It may only rise, so that bytes keep their order. */
   delayMs = 0;
   readonly #underWay: { readonly atMs: number; readonly arrive: () => void }[] = [];
 
@@ -45,7 +45,7 @@ class Path {
     });
   }
 
-  /** Lets time pass until it has come. */
+  /** Advances the clock until the promise settles. */
   async until<T>(coming: Promise<T>): Promise<T> {
     let waiting = true;
     const over = coming.finally(() => (waiting = false));
@@ -60,7 +60,7 @@ class Path {
   }
 }
 
-/** The client's end of a download that does not end. */
+/** The client's side of an endless download. */
 function pour(stream: Stream): void {
   const chunk = Buffer.alloc(readBytes);
   stream.onDrain = () => {
@@ -91,8 +91,8 @@ class Reader {
   }
 
   /**
-   * What arrives for a reader that has stopped: more than half of the window, for credit is given in halves, and never more
-   * than all of it. An answer to a ping comes behind all that was sent before it.
+   * Pauses the reader and counts the bytes that arrive: between half of the window, because credit is given in halves, and the
+   * whole window. The answer to a ping arrives after all bytes that were sent before it.
    */
   async waiting(path: Path, session: Session): Promise<number> {
     this.#stalled = true;
@@ -102,11 +102,11 @@ class Reader {
   }
 }
 
-/** So many more answers to pings. */
+/** Resolves with the round trips of the next `count` pings. */
 function proofs(session: Session, count: number): Promise<number[]> {
   const tookMs: number[] = [];
   return new Promise((resolve, reject) => {
-    session.onClose = (end) => reject(new Error(`the carrier was given up: ${end.detail}`));
+    session.onClose = (end) => reject(new Error(`the session closed: ${end.detail}`));
     session.onProof = (rttMs) => {
       tookMs.push(rttMs);
       if (tookMs.length === count) resolve(tookMs);
@@ -114,7 +114,7 @@ function proofs(session: Session, count: number): Promise<number[]> {
   });
 }
 
-test('windows grow on a carrier whose path gets longer, long before its short round trips are forgotten', async (t) => {
+test('windows grow on a carrier whose round trips get longer, before it forgets the short ones', async (t) => {
   const path = new Path(t);
   const { clock } = path;
   const client = createSession(path.ends[0], { side: 'dialer', peerMayOpen: true, info: {}, clock });
@@ -123,14 +123,14 @@ test('windows grow on a carrier whose path gets longer, long before its short ro
   await path.until(new Promise<void>((resolve) => (edge.onReady = resolve)));
   const reader = new Reader(clock, edge.open(testRequest));
   const short = await path.until(proofs(edge, 3));
-  assert.ok((await reader.waiting(path, edge)) <= defaultLimits.initialWindowBytes, 'over a short path it has no need to');
+  assert.ok((await reader.waiting(path, edge)) <= defaultLimits.initialWindowBytes, 'over a short path the window does not grow');
 
   path.delayMs = longWayMs;
-  // The first answer may have been under way; three that are slow make the doubt, five more are time to grow in.
+  // One answer may have been under way, three slow ones raise the estimate, and five more leave time to grow.
   const long = await path.until(proofs(edge, 1 + 3 + 5));
   const bytes = await reader.waiting(path, edge);
   t.diagnostic(`round trips from ${Math.min(...short)} to ${Math.max(...long)} ms: ${bytes} bytes`);
   assert.ok(long.length < recentPings);
   assert.ok(bytes > defaultLimits.initialWindowBytes, `still ${bytes} bytes`);
-  assert.ok(bytes <= 1_048_576, 'for it may be a queue as well');
+  assert.ok(bytes <= 1_048_576, 'growth is bounded: slow pings may also mean a queue');
 });

@@ -1,5 +1,5 @@
-// A client on a machine of its own, behind a wire that delays, loses, falls silent in one direction or in both.
-// Root only: the machine is a network namespace.
+// A client on a second machine, behind a wire that delays, loses packets, or falls silent in one or both directions.
+// Needs root: the second machine is a network namespace.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,10 +16,10 @@ import { doorOf } from './stage.ts';
 
 const skip = skipWithoutFarMachine();
 const regionHost = 'edge.underpass.test';
-/** docs/protocol.md 6, Pings: 15 s of silence, looked at every 5 s; where one direction works a last PING is heard 5 s later. */
+/** docs/protocol.md 6, Pings: 15 s of silence, checked every 5 s; if one direction works, a last PING may arrive 5 s later. */
 const foundDeadMs = 25_000;
 const slackMs = 10_000;
-/** The longest pause between two tries after some 20 s of failing, and the steps of one try. */
+/** The longest pause between two attempts after about 20 s of failures, and the time of one attempt. */
 const backWithinMs = 30_000;
 
 interface Scene {
@@ -30,7 +30,7 @@ interface Scene {
   carriers(): Promise<number>;
 }
 
-/** The wire is as it is to be before the client dials: a carrier knows its path by the pings of the last minute. */
+/** Sets the wire before the client dials: a carrier estimates its path from the pings of the last minute. */
 async function setUp(t: TestContext, wire: WireState = {}): Promise<Scene> {
   const far = await startFarMachine(t, [regionHost]);
   await far.spoil(wire);
@@ -70,7 +70,7 @@ async function download(door: Door, bytes: number): Promise<{ hash: string; seco
 test('with 400 ms of delay windows grow until a download fills the path', { skip }, async (t) => {
   const { door } = await setUp(t, { delayMs: 200 });
   const bytes = 20_000_000;
-  // A first window and no more for each round trip would carry 0.65 MB/s: far less than a busy machine manages.
+  // If windows did not grow, one first window per round trip would carry 0.65 MB/s: far less than a busy machine can.
   const withoutGrowthSeconds = (bytes / 262_144) * 0.4;
   const { hash, seconds } = await download(door, bytes);
   t.diagnostic(`20 MB at 400 ms of round trip: ${seconds.toFixed(1)} s; ${withoutGrowthSeconds.toFixed(1)} s if no window grew`);
@@ -78,22 +78,21 @@ test('with 400 ms of delay windows grow until a download fills the path', { skip
   assert.ok(seconds < withoutGrowthSeconds * 0.75, `it took ${seconds} s`);
 });
 
-test('with 100 ms of delay and 1 % of loss pages and downloads arrive whole', { skip }, async (t) => {
+test('with 100 ms of delay and 1 % of loss pages and downloads arrive complete', { skip }, async (t) => {
   const { door, carriers } = await setUp(t, { delayMs: 50, lossPercent: 1 });
   const pages = await Promise.all(Array.from({ length: 50 }, () => visit(door)));
   assert.deepEqual(new Set(pages.map(({ status }) => status)), new Set([200]));
   const { hash, seconds } = await download(door, 2_000_000);
   t.diagnostic(`2 MB at 100 ms and 1 % of loss: ${seconds.toFixed(1)} s`);
   assert.equal(hash, hashOfNumbered(2_000_000));
-  assert.equal(await carriers(), 2, 'no carrier was given up');
+  assert.equal(await carriers(), 2, 'no carrier was closed');
 });
 
-const silences = { both: 'both directions', out: 'the direction of the client', back: 'the direction of the edge' } as const;
+const silences = { both: 'both directions', out: 'the direction to the client', back: 'the direction to the edge' } as const;
 
 describe('a wire that falls silent', { skip, concurrency: 3 }, () => {
   for (const [drop, way] of Object.entries(silences) as [keyof typeof silences, string][]) {
-    it(`in ${way} is found out within the protocol's bound, visitors are told, and all heals by itself`, (t) =>
-      assertHeals(t, drop));
+    it(`in ${way} closes the carriers in time, gives visitors an error, and heals by itself`, (t) => assertHeals(t, drop));
   }
 });
 
@@ -108,17 +107,17 @@ async function assertHeals(t: TestContext, drop: keyof typeof silences): Promise
     begun.resume().once('close', () => resolve(performance.now() - cutAt));
   });
   await far.spoil({ drop });
-  const told = await Promise.all(Array.from({ length: 20 }, () => visit(door)));
-  for (const { status, text } of told) assert.ok([502, 503].includes(status), `${status}: ${text}`);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => visit(door)));
+  for (const { status, text } of answers) assert.ok([502, 503].includes(status), `${status}: ${text}`);
   await eventually(carriers, (count) => count === 0, foundDeadMs + slackMs);
-  assert.ok((await broken) < foundDeadMs + slackMs, 'a download under way is ended');
+  assert.ok((await broken) < foundDeadMs + slackMs, 'the download in progress ends');
   assert.match((await visit(door)).text, /UNDERPASS_NO_CLIENT/);
-  t.diagnostic(`found dead ${Math.round(performance.now() - cutAt)} ms after the cut`);
+  t.diagnostic(`carriers closed ${Math.round(performance.now() - cutAt)} ms after the cut`);
 
   await far.spoil({});
   const mendedAt = performance.now();
   await visitUntil(door, 200, backWithinMs);
-  t.diagnostic(`served again ${Math.round(performance.now() - mendedAt)} ms after the wire was whole`);
+  t.diagnostic(`served again ${Math.round(performance.now() - mendedAt)} ms after the wire worked again`);
   await eventually(carriers, (count) => count === 2, backWithinMs);
   await comesBack();
 }

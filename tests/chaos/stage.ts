@@ -1,4 +1,4 @@
-// What the tests of faults start with: an upstream, the door of the first tunnel, its operator.
+// What these tests start with: an upstream, the address of the first tunnel, its operator.
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -6,7 +6,7 @@ import type { StartedServer } from '../helpers/process.ts';
 import { type Account, signInBy } from '../helpers/product.ts';
 import type { Door } from '../helpers/visitor.ts';
 
-/** An HTTP server on a port of its own; its address. */
+/** Starts an HTTP server on a free port; returns its URL. */
 export async function startUpstream(
   t: TestContext,
   listener: RequestListener = (_, response) => response.end('served'),
@@ -26,7 +26,7 @@ export const doorOf = ({ ports, tunnel, caPem }: StartedServer): Door => ({
   caPem,
 });
 
-/** By the link that the first start printed: it works once. */
+/** Signs in by the link that the first start printed; the link works once. */
 export async function signIn({ ports, server }: StartedServer): Promise<Account> {
   const link = /(http\S+\/magiclink\/\S+)/.exec(server.text())?.[1] ?? '';
   return signInBy(`http://localhost:${ports.control}`, link);

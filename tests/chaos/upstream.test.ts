@@ -1,5 +1,5 @@
-// A service behind a tunnel fails in every way: the visitor is told what docs/errors.md says or is cut off, never left
-// with half an answer that looks whole, and nothing of it stays.
+// The upstream of a tunnel fails in many ways: the visitor gets the error page of docs/errors.md, or a broken connection,
+// never a cut answer that looks complete; edge and client release everything.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,19 +16,19 @@ import { type Door, descriptorsSettle, getRequest, openDescriptors, openVisitor,
 import { doorOf } from './stage.ts';
 
 const crowd = 50;
-/** Far more than a crowd needs on a busy machine, where nothing hangs. */
+/** Far more than the visits need on a busy machine if nothing hangs. */
 const answerSeconds = 8;
-/** Half an answer seen, a visitor waits so long for the rest and leaves. One who is to see an end waits for it. */
+/** How long a visitor waits for the rest of an answer that never ends, before it leaves. */
 const patienceMs = 2_000;
 const growthBytes = 64 * 1024 ** 2;
 
 interface Seen {
   readonly text: string;
-  /** How the edge ended it; `left` where the visitor did. */
+  /** How the edge ended the connection; `left` if the visitor ended it. */
   readonly end: 'end' | 'broken' | 'left';
 }
 
-/** Reads until the edge ends the connection, in whichever way, or until its patience is at an end. */
+/** Reads until the edge ends the connection; with `leaves`, at most until `patienceMs` after the first bytes. */
 async function watch(door: Door, leaves: boolean): Promise<Seen> {
   const socket = await openVisitor(door);
   let text = '';
@@ -71,14 +71,14 @@ const timedOut = isPage(/UNDERPASS_UPSTREAM_TIMEOUT/, 504);
 const expected: Readonly<Record<Whim, (seen: Seen) => void>> = {
   'answers well': isAnswer('\r\n\r\nok'),
   'ends at once': broke,
-  // The reset may be there before the client has heard that it is connected.
+  // The reset may arrive before the client learns that it is connected.
   'resets at once': isPage(/UNDERPASS_UPSTREAM_(BROKE|UNREACHABLE)/, 502),
   'ends before the answer': broke,
   'resets before the answer': broke,
   'ends inside the head': broke,
   'hangs before the answer': timedOut,
   'hangs inside the head': timedOut,
-  // Events and long polls look the same: the visitor decides.
+  // Server-sent events and long polls look the same, so the edge waits until the visitor leaves.
   'hangs inside the body': isLeft,
   'ends inside the body': isCut,
   'resets inside the body': isCut,
@@ -92,15 +92,15 @@ const expected: Readonly<Record<Whim, (seen: Seen) => void>> = {
 
 const cuts = (Object.keys(expected) as Whim[]).filter((whim) => expected[whim] === isCut);
 
-/** Whether curl takes what comes for whole: lengths, ends of TLS and of HTTP/2 streams are its business. */
-async function isWhole({ port, host }: Door, caFile: string, version: '--http1.1' | '--http2'): Promise<boolean> {
+/** Whether curl accepts the answer as complete: it checks lengths and the ends of TLS and HTTP/2 streams. */
+async function isComplete({ port, host }: Door, caFile: string, version: '--http1.1' | '--http2'): Promise<boolean> {
   const way = ['--noproxy', '*', '--resolve', `${host}:${port}:127.0.0.1`, '--cacert', caFile, '--max-time', '10'];
   const args = [version, '--silent', '--output', '/dev/null', ...way, `https://${host}:${port}/`];
   const [code] = await once(spawn(requireTool('curl'), args, { stdio: 'ignore' }), 'exit');
   return code === 0;
 }
 
-test('half an answer never looks whole', { skip: skipWithout('curl') }, async (t) => {
+test('a cut answer never looks complete', { skip: skipWithout('curl') }, async (t) => {
   const product = await startServerProcess(t);
   const upstream = await startFickleUpstream(t);
   await startClientProcess(t, product, upstream.url);
@@ -109,11 +109,11 @@ test('half an answer never looks whole', { skip: skipWithout('curl') }, async (t
   for (const whim of ['answers well', 'ends an answer without a length', ...cuts] as Whim[]) {
     upstream.whim = whim;
     for (const version of ['--http1.1', '--http2'] as const)
-      assert.equal(await isWhole(door, join(product.home, 'ca.pem'), version), !cuts.includes(whim), `${whim}, ${version}`);
+      assert.equal(await isComplete(door, join(product.home, 'ca.pem'), version), !cuts.includes(whim), `${whim}, ${version}`);
   }
 });
 
-test('a service that fails costs its visitors an answer, and the edge and the client nothing', async (t) => {
+test('a failing upstream costs its visitors only an answer, and edge and client release everything', async (t) => {
   const [metricsPort = 0] = await freePorts(1);
   const product = await startServerProcess(t, {
     UNDERPASS_ANSWER_SECONDS: String(answerSeconds),
