@@ -23,7 +23,7 @@ const pong = (n: number): Uint8Array => encodeFrame(frameType.pong, 0, Uint8Arra
 const goaway = (code: keyof typeof goawayCodes): Uint8Array =>
   encodeFrame(frameType.goaway, 0, Uint8Array.of(goawayCodes[code] >> 8, goawayCodes[code] & 0xff));
 
-/** Rejects if the other side closes without sending it. */
+/** Rejects if the other side closes before the text arrives. */
 function heard(socket: Socket, words: Uint8Array): Promise<void> {
   let all = Buffer.alloc(0);
   return new Promise((resolve, reject) => {
@@ -135,7 +135,7 @@ describe('carriers', () => {
     );
   });
 
-  it('come back after a loss and a refusal', async () => {
+  it('are dialled again after a loss and after a refusal', async () => {
     let refusing = false;
     await using edge = await startFakeEdge({ refuse: () => (refusing ? { code: 'unready' } : null) });
     using client = carry({ url: edge.url });
@@ -444,7 +444,7 @@ describe('a visitor', () => {
     assert.equal(await seen, 'ECONNRESET');
   });
 
-  it('gets the upstream name resolved under localhost without a resolver', async () => {
+  it('reaches an upstream under localhost without a DNS query', async () => {
     await using upstream = await startUpstream((socket) => socket.end('home'));
     await using edge = await startFakeEdge();
     using _client = carry({ url: edge.url, upstreams: http({ ...upstream.upstream, host: 'app.localhost' }) });
@@ -463,9 +463,9 @@ describe('an https upstream', () => {
   };
 
   for (const [name, trust, expected] of [
-    ['is refused where nobody vouches for its certificate', () => ({}), 'reset upstream-tls'],
-    ['is taken where its user gave its CA', (pem: string) => ({ upstreamCaPem: pem }), 'tls hello'],
-    ['is taken unchecked where its user says so', () => ({ upstreamInsecure: true }), 'tls hello'],
+    ['is refused if no known CA signed its certificate', () => ({}), 'reset upstream-tls'],
+    ['is accepted if the user gave its CA', (pem: string) => ({ upstreamCaPem: pem }), 'tls hello'],
+    ['is accepted unchecked if the user says so', () => ({ upstreamInsecure: true }), 'tls hello'],
   ] as const) {
     it(name, async () => {
       const { authority, upstream } = await startTls();
@@ -545,7 +545,7 @@ describe('several clients of one tunnel', () => {
 });
 
 describe('drain', () => {
-  it('accepts nothing new, lets open streams finish, and then resolves', async () => {
+  it('accepts no new streams, lets open ones finish, and then resolves', async () => {
     await using upstream = await startUpstream((socket) => socket.on('data', (chunk) => socket.end(chunk)));
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
@@ -573,7 +573,7 @@ describe('drain', () => {
     await Promise.all([client.carrying.drain(), client.carrying.drain()]);
   });
 
-  it('lets streams finish that came before the edge had answered', async () => {
+  it("lets streams finish that arrived before the edge's answer", async () => {
     let answer = (): void => {};
     const visited = new Promise<void>((resolve) => {
       answer = resolve;

@@ -13,7 +13,7 @@ import { peekFirst, takePeeked } from './kernel-peek.ts';
 
 /**
  * Options of accepted sockets. TCP keep-alive probes the peer after a minute of silence and gives up ten seconds later;
- * without it a quiet WebSocket of a machine that has gone would stay open for an hour.
+ * without it, a quiet WebSocket of a vanished machine stays open for an hour.
  */
 export const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
@@ -131,7 +131,7 @@ export class UnroutedConnection implements Deadline {
     return admitted;
   }
 
-  /** Lets go of the socket: its next owner listens from here on. */
+  /** Removes the listeners from the socket, because its next owner adds its own. */
   #leave(): void {
     this.#isOver = true;
     this.#rules.deadlines.forget(this);

@@ -96,7 +96,7 @@ export class HopNetwork {
     return made;
   }
 
-  /** Leaves neighbours that are no more: a worker that ended leaves a path that is not used again. */
+  /** Closes the sessions with neighbours that are gone. The path of an ended worker is never used again. */
   forgetGone(): void {
     const current = new Set([...this.#siblings(), ...this.#peers()].map(({ name }) => name));
     for (const [name, neighbour] of this.#neighbours) {

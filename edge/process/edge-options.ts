@@ -1,4 +1,4 @@
-// What one process of an edge is started with, and the ports that it then has.
+// The options of one edge process, and the ports on which it then listens.
 
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';

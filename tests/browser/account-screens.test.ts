@@ -1,4 +1,4 @@
-// Every screen before the sign-in, of one's account, of a project's people and of the operator, in its states.
+// The screens before the sign-in, of the account, of a project's people and of the operator, in all their states.
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { expect } from '../helpers/browser.ts';
@@ -12,7 +12,7 @@ const table = (name: string) => (page: Page) => expect(page.getByRole('table', {
 
 const link = (name: RegExp) => (page: Page) => expect(page.getByRole('link', { name }).first()).toBeVisible();
 
-/** Opens something and waits until it stands. */
+/** Opens a dialog by its button and waits until it is visible. */
 const opened = (button: string, dialog: string | RegExp) => async (page: Page) => {
   await page.getByRole('button', { name: button }).first().click();
   await expect(page.getByRole('dialog', { name: dialog })).toBeVisible();

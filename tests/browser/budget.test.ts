@@ -1,4 +1,4 @@
-// What the first load of a screen costs: script over the wire, gzipped, and no movement of what is already there.
+// The cost of a screen's first load: gzipped script, and layout shift.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -6,7 +6,7 @@ import type { Page, Response } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
-/** Fetched when they come into sight. */
+/** Chunks that the page loads when their part scrolls into view. */
 const onDemand = /\/(highlight|draw-chart|yaml|shellscript|systemd|vesper)-/;
 
 interface Weights {
@@ -14,7 +14,7 @@ interface Weights {
   readonly later: number;
 }
 
-/** Answers what has been fetched up to now, in kB. */
+/** Returns a function that gives the kB of script loaded so far. */
 function weighScripts(page: Page): () => Promise<Weights> {
   const scripts = new Map<string, Response>();
   page.on('response', (response) => {
@@ -31,7 +31,7 @@ function weighScripts(page: Page): () => Promise<Weights> {
   };
 }
 
-/** Of everything that moved without the user's doing (CLS). */
+/** Sums layout shifts that no user input caused (CLS). */
 const watchShifts = `
   globalThis.shifts = 0;
   new PerformanceObserver((list) => {
@@ -54,7 +54,7 @@ test('budgets', async (t) => {
   });
 
   await t.test(
-    'the first load of a tunnel is under 260 kB; highlighter and charts come beside it when they are in sight, in a place that was kept',
+    'the first load of a tunnel is under 260 kB, and the highlighter and charts load when in view without a shift',
     async (t) => {
       const page = await visit(t, browser, product, { account, viewport: { width: 1440, height: 500 } });
       const weigh = weighScripts(page);
@@ -79,7 +79,7 @@ test('budgets', async (t) => {
     },
   );
 
-  await t.test('the meter of movement sees what moves', async (t) => {
+  await t.test('the shift meter detects a shift', async (t) => {
     const page = await visit(t, browser, product, { account });
     await page.addInitScript(watchShifts);
     await page.goto(projectUrl(account, 'dashboard'));
@@ -89,7 +89,7 @@ test('budgets', async (t) => {
   });
 
   for (const path of ['dashboard', 'tunnels', 'tunnels/weighed', 'domains', 'security-groups', 'security-groups/default']) {
-    await t.test(`${path} stays where it is while it loads`, async (t) => {
+    await t.test(`${path} does not shift while it loads`, async (t) => {
       const page = await visit(t, browser, product, { account });
       await page.addInitScript(watchShifts);
       await page.goto(projectUrl(account, path));
@@ -98,7 +98,7 @@ test('budgets', async (t) => {
       await page.waitForLoadState('load');
       const shift = await page.evaluate<number>('shifts');
       t.diagnostic(`${path}: ${shift.toFixed(4)}`);
-      // 0.1 is what Web Vitals calls good; half of it is the aim here.
+      // Web Vitals calls 0.1 good; our limit is half of that.
       assert.ok(shift < 0.05, `layout shift of ${shift}`);
     });
   }

@@ -29,7 +29,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText('Register a new domain.')).toBeVisible();
   });
 
-  await t.test('what is no apex domain is refused under the field, and Cancel gives the focus back', async (t) => {
+  await t.test('a name that is no apex domain is refused under the field, and Cancel returns the focus', async (t) => {
     const page = await stage.open(t, 'domains');
     for (const name of ['', 'localhost', 'a_b.example', '-a.example.com', `${'x'.repeat(64)}.com`]) {
       await add(page, name);
@@ -40,14 +40,14 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('button', { name: 'Add Domain' }).first()).toBeFocused();
   });
 
-  await t.test('a refusal of control with 400 is shown under the Name field, which keeps what was typed', async (t) => {
+  await t.test('a 400 from control appears under the Name field, which keeps its text', async (t) => {
     const page = await stage.open(t, 'domains', { expectedErrors: /400/ });
     await add(page, 'sub.example.com');
     await expect(dialog(page).getByLabel('Name')).toHaveAccessibleDescription(invalid);
     await expect(dialog(page).getByLabel('Name')).toHaveValue('sub.example.com');
   });
 
-  await t.test('a domain is added and opened; a second time it is refused above the field', async (t) => {
+  await t.test('adding a domain opens it, and adding it again is refused above the field', async (t) => {
     const page = await stage.open(t, 'domains', { expectedErrors: /409|400/ });
     await add(page, 'Example.com');
     await expect(page).toHaveURL(projectUrl(stage.account, 'domains/example.com'));
@@ -106,7 +106,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(confirm.getByRole('alert')).toHaveText("Domain 'example.com' is in use by tunnel 'user-of-it'");
   });
 
-  await t.test('a domain that nothing uses is deleted, and the list is shown', async (t) => {
+  await t.test('deleting an unused domain returns to the list', async (t) => {
     const page = await stage.open(t, 'domains/example.net');
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog', { name: 'Delete Domain' }).getByRole('button', { name: 'Delete' }).click();
@@ -116,7 +116,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('link', { name: 'example.net' })).toBeHidden();
   });
 
-  await t.test('a domain that is not there shows the error panel', async (t) => {
+  await t.test('a missing domain shows the error panel', async (t) => {
     const page = await stage.open(t, 'domains/absent.example', { expectedErrors: /404/ });
     await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Try Again' })).toBeVisible();
@@ -152,7 +152,7 @@ async function tunnelTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/pointed'));
   });
 
-  await t.test('a name that the tunnel does not have is an error', async (t) => {
+  await t.test('a name that the tunnel does not have shows an error', async (t) => {
     const page = await stage.open(t, 'tunnels/pointed/domains/other.example.com');
     await expect(page.getByText("Tunnel 'pointed' has no ingress domain 'other.example.com'.")).toBeVisible();
   });

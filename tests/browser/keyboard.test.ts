@@ -1,11 +1,11 @@
-// The product without a mouse: signing in, making a tunnel, the palette, deleting. Focus is seen, goes where it should, comes back.
+// The product without a mouse: signing in, making a tunnel, the palette, deleting. The focus is visible, moves as expected and returns.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Locator, Page } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 
-/** More stops than any screen has: who has not come round by then is trapped. */
+/** More stops than any screen has: after this many, the focus is trapped. */
 const mostStops = 90;
 
 interface Stop {
@@ -14,7 +14,7 @@ interface Stop {
   readonly inPanel: boolean;
 }
 
-/** What has the focus, two frames after it came: its name, whether its ring is drawn in the window, whether it is in a dialog. */
+/** The focused element, two frames after it got the focus: its name, if its ring is visible, and if it is in a dialog. */
 const stopOf = (page: Page) =>
   page.evaluate<Stop>(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
     const element = document.activeElement;
@@ -30,7 +30,7 @@ const stopOf = (page: Page) =>
     };
   })`);
 
-/** A ring that is on its way, or a page that still grows, has a moment. Nothing has the focus between the last stop and the first. */
+/** Waits while the ring appears or the page still grows. Between the last stop and the first, the body has the focus. */
 async function settledStop(page: Page): Promise<Stop> {
   const endsAt = performance.now() + 15_000;
   while (true) {
@@ -57,12 +57,14 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 test('by keyboard', async (t) => {
   const stage = await openStage(t);
   await makeTunnel(stage.account, 'doomed');
-  await t.test('a link to sign in is asked for', (t) => signIn(t, stage));
-  await t.test('every stop of a screen is seen, and Tab comes round', (t) => comesRound(t, stage));
-  await t.test('a tunnel is made; the panel keeps the focus while it is open and Escape gives it back', (t) => create(t, stage));
-  await t.test('removing from a list hands the focus to the entry beside it', (t) => removeFromList(t, stage));
-  await t.test('the palette opens over anything, goes where Enter says, and gives the focus back', (t) => palette(t, stage));
-  await t.test('deleting: the menu, the safe answer first, back to the menu on Escape, on to the list at the end', (t) =>
+  await t.test('a user can ask for a login link', (t) => signIn(t, stage));
+  await t.test('every stop of a screen is visible, and Tab returns to the first', (t) => comesRound(t, stage));
+  await t.test('a user can make a tunnel in a panel that keeps the focus until Escape returns it', (t) => create(t, stage));
+  await t.test('removing an entry moves the focus to its neighbour', (t) => removeFromList(t, stage));
+  await t.test('the palette opens on any screen, opens the chosen page on Enter, and returns the focus', (t) =>
+    palette(t, stage),
+  );
+  await t.test('the delete dialog focuses Cancel first, returns to the menu on Escape, and ends on the list', (t) =>
     remove(t, stage),
   );
 });

@@ -1,4 +1,4 @@
-// A project with 2,000 tunnels: the list is found through, sorted and scrolled as one with twenty.
+// A project with 2,000 tunnels: searching, sorting and scrolling its list are as quick as with twenty.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,7 +9,7 @@ import { makeTunnel, openStage, type Stage } from '../helpers/dashboard.ts';
 
 const count = 2000;
 
-/** Written into the store, for a quota and a rate limit are in the way of the API: copies of one tunnel, under other names. */
+/** Copies one tunnel under other names in the store, because quota and rate limit apply to the API. */
 async function fillStore({ product, account }: Stage): Promise<void> {
   await makeTunnel(account, 'pattern', { type: 'ingress', ingressDomains: ['pattern.example.com'] });
   const database = new DatabaseSync(join(product.home, 'underpass.db'), { timeout: 10_000 });
@@ -31,7 +31,7 @@ async function fillStore({ product, account }: Stage): Promise<void> {
   database.close();
 }
 
-/** Asked of the page itself: a failed expectation of a locator would print all 2,000 rows. */
+/** Asks the page itself, because a failed locator expectation prints all 2,000 rows. */
 function isInSight(page: Page, link: string): Promise<boolean> {
   return page.evaluate<boolean>(`(() => {
     const found = [...document.querySelectorAll('tbody a')].find((each) => each.textContent === ${JSON.stringify(link)});
@@ -40,7 +40,7 @@ function isInSight(page: Page, link: string): Promise<boolean> {
   })()`);
 }
 
-/** Seconds of CPU that the page's main thread has spent; a busy machine does not change them. */
+/** CPU seconds of the page's main thread, which a busy machine does not change. */
 async function createCpuMeter(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -68,18 +68,18 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     assert.ok(spent < boundSeconds, `${what} took ${spent.toFixed(2)} s of CPU`);
   };
 
-  await t.test('all rows are there, and only those in sight are laid out', async () => {
+  await t.test('all rows exist, and only those in view are laid out', async () => {
     await expect.poll(() => rows.count(), { timeout: 60_000 }).toBe(count);
     await expect(page.getByText(`${count} tunnels`)).toBeVisible();
     const drawn = () =>
       page.evaluate<number>(`[...document.querySelectorAll('tbody tr td:first-child a')]
         .filter((link) => link.checkVisibility({ contentVisibilityAuto: true })).length`);
-    // Which ones are in sight is known a frame later.
+    // The browser knows a frame later which rows are in view.
     await expect.poll(drawn).toBeGreaterThan(5);
     await expect.poll(drawn).toBeLessThan(150);
   });
 
-  await t.test('a word finds its tunnel, and all come back', async () => {
+  await t.test('a search finds its tunnel, and clearing it restores all rows', async () => {
     const search = page.getByRole('searchbox', { name: 'Search tunnels' });
     await within('search', 3, async () => {
       await search.fill('tunnel-1987');
@@ -91,16 +91,16 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     });
   });
 
-  await t.test('sorting turns the whole list', async () => {
+  await t.test('sorting reverses the whole list', async () => {
     await within('sort', 5, async () => {
       await page.getByRole('button', { name: 'Name' }).click();
       await expect(rows.first()).toContainText('tunnel-1999', { timeout: 30_000 });
     });
   });
 
-  await t.test('it is scrolled from end to end', async () => {
+  await t.test('the End key scrolls to the last row', async () => {
     await within('scroll', 3, async () => {
-      // A key that comes while the browser still lays out what the sort moved ends where the end was: people press it again.
+      // If pressed while the browser still lays out the sorted rows, End stops at the old end; a user presses it again.
       await expect(async () => {
         await page.keyboard.press('End');
         await expect.poll(() => isInSight(page, 'pattern'), { timeout: 3000 }).toBe(true);
@@ -108,7 +108,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     });
   });
 
-  await t.test('a window that narrows narrows the rows out of sight too', async () => {
+  await t.test('narrowing the window also narrows the rows out of view', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     await assertNoSidewaysScroll(page);
   });

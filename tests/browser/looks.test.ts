@@ -1,4 +1,4 @@
-// Small looks that a picture shows and no rule of axe does: where lines break, what is cut, what holds an empty place.
+// Visual details that no axe rule checks: line breaks, cut text, empty space.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
@@ -8,7 +8,7 @@ import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
 const phone = { width: 390, height: 844 } as const;
 
-/** The lines of the first element for a selector as they are drawn. */
+/** The rendered lines of the first element for a selector. */
 const linesOf = (page: Page, selector: string) =>
   page.evaluate<string[]>(`(() => {
     const lines = new Map();
@@ -30,7 +30,7 @@ const assertBreaksWell = (lines: readonly string[]) => {
   for (const [index, line] of lines.slice(1).entries()) assert.match(`${lines[index]}|${line}`, /@\||\|\./);
 };
 
-/** Words of tables that go on in the next line. */
+/** Words in tables that break across lines. */
 const brokenWords = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const broken = [];
@@ -60,7 +60,7 @@ test('looks', async (t) => {
 
   await t.test('on a phone an address breaks behind the @ or before a dot, a date before its time', async (t) => {
     const page = await stage.open(t, 'dashboard', { viewport: phone });
-    // A day in May fits in one line with its time.
+    // A date in May fits on one line with its time.
     const expiresAt = '2026-11-29T05:41:00Z';
     await page.route('**/api/invitations?*', async (route) => {
       const response = await route.fetch();
@@ -78,7 +78,7 @@ test('looks', async (t) => {
     assert.equal(more, undefined);
   });
 
-  await t.test('a domain in the list of tunnels is whole on a phone and breaks before a dot', async (t) => {
+  await t.test('a domain in the tunnel list is not cut on a phone, and breaks before a dot', async (t) => {
     await makeTunnel(account, 'long', {
       type: 'ingress',
       ingressDomains: ['telephone-exchange.customers.accompanies.example.com'],
@@ -89,7 +89,7 @@ test('looks', async (t) => {
     assertBreaksWell(await linesOf(page, 'table[aria-label="Tunnels"] li'));
   });
 
-  await t.test('who made a token breaks as an address does', async (t) => {
+  await t.test('the creator of a token breaks like an address', async (t) => {
     await account.call('POST', `/api/tokens?project=${account.project}`, { name: 'pipeline', role: 'member' });
     const page = await stage.open(t, 'tokens', { viewport: { width: 1200, height: 800 } });
     await expect(page.getByRole('row').filter({ hasText: 'pipeline' })).toBeVisible();
@@ -98,7 +98,7 @@ test('looks', async (t) => {
   });
 
   for (const width of [390, 640, 768, 1024, 1200]) {
-    await t.test(`a table breaks no word in a window of ${width} px, and no moment over more than two lines`, async (t) => {
+    await t.test(`a table breaks no word in a window of ${width} px, and a time into at most two lines`, async (t) => {
       const page = await stage.open(t, 'members', { viewport: { width, height: 900 } });
       const inProject = ['members', 'tokens', 'audit', 'tunnels'].map((path) => projectUrl(account, path));
       const ofOperator = ['users', 'projects', 'tunnels', 'regions', 'edges', 'audit'].map((path) => `/operator/${path}`);
@@ -115,7 +115,7 @@ test('looks', async (t) => {
     });
   }
 
-  await t.test('a card without actions holds no place for them', async (t) => {
+  await t.test('a card without actions has no empty space for them', async (t) => {
     const page = await stage.open(t, 'members', { viewport: phone });
     const own = cardOf(page, 'Members', 'You');
     await expect(own).toBeVisible();
@@ -123,7 +123,7 @@ test('looks', async (t) => {
     await expect(own.locator('td').nth(2)).toBeVisible();
   });
 
-  await t.test("no line of a tunnel's facts begins or ends with the dot between two", async (t) => {
+  await t.test("no line of a tunnel's facts begins or ends with a separator dot", async (t) => {
     const page = await stage.open(t, 'tunnels/looked-at', { viewport: phone });
     const facts = page.getByRole('listitem').filter({ hasText: /^(This machine|HTTP endpoint: .*)$/ });
     await expect(facts).toHaveCount(2);
@@ -134,7 +134,7 @@ test('looks', async (t) => {
     }
   });
 
-  await t.test('paper is white and bears no bar over what is printed, also from the dark theme', async (t) => {
+  await t.test('a printed page is white without bars over the text, from the dark theme too', async (t) => {
     const page = await stage.open(t, 'tunnels/looked-at', { colorScheme: 'dark' });
     await expect(page.getByRole('heading', { name: 'Connect', exact: true })).toBeVisible();
     await expect(page.locator('body')).toHaveCSS('color', 'rgb(243, 242, 239)');
@@ -144,7 +144,7 @@ test('looks', async (t) => {
     await expect(page.getByRole('navigation', { name: 'Main' })).toBeHidden();
   });
 
-  await t.test('a menu that is open never widens the page while the window narrows', async (t) => {
+  await t.test('an open menu never widens the page while the window narrows', async (t) => {
     const page = await stage.open(t, 'tunnels/looked-at', { viewport: { width: 2560, height: 1440 } });
     await page.getByRole('button', { name: 'Tunnel actions' }).click();
     const menu = page.getByRole('menu');

@@ -1,4 +1,4 @@
-// One server and nothing in front of it: the dashboard, its sign-in and its live views on the edge's own https port.
+// One server without a proxy in front: the dashboard, its sign-in and its live views on the edge's own https port.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ async function startUpstream(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A window that takes the local authority's certificates. */
+/** A browser window that accepts the local authority's certificates. */
 async function openWindow(t: TestContext): Promise<Page> {
   const browser = await launchChromium();
   t.after(() => browser.close());
@@ -27,7 +27,7 @@ async function openWindow(t: TestContext): Promise<Page> {
   return context.newPage();
 }
 
-test('port 80 leads to the sign-in page, the link signs in, and a client that connects shows without a reload', async (t) => {
+test('port 80 redirects to the sign-in page, the link signs in, and a connecting client appears without a reload', async (t) => {
   const [https = 0] = await freePorts(1);
   const origin = `https://console.localhost:${https}`;
   const product = await startProduct(t, {

@@ -1,4 +1,4 @@
-// The pages of the people who run the service: what they do there takes effect, and nobody else reaches it.
+// The operator's pages: actions there take effect, and other users cannot open them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@playwright/test';
@@ -24,13 +24,16 @@ test('running the service', async (t) => {
   const person = await createPerson(product, 'ada@example.com');
   const list = async <T>(path: string): Promise<T> => (await account.call<T>('GET', `/api/operator/${path}`)).body;
 
-  await t.test('somebody who is no operator is told so, finds no entry in the navigation, and gets no data', async (t) => {
-    const page = await visit(t, browser, product, { account: person, expectedErrors: /status of 403/ });
-    await page.goto('/operator/users');
-    await expect(page.getByRole('heading', { name: 'Operators Only' }).first()).toBeVisible();
-    await expect(page.getByRole('link', { name: 'Operator pages' })).toBeHidden();
-    assert.equal((await person.call('GET', '/api/operator/users')).status, 403);
-  });
+  await t.test(
+    'a user without operator rights sees no entry in the navigation, an explanation on the page, and no data',
+    async (t) => {
+      const page = await visit(t, browser, product, { account: person, expectedErrors: /status of 403/ });
+      await page.goto('/operator/users');
+      await expect(page.getByRole('heading', { name: 'Operators Only' }).first()).toBeVisible();
+      await expect(page.getByRole('link', { name: 'Operator pages' })).toBeHidden();
+      assert.equal((await person.call('GET', '/api/operator/users')).status, 403);
+    },
+  );
 
   const open = async (t: Parameters<typeof visit>[0], path: string, expectedErrors?: RegExp) => {
     const page = await visit(t, browser, product, { account, ...(expectedErrors ? { expectedErrors } : {}) });
@@ -38,7 +41,7 @@ test('running the service', async (t) => {
     return page;
   };
 
-  await t.test('a subscription is added by hand, its last day counted in full, and deleted after a question', async (t) => {
+  await t.test('a subscription added by hand includes its last day, and is deleted after confirmation', async (t) => {
     const page = await open(t, 'subscriptions');
     await expect(page.getByRole('heading', { name: 'No Subscriptions' })).toBeVisible();
     await page.getByRole('button', { name: 'Add subscription' }).first().click();
@@ -57,7 +60,7 @@ test('running the service', async (t) => {
     await expect(page.getByRole('heading', { name: 'No Subscriptions' })).toBeVisible();
   });
 
-  await t.test('a list of more than a page leads to older rows and back to the newest, and its tabs fit a tablet', async (t) => {
+  await t.test('a list of several pages leads to older rows and back, and its tabs fit a tablet', async (t) => {
     const page = await visit(t, browser, product, { account, viewport: { width: 768, height: 1024 } });
     const [user] = await list<readonly OperatorUser[]>('users');
     const users = Array.from({ length: limits.operatorPageRows + 1 }, (_, i) => ({
@@ -85,7 +88,7 @@ test('running the service', async (t) => {
     await expect(page.getByRole('link', { name: 'Newest' })).toBeHidden();
   });
 
-  await t.test('subscriptions are imported from CSV; lines that cannot be read are named and stay in the form', async (t) => {
+  await t.test('subscriptions are imported from CSV, and unreadable lines are named and stay in the form', async (t) => {
     const page = await open(t, 'subscriptions');
     await page.getByRole('button', { name: 'Import CSV' }).first().click();
     const dialog = page.getByRole('dialog', { name: 'Import Subscriptions' });
@@ -103,7 +106,7 @@ test('running the service', async (t) => {
     await expect(page.getByRole('table', { name: 'Subscriptions' })).toContainText('dan@example.com');
   });
 
-  await t.test('a suspended user is signed out at once, and comes back when the suspension is lifted', async (t) => {
+  await t.test('a suspended user is signed out at once, until an operator lifts the suspension', async (t) => {
     const page = await open(t, 'users');
     await page.getByLabel('Name or email').fill('ada@');
     await page.getByRole('button', { name: 'Search', exact: true }).last().click();
@@ -118,7 +121,7 @@ test('running the service', async (t) => {
     await expect(page.getByRole('row').filter({ hasText: 'ada@example.com' })).toContainText('Active');
   });
 
-  await t.test('the last operator keeps the rights: the refusal is shown and the question stays', async (t) => {
+  await t.test('the last operator keeps the operator rights, and the dialog shows the refusal', async (t) => {
     const page = await open(t, 'users', /status of 409/);
     await act(page, account.email, 'Revoke operator rights');
     const dialog = page.getByRole('dialog', { name: 'Revoke Operator Rights' });
@@ -129,7 +132,7 @@ test('running the service', async (t) => {
     assert.equal(users.find(({ email }) => email === account.email)?.operator, true);
   });
 
-  await t.test('the limits of a project are changed one by one; a number that is none is refused', async (t) => {
+  await t.test('each limit of a project changes on its own, and a malformed number is refused', async (t) => {
     const page = await open(t, 'projects?q=ada%40example.com');
     const [project] = await list<readonly OperatorProject[]>('projects?q=ada%40example.com');
     await act(page, project!.name, 'Limits');
@@ -146,7 +149,7 @@ test('running the service', async (t) => {
     assert.equal(refused.body, 'This project may have at most 0 tunnels.');
   });
 
-  await t.test('a tunnel is found by its domain, suspended and lifted', async (t) => {
+  await t.test('a tunnel can be found by its domain, suspended and resumed', async (t) => {
     const tunnel = await makeTunnel(account, 'shop');
     const page = await open(t, `tunnels?q=${tunnel.ingressDomains[0]?.name}`);
     const row = page.getByRole('row').filter({ hasText: 'shop' });
@@ -165,7 +168,7 @@ test('running the service', async (t) => {
     await expect(row).not.toContainText('Suspended');
   });
 
-  await t.test('a region is added, changed, given a key that is shown once, closed and deleted', async (t) => {
+  await t.test('a region can be added, changed, given a key that shows once, closed and deleted', async (t) => {
     const page = await open(t, 'regions');
     await page.getByRole('button', { name: 'Add region' }).click();
     const panel = page.getByRole('dialog', { name: 'Add region' });
@@ -196,41 +199,38 @@ test('running the service', async (t) => {
     await expect(row).toBeHidden();
   });
 
-  await t.test('the edge of this process is up to date', async (t) => {
+  await t.test('the edge of this process shows as up to date', async (t) => {
     const page = await open(t, 'edges');
     await expect(page.getByRole('table', { name: 'Edges' })).toContainText('Up to date');
   });
 
-  await t.test(
-    'the audit log has who signed in and nothing of projects, is filtered, and brings older entries on demand',
-    async (t) => {
-      const page = await open(t, 'audit');
-      const log = page.getByRole('table', { name: 'Audit log' });
-      await expect(log).toContainText('session.create');
-      await expect(log).not.toContainText('tunnel.create');
-      await page.getByLabel('Who').fill(person.email);
-      await page.getByRole('button', { name: 'Filter' }).click();
-      await expect(log).not.toContainText(account.email);
-      await expect(log).toContainText(person.email);
-      const entry = {
-        action: 'region.create',
-        target: 'older',
-        actor: 'bob@example.com',
-        address: '',
-        detail: {},
-        at: '2026-01-02T03:04:05Z',
-      };
-      await page.route('**/api/operator/audit*', (route) => {
-        const isOlder = new URL(route.request().url()).searchParams.get('before') === '7';
-        return route.fulfill({ json: { entries: [{ ...entry, id: isOlder ? '6' : '7' }], next: isOlder ? null : '7' } });
-      });
-      await page.getByRole('link', { name: 'Clear' }).click();
-      await expect(log.getByRole('row')).toHaveCount(2);
-      await page.getByRole('button', { name: 'Show older entries' }).click();
-      await expect(log.getByRole('row')).toHaveCount(3);
-      await expect(page.getByRole('button', { name: 'Show older entries' })).toBeHidden();
-    },
-  );
+  await t.test('the audit log has sign-ins and no project entries, filters, and loads older entries on demand', async (t) => {
+    const page = await open(t, 'audit');
+    const log = page.getByRole('table', { name: 'Audit log' });
+    await expect(log).toContainText('session.create');
+    await expect(log).not.toContainText('tunnel.create');
+    await page.getByLabel('Who').fill(person.email);
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await expect(log).not.toContainText(account.email);
+    await expect(log).toContainText(person.email);
+    const entry = {
+      action: 'region.create',
+      target: 'older',
+      actor: 'bob@example.com',
+      address: '',
+      detail: {},
+      at: '2026-01-02T03:04:05Z',
+    };
+    await page.route('**/api/operator/audit*', (route) => {
+      const isOlder = new URL(route.request().url()).searchParams.get('before') === '7';
+      return route.fulfill({ json: { entries: [{ ...entry, id: isOlder ? '6' : '7' }], next: isOlder ? null : '7' } });
+    });
+    await page.getByRole('link', { name: 'Clear' }).click();
+    await expect(log.getByRole('row')).toHaveCount(2);
+    await page.getByRole('button', { name: 'Show older entries' }).click();
+    await expect(log.getByRole('row')).toHaveCount(3);
+    await expect(page.getByRole('button', { name: 'Show older entries' })).toBeHidden();
+  });
 
   await t.test('a report of abuse reaches the operator, who finds the tunnel and closes the report', async (t) => {
     const visitor = await visit(t, browser, product);

@@ -1,4 +1,4 @@
-// The pages about a project and the people and programs that work in it: members, invitations, tokens, audit log, settings.
+// The pages about a project's people and programs: members, invitations, tokens, audit log, settings.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
@@ -26,7 +26,7 @@ test('a project and its people', async (t) => {
   const open = (t: TestContext, expectedErrors?: RegExp) =>
     visit(t, browser, product, { account: owner, ...(expectedErrors ? { expectedErrors } : {}) });
 
-  await t.test('somebody who is invited joins by the link in the mail, with the role that was chosen', async (t) => {
+  await t.test('an invited person joins by the link in the mail, with the chosen role', async (t) => {
     const email = 'grace@example.com';
     const guest = await createPerson(product, email);
     const page = await open(t);
@@ -55,7 +55,7 @@ test('a project and its people', async (t) => {
     await expect(page.getByRole('table', { name: 'Pending invitations' })).toBeHidden();
   });
 
-  await t.test('an invitation opened without a session leads through the sign-in and back to it', async (t) => {
+  await t.test('an invitation opened without a session returns after the sign-in', async (t) => {
     const email = 'linus@example.com';
     await createPerson(product, email);
     const page = await open(t);
@@ -77,7 +77,7 @@ test('a project and its people', async (t) => {
     await theirs.waitForURL(project('dashboard'));
   });
 
-  await t.test('an invitation can be withdrawn, after a question that names it; the link then refuses', async (t) => {
+  await t.test('the link of an invitation fails after a member withdraws it in a dialog that names it', async (t) => {
     const email = 'alan@example.com';
     const guest = await createPerson(product, email);
     await owner.call('POST', `/api/invitations?project=${owner.project}`, { email, role: 'member' });
@@ -94,7 +94,7 @@ test('a project and its people', async (t) => {
     await expect(theirs.getByRole('button', { name: 'Join project' })).toBeHidden();
   });
 
-  await t.test('a role is changed in place, a member removed after a question, and the last owner can do neither', async (t) => {
+  await t.test("a role changes in place and a member is removed after confirmation, except the last owner's", async (t) => {
     const page = await open(t, /status of 409/);
     await page.goto(project('members'));
     const row = page.getByRole('row').filter({ hasText: 'grace@example.com' });
@@ -133,7 +133,7 @@ test('a project and its people', async (t) => {
     await expect(page.getByRole('heading', { level: 1 })).toBeFocused();
   });
 
-  await t.test('an API token is shown once, works, and stops when it is revoked', async (t) => {
+  await t.test('an API token shows once and works until it is revoked', async (t) => {
     const page = await open(t);
     await page.goto(project('tokens'));
     await expect(page.getByRole('heading', { name: 'No API Tokens' })).toBeVisible();
@@ -174,7 +174,7 @@ test('a project and its people', async (t) => {
     assert.match((await downloading).suggestedFilename(), /\.csv$/);
   });
 
-  await t.test('a project is renamed by its owner; the selector follows', async (t) => {
+  await t.test('renaming a project also changes the selector', async (t) => {
     const page = await open(t);
     await page.goto(project('settings'));
     await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
@@ -186,11 +186,11 @@ test('a project and its people', async (t) => {
     await expect(page.getByRole('textbox', { name: 'Name' })).toHaveAccessibleDescription('Required.');
   });
 
-  await t.test('a new project opens on its dashboard, with its maker as owner', async (t) => {
+  await t.test('a new project opens on its dashboard, with its creator as owner', async (t) => {
     const page = await open(t);
     await page.goto(project('settings'));
     await page.getByRole('link', { name: 'New project' }).click();
-    // The settings have a name as well.
+    // The settings page also has a Name field.
     await expect(page.getByRole('heading', { name: 'New project' })).toBeVisible();
     await page.getByRole('textbox', { name: 'Name' }).fill('Second');
     await page.getByRole('button', { name: 'Create project' }).click();
@@ -198,7 +198,7 @@ test('a project and its people', async (t) => {
     await expect(page.getByText('Project: Second')).toBeVisible();
   });
 
-  await t.test('the account page lists the sessions, and another one is revoked after a question', async (t) => {
+  await t.test('the account page lists the sessions, and revokes another one after confirmation', async (t) => {
     const other = await product.signIn();
     const page = await open(t);
     await page.goto('/');
@@ -214,14 +214,10 @@ test('a project and its people', async (t) => {
       .click();
     await confirm(page, 'Revoke Session', 'Revoke');
     await expect(page.getByText('Session revoked.').first()).toBeVisible();
-    assert.equal(
-      (await other.call('GET', '/api/user')).status,
-      401,
-      'the newest of the other sessions was the first in the list',
-    );
+    assert.equal((await other.call('GET', '/api/user')).status, 401, 'the newest other session is first in the list');
   });
 
-  await t.test('a command line client is let in by its code, and another one refused', async (t) => {
+  await t.test('a command line client signs in by its code, and another can be denied', async (t) => {
     const start = async () => {
       const answer = await fetch(`${product.origin}/auth/device`, {
         method: 'POST',
@@ -260,7 +256,7 @@ test('a project and its people', async (t) => {
     assert.equal((await poll(strange.deviceCode)).status, 410);
   });
 
-  await t.test('a project is deleted once its name is typed, and the next one opens', async (t) => {
+  await t.test('typing its name deletes a project and opens the next one', async (t) => {
     const guest = await createPerson(product, 'ada@example.com');
     const { body } = await guest.call<{ id: string }>('POST', '/api/projects', { name: 'Attic' });
     const page = await visit(t, browser, product, { account: guest });
@@ -277,7 +273,7 @@ test('a project and its people', async (t) => {
   });
 
   await t.test(
-    'an account is deleted once its address is typed; the last owner among others is told what to do first',
+    'typing its address deletes an account, unless it is the last owner of a project with other members',
     async (t) => {
       const email = 'mary@example.com';
       const guest = await createPerson(product, email);

@@ -1,4 +1,4 @@
-// Every screen of a project in its states: axe, width and a picture of each (helpers/screens.ts).
+// The screens of a project in all their states: axe, width and a picture of each (helpers/screens.ts).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
@@ -61,7 +61,7 @@ for (const [name, screensAt] of Object.entries(inUse)) {
 }
 
 const label = (letter: string, length = 63) => letter.repeat(length);
-/** As long as a name may be: 252 of a tunnel, 253 of a domain, 254 of an address. */
+/** The longest values: 252 characters for a tunnel, 253 for a domain, 254 for an e-mail address. */
 const longest = {
   apex: `${label('d', 59)}.com`,
   domain: `${label('a')}.${label('b')}.${label('c', 61)}.${label('d', 59)}.com`,
@@ -119,7 +119,7 @@ test('screens of the longest values', async (t) => {
   for (const screen of screens) await checkScreen(t, stage, screen);
 });
 
-/** A title that is wider than the panel would push it aside. */
+/** A title wider than the panel would push the panel out of view. */
 async function editsInSight(page: Page): Promise<void> {
   await menu(page, 'Edit', 'Update Tunnel');
   await expect(page.getByRole('dialog', { name: 'Update Tunnel' })).toBeInViewport({ ratio: 1 });

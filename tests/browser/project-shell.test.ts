@@ -21,20 +21,20 @@ test('project shell', async (t) => {
   await t.test('theme', (t) => themeTests(t, stage));
 });
 
-/** By a link as the operator's command gives it, in a browser that did not ask for one. */
+/** Signs in by a link from the operator's command, in a browser that did not ask for one. */
 async function signInHere(page: Page, { product }: Stage, ...email: readonly string[]): Promise<void> {
   await page.goto((JSON.parse(await product.operate('login-link', ...email, '--json')) as { url: string }).url);
   await page.getByRole('button', { name: 'Sign in here' }).click();
   await page.waitForURL(/\/projects\//);
 }
 
-/** The tab goes behind another one, or comes back; headless Chromium shows every tab. */
+/** Reports the tab as hidden or shown, because headless Chromium shows every tab. */
 const setHidden = (page: Page, hidden: boolean) =>
   page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'))`);
 
 async function shellTests(t: TestContext, stage: Stage): Promise<void> {
-  await t.test('who is not signed in is led to /login from every project page', async (t) => {
+  await t.test('every project page redirects to /login without a sign-in', async (t) => {
     const page = await visit(t, stage.browser, stage.product);
     for (const path of [
       'dashboard',
@@ -50,7 +50,7 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     }
   });
 
-  await t.test('the navigation has its entries in order, and marks the page that is open', async (t) => {
+  await t.test('the navigation has its entries in order, and marks the open page', async (t) => {
     const page = await stage.open(t, 'tunnels');
     await expect(navigation(page)).toBeVisible();
     const entries = await navigation(page).getByRole('link').allInnerTexts();
@@ -64,13 +64,13 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('heading', { level: 1, name: 'Security Groups' })).toBeFocused();
   });
 
-  await t.test('on a phone the navigation is behind a button and closes after a choice and by Escape', async (t) => {
+  await t.test('on a phone the navigation is behind a button, and closes after a choice or Escape', async (t) => {
     const page = await stage.open(t, 'tunnels', { viewport: { width: 390, height: 844 } });
     await expect(navigation(page)).toBeHidden();
     await page.getByRole('button', { name: 'Open navigation' }).click();
     await navigation(page).getByRole('link', { name: 'Domains' }).click();
     await expect(page).toHaveURL(projectUrl(stage.account, 'domains'));
-    // A page that comes closes the navigation and takes the focus.
+    // A new page closes the navigation and takes the focus.
     await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeFocused();
     await expect(navigation(page)).toBeHidden();
     await page.getByRole('button', { name: 'Open navigation' }).click();
@@ -80,7 +80,7 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('button', { name: 'Open navigation' })).toBeFocused();
   });
 
-  await t.test('the account menu says who is signed in; logging out ends the session and goes home', async (t) => {
+  await t.test('the account menu names the user, and logging out ends the session and goes home', async (t) => {
     const account = await stage.product.signIn();
     const page = await visit(t, stage.browser, stage.product, { account });
     await page.goto(projectUrl(account, 'dashboard'));
@@ -93,19 +93,19 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page).toHaveURL('/login');
   });
 
-  await t.test('a session that ends elsewhere leads to /login at the next act at the latest', async (t) => {
+  await t.test('a session that ended elsewhere leads to /login at the next action at the latest', async (t) => {
     const account = await stage.product.signIn();
     const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
     await page.goto(projectUrl(account, 'dashboard'));
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
     await account.call('POST', '/auth/logout');
-    // The page asks by itself as well, and may have left the navigation before it can be clicked.
+    // The page also asks by itself, and may leave before the click reaches the navigation.
     const left = page.waitForURL('/login');
     await Promise.race([left, navigation(page).getByRole('link', { name: 'Tunnels' }).click()]).catch(() => {});
     await left;
   });
 
-  await t.test('who is led to /login by a session that ended is told so, and comes back after the sign-in', async (t) => {
+  await t.test('after a session ends, /login says so and returns to the page after the sign-in', async (t) => {
     const account = await stage.product.signIn();
     const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
     await page.goto(projectUrl(account, 'security-groups'));
@@ -118,7 +118,7 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page).toHaveURL(projectUrl(account, 'security-groups/default'));
   });
 
-  await t.test('a form in the middle of which the session ended keeps what was typed, and is sent after a sign-in', async (t) => {
+  await t.test('a form keeps its text when the session ends, and can be sent after a sign-in', async (t) => {
     const account = await stage.product.signIn();
     const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
     await page.goto(projectUrl(account, 'security-groups'));
@@ -135,31 +135,28 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page).toHaveURL(projectUrl(account, 'security-groups/kept'));
   });
 
-  await t.test(
-    'a tab that is shown again after the session ended keeps its form and says so until a sign-in elsewhere',
-    async (t) => {
-      const account = await stage.product.signIn();
-      const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
-      await page.goto(projectUrl(account, 'security-groups'));
-      await page.getByRole('button', { name: 'Add Security Group' }).first().click();
-      const panel = page.getByRole('dialog', { name: 'New Security Group' });
-      await panel.getByLabel('Name').fill('kept too');
-      await panel.getByRole('textbox', { name: 'Allow' }).fill('10.0.0.0/8');
-      await setHidden(page, true);
-      await account.call('POST', '/auth/logout');
-      await setHidden(page, false);
-      const notice = page.getByText('Your session has ended.');
-      await expect(notice).toBeVisible();
-      await expect(panel.getByLabel('Name')).toHaveValue('kept too');
-      await signInHere(await page.context().newPage(), stage);
-      await page.evaluate("dispatchEvent(new Event('focus'))");
-      await expect(notice).toBeHidden();
-      await panel.getByRole('button', { name: 'Create' }).click();
-      await expect(page).toHaveURL(projectUrl(account, 'security-groups/kept%20too'));
-    },
-  );
+  await t.test('a tab shown again after the session ended keeps its form and says so until a sign-in elsewhere', async (t) => {
+    const account = await stage.product.signIn();
+    const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
+    await page.goto(projectUrl(account, 'security-groups'));
+    await page.getByRole('button', { name: 'Add Security Group' }).first().click();
+    const panel = page.getByRole('dialog', { name: 'New Security Group' });
+    await panel.getByLabel('Name').fill('kept too');
+    await panel.getByRole('textbox', { name: 'Allow' }).fill('10.0.0.0/8');
+    await setHidden(page, true);
+    await account.call('POST', '/auth/logout');
+    await setHidden(page, false);
+    const notice = page.getByText('Your session has ended.');
+    await expect(notice).toBeVisible();
+    await expect(panel.getByLabel('Name')).toHaveValue('kept too');
+    await signInHere(await page.context().newPage(), stage);
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await expect(notice).toBeHidden();
+    await panel.getByRole('button', { name: 'Create' }).click();
+    await expect(page).toHaveURL(projectUrl(account, 'security-groups/kept%20too'));
+  });
 
-  await t.test('a network that is back after the session ended takes no form away', async (t) => {
+  await t.test('a form stays when the network returns after the session ended', async (t) => {
     const account = await stage.product.signIn();
     const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
     await page.goto(projectUrl(account, 'security-groups/default'));
@@ -172,7 +169,7 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('textbox', { name: 'Source address' })).toHaveValue('10.1.0.0/16');
   });
 
-  await t.test("another person who signs in after a session's end begins at their own start", async (t) => {
+  await t.test('another person who signs in after a session ended starts at their own dashboard', async (t) => {
     const ada = await createPerson(stage.product, 'ada@example.com');
     const account = await stage.product.signIn();
     const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /401/ });
@@ -185,7 +182,7 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page).toHaveURL(projectUrl(ada, 'dashboard'));
   });
 
-  await t.test('a tab that is shown again after another person signed in is theirs', async (t) => {
+  await t.test("a tab shown again after another person signed in shows that person's projects", async (t) => {
     const account = await stage.product.signIn();
     const bob = await createPerson(stage.product, 'bob@example.com');
     const page = await visit(t, stage.browser, stage.product, { account, expectedErrors: /40[134]/ });
@@ -200,13 +197,13 @@ async function shellTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText(`Signed in as${bob.email}`)).toBeVisible();
   });
 
-  await t.test('a project of somebody else is told apart from an empty one', async (t) => {
+  await t.test("another user's project does not look like an empty one", async (t) => {
     const page = await visit(t, stage.browser, stage.product, { account: stage.account, expectedErrors: /40[34]/ });
     await page.goto('/projects/nobodys/tunnels');
     await expect(page.getByText('This project does not exist, or you are not a member of it.')).toBeVisible();
   });
 
-  await t.test('the keyboard reaches the content past the navigation', async (t) => {
+  await t.test('the keyboard can skip the navigation', async (t) => {
     const page = await stage.open(t, 'tunnels');
     await expect(page.getByRole('heading', { name: 'No Tunnels' })).toBeVisible();
     await page.keyboard.press('Tab');
@@ -224,7 +221,7 @@ async function selectorTests(t: TestContext, stage: Stage, other: Project): Prom
     await page.getByRole('menuitemradio', { name }).click();
   };
 
-  await t.test('another project opens the same page of it, three segments at most, and is remembered', async (t) => {
+  await t.test('choosing another project opens the same page of it, up to three segments, and is remembered', async (t) => {
     await makeTunnel(stage.account, 'deep', { type: 'ingress', ingressDomains: ['deep.example.org'] });
     const page = await stage.open(t, 'tunnels/deep');
     await expect(page.getByRole('heading', { level: 1, name: 'deep' })).toBeVisible();
@@ -237,7 +234,7 @@ async function selectorTests(t: TestContext, stage: Stage, other: Project): Prom
     await expect(page).toHaveURL(`/projects/${other.id}/dashboard`);
   });
 
-  await t.test('on a page of no project the choice changes the navigation', async (t) => {
+  await t.test('on a page without a project, choosing one changes the navigation', async (t) => {
     const page = await visit(t, stage.browser, stage.product, { account: stage.account });
     await page.goto('/download');
     await select(page, 'Second project');
@@ -248,7 +245,7 @@ async function selectorTests(t: TestContext, stage: Stage, other: Project): Prom
     );
   });
 
-  await t.test('projects of one name show in the selector and in the palette which is which', async (t) => {
+  await t.test('the selector and the palette tell projects of the same name apart', async (t) => {
     const page = await visit(t, stage.browser, stage.product, { account: stage.account });
     const own = { id: stage.account.project, name: 'default', role: 'owner' };
     const others = [
@@ -265,7 +262,7 @@ async function selectorTests(t: TestContext, stage: Stage, other: Project): Prom
     await expect(page.getByRole('option', { name: 'Switch to Shop' })).toHaveText('Switch to Shop');
   });
 
-  await t.test('without a remembered project the default one opens, and one that is gone is forgotten', async (t) => {
+  await t.test('without a remembered project the default one opens, and a deleted one is forgotten', async (t) => {
     const page = await visit(t, stage.browser, stage.product, { account: stage.account });
     await page.goto('/');
     await expect(page).toHaveURL(projectUrl(stage.account, 'dashboard'));
@@ -291,7 +288,7 @@ async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
     for (const tip of await tips.all()) assert.match((await tip.getAttribute('href')) ?? '', /^https:\/\//);
   });
 
-  await t.test('counts that cannot be had are said in one line, and the tips stay', async (t) => {
+  await t.test('if the counts fail to load, one line says so and the tips stay', async (t) => {
     const page = await stage.open(t, 'dashboard', { expectedErrors: /ERR_FAILED/ });
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
     await navigation(page).getByRole('link', { name: 'CLI' }).click();
@@ -305,7 +302,7 @@ async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('region', { name: 'Metrics' }).getByRole('definition').first()).toHaveText('2');
   });
 
-  await t.test('counts that cannot be had for want of a network come when it is back', async (t) => {
+  await t.test('the counts load when the network returns', async (t) => {
     const page = await stage.open(t, 'dashboard');
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
     await navigation(page).getByRole('link', { name: 'CLI' }).click();
@@ -321,7 +318,7 @@ async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
 }
 
 async function paletteTests(t: TestContext, stage: Stage): Promise<void> {
-  await t.test('Ctrl-K finds a tunnel by its name, Enter opens it, Escape gives the focus back', async (t) => {
+  await t.test('Ctrl-K finds a tunnel by its name, Enter opens it, Escape returns the focus', async (t) => {
     const page = await stage.open(t, 'dashboard');
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
     await page.keyboard.press('Control+k');
@@ -339,7 +336,7 @@ async function paletteTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(input).toBeHidden();
   });
 
-  await t.test('what is typed while the palette is on its way waits for it, and reaches nothing beneath', async (t) => {
+  await t.test('text typed while the palette loads goes to the palette, not to the page', async (t) => {
     const page = await stage.open(t, 'tunnels');
     const letGo = await holdPalette(page);
     const add = page.getByRole('button', { name: 'Add Tunnel' }).first();
@@ -363,7 +360,7 @@ async function paletteTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('dialog', { name: 'New Tunnel' })).toBeHidden();
   });
 
-  await t.test('a palette that does not come can be left, and one that cannot come says so', async (t) => {
+  await t.test('a palette that loads slowly can be closed, and one that fails to load says so', async (t) => {
     const page = await stage.open(t, 'tunnels', { expectedErrors: /command-palette/ });
     await holdPalette(page);
     const coming = page.getByRole('status').filter({ hasText: 'Loading the command palette' });
@@ -383,7 +380,7 @@ async function paletteTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-/** Holds the code of the palette back until it is let go; answers how. */
+/** Delays the palette's code; returns the function that releases it. */
 async function holdPalette(page: Page): Promise<() => void> {
   const held = Promise.withResolvers<void>();
   await page.route('**/assets/command-palette-*.js', async (route) => {
@@ -394,7 +391,7 @@ async function holdPalette(page: Page): Promise<() => void> {
 }
 
 async function themeTests(t: TestContext, stage: Stage): Promise<void> {
-  await t.test('the theme follows the system until one is chosen, which is kept and there before the first paint', async (t) => {
+  await t.test('the theme follows the system until the user chooses one, which applies before the first paint', async (t) => {
     const page = await stage.open(t, 'dashboard', { colorScheme: 'dark' });
     assert.equal(await theme(page), 'light dark');
     await page.getByRole('button', { name: 'Account' }).click();
@@ -402,7 +399,7 @@ async function themeTests(t: TestContext, stage: Stage): Promise<void> {
     await expect.poll(() => theme(page)).toBe('light');
     await page.reload({ waitUntil: 'commit' });
     await page.waitForSelector('#root', { state: 'attached' });
-    // Nothing is painted before the style sheet is there, and until then the document has no theme at all.
+    // The browser paints nothing before the style sheet loads, and until then the document has no theme.
     await expect.poll(() => theme(page)).not.toBe('normal');
     assert.equal(await theme(page), 'light');
     await page.getByRole('button', { name: 'Account' }).click();

@@ -1,4 +1,4 @@
-// The legal pages, the 404 page and the download page (spec 2), with the facts of this deployment in them.
+// The legal pages, the 404 page and the download page (spec 2), with the facts of this deployment.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -20,7 +20,7 @@ test('public pages', async (t) => {
   const stage = await openStage(t, { ...operator, UNDERPASS_RELEASES: releases });
   const { product, browser, account } = stage;
 
-  await t.test('the footer has the copyright of the operator and leads to both legal texts', async (t) => {
+  await t.test("the footer has the operator's copyright and links to both legal texts", async (t) => {
     const page = await visit(t, browser, product);
     await page.goto('/login');
     const footer = page.getByRole('contentinfo');
@@ -33,7 +33,7 @@ test('public pages', async (t) => {
     await expect(page.getByRole('heading', { level: 1, name: 'Privacy policy' })).toBeFocused();
   });
 
-  await t.test('the legal texts name the operator with number and office, and a section can be linked to', async (t) => {
+  await t.test('the legal texts name the operator with number and office, and sections have links', async (t) => {
     const page = await visit(t, browser, product);
     await page.goto('/terms-of-service');
     await expect(
@@ -48,7 +48,7 @@ test('public pages', async (t) => {
     await expect(page.getByText(/the greater of 100 pounds sterling/)).toBeVisible();
   });
 
-  await t.test('an unknown path is the 404 page with a link to home', async (t) => {
+  await t.test('an unknown path shows the 404 page with a link to home', async (t) => {
     const page = await visit(t, browser, product);
     await page.goto('/no/such/page');
     await expect(page.getByRole('heading', { name: 'Page not found.' })).toBeVisible();
@@ -66,7 +66,7 @@ test('public pages', async (t) => {
     await expect(page.getByText('Get-FileHash underpass-0.10.0-win-x64.exe -Algorithm SHA256')).toBeVisible();
   });
 
-  await t.test('every file of the newest release is served with the checksum that is shown', async (t) => {
+  await t.test('every file of the newest release has the checksum that the page shows', async (t) => {
     const page = await visit(t, browser, product, { account });
     await page.goto('/download');
     const table = page.getByRole('table', { name: 'Files of 0.10.0' });
@@ -89,7 +89,7 @@ test('public pages', async (t) => {
   });
 });
 
-test('a deployment without releases says so, and how to run the client of a clone', async (t) => {
+test('a deployment without releases explains how to run the client of a clone', async (t) => {
   const none = await mkdtemp(join(tmpdir(), 'underpass-releases-'));
   t.after(() => rm(none, { recursive: true }));
   const stage = await openStage(t, { UNDERPASS_RELEASES: none });

@@ -1,4 +1,4 @@
-// What people see seldom: a slow or odd answer, a missing clipboard, a page that fails (spec 2, 3, 8); and the footer.
+// Rare situations: a slow or odd answer, a missing clipboard, a page that fails (spec 2, 3, 8); and the footer.
 import { test } from 'node:test';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, makeVerifiedDomain, openStage, projectUrl } from '../helpers/dashboard.ts';
@@ -7,7 +7,7 @@ test('rare answers', async (t) => {
   const stage = await openStage(t);
   const { account } = stage;
 
-  await t.test('the footer of public pages has the copyright and leads to both legal texts', async (t) => {
+  await t.test('the footer of public pages has the copyright and links to both legal texts', async (t) => {
     const page = await visit(t, stage.browser, stage.product);
     await page.goto('/login');
     const footer = page.getByRole('contentinfo');
@@ -18,7 +18,7 @@ test('rare answers', async (t) => {
     await expect(page).toHaveURL('/privacy-policy');
   });
 
-  await t.test('a progress bar runs while a tunnel is being created', async (t) => {
+  await t.test('a progress bar runs during the creation of a tunnel', async (t) => {
     const page = await stage.open(t, 'tunnels');
     const held = Promise.withResolvers<void>();
     await page.route('**/api/tunnels?*', async (route) => {
@@ -36,7 +36,7 @@ test('rare answers', async (t) => {
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/slow'));
   });
 
-  await t.test('a second click sends nothing while the page of what was made is on its way', async (t) => {
+  await t.test('a second click on Create sends nothing while the new page loads', async (t) => {
     const page = await stage.open(t, 'tunnels?new');
     const held = Promise.withResolvers<void>();
     await page.route('**/assets/tunnel-*.js', async (route) => {
@@ -60,7 +60,7 @@ test('rare answers', async (t) => {
     expect(posts).toBe(1);
   });
 
-  await t.test('a list that takes its time shows a spinner, under the heading of its page', async (t) => {
+  await t.test('a slow list shows a spinner under the heading of its page', async (t) => {
     const page = await stage.open(t, 'dashboard');
     const held = Promise.withResolvers<void>();
     await page.route('**/api/tunnels?*', async (route) => {
@@ -108,7 +108,7 @@ test('rare answers', async (t) => {
     await expect(page.getByText('Empty response')).toBeVisible();
   });
 
-  await t.test('a security group that comes without its list has no rules', async (t) => {
+  await t.test('a security group without an allow-list in the answer has no rules', async (t) => {
     const page = await stage.open(t, 'dashboard');
     const group = { name: 'bare', updatedAt: '2026-01-02T03:04:05Z', assignmentCount: 0 };
     await page.route('**/api/security-groups/bare?*', (route) => route.fulfill({ json: group }));
@@ -117,14 +117,14 @@ test('rare answers', async (t) => {
     await expect(page.getByText('Assigned to 0 Tunnels')).toBeVisible();
   });
 
-  await t.test('a copy that the browser refuses is logged, and the confirmation shows all the same', async (t) => {
+  await t.test('a copy that the browser refuses is logged, and still confirmed', async (t) => {
     const page = await stage.open(t, 'domains', { expectedErrors: /Copy failed/ });
     await page.addInitScript("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))");
     await account.call('POST', `/api/domains?project=${account.project}`, { name: 'example.org' });
     const logged = page.waitForEvent('console', (message) => message.text().includes('Copy failed'));
     await page.goto(projectUrl(account, 'domains/example.org'));
     const copy = page.getByRole('button', { name: /^Copy/ }).first();
-    // The confirmation lasts 1500 ms: a look from outside may come too late.
+    // The confirmation lasts 1500 ms, so a poll from outside may miss it.
     await page.evaluate(`new MutationObserver(() => { globalThis.wasConfirmed ||= document.querySelector('[data-testid="copied"]') !== null })
       .observe(document.body, { subtree: true, childList: true })`);
     await copy.click();
@@ -132,7 +132,7 @@ test('rare answers', async (t) => {
     await logged;
   });
 
-  await t.test('code of a page that does not come is asked for again, and then by a fresh document', async (t) => {
+  await t.test('page code that fails to load is requested again, and then by a reload', async (t) => {
     const page = await stage.open(t, 'dashboard', { expectedErrors: /ERR_FAILED|Page failed/ });
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
     let refusals = 1;

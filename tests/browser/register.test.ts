@@ -39,7 +39,7 @@ async function signIn(t: TestContext, browser: Browser, product: Product, email:
   await page.getByLabel('Email').fill(email);
   await verify(page);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  // The answer tells the browser that the link is its own.
+  // The answer marks the link as requested by this browser.
   await expect(page.getByRole('heading', { name: /We have sent an email/ })).toBeVisible();
   await page.goto(linkIn(await waitForMail(product, email, /login link/)).pathname);
   await page.waitForURL(/\/dashboard$/);
@@ -49,7 +49,7 @@ async function signIn(t: TestContext, browser: Browser, product: Product, email:
 test('registering', async (t) => {
   const { product, browser, account: operator } = await openStage(t);
 
-  await t.test('an empty form names every field that is required, and leaves the optional ones alone', async (t) => {
+  await t.test('an empty form names every required field, and no optional one', async (t) => {
     const page = await visit(t, browser, product);
     await page.goto('/register');
     await page.getByRole('button', { name: 'Register' }).click();
@@ -64,7 +64,7 @@ test('registering', async (t) => {
     }
   });
 
-  await t.test('an e-mail that is none is refused', async (t) => {
+  await t.test('a malformed e-mail is refused', async (t) => {
     const page = await visit(t, browser, product);
     await page.goto('/register');
     await page.getByLabel('Email').fill('ada@@example.com');
@@ -101,7 +101,7 @@ test('registering', async (t) => {
     await expect(page.getByText('Owner').first()).toBeVisible();
   });
 
-  await t.test('a rejection is asked for twice, mailed, and lets nobody in', async (t) => {
+  await t.test('a rejection needs confirmation, sends a mail, and permits no sign-in', async (t) => {
     const email = 'mallory@example.com';
     await register(await visit(t, browser, product), { first: 'Mallory', last: 'M', email });
     await registrationStored(operator, email);
@@ -119,7 +119,7 @@ test('registering', async (t) => {
     assert.match(mail.text, /received|cannot approve/);
   });
 
-  await t.test('a refused registration leaves the form as it was and shows why', async (t) => {
+  await t.test('a refused registration keeps the form and shows why', async (t) => {
     const page = await visit(t, browser, product, { expectedErrors: /status of 429|Registration failed/ });
     await page.goto('/register');
     await page.getByLabel('First name').fill('Grace');
@@ -137,7 +137,7 @@ test('registering', async (t) => {
   });
 });
 
-/** The limit per address counts before the bot check is looked at, so answers that are wrong spend it too. */
+/** The limit per address counts before the bot check runs, so wrong answers use it up too. */
 async function spendRegistrations({ origin }: Product): Promise<void> {
   for (let count = 0; count < rateLimits.register.points; count += 1) {
     const body = new FormData();

@@ -36,7 +36,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(panel(page).getByText('Provide at least one rule.')).toBeVisible();
   });
 
-  await t.test('a rule has to be an address or a range', async (t) => {
+  await t.test('a rule must be an address or a range', async (t) => {
     const page = await stage.open(t, 'security-groups');
     await openPanel(page);
     const allow = panel(page).getByRole('textbox', { name: 'Allow' });
@@ -52,7 +52,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rules(page)).toHaveText(['10.0.0.1', '2001:db8::/32']);
   });
 
-  await t.test('a rule that is typed and not added is created with the group', async (t) => {
+  await t.test('a typed rule is created with the group without Add', async (t) => {
     const page = await stage.open(t, 'security-groups');
     await openPanel(page);
     await panel(page).getByLabel('Name').fill('Office');
@@ -62,7 +62,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rules(page)).toHaveText(['203.0.113.0/24']);
   });
 
-  await t.test('a refusal is an alert in the panel and keeps what was typed', async (t) => {
+  await t.test('a refusal is an alert in the panel, which keeps its text', async (t) => {
     const page = await stage.open(t, 'security-groups', { expectedErrors: /409/ });
     await openPanel(page);
     await panel(page).getByLabel('Name').fill('Office');
@@ -83,7 +83,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
   const save = (page: Page) => page.getByRole('button', { name: 'Save' });
   const source = (page: Page) => page.getByRole('textbox', { name: 'Source address' });
 
-  await t.test('Save is enabled after a change only; Cancel goes back to what is saved', async (t) => {
+  await t.test('Save is enabled only after a change, and Cancel restores the saved rules', async (t) => {
     const page = await stage.open(t, 'security-groups/Office');
     await expect(page.getByText('Assigned to 0 Tunnels')).toBeVisible();
     await expect(save(page)).toBeDisabled();
@@ -95,7 +95,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(save(page)).toBeDisabled();
   });
 
-  await t.test('what is typed for one group is not there for the next', async (t) => {
+  await t.test('unsaved text of one group does not appear in the next', async (t) => {
     const page = await stage.open(t, 'security-groups/default');
     const { account } = stage;
     await account.call('POST', `/api/security-groups?project=${account.project}`, { name: 'next', allow: ['10.0.0.0/8'] });
@@ -108,7 +108,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
   });
 
-  await t.test('what is saved is there after a reload', async (t) => {
+  await t.test('saved rules are there after a reload', async (t) => {
     const page = await stage.open(t, 'security-groups/Office');
     await source(page).fill('198.51.100.7');
     await save(page).click();
@@ -118,7 +118,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rules(page)).toHaveText(['203.0.113.0/24', '198.51.100.7']);
   });
 
-  await t.test('what somebody else saved meanwhile is not overwritten, and can be loaded', async (t) => {
+  await t.test('a change that another user saved is not overwritten, and can be loaded', async (t) => {
     const page = await stage.open(t, 'security-groups/Office', { expectedErrors: /412/ });
     const path = `/api/security-groups/Office?project=${account.project}`;
     const saved = ['203.0.113.0/24', '198.51.100.7'];
@@ -138,7 +138,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await account.call('PATCH', path, { allow: saved });
   });
 
-  await t.test('the last rule cannot be saved away', async (t) => {
+  await t.test('a group without rules cannot be saved', async (t) => {
     const page = await stage.open(t, 'security-groups/Office');
     for (const rule of ['203.0.113.0/24', '198.51.100.7']) await page.getByRole('button', { name: `Remove ${rule}` }).click();
     await save(page).click();
@@ -151,7 +151,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('button', { name: 'Delete' })).toBeHidden();
   });
 
-  await t.test('a group in use is not deleted, and a red banner says by whom until it is dismissed', async (t) => {
+  await t.test('a group in use is not deleted, and a red banner names the tunnels until dismissed', async (t) => {
     await makeTunnel(account, 'guarded');
     await account.call('PATCH', `/api/tunnels/guarded?project=${account.project}`, { securityGroup: 'Office' });
     const page = await stage.open(t, 'security-groups/Office', { expectedErrors: /409/ });
@@ -166,7 +166,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(banner).toBeHidden();
   });
 
-  await t.test('a group that nothing uses is deleted, and the list is shown', async (t) => {
+  await t.test('deleting an unused group returns to the list', async (t) => {
     await account.call('PATCH', `/api/tunnels/guarded?project=${account.project}`, { securityGroup: 'default' });
     const page = await stage.open(t, 'security-groups/Office');
     await page.getByRole('button', { name: 'Delete' }).click();

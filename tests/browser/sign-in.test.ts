@@ -1,4 +1,4 @@
-// Signing in by link, as a person and as a mail scanner do it (spec 2, Login page and Token sign-in page; spec 5, Login).
+// Signing in by link, as a person and as a mail scanner (spec 2, Login page and Token sign-in page; spec 5, Login).
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
@@ -23,21 +23,21 @@ const askForLink = async (page: Page, email: string): Promise<void> => {
   await page.getByRole('button', { name: 'Sign in' }).click();
 };
 
-/** A fresh link of the operator, made by the command as for a lost mail: no browser has asked for it. */
+/** A new login link from the operator's command, as after a lost mail: no browser has asked for it. */
 const freshLink = async (product: Product): Promise<string> =>
   (JSON.parse(await product.operate('login-link', '--json')) as { url: string }).url;
 
 const challengeUrl = '**/api/bot-check/challenge*';
 
-/** The bot check runs until its challenge is let go, or cut. */
-async function holdChallenge(page: Page): Promise<PromiseWithResolvers<'let go' | 'cut'>> {
-  const held = Promise.withResolvers<'let go' | 'cut'>();
-  await page.route(challengeUrl, async (route) => ((await held.promise) === 'cut' ? route.abort() : route.continue()));
+/** Holds the bot check's challenge until the test releases or aborts it. */
+async function holdChallenge(page: Page): Promise<PromiseWithResolvers<'release' | 'abort'>> {
+  const held = Promise.withResolvers<'release' | 'abort'>();
+  await page.route(challengeUrl, async (route) => ((await held.promise) === 'abort' ? route.abort() : route.continue()));
   return held;
 }
 
-/** Sign in is pressed while the bot check still runs. */
-async function signInDuringCheck(page: Page): Promise<PromiseWithResolvers<'let go' | 'cut'>> {
+/** Presses Sign in while the bot check still runs. */
+async function signInDuringCheck(page: Page): Promise<PromiseWithResolvers<'release' | 'abort'>> {
   const challenge = await holdChallenge(page);
   await page.goto('/login');
   await page.getByLabel('Email').fill('nobody@example.com');
@@ -56,7 +56,7 @@ test('signing in', async (t) => {
   const { product, browser } = await openStage(t);
   const open = (t: TestContext, expectedErrors?: RegExp) => visit(t, browser, product, expectedErrors ? { expectedErrors } : {});
 
-  await t.test('an empty form says what is required, and the focus goes to the first field that has to change', async (t) => {
+  await t.test('an empty form says what is required, and focuses the first field to change', async (t) => {
     const page = await open(t);
     await page.goto('/login');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -82,7 +82,7 @@ test('signing in', async (t) => {
     });
   }
 
-  await t.test('an error goes as soon as the field is right', async (t) => {
+  await t.test('an error disappears as soon as its field is valid', async (t) => {
     const page = await open(t);
     await page.goto('/login');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -90,11 +90,11 @@ test('signing in', async (t) => {
     await expect(page.getByText('Required.')).toBeHidden();
   });
 
-  await t.test('Sign in pressed while the bot check runs is busy, and happens when the check is done', async (t) => {
+  await t.test('Sign in pressed during the bot check is busy, and completes after the check', async (t) => {
     const page = await open(t);
     const challenge = await signInDuringCheck(page);
     await expect(page.getByText('Please verify you are a human.')).toBeHidden();
-    challenge.resolve('let go');
+    challenge.resolve('release');
     await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
   });
 
@@ -106,7 +106,7 @@ test('signing in', async (t) => {
     await page.getByLabel('Email').fill('nobody@example.com');
     const check = page.getByRole('checkbox');
     await check.click();
-    challenge.resolve('let go');
+    challenge.resolve('release');
     await expect(check).toHaveAccessibleName('Verified');
     await page.evaluate('new Promise((done) => setTimeout(done))');
     await expect(check).toBeChecked();
@@ -114,10 +114,10 @@ test('signing in', async (t) => {
     await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
   });
 
-  await t.test('a bot check that fails ends the wait with its error, and the next one sends', async (t) => {
+  await t.test('a failed bot check ends the wait with its error, and the next one sends', async (t) => {
     const page = await open(t, /ERR_FAILED|Bot check failed/);
     const challenge = await signInDuringCheck(page);
-    challenge.resolve('cut');
+    challenge.resolve('abort');
     const check = page.getByRole('checkbox', { name: 'The check failed. Try again.' });
     await expect(check).toHaveAccessibleDescription('Please verify you are a human.');
     await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy');
@@ -127,7 +127,7 @@ test('signing in', async (t) => {
     await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
   });
 
-  await t.test('the link in the mail signs in by itself in the browser that asked for it, once', async (t) => {
+  await t.test('the link in the mail signs in by itself, once, in the browser that asked for it', async (t) => {
     const page = await open(t, /status of 401 .*\/auth\/login$/);
     await askForLink(page, operator);
     const sent = page.getByRole('heading', { name: `We have sent an email with a login link to ${operator}` });
@@ -142,7 +142,7 @@ test('signing in', async (t) => {
     await expect(page.getByRole('heading', { name: 'Login failed' })).toBeVisible();
   });
 
-  await t.test('any other browser shows one button and posts nothing by itself; the button signs in', async (t) => {
+  await t.test('any other browser signs in only by a button, and posts nothing by itself', async (t) => {
     const page = await open(t);
     const posts: string[] = [];
     page.on('request', (request) => request.method() === 'POST' && posts.push(new URL(request.url()).pathname));
@@ -154,7 +154,7 @@ test('signing in', async (t) => {
     await assertSignedIn(page);
   });
 
-  await t.test('a link that never was shows the failure and leads back to sign in', async (t) => {
+  await t.test('an unknown link shows the failure and a way back to sign in', async (t) => {
     const page = await open(t, /status of 401 .*\/auth\/login$/);
     await page.goto('/magiclink/no-such-token');
     await page.getByRole('button', { name: 'Sign in here' }).click();
@@ -177,7 +177,7 @@ test('signing in', async (t) => {
     await page.waitForURL('/login');
   });
 
-  await t.test('who is signed in is led to / from login and from a link, and the link stays unused', async (t) => {
+  await t.test('with a session, /login and a login link redirect to /, and the link stays unused', async (t) => {
     const page = await visit(t, browser, product, { account: await product.signIn() });
     await page.goto('/login');
     await assertSignedIn(page);
@@ -190,7 +190,7 @@ test('signing in', async (t) => {
     await assertSignedIn(other);
   });
 
-  await t.test('logging out goes to / and so to login; a page behind the sign-in leads there too', async (t) => {
+  await t.test('logging out leads to /login by way of /, and so does every page that needs a sign-in', async (t) => {
     const page = await visit(t, browser, product, { account: await product.signIn() });
     await page.goto('/');
     await page.getByRole('button', { name: 'Account' }).click();
@@ -201,7 +201,7 @@ test('signing in', async (t) => {
     await page.waitForURL('/login');
   });
 
-  await t.test('a request that is refused leaves the form as it was, logs, and offers a fresh bot check', async (t) => {
+  await t.test('a refused request keeps the form, logs, and offers a new bot check', async (t) => {
     const page = await open(t, /status of 429|Login failed try again/);
     const logged: string[] = [];
     page.on('console', (message) => logged.push(message.text()));
@@ -218,7 +218,7 @@ test('signing in', async (t) => {
   });
 });
 
-/** Its script, in place of the one that comes from elsewhere: the test says what the widget finds. */
+/** Replaces Cloudflare's script, so that the test decides the result of the widget. */
 const turnstileScript = "window.turnstile = { render: (place, options) => ((window.widget = options), 'one'), remove: () => {} }";
 
 test('signing in under Turnstile', async (t) => {
@@ -239,7 +239,7 @@ test('signing in under Turnstile', async (t) => {
     return page;
   };
 
-  await t.test('Sign in pressed before the token is busy, and happens when that comes', async (t) => {
+  await t.test('Sign in pressed before the token arrives is busy, and completes with it', async (t) => {
     const page = await pressedEarly(t);
     await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
     await expect(page.getByText('Please verify you are a human.')).toBeHidden();
@@ -249,7 +249,7 @@ test('signing in under Turnstile', async (t) => {
     await expect(page.getByRole('heading', { name: /We have sent an email/ })).toBeVisible();
   });
 
-  await t.test('a widget that waits for the person ends the wait with its error', async (t) => {
+  await t.test('a widget that asks the person ends the wait with its error', async (t) => {
     const page = await pressedEarly(t);
     await page.evaluate("widget['before-interactive-callback']()");
     await expect(page.getByText('Please verify you are a human.')).toBeVisible();
@@ -266,7 +266,7 @@ test('signing in under Turnstile', async (t) => {
   }
 });
 
-/** The limit per address counts before the bot check is looked at, so answers that are wrong spend it too. */
+/** The limit per address counts before the bot check runs, so wrong answers use it up too. */
 async function spendLinks({ origin }: Product): Promise<void> {
   for (let count = 0; count < rateLimits.loginLinkPerAddress.points; count += 1) {
     const body = new FormData();

@@ -1,4 +1,4 @@
-// How a screen's first load feels, in the measures of Lighthouse. They are printed; only what a slow machine cannot change is held.
+// Measures each screen's first load as Lighthouse does, and prints it. Asserts only values that a slow machine does not change.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
@@ -11,7 +11,7 @@ interface Load {
   readonly path: (stage: Stage) => string;
   readonly signedIn: boolean;
   readonly shown: (page: Page) => Promise<unknown>;
-  /** Answers of the server until the screen is shown, all kinds. */
+  /** The most responses of any kind until the screen is complete. */
   readonly mostAnswers: number;
 }
 
@@ -52,19 +52,19 @@ const loads: readonly Load[] = [
 
 const sizes = [
   { width: 1440, height: 900 },
-  // As tall as the tunnel's page on a phone: whatever moves is in sight.
+  // As tall as the tunnel's page on a phone, so every shift is in view.
   { width: 390, height: 3000 },
 ] as const;
 
 test('first loads', async (t) => {
   const stage = await openStage(t);
   await makeTunnel(stage.account, 'timed');
-  await t.test('the meter sees a page that is busy', async (t) => {
+  await t.test('the meter detects a busy page', async (t) => {
     const page = await visit(t, stage.browser, stage.product);
     const { blockingMs } = await traceLoad(stage.browser, page, async () => {
       await page.goto('/login');
       await expect(page.getByRole('checkbox', { name: 'I am human' })).toBeVisible();
-      // What it is busy with before its first paint blocks nobody.
+      // Blocking time counts only after the first paint.
       await whenPainted(page);
       await page.evaluate('for (const end = performance.now() + 200; performance.now() < end; );');
     });

@@ -18,7 +18,7 @@ const metric = (page: Page, label: string) =>
     .last()
     .getByRole('definition');
 
-/** Notes in the page when it was clicked, and when the confirmation came and went: its time begins with the click. */
+/** Records the time of the click, and when the confirmation appears and disappears. */
 const clockOfCopied = `
   globalThis.copiedTimes = [];
   addEventListener('click', () => copiedTimes.push(performance.now()), { capture: true, once: true });
@@ -55,7 +55,7 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
   await makeTunnel(account, 'plain');
   await makeTunnel(account, 'passed', { type: 'ingress', ingressDomains: ['passed.example.org'], proxyProtocol: 'v2' });
 
-  await t.test('an http tunnel shows name, status, region and what its type means', async (t) => {
+  await t.test('an http tunnel shows name, status, region and the meaning of its type', async (t) => {
     const page = await stage.open(t, 'tunnels/plain');
     await expect(page.getByRole('heading', { level: 1, name: 'plain' })).toBeVisible();
     await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
@@ -67,7 +67,7 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
   });
 
   await t.test(
-    'a pending ingress tunnel shows its proxy protocol, zeros, what it waits for, and no connect section',
+    'a pending ingress tunnel shows its proxy protocol, zeros and what it waits for, without a connect section',
     async (t) => {
       const page = await stage.open(t, 'tunnels/passed');
       await expect(page.getByText('Pending', { exact: true })).toBeVisible();
@@ -80,7 +80,7 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
     },
   );
 
-  await t.test('a refresh that fails leaves the page and what was typed there, and says so until one works', async (t) => {
+  await t.test('a failed refresh keeps the page and its text, and says so until one works', async (t) => {
     await makeTunnel(account, 'typed');
     const page = await stage.open(t, 'tunnels/typed', { expectedErrors: /ERR_FAILED|DNS look-up/ });
     const upstream = page.getByLabel('Upstream');
@@ -102,7 +102,7 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(upstream).toHaveValue('http://127.0.0.1:5555');
   });
 
-  await t.test('a tunnel that is not there shows the error panel, and trying again asks again', async (t) => {
+  await t.test('a missing tunnel shows the error panel, and its retry asks again', async (t) => {
     const page = await stage.open(t, 'tunnels/missing', { expectedErrors: /404/ });
     await expect(page.getByRole('heading', { name: 'Something went wrong.' })).toBeVisible();
     await makeTunnel(account, 'missing');
@@ -119,7 +119,7 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
   await makeTunnel(account, 'generated');
   names.set('A', 'here.example.com', '127.0.0.1');
 
-  await t.test('a badge tells what a domain lacks, and there is none where DNS is right', async (t) => {
+  await t.test('a badge says what a domain lacks, and a domain with correct DNS has none', async (t) => {
     const page = await stage.open(t, 'tunnels/mixed');
     const rows = page.getByRole('list', { name: 'Ingress domains' }).getByRole('listitem');
     await expect(rows.filter({ hasText: 'there.example.com' }).getByText('No DNS')).toBeVisible();
@@ -137,7 +137,7 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText('DNS has been configured.')).toBeVisible();
   });
 
-  await t.test('an unverified domain is Unverified and counted', async (t) => {
+  await t.test('an unverified domain shows Unverified and counts in the checklist', async (t) => {
     const page = await stage.open(t, 'tunnels/unproven');
     await expect(page.getByRole('list', { name: 'Ingress domains' }).getByText('Unverified')).toBeVisible();
     await expect(page.getByText('Configure DNS to verify ownership of 1/1 domains.')).toBeVisible();
@@ -150,7 +150,7 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(row.getByText(/No DNS|Unverified|Loading|Configure DNS/)).toBeHidden();
   });
 
-  await t.test('a domain links to its https address and copies it, with a confirmation of 1500 ms', async (t) => {
+  await t.test('a domain links to its https address and copies it, with a confirmation for 1500 ms', async (t) => {
     const page = await stage.open(t, 'tunnels/mixed');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const link = page.getByRole('link', { name: 'there.example.com', exact: true });
@@ -160,7 +160,7 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     await expect.poll(() => readClipboard(page)).toBe(await link.getAttribute('href'));
     await expect.poll(() => page.evaluate<number>('copiedTimes.length')).toBe(3);
     const shownMs = await page.evaluate<number>('copiedTimes[2] - copiedTimes[0]');
-    // A page that gets no CPU is late to take it away.
+    // A page without CPU time removes it late.
     assert.ok(shownMs >= 1450 && shownMs < 6000, `the confirmation was there for ${shownMs} ms`);
   });
 
@@ -168,7 +168,7 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     const page = await stage.open(t, 'tunnels/mixed');
     await page.getByRole('link', { name: 'Configure DNS of there.example.com' }).click();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/mixed/domains/there.example.com'));
-    // The page that is left has a way back as well.
+    // The page before also has a Back link.
     await expect(page.getByRole('heading', { level: 1, name: 'there.example.com' })).toBeVisible();
     await page.getByRole('link', { name: 'Back' }).click();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/mixed'));
@@ -181,7 +181,7 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
   await makeVerifiedDomain(stage, 'example.edu');
   await makeTunnel(account, 'through', { type: 'ingress', ingressDomains: ['example.edu'] });
 
-  await t.test('three tabs; the token is masked until the eye reveals it; Copy takes the whole one', async (t) => {
+  await t.test('in all three tabs the token is masked until revealed, and Copy takes it whole', async (t) => {
     const page = await stage.open(t, 'tunnels/snippets');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await expect(page.getByRole('tab')).toHaveText(['Kubernetes YAML', 'CLI', 'systemd']);
@@ -191,7 +191,7 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
       await expect(snippet(page)).not.toContainText(token);
       await page.getByRole('button', { name: 'Show token' }).click();
       await expect(snippet(page)).toContainText(token);
-      // Its name tells the state; pressed beside it would be heard as its opposite.
+      // The button's name tells the state; with `pressed` too, a screen reader would say the opposite.
       await expect(page.getByRole('button', { name: 'Hide token', pressed: true })).toBeHidden();
       await page.getByRole('button', { name: 'Hide token' }).click();
       await page.evaluate("navigator.clipboard.writeText('')");
@@ -200,14 +200,14 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     }
   });
 
-  await t.test('the snippet is coloured by the highlighter without breaking the policy of the page', async (t) => {
+  await t.test("the highlighter colours the snippet without a violation of the page's policy", async (t) => {
     const page = await stage.open(t, 'tunnels/snippets');
     await snippet(page).scrollIntoViewIfNeeded();
     const colours = "new Set([...document.querySelectorAll('pre span')].map((span) => getComputedStyle(span).color)).size";
     await expect.poll(() => page.evaluate<number>(colours)).toBeGreaterThan(2);
   });
 
-  await t.test('each domain has its upstream; a wrong one says so and blocks Copy', async (t) => {
+  await t.test('each domain has its own upstream, and a malformed one shows an error and blocks Copy', async (t) => {
     const page = await stage.open(t, 'tunnels/snippets');
     const upstream = page.getByLabel('Upstream of two.example.com');
     await upstream.fill('http://10.0.0.7:3000');
@@ -222,7 +222,7 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByLabel('Upstream of two.example.com')).toHaveValue('');
   });
 
-  await t.test('an ingress tunnel knows the controllers, and needs a service name', async (t) => {
+  await t.test('an ingress tunnel offers the known controllers, and needs a service name', async (t) => {
     const page = await stage.open(t, 'tunnels/through');
     const service = page.getByLabel('Ingress service name');
     const namespace = page.getByLabel('Namespace');
@@ -245,7 +245,7 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText('Please provide an upstream')).toBeVisible();
   });
 
-  await t.test('a new token is given after asking, and the old one is said to live on for a while', async (t) => {
+  await t.test('rotating asks first, and says how long the old token stays valid', async (t) => {
     const page = await stage.open(t, 'tunnels/snippets');
     await act(page, 'Rotate token');
     const dialog = page.getByRole('dialog', { name: 'Rotate Token' });
@@ -256,7 +256,7 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(snippet(page)).not.toContainText(token.slice(8));
   });
 
-  await t.test('a token that leaked is ended at once, where that is chosen', async (t) => {
+  await t.test('a rotation can end a leaked token at once', async (t) => {
     const page = await stage.open(t, 'tunnels/snippets');
     await act(page, 'Rotate token');
     const dialog = page.getByRole('dialog', { name: 'Rotate Token' });
@@ -280,7 +280,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
   await account.call('POST', `/api/security-groups?project=${account.project}`, { name: 'Office', allow: ['203.0.113.0/24'] });
   const panel = (page: Page) => page.getByRole('dialog', { name: 'Update Tunnel' });
 
-  await t.test('turning proxy protocol on warns; saving changes domains, protocol and group', async (t) => {
+  await t.test('turning on proxy protocol warns, and saving changes domains, protocol and group', async (t) => {
     const page = await stage.open(t, 'tunnels/edited');
     await act(page, 'Edit');
     await panel(page).getByRole('combobox', { name: 'Proxy protocol' }).click();
@@ -299,7 +299,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
     assert.equal(body.securityGroup, 'Office');
   });
 
-  await t.test('a refused change is said in the panel, which keeps what was typed', async (t) => {
+  await t.test('a refused change shows in the panel, which keeps its text', async (t) => {
     const page = await stage.open(t, 'tunnels/edited', { expectedErrors: /409|400|Tunnel update failed/ });
     await act(page, 'Edit');
     const domains = panel(page).getByRole('textbox', { name: 'Ingress domains' });
@@ -310,7 +310,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(panel(page).getByRole('list', { name: 'Ingress domains' })).toContainText('one.example.com');
   });
 
-  await t.test('what somebody else saved meanwhile is not overwritten, and can be loaded', async (t) => {
+  await t.test('a change that another user saved is not overwritten, and can be loaded', async (t) => {
     const page = await stage.open(t, 'tunnels/edited', { expectedErrors: /412|Tunnel update failed/ });
     await act(page, 'Edit');
     const domains = panel(page).getByRole('textbox', { name: 'Ingress domains' });
@@ -330,7 +330,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByRole('link', { name: 'theirs.example.com', exact: true })).toBeHidden();
   });
 
-  await t.test('the last domain cannot be taken away', async (t) => {
+  await t.test('the last domain cannot be removed', async (t) => {
     const page = await stage.open(t, 'tunnels/edited');
     await act(page, 'Edit');
     for (const name of ['edited.example.com', 'second.example.com'])
@@ -341,7 +341,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(panel(page).getByText('Provide at least one ingress domain')).toBeVisible();
   });
 
-  await t.test('generated names are not edited', async (t) => {
+  await t.test('generated names cannot be edited', async (t) => {
     const page = await stage.open(t, 'tunnels/wordy');
     await act(page, 'Edit');
     await expect(panel(page).getByRole('combobox', { name: 'Proxy protocol' })).toBeVisible();
@@ -351,7 +351,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
 
 async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
   await makeTunnel(stage.account, 'doomed');
-  await t.test('deleting names the tunnel, warns, and goes back to the list', async (t) => {
+  await t.test('the delete dialog names the tunnel and warns, and deleting returns to the list', async (t) => {
     const page = await stage.open(t, 'tunnels/doomed');
     await act(page, 'Delete');
     const dialog = page.getByRole('dialog', { name: 'Delete Tunnel' });
@@ -379,7 +379,7 @@ async function deleteTests(t: TestContext, stage: Stage): Promise<void> {
   });
 }
 
-/** What the page was told, for the test to wait for. */
+/** Collects the page's live events, so the test can wait for them. */
 const keepEvents = `
   globalThis.kept = [];
   globalThis.EventSource = class extends EventSource {
@@ -391,25 +391,28 @@ const keepEvents = `
 `;
 
 async function liveTests(t: TestContext, stage: Stage): Promise<void> {
-  await t.test('a client that comes and goes changes badge, checklist, figures and client list without a reload', async (t) => {
-    const tunnel = await makeTunnel(stage.account, 'alive');
-    const page = await stage.open(t, 'tunnels/alive');
-    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
-    await expect(page.getByText('No client is connected.')).toBeVisible();
-    const client = await connectClient(t, tunnel, await startUpstream(t));
-    await expect(page.getByText('Connected', { exact: true }).first()).toBeVisible();
-    await expect(metric(page, 'Connected Clients')).toHaveText('1');
-    const row = page.getByRole('table', { name: 'Connected clients' }).getByRole('row').nth(1);
-    await expect(row).toContainText('127.0.0.1');
-    await expect(row).toContainText(tunnel.underpassVersion);
-    await expect(row).toContainText('Healthy');
-    await expect(page.getByRole('heading', { name: 'Setup' })).toBeHidden();
-    client.signal('SIGTERM');
-    await client.ended;
-    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
-  });
+  await t.test(
+    'connecting and disconnecting a client changes badge, checklist, figures and client list without a reload',
+    async (t) => {
+      const tunnel = await makeTunnel(stage.account, 'alive');
+      const page = await stage.open(t, 'tunnels/alive');
+      await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+      await expect(page.getByText('No client is connected.')).toBeVisible();
+      const client = await connectClient(t, tunnel, await startUpstream(t));
+      await expect(page.getByText('Connected', { exact: true }).first()).toBeVisible();
+      await expect(metric(page, 'Connected Clients')).toHaveText('1');
+      const row = page.getByRole('table', { name: 'Connected clients' }).getByRole('row').nth(1);
+      await expect(row).toContainText('127.0.0.1');
+      await expect(row).toContainText(tunnel.underpassVersion);
+      await expect(row).toContainText('Healthy');
+      await expect(page.getByRole('heading', { name: 'Setup' })).toBeHidden();
+      client.signal('SIGTERM');
+      await client.ended;
+      await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+    },
+  );
 
-  /** A tunnel that waits for its domain, and the way to make it Created. */
+  /** A tunnel that waits for its domain, and a function that makes it Created. */
   const makePending = async (name: string) => {
     const { account, names } = stage;
     const apex = `${name}.net`;
@@ -422,7 +425,7 @@ async function liveTests(t: TestContext, stage: Stage): Promise<void> {
     };
   };
 
-  await t.test('what happened between the answer about a tunnel and the opening of the events is shown', async (t) => {
+  await t.test('a change between the answer about a tunnel and the start of the events is shown', async (t) => {
     const verify = await makePending('between');
     const page = await stage.open(t, 'dashboard');
     const held = Promise.withResolvers<void>();
@@ -437,7 +440,7 @@ async function liveTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
   });
 
-  await t.test('what happened while the answer about a tunnel was on its way is shown', async (t) => {
+  await t.test('a change while the answer about a tunnel is on its way is shown', async (t) => {
     const verify = await makePending('on-its-way');
     const page = await stage.open(t, 'dashboard');
     await page.addInitScript(keepEvents);
@@ -456,7 +459,7 @@ async function liveTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
   });
 
-  await t.test('the charts show an hour, a day and a week, and say the same in words', async (t) => {
+  await t.test('the charts show an hour, a day and a week, with the same figures as text', async (t) => {
     const page = await stage.open(t, 'tunnels/alive');
     for (const [range, words] of [
       ['Day', 'day'],

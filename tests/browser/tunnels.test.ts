@@ -29,7 +29,7 @@ test('tunnels', async (t) => {
     await expect(panel(page)).toBeVisible();
   });
 
-  await t.test('the panel has its texts and closes by its button, by Cancel and by Escape, giving the focus back', async (t) => {
+  await t.test('the panel has its texts, and closes by its button, Cancel and Escape with the focus returned', async (t) => {
     const page = await stage.open(t, 'tunnels');
     for (const close of [
       () => page.getByRole('button', { name: 'Close panel' }).click(),
@@ -46,7 +46,7 @@ test('tunnels', async (t) => {
     }
   });
 
-  await t.test('Back closes the panel, and closing it leaves no step behind', async (t) => {
+  await t.test('Back closes the panel, and closing it leaves no history entry', async (t) => {
     const page = await stage.open(t, 'dashboard');
     const length = () => page.evaluate<number>('history.length');
     await page.getByRole('link', { name: 'Tunnels', exact: true }).first().click();
@@ -69,7 +69,7 @@ test('tunnels', async (t) => {
     await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
   });
 
-  await t.test('what is missing is said at its field, and the first one has the focus', async (t) => {
+  await t.test('a missing value shows an error at its field, and the first such field has the focus', async (t) => {
     const page = await stage.open(t, 'tunnels');
     await openPanel(page);
     await create(page);
@@ -90,7 +90,7 @@ test('tunnels', async (t) => {
     await expect(field(page, 'Name')).toHaveValue('my-etunnl');
   });
 
-  await t.test('Enter adds a domain, a duplicate changes nothing, what is no domain is refused', async (t) => {
+  await t.test('Enter adds a domain, ignores a duplicate, and refuses a malformed one', async (t) => {
     const page = await stage.open(t, 'tunnels');
     await openPanel(page);
     const domains = field(page, 'Ingress domains').and(page.getByRole('textbox'));
@@ -108,7 +108,7 @@ test('tunnels', async (t) => {
     await expect(panel(page).getByText('No ingress domains')).toBeVisible();
   });
 
-  await t.test('the generator is offered for http alone and clears the domains', async (t) => {
+  await t.test('the generator is there only for http tunnels, and clears the domains', async (t) => {
     const page = await stage.open(t, 'tunnels');
     await openPanel(page);
     const generate = panel(page).getByRole('switch', { name: 'Generate domain' });
@@ -124,7 +124,7 @@ test('tunnels', async (t) => {
     await expect(panel(page).getByRole('radio', { name: 'HTTP endpoint' })).not.toBeChecked();
   });
 
-  await t.test('the words beside a switch are part of it: a click on them turns it, once', async (t) => {
+  await t.test('a click on the text beside a switch toggles it once', async (t) => {
     const page = await stage.open(t, 'tunnels?new');
     const generate = panel(page).getByRole('switch', { name: 'Generate domain', exact: true });
     const words = panel(page).getByText('Generate domain', { exact: true });
@@ -139,7 +139,7 @@ test('tunnels', async (t) => {
     assert.ok(target !== null && target.height >= 24, `${target?.height} px`);
   });
 
-  await t.test('in a low window the panel scrolls, and nothing in it is drawn over its neighbour', async (t) => {
+  await t.test('in a low window the panel scrolls without overlapping parts', async (t) => {
     const page = await stage.open(t, 'tunnels?new', { viewport: { width: 390, height: 600 } });
     await panel(page).getByRole('switch', { name: 'Generate domain' }).click();
     const hint = await panel(page)
@@ -156,7 +156,7 @@ test('tunnels', async (t) => {
     await expect(field(page, 'Proxy protocol')).toHaveValue('disabled');
   });
 
-  await t.test('a tunnel with a generated name is created and opened', async (t) => {
+  await t.test('creating a tunnel with a generated name opens it', async (t) => {
     const page = await stage.open(t, 'tunnels');
     await openPanel(page);
     await field(page, 'Name').fill('generated');
@@ -171,7 +171,7 @@ test('tunnels', async (t) => {
     await expect(page.getByRole('link', { name: /\.tunnels\.localhost$/ })).toBeVisible();
   });
 
-  await t.test('a tunnel that is created late leads nobody away from where they went meanwhile', async (t) => {
+  await t.test('a slow creation does not leave a page that the user opened since', async (t) => {
     const page = await stage.open(t, 'tunnels?new');
     const answer = Promise.withResolvers<void>();
     await page.route('**/api/tunnels?*', async (route) => {
@@ -192,7 +192,7 @@ test('tunnels', async (t) => {
     await account.call('DELETE', `/api/tunnels/late?project=${account.project}`);
   });
 
-  await t.test('a refusal is shown with a capital letter, can be dismissed, and keeps what was typed', async (t) => {
+  await t.test('a refusal starts with a capital letter, can be dismissed, and keeps the form', async (t) => {
     const page = await stage.open(t, 'tunnels', { expectedErrors: /409/ });
     await openPanel(page);
     await field(page, 'Name').fill('generated');
@@ -205,7 +205,7 @@ test('tunnels', async (t) => {
     await expect(alert).toBeHidden();
   });
 
-  await t.test('the list has its columns, finds by every word and sorts', async (t) => {
+  await t.test('the list has its columns, searches by every word and sorts', async (t) => {
     for (const name of ['alpha', 'beta-10', 'beta-9'])
       await makeTunnel(account, name, { type: 'ingress', ingressDomains: [`${name}.example.org`] });
     for (let i = 0; i < 5; i++)
@@ -229,7 +229,7 @@ test('tunnels', async (t) => {
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/beta-9'));
   });
 
-  await t.test('without a network the list says what is wrong, and comes by itself when the network is back', async (t) => {
+  await t.test('without a network the list says what is wrong, and loads by itself when the network returns', async (t) => {
     const page = await stage.open(t, 'dashboard');
     await page.getByRole('link', { name: 'Domains', exact: true }).click();
     await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible();

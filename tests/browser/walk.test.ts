@@ -1,4 +1,4 @@
-// The walk of a new user, from the registration to a page of theirs served through a tunnel: every step in the browser or pasted
+// The path of a new user, from the registration to their page through a tunnel: every step is in the browser, or pasted
 // from it into a shell.
 import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -71,7 +71,7 @@ async function signIn(page: Page, stage: Stage): Promise<void> {
   await expect(page.getByRole('heading', { level: 1, name: 'Welcome Grace' })).toBeVisible();
 }
 
-/** Answers what Copy of the CLI tab put on the clipboard. */
+/** Returns the command that Copy of the CLI tab puts on the clipboard. */
 async function createTunnel(page: Page, upstream: string): Promise<string> {
   await page.getByRole('link', { name: 'Add Tunnel' }).click();
   const panel = page.getByRole('dialog', { name: 'New Tunnel' });
@@ -93,7 +93,7 @@ async function startApplication(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** As pasted into a terminal of somebody who has installed the command line. */
+/** Runs the pasted command in a shell that has the command line installed. */
 async function runInShell(t: TestContext, snippet: string): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), 'underpass-walk-'));
   await writeFile(join(home, 'underpass'), `#!/bin/sh\nexec '${process.execPath}' '${cli}' "$@"\n`);
