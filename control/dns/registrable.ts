@@ -1,6 +1,7 @@
-// Checks an apex domain by the public suffix list, beyond its shape (rules/apex-domain.ts), and tells which names are ours.
+// Checks an apex domain by the public suffix list, beyond its shape (rules/apex-domain.ts), and recognises our own names.
 
 import type { RegistrableDomain } from '@underpass/rules/apex-domain.ts';
+import { isSameOrUnder } from '@underpass/rules/hostname.ts';
 import { parse } from 'tldts';
 
 /** Private suffixes count: github.io is no apex that a user can own, and foo.github.io is one. */
@@ -9,8 +10,6 @@ export const registrableDomain: RegistrableDomain = (host) => {
   return isIp !== true && (isIcann || isPrivate) ? domain : null;
 };
 
-const within = (name: string, parent: string): boolean => name === parent || name.endsWith(`.${parent}`);
-
 /** No user may claim a host of our regions or of the dashboard, nor a name above or below one. */
 export const isOwnDomain = (apexName: string, ownHosts: readonly string[]): boolean =>
-  ownHosts.some((own) => within(apexName, own) || within(own, apexName));
+  ownHosts.some((own) => isSameOrUnder(apexName, own) || isSameOrUnder(own, apexName));

@@ -106,7 +106,7 @@ test('running the service', async (t) => {
     await expect(page.getByRole('table', { name: 'Subscriptions' })).toContainText('dan@example.com');
   });
 
-  await t.test('a suspended user is signed out at once, until an operator lifts the suspension', async (t) => {
+  await t.test('a suspended user is signed out at once, and is active again after Resume', async (t) => {
     const page = await open(t, 'users');
     await page.getByLabel('Name or email').fill('ada@');
     await page.getByRole('button', { name: 'Search', exact: true }).last().click();
