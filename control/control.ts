@@ -116,7 +116,7 @@ export const createControl = (deps: ControlDeps): Control => {
   let isStopping = false;
   let sweeper: NodeJS.Timeout | undefined;
   const sweep = (): void => {
-    sweepStore(deps.store, deps.clock()).catch((error) => deps.log.error({ err: error }, 'sweeping failed'));
+    sweepStore(deps.store, deps.clock(), deps.log).catch((error) => deps.log.error({ err: error }, 'sweeping failed'));
   };
   return {
     fetch: createApp({
@@ -134,6 +134,7 @@ export const createControl = (deps: ControlDeps): Control => {
     start: () => {
       jobs.start();
       sweeper = setInterval(sweep, sweepEveryMs);
+      sweep();
     },
     settle: () => jobs.drain(),
     beginStop: () => {

@@ -1,6 +1,7 @@
 // Prometheus metrics of control: calls by name and status, and what waits. Served by server/ on a private port.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { isWaiting } from '../store/known-time.ts';
 import { unlessOutage } from '../store/outage.ts';
 import type { Store } from '../store/store.ts';
 
@@ -36,6 +37,15 @@ export const createControlMetrics = (store: Store): ControlMetrics => {
     async collect() {
       this.remove();
       await unlessOutage(async () => this.set(await countJobs(store)));
+    },
+  });
+  new Gauge({
+    ...common,
+    name: 'underpass_expiry_waits',
+    help: '1 while expired rows are kept because the clock jumped or most of a table has expired',
+    async collect() {
+      this.remove();
+      await unlessOutage(async () => this.set((await isWaiting(store.db)) ? 1 : 0));
     },
   });
   return {

@@ -131,10 +131,6 @@ export async function startAttempt(store: Store, wanted: WantedName, nowMs: numb
     .insertInto('certificate_attempts')
     .values({ id, name, project_id: projectId, owner_id: ownerId, at: nowMs, outcome: 'started', detail: '', ...nothingSaid })
     .execute();
-  await store.db
-    .deleteFrom('certificate_attempts')
-    .where('at', '<=', nowMs - attemptsKeptMs)
-    .execute();
   return id;
 }
 
@@ -210,14 +206,4 @@ export async function saveChallenge(
 
 export async function dropChallenge(store: Store, id: string): Promise<void> {
   await store.db.deleteFrom('challenges').where('id', '=', id).execute();
-}
-
-/** How long an expired certificate is kept. */
-const expiredKeptMs = 7 * 24 * 3_600_000;
-
-export async function dropExpired(store: Store, nowMs: number): Promise<void> {
-  await store.db
-    .deleteFrom('certificates')
-    .where('expires_at', '<', nowMs - expiredKeptMs)
-    .execute();
 }

@@ -4,7 +4,7 @@
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import type { WithLease } from '../store/lease.ts';
 import { type AddressCheck, createAddressCheck } from './address-check.ts';
-import { dropExpired, isStillWanted, readAttempts, readHeld, readOwnNames, readTunnelNames } from './certificate-rows.ts';
+import { isStillWanted, readAttempts, readHeld, readOwnNames, readTunnelNames } from './certificate-rows.ts';
 import { type Attempt, decideOrder, failuresInARow, inTurns } from './core/budget.ts';
 import { type Holdings, isWildcard, namesToCover, type WantedName } from './core/wanted.ts';
 import { type OrderDeps, placeOrder } from './order.ts';
@@ -87,7 +87,6 @@ async function keep(parts: Parts, wanted: WantedName): Promise<void> {
 
 async function runPass(parts: Parts, endsEarly: () => boolean): Promise<void> {
   const { store, authority, clock, orders } = parts;
-  await dropExpired(store, clock());
   const [held, attempts] = [await readHeld(store.db), await readAttempts(store.db, authority.id, clock())];
   // A failure holds up no other name. Where all fail, as without the database, the pass ends.
   let failed = 0;

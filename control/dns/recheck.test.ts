@@ -78,6 +78,20 @@ describe('the daily re-check', () => {
     assert.equal(events.length, 2);
   });
 
+  test('a clock that jumps loses no domain, and the 72 hours start again', async () => {
+    await passDays(3);
+    now += 400 * 24 * hourMs;
+    await recheck();
+    assert.deepEqual([asked, await misses(), events], [3, 0, []]);
+    now -= 400 * 24 * hourMs;
+    await recheck();
+    for (let hour = 0; hour < 24; hour++) {
+      now += hourMs;
+      await recheck();
+    }
+    assert.deepEqual([asked, await misses()], [4, 1], 'checked again within a day');
+  });
+
   test('a proof that returns resets the count', async () => {
     await passDays(3);
     answer = 'found';

@@ -2,6 +2,7 @@
 // the transaction that takes a lost domain away.
 
 import type { Logger } from 'pino';
+import { isTimeInDoubt } from '../store/known-time.ts';
 import type { WithLease } from '../store/lease.ts';
 import { type Queries, type Store, takeProjectLock } from '../store/store.ts';
 import { decideOwnership, type OwnershipDecision, recheckEveryMs } from './core/ownership.ts';
@@ -63,10 +64,10 @@ async function lose({ store, onLost }: RecheckDeps, domain: DueRow, now: number)
   after?.();
 }
 
-async function checkOne(deps: RecheckDeps, domain: DueRow): Promise<void> {
-  const { store, dns, clock } = deps;
+/** `now` is the trusted time at the start of the pass: the clock may jump while DNS is asked. */
+async function checkOne(deps: RecheckDeps, domain: DueRow, now: number): Promise<void> {
+  const { store, dns } = deps;
   const answer = await dns.checkChallenge(domain.apexName, domain.challenge);
-  const now = clock();
   const decision = decideOwnership(answer, domain, now);
   if (decision.kind === 'lost') return lose(deps, domain, now);
   await store.db
@@ -77,11 +78,11 @@ async function checkOne(deps: RecheckDeps, domain: DueRow): Promise<void> {
     .execute();
 }
 
-async function checkAll(deps: RecheckDeps, due: readonly DueRow[]): Promise<void> {
+async function checkAll(deps: RecheckDeps, due: readonly DueRow[], now: number): Promise<void> {
   const queue = [...due];
   const worker = async (): Promise<void> => {
     for (let domain = queue.shift(); domain !== undefined; domain = queue.shift()) {
-      await checkOne(deps, domain).catch((error: unknown) =>
+      await checkOne(deps, domain, now).catch((error: unknown) =>
         deps.log.error({ err: error }, 'dns: a domain could not be re-checked'),
       );
     }
@@ -95,13 +96,16 @@ export interface Recheck {
 }
 
 export function createRecheck(deps: RecheckDeps): Recheck {
-  const { store, clock } = deps;
+  const { store, clock, log } = deps;
   return {
     run: async () => {
       let checked = 0;
+      const now = clock();
+      // A domain is lost after 72 hours, and a clock that jumped does not tell how many have passed.
+      if (await isTimeInDoubt(store, now, log)) return checked;
       await deps.withLease('domain-recheck', async () => {
-        const due = await dueDomains(store.db, clock() - recheckEveryMs);
-        await checkAll(deps, due);
+        const due = await dueDomains(store.db, now - recheckEveryMs);
+        await checkAll(deps, due, now);
         checked = due.length;
       });
       return checked;

@@ -1,8 +1,8 @@
-// Minute history in the store: written in batches once a minute, read for charts, dropped when no chart can show it.
+// Minute history in the store: written in batches once a minute, read for charts. The sweep (store/sweep.ts) deletes what no chart can show.
 
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import type { Store } from '../store/store.ts';
-import { historyFrom, historyKeptMs, historyPoints, minuteMs } from './core/history-points.ts';
+import { historyFrom, historyPoints } from './core/history-points.ts';
 import type { MinuteTally, TunnelMinute } from './minute-tally.ts';
 
 const rowOf = (minute: TunnelMinute) => ({
@@ -60,9 +60,4 @@ export async function readHistory(store: Store, tunnelId: string, range: History
     .where('minute_at', '>=', historyFrom(range, nowMs))
     .execute();
   return historyPoints(range, rows, nowMs);
-}
-
-export async function pruneHistory(store: Store, nowMs: number): Promise<void> {
-  const before = Math.floor((nowMs - historyKeptMs) / minuteMs) * minuteMs;
-  await store.db.deleteFrom('metric_minutes').where('minute_at', '<', before).execute();
 }

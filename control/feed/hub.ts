@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts';
 import { reconcilePauseMs } from './core/reconcile.ts';
 import { noteEdges } from './edge-notes.ts';
 import type { EdgeAbout, EdgeReport } from './edge-view.ts';
-import { pruneHistory, readHistory, writeTally } from './history.ts';
+import { readHistory, writeTally } from './history.ts';
 import { createHubBus, type HubBus, type HubHandlers, type HubMessages } from './hub-bus.ts';
 import { LiveRoutes } from './live-routes.ts';
 import { MinuteTally } from './minute-tally.ts';
@@ -268,7 +268,6 @@ export class FeedHub implements FeedPort {
     await writeTally(store, this.#tally, clock(), ending);
     const known = this.edges();
     if (known.length > 0) await noteEdges(store.db, known, clock());
-    if (!ending) await pruneHistory(store, clock());
   }
 
   #every(ms: number, run: () => void): void {

@@ -9,7 +9,7 @@ import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import { findAccess, refuseStopped } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
-import { takeQuota } from '../access/quota.ts';
+import { takeMemberQuota } from '../access/quota.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { addJob, type JobQueue } from '../job/queue.ts';
 import type { Limiter } from '../limit/limiter.ts';
@@ -70,10 +70,9 @@ const createInvitation = async (deps: InvitationDeps, context: CallContext<'crea
   await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     await expectMayInvite(trx, context, role);
-    // Replaces an earlier invitation of the same e-mail. Removes expired ones, which would count towards the quota.
+    // Replaces an earlier invitation of the same e-mail.
     await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('email', '=', email).execute();
-    await trx.deleteFrom('invitations').where('project_id', '=', access.id).where('expires_at', '<=', nowMs).execute();
-    await takeQuota(trx, access, 'members');
+    await takeMemberQuota(trx, access, nowMs);
     if (await isMember(trx, access.id, email)) refuse('conflict', `${email} is already a member`);
     await trx.insertInto('invitations').values(row).execute();
     await addJob(trx, nowMs, 'invitation', { invitationId: row.id });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { pino } from 'pino';
+import { lookAtClock } from '../store/known-time.ts';
 import { openSqliteStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { addJob, createJobQueue, type JobHandlers, nextPauseMs } from './queue.ts';
@@ -167,5 +168,30 @@ describe('the queue', () => {
     await addMail('first');
     await queue.drain();
     assert.deepEqual(done, ['first', 'second']);
+  });
+});
+
+describe('a clock that jumps', () => {
+  const jumpMs = 400 * 24 * 3600_000;
+
+  it('gives up no mail, and sends it soon after the clock is back', async () => {
+    let sent = 0;
+    let refuses = true;
+    const queue = createQueue(
+      handlersWith(async () => {
+        if (refuses) throw new Error('the server is busy');
+        sent++;
+      }),
+    );
+    await lookAtClock(store, time.now, pino({ level: 'silent' }));
+    await addMail('x');
+    await queue.drain();
+    time.now += jumpMs;
+    await queue.drain();
+    assert.equal(await left(), 1, 'tried and kept');
+    time.now -= jumpMs;
+    refuses = false;
+    await queue.drain();
+    assert.deepEqual([sent, await left()], [1, 0]);
   });
 });

@@ -5,6 +5,7 @@ import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import { NoSuchAddress } from '../mail/no-such-address.ts';
 import { createId } from '../store/id.ts';
+import { isTimeInDoubt } from '../store/known-time.ts';
 import type { JobsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 
@@ -53,6 +54,8 @@ const wakeWithinMs = 100;
 const batch = 20;
 const firstPauseMs = 5_000;
 const longestPauseMs = 30 * 60_000;
+/** How far ahead a job can be due, with an hour by which clocks may differ. */
+const furthestMs = longestPauseMs + 3600_000;
 
 export const nextPauseMs = (attempts: number): number => Math.min(firstPauseMs * 3 ** (attempts - 1), longestPauseMs);
 
@@ -106,7 +109,12 @@ const lanes = ['=', '<>'] as const;
 type Lane = (typeof lanes)[number];
 
 const dueJobs = (db: Queries, lane: Lane, nowMs: number): Promise<JobsTable[]> => {
-  const due = db.selectFrom('jobs').selectAll().where('kind', lane, 'login-link').where('due_at', '<=', nowMs);
+  const due = db
+    .selectFrom('jobs')
+    .selectAll()
+    .where('kind', lane, 'login-link')
+    // A job that is due later than any could be was added before the clock went back.
+    .where((eb) => eb.or([eb('due_at', '<=', nowMs), eb('due_at', '>', nowMs + furthestMs)]));
   return due.orderBy('due_at').orderBy('id').limit(batch).execute();
 };
 
@@ -116,18 +124,22 @@ const finish = async ({ store }: JobQueueDeps, job: JobsTable): Promise<void> =>
   await store.db.deleteFrom('jobs').where('id', '=', job.id).execute();
 };
 
+/** A clock that jumped gives up no mail. Only login links: nobody waits for one any more, and the person asks for another. */
+const isOver = async ({ store, clock, log }: JobQueueDeps, job: JobsTable, atMs: number): Promise<boolean> =>
+  job.expires_at <= atMs && (job.kind === 'login-link' || !(await isTimeInDoubt(store, clock(), log)));
+
 const postpone = async (deps: JobQueueDeps, job: JobsTable, error: unknown): Promise<void> => {
   const attempts = job.attempts + 1;
   const dueAt = deps.clock() + nextPauseMs(attempts);
   deps.log.warn({ job: job.id, kind: job.kind, attempts, err: error }, 'job failed');
-  if (dueAt >= job.expires_at || error instanceof NoSuchAddress) return finish(deps, job);
+  if (error instanceof NoSuchAddress || (await isOver(deps, job, dueAt))) return finish(deps, job);
   const change = { due_at: dueAt, last_error: errorText(error) };
   await deps.store.db.updateTable('jobs').set(change).where('id', '=', job.id).execute();
 };
 
 const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
   const { store, clock, handlers } = deps;
-  if (job.expires_at <= clock()) return finish(deps, job);
+  if (await isOver(deps, job, clock())) return finish(deps, job);
   if (!(await takeJob(store.db, job, clock()))) return;
   try {
     const handle = handlers[job.kind as JobKind] as ((payload: unknown) => Promise<void>) | undefined;

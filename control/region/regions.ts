@@ -34,7 +34,6 @@ export const rotateEdgeKey = async (trx: Queries, region: string, nowMs: number)
     .where('region', '=', region)
     .where('expires_at', 'is', null)
     .execute();
-  await trx.deleteFrom('edge_keys').where('region', '=', region).where('expires_at', '<=', nowMs).execute();
   const key = createToken();
   await trx
     .insertInto('edge_keys')

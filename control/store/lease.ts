@@ -1,6 +1,8 @@
 // Named locks between control processes. A lock expires, so a process that dies does not block the others for long.
 
 import { randomUUID } from 'node:crypto';
+import type { ExpressionBuilder } from 'kysely';
+import type { Schema } from './schema.ts';
 import type { Store } from './store.ts';
 
 /** The work under a lease ends well before. A dead holder blocks the others no longer than this. */
@@ -13,7 +15,10 @@ export function createWithLease(store: Store, clock: () => number): WithLease {
   const take = (name: string, holder: string): Promise<boolean> =>
     store.write(async (trx) => {
       const now = clock();
-      await trx.deleteFrom('leases').where('name', '=', name).where('expires_at', '<=', now).execute();
+      // A lease that ends later than any could was taken before the clock went back.
+      const isDead = ({ eb, or }: ExpressionBuilder<Schema, 'leases'>) =>
+        or([eb('expires_at', '<=', now), eb('expires_at', '>', now + leaseMs)]);
+      await trx.deleteFrom('leases').where('name', '=', name).where(isDead).execute();
       const row = { name, holder, expires_at: now + leaseMs };
       const taken = await trx
         .insertInto('leases')

@@ -1,10 +1,12 @@
 // Sweeping deletes ended rows and no others.
 
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
+import { pino } from 'pino';
 import { createTestControl } from '../test-kit.ts';
 import { createId } from './id.ts';
-import { sweepStore } from './sweep.ts';
+import { openSqliteStore } from './sqlite.ts';
+import { deleteAllExpired, sweepStore } from './sweep.ts';
 
 const dayMs = 24 * 3600_000;
 const tables = [
@@ -33,9 +35,9 @@ it('deletes rows that ended a day ago, and keeps live ones', async () => {
   const counts = async () =>
     Promise.all(tables.map(async (table) => (await test.store.db.selectFrom(table).selectAll().execute()).length));
   const before = await counts();
-  await sweepStore(test.store, test.time.now);
+  await deleteAllExpired(test.store, test.time.now);
   assert.deepEqual(await counts(), before, 'nothing has ended yet');
-  await sweepStore(test.store, test.time.now + 2 * dayMs);
+  await deleteAllExpired(test.store, test.time.now + 2 * dayMs);
   assert.deepEqual(Object.fromEntries((await counts()).map((count, i) => [tables[i], count])), {
     ...{
       sessions: 1,
@@ -48,7 +50,7 @@ it('deletes rows that ended a day ago, and keeps live ones', async () => {
       released_names: 1,
     },
   });
-  await sweepStore(test.store, test.time.now + 100 * dayMs);
+  await deleteAllExpired(test.store, test.time.now + 100 * dayMs);
   assert.deepEqual(Object.fromEntries((await counts()).map((count, i) => [tables[i], count])), {
     ...{
       sessions: 0,
@@ -111,15 +113,105 @@ it('keeps audit rows, registrations and abuse reports as long as the privacy pol
   };
   await db.insertInto('audit').values(event).execute();
   const kept = async (days: number) => {
-    await sweepStore(test.store, at + days * dayMs);
+    await deleteAllExpired(test.store, at + days * dayMs);
     const audit = await db.selectFrom('audit').select('id').where('id', '=', event.id).execute();
     const registrations = await db.selectFrom('registrations').select('state').execute();
     const reports = await db.selectFrom('abuse_reports').select('state').execute();
     return [audit.length, registrations.map((row) => row.state), reports.map((row) => row.state).sort()];
   };
-  await sweepStore(test.store, at + 365 * dayMs - 1);
+  await deleteAllExpired(test.store, at + 365 * dayMs - 1);
   assert.deepEqual(await kept(364), [1, ['approved', 'rejected'], ['closed', 'open']]);
   assert.deepEqual(await kept(365), [0, ['approved'], ['closed', 'open']]);
   assert.deepEqual(await kept(730), [0, ['approved'], ['open']]);
   await test.close();
+});
+
+describe('a clock that jumps', () => {
+  const hourMs = 3600_000;
+  const jumpMs = 400 * dayMs;
+
+  /** A store with rows of each lasting kind, sweeps at a chosen time, and the errors in the log. */
+  const open = async () => {
+    const test = await createTestControl();
+    const ann = await test.signUp('ann@example.com');
+    const p = `?project=${ann.projectId}`;
+    await ann.call('POST', `/api/invitations${p}`, { email: 'x@example.com', role: 'viewer' });
+    await ann.call('POST', `/api/tokens${p}`, { name: 'ci', role: 'viewer', expiresInDays: 90 });
+    const alarms: string[] = [];
+    const log = pino({ level: 'error' }, { write: (line: string) => void alarms.push(JSON.parse(line).msg) });
+    const sweepAt = (nowMs: number) => sweepStore(test.store, nowMs, log);
+    const kept = async () => {
+      const names = ['audit', 'sessions', 'api_tokens', 'invitations'] as const;
+      const rows = names.map((table) => test.store.db.selectFrom(table).selectAll().execute());
+      return (await Promise.all(rows)).map(({ length }) => length > 0);
+    };
+    return { test, alarms, sweepAt, kept, at: test.time.now };
+  };
+
+  it('deletes nothing, in either direction, and says so in the log', async () => {
+    const { test, alarms, sweepAt, kept, at } = await open();
+    await sweepAt(at);
+    await sweepAt(at + jumpMs);
+    await sweepAt(at + jumpMs + 600_000);
+    assert.deepEqual(await kept(), [true, true, true, true]);
+    assert.match(alarms[0] ?? '', /jumped by 400 days/);
+    assert.equal(alarms.length, 1);
+    await sweepAt(at + 600_000);
+    assert.deepEqual(await kept(), [true, true, true, true]);
+    assert.match(alarms[1] ?? '', /jumped by -400 days/);
+    await test.close();
+  });
+
+  it('deletes nothing at the first sweep of a database that an older release used', async () => {
+    const { test, alarms, sweepAt, kept, at } = await open();
+    await sweepAt(at + jumpMs);
+    assert.deepEqual([await kept(), alarms.length], [[true, true, true, true], 1]);
+    await test.close();
+  });
+
+  it('deletes what expired once the server has run for a day at the new time', async () => {
+    const { test, sweepAt, kept, at } = await open();
+    await sweepAt(at);
+    for (let hour = 0; hour < 24; hour++) await sweepAt(at + jumpMs + hour * hourMs);
+    assert.deepEqual(await kept(), [true, true, true, true], 'a day has not passed');
+    await sweepAt(at + jumpMs + 24 * hourMs);
+    assert.deepEqual(await kept(), [false, false, false, false]);
+    await test.close();
+  });
+
+  it('counts the misses of a domain from the start, and checks it when the clock is back', async () => {
+    const { test, sweepAt, at } = await open();
+    const { id } = await test.store.db.selectFrom('projects').select('id').executeTakeFirstOrThrow();
+    const domain = { id: 'd', project_id: id, apex_name: 'a.com', challenge: 'c', verified_at: 1, owned_apex: 'a.com' };
+    const checks = { checked_at: at + jumpMs, misses: 2, first_missed_at: at - dayMs, created_at: 1 };
+    await test.store.db
+      .insertInto('domains')
+      .values({ ...domain, ...checks })
+      .execute();
+    await sweepAt(at + jumpMs);
+    await sweepAt(at);
+    const row = await test.store.db.selectFrom('domains').select(['misses', 'first_missed_at', 'checked_at']).executeTakeFirst();
+    assert.deepEqual({ ...row }, { misses: 0, first_missed_at: null, checked_at: at });
+    await test.close();
+  });
+});
+
+describe('a sweep that would take most of a table', () => {
+  it('says so and waits for a day, and deletes in steps', async () => {
+    const store = await openSqliteStore(':memory:');
+    const alarms: object[] = [];
+    const log = pino({ level: 'error' }, { write: (line: string) => void alarms.push(JSON.parse(line).tables) });
+    const at = 1_790_000_000_000;
+    const row = { actor: 'a', action: 'b', target: '', address: '', detail: '{}', project_id: null, at };
+    const rows = Array.from({ length: 1_200 }, (_, i) => ({ ...row, id: createId(at - (i < 700 ? 366 : 1) * dayMs) }));
+    for (const each of rows) await store.db.insertInto('audit').values(each).execute();
+    const left = async () => (await store.db.selectFrom('audit').select('id').execute()).length;
+    await sweepStore(store, at, log);
+    assert.deepEqual([await left(), alarms], [1_200, [['audit']]]);
+    for (let hour = 1; hour < 24; hour++) await sweepStore(store, at + hour * 3600_000, log);
+    assert.equal(await left(), 1_200);
+    await sweepStore(store, at + dayMs, log);
+    assert.deepEqual([await left(), alarms.length], [500, 1]);
+    await store.close();
+  });
 });

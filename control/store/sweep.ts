@@ -1,48 +1,120 @@
-// Deletes expired rows, table by table. The product refuses expired rows already, so sweeping changes no answer.
+// Deletes expired rows, table by table: the one place that deletes by the clock. The product refuses expired rows already, so
+// sweeping changes no answer. A sweep cannot be undone, so it waits while the time is in doubt, and before it empties a table.
 
 import { durations, retentionDays } from '@underpass/rules/limits.ts';
-import { sql } from 'kysely';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Logger } from 'pino';
+import { attemptsKeptMs } from '../certificate/core/budget.ts';
+import { historyKeptMs } from '../feed/core/history-points.ts';
 import { endOfIds } from './id.ts';
+import { announce, lookAtClock } from './known-time.ts';
+import type { Schema } from './schema.ts';
 import type { Queries, Store } from './store.ts';
 
 const dayMs = 24 * 3600_000;
+/** Certificates stay for a week after they expire. */
+const certificatesKeptMs = 7 * dayMs;
 
+/** Rows of one statement. It is short because SQLite runs one write at a time. */
+const rowsAtOnce = 500;
+/** The rest waits for the next sweep, ten minutes later. */
+const statementsPerTable = 40;
+/** A sweep that would take more than half of a table, and more rows than this, waits for a day first. */
+const fewRows = 20;
+
+interface Rule {
+  readonly table: keyof Schema;
+  readonly expired: (nowMs: number) => RawBuilder<SqlBool>;
+  /** True if few rows of the table expire in any one sweep. */
+  readonly lasting?: boolean;
+  /** The column that names a row, if it is not `id`. */
+  readonly key?: string;
+}
+
+const before = (column: string, time: number | string): RawBuilder<SqlBool> => sql<SqlBool>`${sql.ref(column)} <= ${time}`;
 /** Kept for a day after they expire, so that an operator can look into a complaint. */
-const keptADay = ['login_links', 'device_logins', 'invitations', 'api_tokens', 'tunnel_tokens', 'edge_keys', 'leases'] as const;
+const expiredADay = (nowMs: number): RawBuilder<SqlBool> => before('expires_at', nowMs - dayMs);
+const idle = (nowMs: number) => before('seen_at', nowMs - durations.sessionIdleDays * dayMs);
 
-export const sweepStore = async ({ db, kind }: Store, nowMs: number): Promise<void> => {
-  const idleSince = nowMs - durations.sessionIdleDays * dayMs;
-  await db
-    .deleteFrom('sessions')
-    .where((eb) => eb.or([eb('expires_at', '<=', nowMs), eb('seen_at', '<=', idleSince)]))
-    .execute();
-  for (const table of keptADay) {
+const rules: readonly Rule[] = [
+  { table: 'sessions', lasting: true, expired: (now) => sql`(${before('expires_at', now)} or ${idle(now)})` },
+  { table: 'invitations', lasting: true, expired: expiredADay },
+  { table: 'api_tokens', lasting: true, expired: expiredADay },
+  { table: 'login_links', expired: expiredADay },
+  { table: 'device_logins', expired: expiredADay },
+  { table: 'tunnel_tokens', expired: expiredADay },
+  { table: 'edge_keys', expired: expiredADay },
+  { table: 'leases', expired: expiredADay, key: 'name' },
+  { table: 'spent_answers', expired: (now) => before('expires_at', now), key: 'answer_hash' },
+  { table: 'released_names', expired: (now) => before('resting_until', now), key: 'host' },
+  { table: 'certificates', lasting: true, expired: (now) => before('expires_at', now - certificatesKeptMs) },
+  { table: 'certificate_attempts', expired: (now) => before('at', now - attemptsKeptMs) },
+  // What follows is kept as long as the privacy policy says. The log by id, which begins with the time: it is the largest
+  // table, and has no index by time.
+  { table: 'audit', lasting: true, expired: (now) => before('id', endOfIds(now - retentionDays.auditLog * dayMs)) },
+  {
+    table: 'registrations',
+    lasting: true,
+    expired: (now) => sql`(state <> 'approved' and ${before('created_at', now - retentionDays.registration * dayMs)})`,
+  },
+  {
+    table: 'abuse_reports',
+    lasting: true,
+    expired: (now) => sql`(state = 'closed' and ${before('created_at', now - retentionDays.closedAbuseReport * dayMs)})`,
+  },
+];
+
+const count = async (db: Queries, from: RawBuilder<unknown>): Promise<number> => {
+  const { rows } = await sql<{ n: number }>`select count(*) as n from ${from}`.execute(db);
+  return Number(rows[0]?.n ?? 0);
+};
+
+/** Whether most of a table has expired. Counts the whole table only if many rows have: the log is large. */
+const losesMost = async (db: Queries, { table, expired }: Rule, nowMs: number): Promise<boolean> => {
+  const gone = sql`${sql.table(table)} where ${expired(nowMs)}`;
+  if ((await count(db, sql`(select 1 from ${gone} limit ${fewRows + 1}) as some`)) <= fewRows) return false;
+  return (await count(db, gone)) * 2 > (await count(db, sql.table(table)));
+};
+
+const deleteExpired = async (db: Queries, { table, key = 'id', expired }: Rule, nowMs: number): Promise<void> => {
+  const column = sql.ref(key);
+  for (let done = 0; done < statementsPerTable; done++) {
+    const some = sql`select ${column} from ${sql.table(table)} where ${expired(nowMs)} limit ${rowsAtOnce}`;
+    const deleted = await sql`delete from ${sql.table(table)} where ${column} in (${some})`.execute(db);
+    if (Number(deleted.numAffectedRows ?? 0) < rowsAtOnce) return;
+  }
+};
+
+/** The minutes of charts, an hour of them in a statement. */
+const pruneHistory = async (db: Queries, nowMs: number): Promise<void> => {
+  const keptFrom = nowMs - historyKeptMs;
+  for (let done = 0; done < statementsPerTable; done++) {
+    const query = db.selectFrom('metric_minutes').select('minute_at').orderBy('minute_at').limit(1);
+    const oldest = (await query.executeTakeFirst())?.minute_at ?? keptFrom;
+    if (oldest >= keptFrom) return;
     await db
-      .deleteFrom(table)
-      .where('expires_at', '<=', nowMs - dayMs)
+      .deleteFrom('metric_minutes')
+      .where('minute_at', '<', Math.min(keptFrom, oldest + 3600_000))
       .execute();
   }
-  await db.deleteFrom('spent_answers').where('expires_at', '<=', nowMs).execute();
-  await db.deleteFrom('released_names').where('resting_until', '<=', nowMs).execute();
-  await forgetRecords(db, nowMs);
+};
+
+export const deleteAllExpired = async ({ db, kind }: Store, nowMs: number): Promise<void> => {
+  for (const rule of rules) await deleteExpired(db, rule, nowMs);
+  await pruneHistory(db, nowMs);
   if (kind === 'postgres') await sql`delete from rate_limits where expire <= ${nowMs}`.execute(db);
 };
 
-/** Records that the privacy policy keeps for a limited time. */
-const forgetRecords = async (db: Queries, nowMs: number): Promise<void> => {
-  // By id, which begins with the time: the log is the largest table, and has no index by time.
-  await db
-    .deleteFrom('audit')
-    .where('id', '<', endOfIds(nowMs - retentionDays.auditLog * dayMs))
-    .execute();
-  await db
-    .deleteFrom('registrations')
-    .where('state', '<>', 'approved')
-    .where('created_at', '<=', nowMs - retentionDays.registration * dayMs)
-    .execute();
-  await db
-    .deleteFrom('abuse_reports')
-    .where('state', '=', 'closed')
-    .where('created_at', '<=', nowMs - retentionDays.closedAbuseReport * dayMs)
-    .execute();
+export const sweepStore = async (store: Store, nowMs: number, log: Logger): Promise<void> => {
+  const { waitMs, announced = [] } = await lookAtClock(store, nowMs, log);
+  if (waitMs > 0) return;
+  const heavy: string[] = [];
+  for (const rule of rules.filter(({ lasting = false }) => lasting))
+    if (await losesMost(store.db, rule, nowMs)) heavy.push(rule.table);
+  if (heavy.some((table) => !announced.includes(table))) {
+    log.error({ tables: heavy }, 'more than half of the rows have expired: they are kept for 24 hours more. Check the clock');
+    return announce(store.db, nowMs, heavy);
+  }
+  await deleteAllExpired(store, nowMs);
+  if (announced.length > 0 && heavy.length === 0) await announce(store.db, nowMs, []);
 };

@@ -1,0 +1,88 @@
+// The time that this database has seen. The clock of a machine can jump, so whatever deletes or gives up for good by the clock
+// asks here first.
+
+import type { Logger } from 'pino';
+import type { Queries, Store } from './store.ts';
+
+const hourMs = 3600_000;
+/** After a jump, the clock has to run on for a day before anything is deleted: time for the operator to correct it. */
+const dayMs = 24 * hourMs;
+/** A larger step between two looks, in either direction, is a jump. A server may be switched off over a weekend. */
+const jumpMs = 3 * dayMs;
+const isJump = (stepMs: number): boolean => Math.abs(stepMs) > jumpMs;
+/** A step counts at most this much, so that the wait is spent running and not switched off. */
+const longestStepMs = hourMs;
+
+const settingName = 'known-time';
+
+export interface KnownTime {
+  /** The clock at the last look. */
+  readonly at: number;
+  /** How much longer nothing may be deleted; 0 if the time is trusted. */
+  readonly waitMs: number;
+  /** Tables that the next sweep may empty: the log has said so, and the wait was for them. */
+  readonly announced?: readonly string[];
+}
+
+/** A database without this row is new, or was last used by an older release: then its newest audit row tells the time. */
+const readKnownTime = async (db: Queries, nowMs: number): Promise<KnownTime> => {
+  const row = await db.selectFrom('settings').select('value').where('name', '=', settingName).executeTakeFirst();
+  if (row !== undefined) return JSON.parse(row.value) as KnownTime;
+  const newest = await db.selectFrom('audit').select('at').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  return { at: newest?.at ?? nowMs, waitMs: 0 };
+};
+
+const writeKnownTime = async (db: Queries, known: KnownTime): Promise<void> => {
+  const value = JSON.stringify(known);
+  await db
+    .insertInto('settings')
+    .values({ name: settingName, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute();
+};
+
+/** Pure: what is known after a look at the clock. */
+export const nextKnownTime = (known: KnownTime, nowMs: number): KnownTime => {
+  const step = nowMs - known.at;
+  if (isJump(step)) return { at: nowMs, waitMs: dayMs };
+  return { ...known, at: nowMs, waitMs: Math.max(0, known.waitMs - Math.min(Math.max(step, 0), longestStepMs)) };
+};
+
+/** The 72 hours of missing proofs begin again: a part of them may never have passed. */
+const forgetMisses = async (trx: Queries, nowMs: number): Promise<void> => {
+  await trx.updateTable('domains').set({ misses: 0, first_missed_at: null }).where('misses', '>', 0).execute();
+  // A check in the future would put off the next one until then.
+  await trx.updateTable('domains').set({ checked_at: nowMs }).where('checked_at', '>', nowMs).execute();
+};
+
+const alarm = (log: Logger, stepMs: number, nowMs: number): void =>
+  log.error(
+    { before: new Date(nowMs - stepMs).toISOString(), now: new Date(nowMs).toISOString() },
+    `the clock jumped by ${Math.round(stepMs / dayMs)} days: what expired is kept for 24 hours more. Correct the clock; if it is right, do nothing`,
+  );
+
+/** Looks at the clock, and notes it. While `waitMs` is not 0, the sweep deletes nothing. */
+export const lookAtClock = async (store: Store, nowMs: number, log: Logger): Promise<KnownTime> => {
+  const [stepMs, known] = await store.write(async (trx) => {
+    const before = await readKnownTime(trx, nowMs);
+    const after = nextKnownTime(before, nowMs);
+    await writeKnownTime(trx, after);
+    if (isJump(nowMs - before.at)) await forgetMisses(trx, nowMs);
+    return [nowMs - before.at, after] as const;
+  });
+  if (isJump(stepMs)) alarm(log, stepMs, nowMs);
+  return known;
+};
+
+/** True until the clock has run on for a day after a jump. A wait for announced tables is no doubt about the time. */
+export const isTimeInDoubt = async (store: Store, nowMs: number, log: Logger): Promise<boolean> => {
+  const { waitMs, announced } = await lookAtClock(store, nowMs, log);
+  return waitMs > 0 && announced === undefined;
+};
+
+/** The next sweep is a day away, and may empty these tables. No tables: the announcement is over. */
+export const announce = (db: Queries, nowMs: number, tables: readonly string[]): Promise<void> =>
+  writeKnownTime(db, { at: nowMs, waitMs: tables.length === 0 ? 0 : dayMs, announced: tables });
+
+/** Whether the deletion of expired rows waits, for the metric. */
+export const isWaiting = async (db: Queries): Promise<boolean> => (await readKnownTime(db, 0)).waitMs > 0;
