@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { pino } from 'pino';
 import { EdgeProcess } from '../process/edge-process.ts';
+import { createLogOutput } from '../process/log-output.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
 
 const statsEveryMs = 1_000;
@@ -23,7 +24,7 @@ async function start({ edge: options, name, edgeId, feedPath, socketPath, ticket
     feed: async () => connect({ path: feedPath }),
     snapshot: null,
     // Standard output is reserved for what the start command prints.
-    log: pino({ level: logLevel }, pino.destination({ fd: 2, sync: true })).child({ worker: name }),
+    log: pino({ level: logLevel }, createLogOutput()).child({ worker: name }),
   });
   say({ type: 'listening', ...edge.ports });
   const running = edge;

@@ -1,5 +1,6 @@
-// The log: JSON lines on standard error, without secrets.
+// The log: JSON lines on standard error, without secrets. Nothing waits for its reader.
 
+import { createLogOutput } from '@underpass/edge/process/log-output.ts';
 import { type Logger, pino } from 'pino';
 import type { Settings } from '../settings/settings.ts';
 
@@ -7,7 +8,4 @@ import type { Settings } from '../settings/settings.ts';
 const secretNames = ['token', 'password', 'secret', 'authorization', 'cookie', 'privateKeyPem', 'key'];
 
 export const createLog = (level: Settings['log']): Logger =>
-  pino(
-    { level, redact: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]) },
-    pino.destination({ fd: 2, sync: true }),
-  );
+  pino({ level, redact: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]) }, createLogOutput());
