@@ -32,7 +32,7 @@ import { createSiteCalls } from './site/calls.ts';
 import { addMailbox } from './site/mailbox-page.ts';
 import { createReleases } from './site/releases.ts';
 import { addSite } from './site/site.ts';
-import { sweepStore } from './store/sweep.ts';
+import { sweepStore } from './sweep/sweep.ts';
 import { createTokenCalls } from './token/calls.ts';
 import { createTunnelCalls } from './tunnel/calls.ts';
 import { createEventStreams, type EventStreams } from './tunnel/events.ts';

@@ -44,7 +44,7 @@ export const layers = {
     ['access'],
     [
       ...['account', 'audit', 'auth', 'device', 'domain', 'group', 'invitation', 'operator', 'project', 'registration'],
-      ...['site', 'token', 'tunnel'],
+      ...['site', 'sweep', 'token', 'tunnel'],
     ],
     ['api'],
     ['.'],

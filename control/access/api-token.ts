@@ -4,6 +4,7 @@ import type { Role } from '@underpass/rules/entity.ts';
 import { limits } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
+import { unlessOutage } from '../store/outage.ts';
 import type { Queries } from '../store/store.ts';
 import type { Caller } from './caller.ts';
 
@@ -50,14 +51,18 @@ const findToken = (db: Queries, secret: string, nowMs: number) =>
     .where('u.suspended_at', 'is', null)
     .executeTakeFirst();
 
-const markUsed = (db: Queries, id: string, nowMs: number) =>
-  db.updateTable('api_tokens').set({ used_at: nowMs }).where('id', '=', id).execute();
+const markUsed = async (db: Queries, id: string, nowMs: number): Promise<void> => {
+  await db.updateTable('api_tokens').set({ used_at: nowMs }).where('id', '=', id).execute();
+};
 
 export const findTokenCaller = async (db: Queries, secret: string, nowMs: number): Promise<Caller | null> => {
   if (!secret.startsWith(prefix) || secret.length !== prefix.length + tokenLength) return null;
   const row = await findToken(db, secret, nowMs);
   if (!row) return null;
-  if (row.used_at === null || nowMs - row.used_at >= usedEveryMs) await markUsed(db, row.id, nowMs);
+  if (row.used_at === null || nowMs - row.used_at >= usedEveryMs) {
+    // On a full disk a read goes on without it.
+    await unlessOutage(() => markUsed(db, row.id, nowMs));
+  }
   return {
     userId: row.user_id,
     email: row.email,

@@ -3,6 +3,7 @@
 import { durations } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
+import { unlessOutage } from '../store/outage.ts';
 import type { Queries } from '../store/store.ts';
 import { writeAudit } from './audit.ts';
 import type { Caller } from './caller.ts';
@@ -10,7 +11,8 @@ import type { Caller } from './caller.ts';
 const dayMs = 24 * 3600_000;
 export const idleMs = durations.sessionIdleDays * dayMs;
 export const sessionMaxSeconds = durations.sessionMaxDays * 24 * 3600;
-// `seen_at` is written at most this often, so that reads rarely cause a write.
+// `seen_at` is written at most this often, so that reads rarely cause a write. On a full disk it is not written, and the read
+// goes on.
 const seenEveryMs = 5 * 60_000;
 const userAgentMaxChars = 256;
 // A user with more browsers than this runs a script. The oldest sessions make room.
@@ -60,14 +62,15 @@ const findSession = (db: Queries, token: string, nowMs: number) =>
     .where('users.suspended_at', 'is', null)
     .executeTakeFirst();
 
-const markSeen = (db: Queries, id: string, nowMs: number) =>
-  db.updateTable('sessions').set({ seen_at: nowMs }).where('id', '=', id).execute();
+const markSeen = async (db: Queries, id: string, nowMs: number): Promise<void> => {
+  await db.updateTable('sessions').set({ seen_at: nowMs }).where('id', '=', id).execute();
+};
 
 export const findSessionCaller = async (db: Queries, token: string, nowMs: number): Promise<Caller | null> => {
   if (token.length !== tokenLength) return null;
   const row = await findSession(db, token, nowMs);
   if (!row) return null;
-  if (nowMs - row.seen_at >= seenEveryMs) await markSeen(db, row.session_id, nowMs);
+  if (nowMs - row.seen_at >= seenEveryMs) await unlessOutage(() => markSeen(db, row.session_id, nowMs));
   return {
     userId: row.user_id,
     email: row.email,

@@ -1,4 +1,4 @@
-// Minute history in the store: written in batches once a minute, read for charts. The sweep (store/sweep.ts) deletes what no chart can show.
+// Minute history in the store: written in batches once a minute, read for charts. The sweep (sweep/sweep.ts) deletes what no chart can show.
 
 import type { HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
 import type { Store } from '../store/store.ts';

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Release } from '@underpass/rules/resource.ts';
+import { sql } from 'kysely';
 import { createTestControl, type TestControl } from '../test-kit.ts';
 
 let root: string;
@@ -190,6 +191,21 @@ describe('health', () => {
     const other = await createTestControl();
     await other.store.close();
     assert.equal((await other.client().send('GET', '/readyz')).status, 503);
+  });
+
+  it('is not ready while its database takes no writes, and answers reads of idle sessions and unused tokens', async () => {
+    const other = await createTestControl();
+    const ann = await other.signUp('ann@example.com');
+    const tokens = `/api/tokens?project=${ann.projectId}`;
+    const { token } = await ann.call<{ token: string }>('POST', tokens, { name: 'ci', role: 'viewer', expiresInDays: 9 });
+    other.time.now += 10 * 60_000;
+    // Every write fails with SQLITE_READONLY.
+    await sql`pragma query_only = on`.execute(other.store.db);
+    assert.equal((await ann.send('GET', '/api/user')).status, 200);
+    const program = other.client(token);
+    assert.equal((await program.send('GET', `/api/tunnels?project=${ann.projectId}`)).status, 200);
+    assert.equal((await program.send('GET', '/readyz')).status, 503);
+    await other.close();
   });
 
   it('counts calls for Prometheus by name and status, never by path', async () => {

@@ -55,16 +55,32 @@ const serveInstaller = async ({ installers, releases, origin }: SiteSettings, na
     : plain(text.replaceAll('@ORIGIN@', origin).replaceAll('@RELEASE_KEY@', await readReleaseKey(releases)));
 };
 
-const isReady = async (store: Store): Promise<boolean> =>
-  store.db
-    .selectFrom('settings')
-    .select('name')
-    .limit(1)
+/** A write, because a full disk and a standby still answer reads. */
+const writeProbe = async ({ db }: Store): Promise<boolean> => {
+  const row = { name: 'ready-probe', value: '0' };
+  const write = db.insertInto('settings').values(row);
+  return write
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: row.value }))
     .execute()
     .then(
       () => true,
       () => false,
     );
+};
+
+/** Anybody may ask, so an answer holds for a second. */
+const probeEveryMs = 1_000;
+
+const createReadiness = (store: Store): (() => Promise<boolean>) => {
+  let answer = Promise.resolve(false);
+  let until = 0;
+  return () => {
+    if (performance.now() < until) return answer;
+    until = performance.now() + probeEveryMs;
+    answer = writeProbe(store);
+    return answer;
+  };
+};
 
 export interface SiteDeps {
   readonly settings: SiteSettings;
@@ -77,8 +93,9 @@ export interface SiteDeps {
 export const addSite = <E extends Env>(app: Hono<E>, { settings, store, clock, isStopping }: SiteDeps): void => {
   const dashboard = createFileFolder(settings.dashboard);
   const releases = createFileFolder(settings.releases);
+  const isReady = createReadiness(store);
   app.get('/healthz', () => plain('ok\n'));
-  app.get('/readyz', async () => (!isStopping() && (await isReady(store)) ? plain('ready\n') : plain('not ready\n', 503)));
+  app.get('/readyz', async () => (!isStopping() && (await isReady()) ? plain('ready\n') : plain('not ready\n', 503)));
   app.get('/.well-known/security.txt', () => plain(renderSecurityTxt(settings, clock())));
   for (const name of ['install.sh', 'install.ps1']) app.get(`/${name}`, () => serveInstaller(settings, name));
   app.get('/releases/*', async (c) => (await releases.serve(c.req.raw, c.req.path.slice('/releases/'.length))) ?? notFound());

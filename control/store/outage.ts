@@ -10,7 +10,7 @@ export class StoreOutage extends Error {
   }
 }
 
-/** For figures that are left out while the database is unavailable; rethrows any other error. */
+/** For work that is left out while the database is unavailable; rethrows any other error. */
 export const unlessOutage = async (work: () => Promise<void>): Promise<void> => {
   try {
     await work();

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
+import { createId } from '../store/id.ts';
+import { openSqliteStore } from '../store/sqlite.ts';
 import { createTestControl } from '../test-kit.ts';
-import { createId } from './id.ts';
-import { openSqliteStore } from './sqlite.ts';
 import { deleteAllExpired, sweepStore } from './sweep.ts';
 
 const dayMs = 24 * 3600_000;

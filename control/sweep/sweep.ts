@@ -6,10 +6,10 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { attemptsKeptMs } from '../certificate/core/budget.ts';
 import { historyKeptMs } from '../feed/core/history-points.ts';
-import { endOfIds } from './id.ts';
-import { announce, lookAtClock } from './known-time.ts';
-import type { Schema } from './schema.ts';
-import type { Queries, Store } from './store.ts';
+import { endOfIds } from '../store/id.ts';
+import { announce, lookAtClock } from '../store/known-time.ts';
+import type { Schema } from '../store/schema.ts';
+import type { Queries, Store } from '../store/store.ts';
 
 const dayMs = 24 * 3600_000;
 /** Certificates stay for a week after they expire. */
