@@ -1,4 +1,4 @@
-// The Helm chart: rendered by helm itself, judged by Kubernetes' schemas and types.
+// The Helm chart: rendered by helm, checked against the schemas and types of Kubernetes.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -87,11 +87,11 @@ function pods(objects: readonly KubernetesObject[]): Pod[] {
 
 describe('the chart', { skip: skipWithout('helm') }, () => {
   for (const [name, values] of Object.entries({ smallest, largest })) {
-    test(`is taken by Kubernetes whole, with the ${name} values`, async () => {
+    test(`renders manifests that Kubernetes accepts, with the ${name} values`, async () => {
       assert.deepEqual(await kubernetesComplaints(render(values)), []);
     });
 
-    test(`runs nothing as root, writable or privileged, with the ${name} values`, () => {
+    test(`runs no container as root, with a writable root or with privileges, with the ${name} values`, () => {
       for (const pod of pods(render(values))) {
         assert.equal(pod.securityContext.runAsNonRoot, true);
         for (const { securityContext } of pod.containers) {
@@ -114,7 +114,7 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     });
   }
 
-  test('gives each server settings with which it starts in production', () => {
+  test('gives each server settings that production accepts', () => {
     const secrets: Readonly<Record<string, string>> = {
       'database-url': 'postgres://underpass:x@postgres/underpass',
       'nats-url': 'nats://nats:4222',
@@ -133,7 +133,7 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     );
   });
 
-  test('gives every region its edges, and every edge probes, a budget and a service that keeps the visitor address', () => {
+  test('gives every region edges with probes, a disruption budget and a service that keeps the visitor address', () => {
     const objects = render(largest);
     const edges = named(objects, 'Deployment').filter(({ metadata }) => metadata.name.startsWith('up-edge-'));
     assert.deepEqual(
@@ -150,7 +150,7 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     }
   });
 
-  test('leaves the number of replicas to the autoscaler where one is on', () => {
+  test('leaves the number of replicas to the autoscaler if it is enabled', () => {
     const deployments = named(render(largest), 'Deployment');
     const replicas = Object.fromEntries(
       deployments.map(({ metadata, spec }) => [metadata.name, (spec as { replicas?: number }).replicas]),
@@ -158,7 +158,7 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     assert.deepEqual(replicas, { 'up-control': undefined, 'up-edge-eu': 3, 'up-edge-us': undefined });
   });
 
-  test('migrates before it rolls', () => {
+  test('migrates the database before it replaces pods', () => {
     const [job] = named(render(smallest), 'Job');
     assert.match(JSON.stringify(job?.metadata), /pre-install,pre-upgrade/);
   });
@@ -167,7 +167,7 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
     'an origin without https': { ...smallest, origin: 'http://console.example.com' },
     'no secret': { ...smallest, existingSecret: '' },
     'a region with an odd name': { ...smallest, regions: [{ ...region, name: 'EU west' }] },
-    'a region that nobody can dial': { ...smallest, regions: [{ ...region, host: '' }] },
+    'a region without a host': { ...smallest, regions: [{ ...region, host: '' }] },
     'a misspelt key of a region': { ...smallest, regions: [{ ...region, replica: 2 }] },
   })) {
     test(`refuses ${what}`, () => assert.notEqual(helm(wrong).status, 0));
@@ -176,10 +176,10 @@ describe('the chart', { skip: skipWithout('helm') }, () => {
 
 const service = (spec: unknown) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'x' }, spec });
 
-test('the check of manifests sees an unknown field', async () => {
+test('the check of manifests reports an unknown field', async () => {
   assert.match((await kubernetesComplaints([service({ sessionAfinity: 'None' })])).join(), /sessionAfinity/);
 });
 
-test('the check of manifests sees a wrong value', async () => {
+test('the check of manifests reports a wrong value', async () => {
   assert.match((await kubernetesComplaints([service({ type: 5 })])).join(), /type/);
 });

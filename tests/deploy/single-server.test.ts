@@ -1,4 +1,4 @@
-// The systemd unit and the compose file: judged by systemd, and against the table of settings.
+// The systemd units and the compose file: checked by systemd and against the table of settings.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,17 +25,17 @@ interface Compose {
 const compose = parse(readFileSync(join(root, 'deploy/compose/compose.yaml'), 'utf8')) as Compose;
 
 for (const [name, text] of Object.entries({ 'underpass-server.service': unit, 'underpass-edge.service': edgeUnit })) {
-  test(`systemd finds nothing to say about ${name}`, { skip: skipWithout('systemd-analyze') }, (t) => {
+  test(`systemd reports no problem in ${name}`, { skip: skipWithout('systemd-analyze') }, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'underpass-unit-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, name);
-    // The place of the installation and its secrets are not here; everything else stays as it is.
+    // Point the unit at this repository, because nothing is installed in /opt/underpass.
     writeFileSync(path, text.replaceAll('/opt/underpass', root.replace(/\/$/, '')));
     const { status, stderr } = spawnSync(requireTool('systemd-analyze'), ['verify', '--man=no', path], { encoding: 'utf8' });
     assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
   });
 
-  test(`${name} sets only settings that exist, and hands secrets over as files`, () => {
+  test(`${name} sets only settings that exist, and passes secrets as files`, () => {
     const names = [...text.matchAll(/^Environment=(\w+)=/gm)].map(([, setting = '']) => setting);
     assert.deepEqual(
       names.filter((setting) => !isSetting(setting)),
@@ -47,12 +47,12 @@ for (const [name, text] of Object.entries({ 'underpass-server.service': unit, 'u
   });
 }
 
-test('an edge is as shut in as a server', () => {
+test('the edge unit has the same hardening as the server unit', () => {
   const hardening = (text: string): string => text.slice(text.indexOf('WorkingDirectory='));
   assert.equal(hardening(edgeUnit), hardening(unit));
 });
 
-test('the commands of the operator have the settings of the unit', { skip: process.platform === 'win32' }, (t) => {
+test('the underpass-server wrapper runs commands with the settings of the unit', { skip: process.platform === 'win32' }, (t) => {
   const wrapper = readFileSync(join(root, 'deploy/systemd/underpass-server'), 'utf8');
   const places = { '%S': '/var/lib', '%d': '/etc/underpass' } as const;
   const settings = [...unit.matchAll(/^Environment=(\S+)$/gm)].map(([, line = '']) =>
@@ -69,7 +69,7 @@ test('the commands of the operator have the settings of the unit', { skip: proce
   assert.match(stdout, /UNDERPASS_MAIL_FROM +Underpass <no-reply@example.com>\n/);
 });
 
-test('the compose file sets only settings that exist, secrets by file, and production takes them', () => {
+test('the compose file sets only settings that exist and that production accepts, with secrets as files', () => {
   const { environment, secrets } = compose.services.underpass ?? assert.fail('no service underpass');
   assert.deepEqual(
     Object.keys(environment).filter((name) => !isSetting(name)),
@@ -82,7 +82,7 @@ test('the compose file sets only settings that exist, secrets by file, and produ
   assert.deepEqual(result.ok ? result.warnings : result.problems, []);
 });
 
-/** What env.example puts in place of the `${…}` of the file. */
+/** The values of env.example for the `${…}` of the compose file. */
 function exampleEnv(): Record<string, string> {
   const text = readFileSync(join(root, 'deploy/compose/env.example'), 'utf8');
   const pairs = [...text.matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [name, value] as const);

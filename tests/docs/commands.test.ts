@@ -1,4 +1,4 @@
-// Every command of the docs, run as written against a product that the test starts.
+// Runs every command of the docs as written, against a product that the test starts.
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const pages = globSync('{*.md,docs/*.md,{bench,deploy}/README.md}', { cwd: root 
 const blocksOf = (page: string): Block[] => readBlocks(page, readFileSync(`${root}${page}`, 'utf8'));
 const isStaged = ({ words, values }: Block): boolean => words.has('run') || values.file !== undefined;
 
-test('every block of the docs has a language, and every command is run or says why not', () => {
+test('every block of the docs has a language, and every command runs or states why it cannot', () => {
   const problems = pages.flatMap(blocksOf).flatMap((block) => {
     const problem = markProblem(block);
     return problem === '' ? [] : [`${place(block)} ${problem}`];
@@ -23,7 +23,7 @@ test('every block of the docs has a language, and every command is run or says w
   assert.deepEqual(problems, []);
 });
 
-/** Pages wait more than they compute: clients connect, servers start. */
+/** Several at once, because pages mostly wait for clients to connect and servers to start. */
 const pagesAtOnce = 3;
 
 describe('commands of the docs', { concurrency: pagesAtOnce }, () => {
@@ -62,7 +62,7 @@ async function runAndExpect(stage: Stage, script: string, expect: string): Promi
   if (!output.includes(expected)) throw new Error(`does not say "${expected}":\n${output}`);
 }
 
-/** What the server printed at its first start, from the words that the page shows of it. */
+/** The line of the server's first start that begins as the page shows it. */
 function printedLine({ product }: Stage, text: string): string {
   const [shown = ''] = text.trim().split('…');
   const line = product.text.split('\n').find((printed) => printed.trim().startsWith(shown.trim()));
@@ -70,7 +70,7 @@ function printedLine({ product }: Stage, text: string): string {
   return line.trim();
 }
 
-/** A change reaches the edge within a second, a certificate within a few. */
+/** Retries: a change reaches the edge within a second, a certificate within a few seconds. */
 async function eventually(attempt: () => Promise<void>): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {
@@ -83,7 +83,7 @@ async function eventually(attempt: () => Promise<void>): Promise<void> {
   }
 }
 
-test('every manifest in the docs is what Kubernetes takes', async () => {
+test('Kubernetes accepts every manifest in the docs', async () => {
   const blocks = pages.flatMap(blocksOf).filter(({ words }) => words.has('kubernetes'));
   for (const block of blocks) {
     assert.deepEqual(await kubernetesComplaints(parseManifests(block.text)), [], place(block));

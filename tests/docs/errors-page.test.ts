@@ -1,4 +1,4 @@
-// docs/errors.md and the tables of the code: a heading for every code, and no heading without one.
+// docs/errors.md and the error tables of the code: one heading for every code, and no other headings.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import * as server from '@underpass/server/process/error.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/errors.md', import.meta.url)), 'utf8');
 
-/** Headings of one part, each with the paragraph below it. */
+/** The headings of one section, each with the paragraph below it. */
 function entriesOf(part: string): Map<string, string> {
   const [, rest = ''] = page.split(`\n## ${part}\n`);
   const [text = ''] = rest.split('\n## ');

@@ -1,4 +1,4 @@
-// Links between pages of the docs: each leads to a file that exists, and to a heading of it.
+// Links between pages of the docs: each leads to an existing file and heading.
 
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = globSync('{*.md,docs/**/*.md,{bench,deploy,rules}/README.md}', { cwd: root });
 
-/** As GitHub makes anchors: lower case, punctuation dropped, spaces to hyphens. */
+/** The anchor that GitHub makes of a heading: lower case, no punctuation, hyphens for spaces. */
 function anchorsOf(page: string): Set<string> {
   const headings = [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
   return new Set(
@@ -29,7 +29,7 @@ function linkProblem(page: string, target: string): string {
   return anchor === undefined || anchorsOf(file).has(anchor) ? '' : `${page}: ${target} is no heading`;
 }
 
-test('every link of the docs leads to a file, and to a heading of it', () => {
+test('every link of the docs leads to an existing file and heading', () => {
   const problems = pages.flatMap((page) => {
     const text = readFileSync(join(root, page), 'utf8').replace(/^```[\s\S]*?^```$/gm, '');
     const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
@@ -42,7 +42,7 @@ test('every link of the docs leads to a file, and to a heading of it', () => {
   assert.ok(pages.length > 15);
 });
 
-test('every page of the docs is in its index', () => {
+test('the index of the docs lists every page', () => {
   const index = readFileSync(join(root, 'docs/README.md'), 'utf8');
   const missing = globSync('*.md', { cwd: join(root, 'docs') }).filter(
     (page) => page !== 'README.md' && !index.includes(`(${page})`),

@@ -34,11 +34,11 @@ const panelQueries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(
 const variableQuery = 'process_start_time_seconds{job=~"(.*/)?underpass.*"}';
 const queries = [...rules.map(({ expr }) => expr), ...panelQueries, variableQuery];
 
-/** Words of the language itself; every other word outside quotes and braces is the name of a metric. */
+/** Keywords and functions of PromQL; every other word outside quotes and braces is a metric name. */
 const language = new Set(
   'sum by max min rate increase time changes topk histogram_quantile min_over_time offset and or unless on ignoring'.split(' '),
 );
-/** Prometheus writes it for every target. */
+/** Prometheus adds this metric for every target. */
 const prometheusOwn = ['up'];
 
 function metricsIn(query: string): string[] {
@@ -61,7 +61,7 @@ function matchersIn(query: string): { label: string; operator: string; value: st
   );
 }
 
-/** Every name that a scrape can hold: a histogram's three as well. */
+/** Every name that a scrape can contain, with the three of each histogram. */
 function exportedNames(scrape: string): Set<string> {
   const types = [...scrape.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
   const names = types.flatMap(([, name = '', type]) =>
@@ -70,7 +70,7 @@ function exportedNames(scrape: string): Set<string> {
   return new Set([...names, ...prometheusOwn]);
 }
 
-/** What a product shows after one call and one visitor who finds nothing. */
+/** The metrics of a product after one API call and one visit to an unknown host. */
 async function scrapeProduct(t: TestContext): Promise<string> {
   const [port = 0] = await freePorts(1);
   const product = await startProduct(t, { env: { UNDERPASS_METRICS_PORT: String(port) } });
@@ -88,7 +88,7 @@ test('deploy/monitoring', async (t) => {
     assert.deepEqual(unknown, []);
   });
 
-  await t.test('labels that are matched are labels of those metrics, and their values exist', () => {
+  await t.test('alerts and dashboard match only labels and values that exist', () => {
     const known: Record<string, (value: string) => boolean> = {
       job: () => true,
       instance: () => true,
@@ -102,7 +102,7 @@ test('deploy/monitoring', async (t) => {
     assert.match(scrape, /underpass_calls_total\{call="getMeta",status="200"\}/);
   });
 
-  await t.test('every metric of our own is on the dashboard or in an alert', () => {
+  await t.test('the dashboard or an alert shows every metric of Underpass', () => {
     const used = new Set(queries.flatMap(metricsIn).map((name) => name.replace(/_bucket$/, '')));
     const own = [...scrape.matchAll(/^# TYPE (underpass_\S+)/gm)].map(([, name = '']) => name);
     assert.ok(own.length > 10);
@@ -112,19 +112,19 @@ test('deploy/monitoring', async (t) => {
     );
   });
 
-  await t.test('docs/operations.md names every metric of our own, and none that is not exported', () => {
+  await t.test('docs/operations.md names exactly the exported metrics of Underpass', () => {
     const page = readFileSync(fileURLToPath(new URL('../../docs/operations.md', import.meta.url)), 'utf8');
     const named = new Set([...page.matchAll(/`(underpass_[a-z_]+)`/g)].map(([, name = '']) => name));
     const own = [...scrape.matchAll(/^# TYPE (underpass_\S+)/gm)].map(([, name = '']) => name);
     assert.deepEqual([...named].sort(), own.sort());
   });
 
-  await t.test('every alert says how long, how bad, what it is and what it means', () => {
+  await t.test('every alert has a duration, a severity, a summary and a description', () => {
     for (const { alert, expr, for: wait, labels, annotations } of rules) {
       assert.match(alert, /^Underpass[A-Z][A-Za-z]+$/);
       assert.ok(['page', 'ticket'].includes(labels.severity), alert);
       assert.ok(annotations.summary.length > 10 && annotations.description.length > 20, alert);
-      assert.ok(wait !== undefined || /\[\d+m\]/.test(expr), `${alert} waits for nothing`);
+      assert.ok(wait !== undefined || /\[\d+m\]/.test(expr), `${alert} fires without a delay`);
       assert.equal((expr.match(/\(/g) ?? []).length, (expr.match(/\)/g) ?? []).length, alert);
     }
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);

@@ -1,19 +1,19 @@
-// Reads the fenced blocks of a page of the docs. What follows the language in the opening line says what a test does:
-//   ```sh run                          runs; must end with exit code 0
-//   ```sh run expect="text"            its output must hold that text, too
-//   ```sh run eventually expect="..."  is tried again for a while: what it shows takes a moment
-//   ```sh run printed                  runs the line of the server's welcome that begins as the block does up to "…"
-//   ```sh run background ready="text"  goes on until the page ends; its output must come to hold that text
-//   with `section` besides             until the next heading only
-//   ```sh no-run reason="why"          cannot be run by a test, and why
-//   ```nginx file=nginx.conf           is written to that file of the page's folder (any language)
-//   ```yaml kubernetes                 is judged by Kubernetes' schemas; other yaml and json must at least parse
-//   ```text                            is shown; nothing to check
+// Reads the fenced blocks of a page of the docs. The words after the language tell the test what to do with a block:
+//   ```sh run                          run it; it must exit with 0
+//   ```sh run expect="text"            run it; its output must also contain the text
+//   ```sh run eventually expect="..."  retry it for up to 30 s until it succeeds
+//   ```sh run printed                  run the line of the server's welcome that begins like the block up to "…"
+//   ```sh run background ready="text"  keep it running until the page ends; wait until its output contains the text
+//   with `section` added               keep it running until the next heading only
+//   ```sh no-run reason="why"          do not run it, for this reason
+//   ```nginx file=nginx.conf           write it to that file in the page's folder (any language)
+//   ```yaml kubernetes                 check it against the schemas of Kubernetes; other yaml and json must parse
+//   ```text                            shown only; nothing to check
 
 export interface Block {
   readonly page: string;
   readonly line: number;
-  /** How many headings stand above it. */
+  /** The number of headings above it. */
   readonly section: number;
   readonly language: string;
   readonly words: ReadonlySet<string>;
@@ -50,7 +50,7 @@ function readInfo(info: string): Pick<Block, 'language' | 'words' | 'values'> {
   return { language, words: new Set(rest), values: Object.fromEntries(values) };
 }
 
-/** A block inside a list is indented as a whole. */
+/** Removes the indentation of a block inside a list. */
 function dedent(lines: readonly string[]): string[] {
   const indents = lines.filter((line) => line.trim() !== '').map((line) => line.length - line.trimStart().length);
   const least = indents.length === 0 ? 0 : Math.min(...indents);
@@ -59,7 +59,7 @@ function dedent(lines: readonly string[]): string[] {
 
 export const place = ({ page, line }: Block): string => `${page}:${line}`;
 
-/** What is wrong with how a block is marked; empty where a test knows what to do. */
+/** What is wrong with the words of a block; empty if the test knows what to do. */
 export function markProblem({ language, words, values }: Block): string {
   if (language === '') return 'has no language';
   if (language !== 'sh') return '';

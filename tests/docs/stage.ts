@@ -1,6 +1,6 @@
-// Where the commands of a page run: a product with its own DNS, a folder, and an environment in which `underpass` is
-// on PATH and curl finds every public name at the edge. What a reader has by DNS and a public authority, a test has
-// by these stand-ins; the commands stay as they are written.
+// Where the commands of a page run: a product with a test DNS server, a folder, and an environment in which `underpass` is on
+// PATH and curl connects every public name to the edge. They replace public DNS and a public authority, so that commands run
+// unchanged.
 
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -17,14 +17,14 @@ import { requireTool } from '../helpers/tool.ts';
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const deploy = fileURLToPath(new URL('../../deploy', import.meta.url));
 
-/** What the commands of the docs call. */
+/** The system programs that commands of the docs use. */
 export const tools = ['curl', 'openssl', 'nginx', 'haproxy', 'caddy', 'helm', 'jq', 'python3', 'ssh', 'sshd'] as const;
 
-/** Ports of upstreams in the docs; each gets a free one, so that pages can run side by side. */
+/** Upstream ports in the docs. The test replaces each by a free port, so that pages can run in parallel. */
 const upstreamPorts = [3000, 8080, 8081, 8082, 9080, 9443, 9444, 2222] as const;
-/** Where visits come from: an address that is not the client's, so that a page can show whose it sees. */
+/** curl visits from this address. It differs from the client's, so that a page can show which one an upstream sees. */
 const visitorAddress = '127.0.0.9';
-/** A command of the docs, a first npx included. */
+/** Long enough for a command that starts with a first npx. */
 const commandTimeoutMs = 60_000;
 const readyTimeoutMs = 30_000;
 
@@ -32,12 +32,12 @@ export interface Stage {
   readonly product: Product;
   readonly account: Account;
   readonly folder: string;
-  /** The text with the ports of this run. */
+  /** Replaces the ports of the docs by those of this run. */
   localise(text: string): string;
   writeFile(name: string, text: string): Promise<void>;
-  /** Ends with exit code 0, or throws with what it said. Answers its output. */
+  /** Runs the script and returns its output; throws with the output unless it exits with 0. */
   run(script: string): Promise<string>;
-  /** Goes on until the stage closes, or the section ends; resolves when its output holds the text. */
+  /** Keeps the script running until the stage or the section ends; resolves when its output contains `ready`. */
   runInBackground(script: string, ready: string, forSection: boolean): Promise<void>;
   endSection(): Promise<void>;
 }
@@ -77,7 +77,7 @@ export async function openStage(t: TestContext): Promise<Stage> {
   };
 }
 
-/** What the reader does at a DNS provider: the TXT record of every domain, and addresses for names under example.com. */
+/** Sets the records that a reader would set at a DNS provider: the TXT record of every domain, addresses under example.com. */
 async function publishRecords(dns: Awaited<ReturnType<typeof startNameServer>>, { call, project }: Account): Promise<void> {
   const { body: domains } = await call<readonly Domain[]>('GET', `/api/domains?project=${project}`);
   for (const { apexName, challenge } of domains) dns.set('TXT', apexName, `underpass-domain-verify=${challenge}`);
@@ -92,7 +92,7 @@ async function environment(product: Product, apiToken: string, folder: string): 
   await writeFile(join(home, '.curlrc'), curl);
   return {
     HOME: home,
-    // A caddy that is too old may lie on the PATH before the one that fits.
+    // Put the required caddy before one on the PATH that may be too old.
     PATH: [
       join(modules, '.bin'),
       dirname(requireTool('caddy')),
@@ -143,12 +143,12 @@ function spawnScript(script: string, cwd: string, env: NodeJS.ProcessEnv) {
   return { child, ended, output: () => seen.join(''), onOutput: (listener: () => void) => listeners.add(listener) };
 }
 
-/** The whole group: a shell's children too. */
+/** Signals the whole process group, with the shell's children. */
 function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // It has ended by itself.
+    // The group has already ended.
   }
 }
 

@@ -1,5 +1,5 @@
-// The command line against the whole product: sign-in by a device code, a tunnel from nothing to a page, the account, the
-// doctor, a service's lines, an installation from the server's own installer, an update by its own releases.
+// The command line against the whole product: sign-in by a device code, a tunnel from creation to a served page, the account,
+// the doctor, snippets, an installation by the server's installer, an update from its releases.
 
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
@@ -38,7 +38,7 @@ async function startUpstream(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
-/** As a browser would, with the local CA trusted. */
+/** Requests the URL as a browser that trusts the local CA. */
 function visit({ caPem }: Product, url: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
@@ -59,7 +59,7 @@ async function ok(cli: Cli, ...argv: string[]): Promise<string> {
   return stdout;
 }
 
-test('login with a device code that the browser confirms, then the account by that sign-in', async (t) => {
+test('a device code that the browser confirms signs the command line in', async (t) => {
   const { product, account } = await world(t);
   const cli = await createCli(t);
   const login = cli.start(['login', '--server', product.origin]);
@@ -79,7 +79,7 @@ test('login with a device code that the browser confirms, then the account by th
   assert.match(await ok(cli, 'regions'), /local +This machine/);
 });
 
-test('from nothing to a page: tunnels add, connect, a visitor, the status, the end', async (t) => {
+test('adds a tunnel, connects it, serves a visitor, checks it with the doctor, and deletes it', async (t) => {
   const { product, account, cli } = await world(t);
   const upstream = await startUpstream(t);
   assert.match(await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain'), /Next: underpass connect shop/);
@@ -99,7 +99,7 @@ test('from nothing to a page: tunnels add, connect, a visitor, the status, the e
   assert.equal(gone.code, 6);
 });
 
-test('the printed lines of the cli tab, run in a shell, carry the tunnel', async (t) => {
+test('the printed snippet of the cli tab connects the tunnel when a shell runs it', async (t) => {
   const { product, account, cli } = await world(t);
   await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain');
   await tunnelCreated(account, 'shop');
@@ -116,7 +116,7 @@ test('the printed lines of the cli tab, run in a shell, carry the tunnel', async
   await running.ended;
 });
 
-test('the token of an http tunnel carries no ingress, and the client says so', async (t) => {
+test('underpass ingress refuses the token of an http tunnel and names the right command', async (t) => {
   const { account, cli } = await world(t);
   await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain');
   await tunnelCreated(account, 'shop');
@@ -129,7 +129,7 @@ test('the token of an http tunnel carries no ingress, and the client says so', a
   assert.equal((await running.ended).code, 0);
 });
 
-test('domains and groups, with the texts of the server where it refuses', async (t) => {
+test('manages domains and groups, and shows why the server refuses a change', async (t) => {
   const { account, cli } = await world(t);
   assert.match(await ok(cli, 'domains', 'add', 'example.com'), /underpass-domain-verify=/);
   const invalid = await cli.run(['domains', 'add', 'a_b.example.com']);
@@ -149,7 +149,7 @@ test('domains and groups, with the texts of the server where it refuses', async 
   assert.match(inUse.stderr, /shop/);
 });
 
-test('a viewer sees tunnels but never a token, and may change nothing', async (t) => {
+test('a viewer can neither see a token nor change anything', async (t) => {
   const { product, account, cli } = await world(t);
   await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain');
   const env = { UNDERPASS_API_TOKEN: await product.createApiToken(account, 'viewer') };
@@ -159,7 +159,7 @@ test('a viewer sees tunnels but never a token, and may change nothing', async (t
   assert.equal((await cli.run(['tunnels', 'rm', 'shop', '--yes'], { env })).code, 5);
 });
 
-test('the installer of the server installs its release, which signs in, updates and trusts nothing unsigned', async (t) => {
+test('the installer of the server installs its release, which updates itself only to signed releases', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-e2e-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const key = generateKeyPairSync('ed25519').privateKey;
@@ -181,7 +181,7 @@ test('the installer of the server installs its release, which signs in, updates 
   assert.deepEqual(JSON.parse((await update()).stdout), { version, newest: '99.0.0', updated: true });
 });
 
-/** The same program as version 99.0.0, signed by the key. */
+/** Publishes the same program as version 99.0.0, signed with the key. */
 async function offerNext(folder: string, platform: string, program: string, key: KeyObject): Promise<void> {
   const next = join(folder, '99.0.0');
   const name = `underpass-99.0.0-${platform}`;

@@ -1,4 +1,4 @@
-// A first start as somebody new sees it: the process as `npm start` runs it, and the lines that it prints, as pasted.
+// The first start as a new user sees it: the process that `npm start` runs, and the printed lines, pasted into a shell.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -16,10 +16,10 @@ import { requireTool } from '../helpers/tool.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const shell = promisify(execFile);
-/** The aim for the whole process at rest. */
+/** The limit for the whole process when idle. */
 const mostRestMb = 200;
 
-/** Resolves with what was printed once it holds the text; rejects when the process ends first. */
+/** Resolves with the output once it contains the text; rejects if the process ends first. */
 function printed(child: ChildProcess, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';
@@ -39,7 +39,7 @@ const lineWith = (output: string, start: string): string =>
     .map((line) => line.trim())
     .find((line) => line.startsWith(start)) ?? assert.fail(`no line starts with ${start}`);
 
-/** With all that it started: npx is a parent of what it runs. */
+/** Kills the whole process group: npx runs its command as a child. */
 async function stop(child: ChildProcess | undefined): Promise<void> {
   if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
@@ -77,7 +77,7 @@ describe('the first start', () => {
     await rm(home, { recursive: true, force: true });
   });
 
-  test('the printed lines carry a page from a local port to a public name, as pasted', async () => {
+  test('the printed lines, as pasted, serve a local port at a public name', async () => {
     const { port } = upstream.address() as AddressInfo;
     const carry = lineWith(output, 'npx underpass http ').replace('127.0.0.1:3000', `127.0.0.1:${port}`);
     client = spawn('sh', ['-c', `exec ${carry}`], { cwd: root, env, detached: true });
@@ -87,7 +87,7 @@ describe('the first start', () => {
     assert.equal(stdout, 'hello from port 3000');
   });
 
-  test('the printed link signs the operator in, once', async () => {
+  test('the printed link signs the operator in once', async () => {
     const link = new URL(/https?:\/\/\S+\/magiclink\/\S+/.exec(output)?.[0] ?? '');
     const body = (): URLSearchParams => new URLSearchParams({ token: link.pathname.split('/').pop() ?? '' });
     const redeem = () => fetch(new URL('/auth/login', link), { method: 'POST', headers: { origin: link.origin }, body: body() });
@@ -102,19 +102,19 @@ describe('the first start', () => {
     assert.equal((await redeem()).ok, false);
   });
 
-  test('another link is made beside the running server, by the printed command', async () => {
+  test('the printed command makes another link while the server runs', async () => {
     const command = /another one: (npx [^)]+)\)/.exec(output)?.[1] ?? '';
     const { stdout } = await shell('sh', ['-c', command], { cwd: root, env });
     assert.match(stdout, /\/magiclink\/[\w-]{43}\n$/);
   });
 
-  test('nobody but its owner can read what the server keeps, in a folder that others can enter too', {
-    skip: process.platform === 'win32' ? 'modes are of POSIX' : false,
+  test('only the owner can read the files of the server, even in a folder that others can enter', {
+    skip: process.platform === 'win32' ? 'file modes need POSIX' : false,
   }, async () => {
     const names = await readdir(env.UNDERPASS_HOME ?? '', { recursive: true });
     assert.ok(names.includes('underpass.db'), names.join());
     for (const name of names) {
-      // A draft is renamed meanwhile.
+      // A temporary file may be renamed between readdir and stat.
       const file = await stat(join(env.UNDERPASS_HOME ?? '', name)).catch(() => null);
       if (file !== null) assert.equal(file.mode & 0o077, 0, name);
     }
@@ -128,11 +128,11 @@ describe('the first start', () => {
     assert.ok(megabytes < mostRestMb, `${Math.round(megabytes)} MB`);
   });
 
-  test('SIGTERM ends it in order, with its client connected, within a few seconds', async () => {
+  test('SIGTERM stops it in order within a few seconds while a client is connected', async () => {
     const start = performance.now();
     server.kill('SIGTERM');
     const [code] = await once(server, 'exit');
     assert.equal(code, 0);
-    assert.ok(performance.now() - start < 20_000, 'a drain that nobody ends takes 30 s');
+    assert.ok(performance.now() - start < 20_000, 'an unfinished drain would take 30 s');
   });
 });

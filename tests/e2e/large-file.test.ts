@@ -1,4 +1,4 @@
-// Two gigabytes down and two up through the assembled product, byte for byte, in memory that does not grow with them.
+// Two gigabytes down and two up through the whole product: every byte arrives, and memory stays bounded.
 import assert from 'node:assert/strict';
 import { createHash, type Hash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -11,10 +11,10 @@ import { peakBytes, resetPeak, type StartedServer, startClientProcess, startServ
 
 const totalBytes = 2 * 1024 ** 3;
 const blockBytes = 1024 ** 2;
-/** Windows, socket buffers and garbage not yet collected; a fiftieth part of the file would already break it. */
+/** Room for windows, socket buffers and uncollected garbage. Buffering one fiftieth of the file would exceed it. */
 const growthBytes = 160 * 1024 ** 2;
 
-/** Numbered blocks: one that is lost, doubled or moved changes the hash. */
+/** Numbered blocks: a lost, doubled or moved block changes the hash. */
 function* blocks(): Generator<Buffer> {
   const block = Buffer.alloc(blockBytes, 'underpass');
   for (let number = 0; number * blockBytes < totalBytes; number++) {
@@ -66,7 +66,7 @@ function visit({ tunnel, caPem }: StartedServer, method: string, body?: Readable
   });
 }
 
-test('two gigabytes pass whole in both directions, and neither side grows with them', async (t) => {
+test('two gigabytes arrive intact in both directions, in bounded memory', async (t) => {
   const product = await startServerProcess(t);
   const client = await startClientProcess(t, product, await startUpstream(t));
   const expected = expectedHash();

@@ -1,4 +1,4 @@
-// An nginx with a certificate of its own behind an ingress tunnel: TLS passes through, port 80 too.
+// An nginx with its own certificate behind an ingress tunnel: TLS and port 80 pass through unchanged.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -68,7 +68,7 @@ function ask(port: number, certificatePem: string | null): Promise<{ text: strin
   });
 }
 
-test('a visitor of an ingress tunnel meets the certificate of the nginx behind it, on 443, and its plain port on 80', {
+test('an ingress tunnel shows visitors the certificate of the nginx behind it on 443, and its plain page on 80', {
   skip: skipWithout('nginx', 'openssl'),
 }, async (t) => {
   const names = await startNameServer(t);

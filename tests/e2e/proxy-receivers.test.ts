@@ -1,5 +1,5 @@
-// Real receivers of the PROXY protocol behind ingress tunnels: nginx, haproxy and Caddy answer with the visitor that the
-// header names. Visitors come over IPv4 and IPv6, straight to the edge and through a haproxy in front of it.
+// Real receivers of the PROXY protocol behind ingress tunnels: nginx, haproxy and Caddy answer with the visitor address that
+// the header names. Visitors come over IPv4 and IPv6, directly to the edge and through a haproxy in front of it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { requireTool, skipWithout } from '../helpers/tool.ts';
 const apex = 'example.org';
 const versions = ['v1', 'v2'] as const;
 const families = { IPv4: '127.0.0.1', IPv6: '::1' } as const;
-/** Where the balancer's connections to the edge come from; visitors and clients come from elsewhere. */
+/** The balancer connects to the edge from this address; visitors and clients use others. */
 const balancerAddress = '127.0.0.9';
 const signature2 = '\r\n\r\n\0\r\nQUIT\n';
 
@@ -29,7 +29,7 @@ interface Ports {
   readonly https: number;
 }
 
-/** Files of a receiver: its own certificate for every name, and its configuration. */
+/** Makes the folder of a receiver with a certificate for all its names. */
 function prepare(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'underpass-receiver-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -129,7 +129,7 @@ interface Visit {
   readonly caPem: string;
 }
 
-/** One GET; what the receiver says, beside what it should say. */
+/** One GET: `seen` is the address that the receiver reports, `true` the visitor's real one. */
 async function ask(
   t: TestContext,
   { host, address, ports, caPem }: Visit,
@@ -158,7 +158,7 @@ async function startStage(t: TestContext): Promise<{ readonly product: Product; 
   return { product, account };
 }
 
-/** A tunnel of that version to that receiver, with its client; what passes to the receiver is tapped. */
+/** Opens a tunnel with this PROXY version to the receiver and starts its client; taps record what reaches the receiver. */
 async function openTunnel(
   t: TestContext,
   account: Account,
@@ -180,7 +180,7 @@ function assertVersion(taps: readonly Tap[], version: (typeof versions)[number],
   for (const first of firsts) assert.ok(first.startsWith(begins), `${version} begins ${JSON.stringify(first.slice(0, 16))}`);
 }
 
-test('receivers behind a tunnel see the visitor’s own address and port', {
+test('receivers behind a tunnel see the address and port of the visitor', {
   skip: skipWithout('nginx', 'haproxy', 'caddy', 'openssl'),
 }, async (t) => {
   const { product, account } = await startStage(t);
@@ -238,7 +238,7 @@ async function startBalancer(
   return { http, https };
 }
 
-test('behind a haproxy that the operator named, receivers see the visitor of the haproxy; a header of another is refused', {
+test('the edge believes PROXY headers of the trusted haproxy and refuses those of others', {
   skip: skipWithout('nginx', 'haproxy', 'openssl'),
 }, async (t) => {
   const { product, account } = await startStage(t);
@@ -255,12 +255,12 @@ test('behind a haproxy that the operator named, receivers see the visitor of the
         }
       }
     });
-    await t.test(`${version} from somebody else`, async (t) => {
+    await t.test(`${version} from an untrusted address`, async (t) => {
       const connections = taps.flatMap(({ firsts }) => firsts).length;
       const ports = await startBalancer(t, product, version, '127.0.0.10');
       const answer = await ask(t, { host, address: '127.0.0.1', ports, caPem }, false);
       assert.doesNotMatch(answer.seen, /^127/);
-      assert.equal(taps.flatMap(({ firsts }) => firsts).length, connections, 'no byte of it passes');
+      assert.equal(taps.flatMap(({ firsts }) => firsts).length, connections, 'no byte reaches the receiver');
     });
   }
 });

@@ -1,5 +1,5 @@
-// The snippets of the connect section, pasted: by two shells and, for the unit, into a machine whose /etc and /usr/local/bin
-// are copies. The program is the compiled one; nothing runs as root but what the snippet says.
+// Runs the snippets of the connect section with the compiled CLI: the cli tab in three shells, the systemd tab in a mount
+// namespace whose /etc and /usr/local/bin are copies.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -92,7 +92,7 @@ async function servesPage({ product, tunnel }: World): Promise<void> {
   assert.equal(text, 'from the upstream');
 }
 
-/** A shell that is killed leaves what it started. */
+/** Ends the children of a shell: killing the shell does not end them. */
 function endChildren(pid: number): void {
   const path = `/proc/${pid}/task/${pid}/children`;
   const children = existsSync(path) ? readFileSync(path, 'utf8').trim().split(' ') : [];
@@ -100,7 +100,9 @@ function endChildren(pid: number): void {
 }
 
 for (const shell of ['dash', 'bash', 'zsh'] as const) {
-  test(`the lines of the cli tab, pasted into ${shell}`, { skip: shell === 'zsh' && skipWithout('zsh') }, async (t) => {
+  test(`the snippet of the cli tab connects the tunnel in ${shell}`, {
+    skip: shell === 'zsh' && skipWithout('zsh'),
+  }, async (t) => {
     const made = await world(t);
     const home = await mkdtemp(join(folder, 'home-'));
     const env = { HOME: home, PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
@@ -116,11 +118,11 @@ for (const shell of ['dash', 'bash', 'zsh'] as const) {
   });
 }
 
-/** A machine beside this one: its own /etc and /usr/local/bin, a sudo that only runs, a systemctl that only notes. */
+/** Runs the snippet with its own /etc and /usr/local/bin, a sudo that only runs its command, and a systemctl that only records its arguments. */
 const machine = `
 set -e
 mkdir "$W/etc" "$W/local" "$W/stub"
-# What somebody takes out of it meanwhile is missing in both.
+# cp may fail if a file of /etc disappears during the copy; the snippet does not need it.
 cp -a /etc/. "$W/etc" || true
 mount --bind "$W/etc" /etc
 mount --bind "$W/local" /usr/local/bin
@@ -131,7 +133,7 @@ PATH="$W/stub:$PATH" bash "$W/snippet"
 echo "unit: $(systemd-analyze verify /etc/systemd/system/underpass-shop.service 2>&1 | wc -c) bytes of complaints"
 echo "token: $(stat -c '%a %u' /etc/underpass/shop.token)"
 echo "systemctl: $(tr '\\n' ';' < "$W/systemctl")"
-# As systemd does it: a copy of the token for the service's own user, and the words of ExecStart.
+# Start the service as systemd would: copy the token for the service's user, then run ExecStart as that user.
 mkdir "$W/credentials"
 cp /etc/underpass/shop.token "$W/credentials/token"
 chown -R 65534:65534 "$W/credentials"
@@ -148,10 +150,10 @@ os.execve(words[0], words, {'PATH': '/usr/bin:/bin', 'CREDENTIALS_DIRECTORY': fo
 PYTHON
 `;
 
-describe('the lines of the systemd tab', {
-  skip: skipWithout('systemd-analyze') || (process.getuid?.() !== 0 && 'needs root for a machine of its own'),
+describe('the snippet of the systemd tab', {
+  skip: skipWithout('systemd-analyze') || (process.getuid?.() !== 0 && 'needs root for a mount namespace'),
 }, () => {
-  test('make a unit that systemd takes, a private token, and a client of another user that carries the tunnel', async (t) => {
+  test('installs a valid unit and a private token, and runs the client as an unprivileged user', async (t) => {
     const made = await world(t);
     const work = await mkdtemp(join(folder, 'machine-'));
     await chmod(work, 0o755);

@@ -1,4 +1,4 @@
-// A page with a WebSocket and server-sent events, in a real Chromium, through an http tunnel.
+// A page with a WebSocket and server-sent events in a real Chromium, through an http tunnel.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -45,7 +45,7 @@ async function startUpstream(t: TestContext): Promise<string> {
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`,
     );
     open.add(socket);
-    // A browser that closes resets its side, and the reset is passed on.
+    // A closing browser resets its connection, and the edge passes the reset on.
     socket.on('error', () => {});
     answerFrames(socket);
   });
@@ -57,7 +57,7 @@ async function startUpstream(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a page in Chromium talks over a WebSocket and hears events at once, through an http tunnel', async (t) => {
+test('an http tunnel carries WebSockets and delivers server-sent events at once', async (t) => {
   const product = await startProduct(t);
   const account = await product.signIn();
   const tunnel = await tunnelCreated(account, 'first');
@@ -69,7 +69,7 @@ test('a page in Chromium talks over a WebSocket and hears events at once, throug
   await expect(visitor).toHaveTitle('tunnelled');
   await expect(visitor.locator('#socket')).toHaveText('OVER THE TUNNEL');
   await expect(visitor.locator('#events')).toHaveText('the first event');
-  // RFC 8441 is not offered: the page and its events came over HTTP/2, and the browser opened the socket beside it.
+  // The page and its events use HTTP/2. The edge does not offer RFC 8441, so the browser opens a second connection for the socket.
   const protocol = await visitor.evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol");
   assert.equal(protocol, 'h2');
 });

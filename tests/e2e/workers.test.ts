@@ -1,4 +1,4 @@
-// The server as its own process with two edge workers: visitors who reach either get to a client that one of them holds.
+// The server as a process with two edge workers: visitors of either worker reach a client that is connected to one of them.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, readFile, readlink } from 'node:fs/promises';
@@ -12,7 +12,7 @@ const workers = 2;
 
 async function startUpstream(t: TestContext): Promise<string> {
   const server = createServer((request, response) => {
-    // With its length, so that no chunk sizes come between the bytes.
+    // Send the length, so that the body is not chunked.
     response.setHeader('content-length', request.headers['content-length'] ?? '0');
     request.pipe(response);
   });
@@ -25,7 +25,7 @@ async function startUpstream(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Processes whose parent that is (proc(5), stat). */
+/** The child processes of `parent` (proc(5), stat). */
 async function childrenOf(parent: number): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const parents = await Promise.all(
@@ -49,7 +49,7 @@ async function inodesOf(serverPort: number): Promise<ReadonlyMap<number, string>
   return new Map(ends.map((fields) => [Number.parseInt(fields[2]?.split(':')[1] ?? '', 16), fields[9] ?? '']));
 }
 
-/** Who of them holds the server's end of each connection. A list that changes while it is read may leave a line out: read again. */
+/** Which process holds the server's end of each connection. /proc may skip lines that change during a read, so read until all are found. */
 async function ownersOf(pids: readonly number[], serverPort: number, visitorPorts: readonly number[]): Promise<number[]> {
   const owners = new Map<number, number>();
   while (owners.size < visitorPorts.length) {
@@ -70,7 +70,7 @@ async function openVisitor(t: TestContext, { ports, tunnel, caPem }: StartedServ
   return socket;
 }
 
-/** One request on a connection that stays open; the upstream repeats its body. */
+/** Sends one request on a connection that stays open; the upstream echoes its body. */
 function exchange(socket: TLSSocket, host: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -82,14 +82,14 @@ function exchange(socket: TLSSocket, host: string, body: string): Promise<string
     };
     const closed = (): void => reject(new Error(`the edge ended the connection after "${text.slice(0, 200)}"`));
     socket.on('data', read).on('error', reject).on('close', closed);
-    // One that is over already tells nobody else.
+    // On a socket that is already closed, only this callback reports the error.
     const written = (error?: Error | null): void => void (error && reject(error));
     socket.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, written);
   });
 }
 
-test('two workers share the port, and each leads its visitors to the one client', async (t) => {
-  if (process.platform !== 'linux') return t.skip('several processes share a port on Linux alone');
+test('two workers share the port, and both pass visitors to the same client', async (t) => {
+  if (process.platform !== 'linux') return t.skip('only Linux lets several processes share a port');
   const product = await startServerProcess(t, { UNDERPASS_EDGE_WORKERS: String(workers), UNDERPASS_LOG: 'info' });
   let logged = '';
   product.server.child.stdout?.on('data', (data: Buffer) => {
@@ -100,7 +100,7 @@ test('two workers share the port, and each leads its visitors to the one client'
   await startClientProcess(t, product, await startUpstream(t));
 
   const host = new URL(product.tunnel.publicUrl).hostname;
-  // The kernel spreads connections by a hash of their ports: of 40, one worker getting none is one in 2^39.
+  // The kernel distributes connections by a hash of their ports: with 40, the chance that a worker gets none is 1 in 2^39.
   const visitors = await Promise.all(Array.from({ length: 40 }, () => openVisitor(t, product)));
   const first = await Promise.all(
     visitors.map((visitor, number) => exchange(visitor, host, `visitor ${number} ${'x'.repeat(5_000)}`)),
@@ -110,9 +110,9 @@ test('two workers share the port, and each leads its visitors to the one client'
   const owners = Map.groupBy(await ownersOf(pids, product.ports.https, visitorPorts), (pid) => pid);
   const taken = new Map(pids.map((pid) => [pid, owners.get(pid)?.length ?? 0]));
   t.diagnostic(`visitors by worker: ${[...taken.values()].join(', ')}`);
-  for (const [pid, count] of taken) assert.ok(count > 0, `worker ${pid} took nobody`);
+  for (const [pid, count] of taken) assert.ok(count > 0, `worker ${pid} got no visitor`);
 
-  // Both go on at once, on connections that are open already.
+  // All connections stay open and work at the same time.
   const answers = await Promise.all(
     visitors.map((visitor, number) => exchange(visitor, host, `again ${number} ${'y'.repeat(20_000)}`)),
   );
@@ -123,7 +123,7 @@ test('two workers share the port, and each leads its visitors to the one client'
   await product.server.end();
   const seconds = (performance.now() - started) / 1000;
   t.diagnostic(`stopped in ${seconds.toFixed(1)} s`);
-  assert.ok(seconds < 20, 'workers wait for visitors, not for each other');
+  assert.ok(seconds < 20, 'the workers do not wait for each other');
   assert.deepEqual(await childrenOf(product.server.pid), [], 'no worker outlives the server');
   assert.match(product.server.text(), /"worker":/);
   assert.equal(logged, '', 'the log is on standard error');

@@ -1,4 +1,4 @@
-// One address that opens far more connections than it may: they are closed at once, others are served meanwhile, nothing stays.
+// One address opens far more connections than its limit: the edge closes them at once, serves others and releases everything.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -10,9 +10,9 @@ import { type Door, descriptorsSettle, openDescriptors, visit } from '../helpers
 const allowed = 50;
 const rounds = 8;
 const perRound = 500;
-/** What a crowd that is turned away may cost: no TLS state, no buffers. */
+/** A refused connection costs no TLS state and no buffers. */
 const growthBytes = 64 * 1024 ** 2;
-/** 127/8 is all this machine; the client dials from 127.0.0.1 as other visitors do. */
+/** All of 127/8 is this machine. The client and the other visitors use 127.0.0.1. */
 const crowdAddress = '127.0.0.66';
 
 async function startUpstream(t: TestContext): Promise<string> {
@@ -25,7 +25,7 @@ async function startUpstream(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Dials and never speaks; told whether the edge kept it. */
+/** Connects and sends nothing; adds the socket to `kept` while the edge keeps it open. */
 function dial(port: number, kept: Set<Socket>): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port, localAddress: crowdAddress });
   socket.on('error', () => {}).on('close', () => kept.delete(socket));
@@ -45,7 +45,7 @@ async function keptSettle(kept: ReadonlySet<Socket>): Promise<void> {
   }
 }
 
-test('an address with too many connections is refused, and nobody else', async (t) => {
+test('refuses connections past the limit of an address, and only those', async (t) => {
   const product = await startServerProcess(t, { UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: String(allowed) });
   const door: Door = { port: product.ports.https, host: new URL(product.tunnel.publicUrl).hostname, caPem: product.caPem };
   const client = await startClientProcess(t, product, await startUpstream(t));
@@ -59,10 +59,10 @@ test('an address with too many connections is refused, and nobody else', async (
   const startedMs = performance.now();
   for (let round = 0; round < rounds; round++) {
     await Promise.all(Array.from({ length: perRound }, () => dial(door.port, kept)));
-    assert.equal((await visit(door)).status, 200, 'others are served meanwhile');
+    assert.equal((await visit(door)).status, 200, 'others are served');
     await keptSettle(kept);
-    // Later the time of those who never speak may be over: 15 s, of which a busy machine takes the most for all rounds.
-    if (round === 0) assert.equal(kept.size, allowed, 'what came first is kept');
+    // Only in the first round: silent connections end after 15 s, and on a busy machine the rounds together may take longer.
+    if (round === 0) assert.equal(kept.size, allowed, 'the first connections are kept');
     const held = (await openDescriptors(product.server.pid)) - before;
     assert.ok(held <= allowed + 8, `${held} descriptors are held for the crowd`);
   }

@@ -1,4 +1,4 @@
-// Request smuggling through the assembled product: what is ambiguous never reaches the upstream, which is Node's own server.
+// Request smuggling through the whole product: ambiguous requests never reach the upstream, a Node HTTP server.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -59,7 +59,7 @@ async function startUpstream(t: TestContext): Promise<Seen> {
   return { requests, fields, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-test('no ambiguous message passes the edge', async (t) => {
+test('the edge refuses every ambiguous request', async (t) => {
   const product = await startServerProcess(t);
   const door: Door = { port: product.ports.https, host: new URL(product.tunnel.publicUrl).hostname, caPem: product.caPem };
   const seen = await startUpstream(t);
@@ -77,11 +77,11 @@ test('no ambiguous message passes the edge', async (t) => {
         seen.requests.filter((request) => request.includes('hidden')),
         [],
       );
-      assert.doesNotMatch(answer, /hidden/, 'nothing is echoed');
+      assert.doesNotMatch(answer, /hidden/, 'the answer does not echo the request');
     });
   }
 
-  await t.test('identity fields of a visitor never arrive', async () => {
+  await t.test('forwarding fields of a visitor never reach the upstream', async () => {
     seen.fields.length = 0;
     const spoofed = ['X-Forwarded-For', 'X-Real-IP', 'Forwarded', 'X-Forwarded-Host', 'X_Forwarded_For', 'True-Client-IP'].map(
       (field) => `${field}: 203.0.113.9`,
