@@ -1,5 +1,5 @@
 // Calls of control on both databases, from 100 to 100,000 tunnels: node bench/control.ts [--sizes 100,100000] [--seconds 3]
-// In one process, without sockets: what is measured is the call, the query and the commit.
+// In one process, without sockets, so that it measures only the call, the query and the commit.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 });
 const sizes = values.sizes.split(',').map(Number);
 const seconds = Number(values.seconds);
-/** Of every project, whatever the whole: a list has the same length at every size. */
+/** Tunnels of each project: the same at every size, so that lists have the same length. */
 const tunnelsPerProject = 20;
 const concurrency = 16;
 const batchRows = 250;
@@ -87,7 +87,7 @@ interface Figures {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** This process's own account: steady on a busy machine. Postgres has its own beside it. */
+  /** CPU time of this process, which is steady on a busy machine; that of Postgres is separate. */
   readonly cpuMicros: number;
 }
 

@@ -1,4 +1,4 @@
-// What reading and rebuilding a request head costs, beside Node's parser alone and Node's server on the same in-memory pair.
+// Measures reading and rebuilding a request head, against Node's parser alone and Node's server on the same in-memory pair.
 // CPU of this process per head, medians of interleaved rounds; quote the ratios. Run: node bench/head-parser.ts
 
 import { createServer } from 'node:http';
@@ -57,7 +57,7 @@ function scan(bytes: Buffer): number {
   return head.scan(bytes, 0, bytes.length);
 }
 
-/** Asks again as soon as an answer has come. */
+/** Sends the next request as soon as an answer arrives. */
 async function askInTurn(near: Duplex, bytes: Buffer, count: number): Promise<number> {
   const before = cpuMicroseconds();
   let answered = 0;
@@ -90,7 +90,7 @@ function askNode(bytes: Buffer, count: number): Promise<number> {
 function createNodeParser(): NodeParser {
   const parser = new HTTPParser();
   parser.initialize(HTTPParser.REQUEST, {});
-  // Without it the names and values are never handed over.
+  // Without this callback the parser never delivers names and values.
   parser[HTTPParser.kOnHeadersComplete] = () => 0;
   return parser;
 }

@@ -172,7 +172,7 @@ function uploadOnce(socket: Socket): Promise<void> {
 const upgrade = () =>
   `GET /ws HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
 
-/** Opens all, says so on stdout, then waits for a byte on stdin while the caller reads memory. */
+/** Opens all connections, reports it on stdout, then waits for a byte on stdin while the caller reads memory. */
 async function idleWebSockets(): Promise<Result> {
   const sockets: Socket[] = [];
   for (let left = target.connections; left > 0; left -= 50)
@@ -187,7 +187,7 @@ async function openWebSocket(): Promise<Socket> {
   const socket = await open();
   await new Promise<void>((resolve, reject) => {
     socket.once('close', () => reject(new Error('closed early')));
-    // An error page is an open connection too, and holds less.
+    // Refuse an error page: it would count as an open connection that holds less memory.
     socket.once('data', (answer: Buffer) =>
       answer.toString('latin1', 0, 12) === 'HTTP/1.1 101'
         ? resolve()
@@ -198,7 +198,7 @@ async function openWebSocket(): Promise<Socket> {
   return socket;
 }
 
-/** One visitor asks for much and never reads; the speed of another beside it is the result. */
+/** One visitor requests a large body and never reads it; the result is the speed of another visitor at the same time. */
 async function stalledBesideFast(): Promise<Result> {
   const stalled = await open();
   stalled.write(`GET /bulk/${1024 ** 3} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);

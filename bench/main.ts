@@ -1,4 +1,4 @@
-// npm run bench: every peer at hand, interleaved by round in one run, as medians and ratios to the two-hop haproxy chain.
+// npm run bench: measures every installed peer, interleaved by round; prints medians and ratios to the two-hop haproxy chain.
 // Options: --rounds N, --seconds N, --columns small,latency,connect,bulk,idle,stalled, --peers underpass,haproxy.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -73,7 +73,7 @@ function atHand(peer: Peer): boolean {
   return missing.length === 0;
 }
 
-/** Each round begins with another peer, so that none always runs on a warm or a tired machine. */
+/** Each round starts with another peer, so that the order favours none. */
 function turned<T>(items: readonly T[], by: number): readonly T[] {
   const at = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(at), ...items.slice(0, at)];

@@ -1,4 +1,4 @@
-// What is measured: each measurement runs one workload on a running peer and gives its columns' values.
+// The measurements: each runs one workload on a running peer and returns the values of its columns.
 import { join } from 'node:path';
 import type { Column } from './core/table.ts';
 import type { Peer, Running } from './peers/peer.ts';
@@ -14,7 +14,7 @@ type On = Parameters<Measurement['run']>[0];
 
 const idleWebSockets = 5000;
 const bulkBytes = 768 * 1024 * 1024;
-/** Peers run for days and are measured warm. By count and not by time: a busy machine does little in a second. */
+/** Warm-up requests, because peers run for days. A count, not a time: a busy machine does little in a second. */
 const warmExchanges = 30_000;
 const warmAtMostMs = 20_000;
 
@@ -34,7 +34,7 @@ function load(on: On, workload: string, more: { connections: number; bytes?: num
   return start(process.execPath, [join(import.meta.dirname, 'load.ts'), workload, JSON.stringify(target)]);
 }
 
-/** Runs the workload briefly to warm the path, then again between two readings of the peer's own CPU account. */
+/** Runs the workload briefly to warm the path, then again between two readings of the peer's CPU time. */
 async function accounted<T>(
   on: On,
   workload: string,
@@ -62,7 +62,7 @@ function pidsOf({ edgeSide, clientSide }: Running): number[] {
 const column = (name: string, unit: string, better: Column['better'], bound?: number): Column =>
   bound === undefined ? { name, unit, better } : { name, unit, better, bound };
 
-/** Bounds are promised for https, where both chains do the same work. */
+/** Only https has promised bounds, because there both chains do the same work. */
 const bounded = (carries: Peer['carries'], ...[name, unit, better, bound]: Required<Parameters<typeof column>>): Column =>
   column(name, unit, better, carries === 'https' ? bound : undefined);
 
@@ -154,5 +154,5 @@ const stalled: Measurement = {
   },
 };
 
-/** Idle memory comes first: it is read on processes that nothing has warmed. */
+/** Idle memory comes first, on fresh processes. */
 export const measurements: readonly Measurement[] = [idle, small, latency, connect, bulk, stalled];

@@ -6,7 +6,7 @@ const smallAnswer = Buffer.from(
   `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n${'x'.repeat(100)}`,
   'latin1',
 );
-/** With the answer to the one key that the load sends (RFC 6455 1.3): haproxy makes a 502 of any other. */
+/** The answer to the one key that load.ts sends (RFC 6455 1.3): haproxy turns any other into a 502. */
 const switching = Buffer.from(
   `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n`,
   'latin1',
@@ -38,7 +38,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   });
 });
 
-/** Answers one head; gives the number of body bytes still to read before answering. */
+/** Answers one head; returns the number of body bytes to read before it can answer. */
 function answer(socket: Socket, head: string): number {
   if (head.startsWith('GET /bulk/')) {
     sendBulk(socket, Number(head.slice(10, head.indexOf(' ', 10))));

@@ -1,4 +1,4 @@
-// An edge in a process of its own, fed from one file instead of control: argv is JSON of { folder, host, regionHost, tokenHash, type }.
+// A program: an edge that gets its routes from its argument instead of control. argv is JSON of { folder, host, regionHost, tokenHash, type }.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';

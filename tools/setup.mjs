@@ -1,5 +1,5 @@
 // What `npm start` and `npm test` need before they run: packages, the built dashboard, and for tests the system's tools.
-// Runs on the machine's own Node (20 or newer), before the pinned one is there.
+// Runs on the machine's own Node (20 or newer), before the pinned one is installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

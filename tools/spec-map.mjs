@@ -1,4 +1,4 @@
-// Checks docs/spec-map.md: every entry points at a file that exists and at a test that holds the named words.
+// Checks docs/spec-map.md: every entry names an existing file, and a test that contains the named words.
 // A row is `| spec | where | proof |`; in `where` and `proof`, code spans are paths, `path: words` adds words to find there.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

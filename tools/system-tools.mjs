@@ -1,5 +1,5 @@
-// The programs that tests use from the system: where each is found, and what brings it: a Debian package, or Go's module.
-// Plain JavaScript: the setup reads it on whatever Node the machine has.
+// The system programs that tests use: where to find each, and which Debian package or Go module installs it.
+// Plain JavaScript, because setup.mjs runs on the machine's own Node.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -26,7 +26,7 @@ export const systemTools = {
   ssh: { package: 'openssh-client', why: 'SSH through an ingress tunnel' },
   sshd: { package: 'openssh-server', why: 'SSH through an ingress tunnel' },
   git: { package: 'git', why: 'lint by what git tracks' },
-  // Debian has no package of it; Go builds it where there is Go.
+  // Debian has no package for it; Go builds it if Go is installed.
   helm: { package: 'helm', module: 'helm.sh/helm/v3/cmd/helm@v3.16.4', why: 'the chart', folders: goFolders },
   // Debian's is 2.6, which cannot read a PROXY header: whichever is found has to list the module that can.
   // Without optimisation and without databases it builds in half the time.
@@ -51,13 +51,13 @@ export function missingTools() {
   return Object.keys(systemTools).filter((name) => findTool(name) === undefined);
 }
 
-/** What a person would type to get it. */
+/** The command that installs it. */
 export function wayTo(name) {
   const { package: debian, module, flags = [] } = systemTools[name];
   return module === undefined ? `apt-get install ${debian}` : `go install ${flags.map((flag) => `'${flag}' `).join('')}${module}`;
 }
 
-/** Installs what is missing where apt-get can; answers what is still missing. */
+/** Installs missing tools with apt-get; returns those that are still missing. */
 export function installTools(missing, log) {
   installModules(missing, log);
   const apt = aptCommand();
@@ -92,7 +92,7 @@ function run([command, ...first], rest) {
   spawnSync(command, [...first, ...rest], { stdio: ['ignore', 'ignore', 'inherit'], env, timeout: 600_000 });
 }
 
-/** Asked once for each path: a program has to be run for it. */
+/** Cached for each path, because it runs a program. */
 const fitting = new Map();
 
 function fits(name, path) {

@@ -14,7 +14,7 @@ const files = globSync('{rules,wire,control,edge,client,dashboard,server,tests,b
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort();
 
-// Ten minutes bound the longest whole-system test; a hung one must not hold CI.
+// The longest whole-system test takes less than ten minutes; a hung test must not block CI.
 const args = ['--test', '--test-timeout=600000', '--test-concurrency=2', ...files];
 const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));

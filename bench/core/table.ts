@@ -11,7 +11,7 @@ export interface Column {
   readonly name: string;
   readonly unit: string;
   readonly better: 'more' | 'less';
-  /** The bound that the product holds against the baseline, as a ratio; absent where none is promised. */
+  /** The promised bound against the baseline, as a ratio; absent without a promise. */
   readonly bound?: number;
 }
 
@@ -26,7 +26,7 @@ export function medianOf(samples: readonly Sample[], peer: string, column: strin
   return median(samples.filter((sample) => sample.peer === peer && sample.column === column).map((sample) => sample.value));
 }
 
-/** The median of the ratios of each round: rounds share a moment of a noisy machine, whole runs do not. */
+/** The median of the ratios of each round: noise of the machine affects both values of a round alike. */
 export function ratioOf(samples: readonly Sample[], peer: string, baseline: string, column: string): number {
   const values = (name: string) => samples.filter((s) => s.peer === name && s.column === column).map((s) => s.value);
   const base = values(baseline);

@@ -1,4 +1,4 @@
-// What every peer of the benchmark offers: a way to start it in front of an origin, and which of its processes to account.
+// The interface of every peer of the benchmark: starts it in front of an origin, and names the processes to measure.
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -9,7 +9,7 @@ export interface Setup {
   readonly originPort: number;
   /** An empty folder of this peer's run. */
   readonly folder: string;
-  /** What visitors ask for. */
+  /** Host name that visitors request. */
   readonly host: string;
 }
 
@@ -22,7 +22,7 @@ export interface Running {
 
 export interface Peer {
   readonly name: string;
-  /** How it carries: 'https' ends TLS at the edge; 'tcp' passes bytes; a column compares like with like. */
+  /** 'https' terminates TLS at the edge, 'tcp' passes bytes on; a column compares peers of the same kind. */
   readonly carries: 'https' | 'tcp';
   /** Binaries that must be on PATH. */
   readonly needs: readonly string[];

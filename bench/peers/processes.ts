@@ -1,4 +1,4 @@
-// Starting a peer's processes, waiting until they listen, and reading their own accounts of CPU and memory.
+// Starts the processes of a peer, waits until they listen, and reads their CPU time and memory.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -14,7 +14,7 @@ export interface Started {
 
 export function start(command: string, args: readonly string[], env: Record<string, string> = {}): Started {
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } });
-  // Whoever wants its lines listens in the same turn. A pipe that nobody reads would fill, and hold up a peer that logs.
+  // Discard the output unless the caller adds a listener in the same turn: a full pipe would block a peer that logs.
   child.stdout.resume();
   const errors: string[] = [];
   child.stderr.on('data', (data: Buffer) => errors.push(data.toString()) > 50 && errors.shift());
@@ -76,7 +76,7 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-/** Seconds of CPU of these processes and all that they started. */
+/** CPU seconds of these processes and their descendants. */
 export function cpuSeconds(pids: readonly number[]): number {
   return withChildren(pids).reduce((sum, pid) => sum + ticksOf(pid), 0) * tickSeconds;
 }

@@ -1,5 +1,5 @@
-// Tunnels that carry plain TCP to a public port: ssh -R, chisel, frp, rathole, bore. Each as its own manual starts it,
-// with its own encryption where it has one by default or by a line of configuration.
+// Tunnels that carry plain TCP to a public port: ssh -R, chisel, frp, rathole, bore. Each runs as its manual says, with its
+// own encryption if that is the default or one line of configuration.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -64,9 +64,9 @@ export const frp = tcpPeer('frp', ['frps', 'frpc'], async ({ folder, originPort 
 export const rathole = tcpPeer('rathole', ['rathole'], async ({ folder, originPort }, publicPort) => {
   const port = await freePort();
   const [serverFile, clientFile] = [join(folder, 'server.toml'), join(folder, 'client.toml')];
-  // The token only has to be alike on both sides of this run.
+  // Any token will do, if it is the same on both sides.
   const token = `run-${process.pid}`;
-  // Encrypted by keys of the moment: whose they are is not what is measured.
+  // Encryption with temporary keys; the benchmark does not check identity.
   const noise = 'pattern = "Noise_NN_25519_ChaChaPoly_BLAKE2s"';
   const transport = (side: string) => `[${side}.transport]\ntype = "noise"\n[${side}.transport.noise]\n${noise}\n`;
   const serverLines = `[server]\nbind_addr = "127.0.0.1:${port}"\ndefault_token = "${token}"\n${transport('server')}`;

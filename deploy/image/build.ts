@@ -63,7 +63,7 @@ function main(): void {
   console.log(`${recipe.repository}:${version}\n${buildImage(recipe, version, program, out)}`);
 }
 
-/** Files of user 0 and of user 1000 can only be made by who may give files away: a user namespace makes that true. */
+/** Files of user 0 and user 1000 need the right to change owners, which this process has inside a user namespace. */
 function enterNamespace(): void {
   const args = ['unshare', '--', process.execPath, ...process.argv.slice(1), '--inside'];
   const { status } = spawnSync('buildah', args, { stdio: 'inherit' });
@@ -118,7 +118,7 @@ function commonConfig({ about }: Recipe, version: string): readonly string[] {
   ];
 }
 
-/** Of the last commit, so that the same source gives the same image; 0 outside of git. */
+/** The time of the last commit, so that the same source gives the same image; 0 outside of git. */
 function sourceTime(): string {
   const { status, stdout } = spawnSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' });
   return status === 0 ? stdout.trim() : '0';

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Of the spec's deployment: non-root user 1000. */
+/** Non-root user 1000, as in the deployment of the spec. */
 export const userId = 1000;
 
 const certificates = '/etc/ssl/certs/ca-certificates.crt';
@@ -34,7 +34,7 @@ export function writeBase(rootfs: string): void {
   copyFileSync(certificates, join(rootfs, certificates));
 }
 
-/** The program as /usr/bin/NAME, with every library that the loader will look for. */
+/** Installs the program as /usr/bin/NAME, with every library that the loader needs. */
 export function addProgram(rootfs: string, program: string, name: string): void {
   copyFileSync(realpathSync(program), join(rootfs, 'usr/bin', name));
   chmodSync(join(rootfs, 'usr/bin', name), 0o755);
@@ -55,7 +55,7 @@ function librariesOf(program: string): readonly string[] {
 
 const serverWorkspaces = ['rules', 'wire', 'control', 'edge', 'server'];
 
-/** The server's source, which runs as it is, and the packages that it needs in production. */
+/** Installs the server's source, which runs without a build, and its production packages. */
 export function addServer(rootfs: string, root: string): void {
   const app = join(rootfs, 'app');
   mkdirSync(app, { recursive: true });
@@ -86,7 +86,7 @@ function workspacesOf(root: string): readonly string[] {
   return (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { workspaces: string[] }).workspaces;
 }
 
-/** npm wants every workspace of the lockfile to be there. */
+/** npm requires every workspace of the lockfile. */
 function copyManifest(root: string, app: string, name: string): void {
   mkdirSync(join(app, name), { recursive: true });
   copyFileSync(join(root, name, 'package.json'), join(app, name, 'package.json'));

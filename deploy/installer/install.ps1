@@ -1,20 +1,20 @@
 # Installs the underpass command for this user:  irm @ORIGIN@/install.ps1 | iex
-# Needs no administrator. Checks the SHA-256 of what it fetched, and with openssl 3 the signature over it (Ed25519).
-# Again is an update, or does nothing.
+# Needs no administrator. Checks the SHA-256 of the download and, with openssl 3, its Ed25519 signature.
+# Run it again to update; it does nothing if the version is installed.
 #   $env:UNDERPASS_VERSION      this version instead of the newest
 #   $env:UNDERPASS_INSTALL_DIR  this folder instead of %LOCALAPPDATA%\Programs\underpass
 
 & {
   Set-StrictMode -Version 2.0
   $ErrorActionPreference = 'Stop'
-  # The bar of Windows PowerShell makes a download ten times slower.
+  # The progress bar of Windows PowerShell makes a download ten times slower.
   $ProgressPreference = 'SilentlyContinue'
 
-  # Quoted so that nothing in the address is ever run.
+  # Quoted, so that PowerShell runs nothing in the address.
   $origin = @'
 @ORIGIN@
 '@
-  # The key that has to have signed the sums: SPKI, base64. Empty where the server has none.
+  # The public key of releases: SPKI, base64. Empty if the server has none.
   $releaseKey = @'
 @RELEASE_KEY@
 '@
@@ -36,17 +36,17 @@
   if (-not $folder) { $folder = Join-Path $env:LOCALAPPDATA 'Programs\underpass' }
   $program = Join-Path $folder 'underpass.exe'
 
-  # What a program says on its error stream is no error of this script.
+  # Output on the error stream of a program must not end this script.
   function Invoke-OpenSsl([string[]] $words) {
     $ErrorActionPreference = 'Continue'
     $said = (& openssl @words 2>&1) -join ' '
     return @{ Code = $LASTEXITCODE; Said = $said }
   }
 
-  # Throws where the key did not sign the sums; answers why that could not be found out here, or nothing.
+  # Throws if the key did not sign the sums. Returns why this machine cannot check the signature, or an empty text.
   function Test-Signature([byte[]] $sums) {
-    if ($releaseKey -eq '') { return 'this server names no key for releases' }
-    $needed = 'openssl 3 is needed for its signature'
+    if ($releaseKey -eq '') { return 'this server publishes no release key' }
+    $needed = 'openssl 3 is needed to check the signature'
     if (-not (Get-Command openssl -CommandType Application -ErrorAction SilentlyContinue)) { return $needed }
     $work = Join-Path ([IO.Path]::GetTempPath()) ([IO.Path]::GetRandomFileName())
     New-Item -ItemType Directory -Path $work | Out-Null
@@ -61,7 +61,7 @@
       [IO.File]::WriteAllBytes($signatureFile, [Convert]::FromBase64String($text.Trim()))
       [IO.File]::WriteAllBytes($sumsFile, $sums)
       $verified = Invoke-OpenSsl @('pkeyutl', '-verify', '-pubin', '-inkey', $keyFile, '-rawin', '-in', $sumsFile, '-sigfile', $signatureFile)
-      if ($verified.Code -ne 0) { throw "The signature of version $version is not of the key of $origin; nothing was installed." }
+      if ($verified.Code -ne 0) { throw "The signature of version $version does not match the key of $origin; nothing was installed." }
       return ''
     } finally {
       Remove-Item -LiteralPath $work -Recurse -Force -ErrorAction SilentlyContinue
@@ -72,14 +72,14 @@
   $unsigned = Test-Signature $sumsBytes
   $sums = [Text.Encoding]::UTF8.GetString($sumsBytes)
   $line = [regex]::Match($sums, '(?m)^([0-9a-f]{64})  ' + [regex]::Escape($name) + '\r?$')
-  if (-not $line.Success) { throw "Version $version is not there for Windows." }
+  if (-not $line.Success) { throw "Version $version has no program for Windows." }
   $wanted = $line.Groups[1].Value
 
   if ((Test-Path -LiteralPath $program) -and ((Get-FileHash -Algorithm SHA256 -LiteralPath $program).Hash -eq $wanted)) {
     Write-Host "underpass $version is already in $folder"
   } else {
     New-Item -ItemType Directory -Force -Path $folder | Out-Null
-    # In the same folder first, so that the program is replaced in one step.
+    # Write into the same folder first, so that the move replaces the program in one step.
     $draft = Join-Path $folder ".underpass.$PID.exe"
     try {
       Write-Host "fetching $name from $origin"
@@ -87,7 +87,7 @@
       $actual = (Get-FileHash -Algorithm SHA256 -LiteralPath $draft).Hash.ToLowerInvariant()
       if ($actual -ne $wanted) { throw "$name has SHA-256 $actual, expected was $wanted; nothing was installed." }
       if (Test-Path -LiteralPath $program) {
-        # A running program cannot be written over, but renamed it can be.
+        # Windows cannot overwrite a running program, but can rename it.
         Remove-Item -LiteralPath "$program.old" -Force -ErrorAction SilentlyContinue
         Move-Item -LiteralPath $program -Destination "$program.old" -Force
       }

@@ -1,20 +1,20 @@
 #!/bin/sh
 # Installs the underpass command for this user:  curl -fsSL @ORIGIN@/install.sh | sh
-# Needs no root. Checks the SHA-256 of what it fetched, and with openssl 3 the signature over it (Ed25519).
-# Again is an update, or does nothing.
+# Needs no root. Checks the SHA-256 of the download and, with openssl 3, its Ed25519 signature.
+# Run it again to update; it does nothing if the version is installed.
 #   UNDERPASS_VERSION      this version instead of the newest
 #   UNDERPASS_INSTALL_DIR  this folder instead of ~/.local/bin
 set -eu
 
 unsigned=
 
-# Quoted so that nothing in the address is ever run.
+# Quoted, so that the shell runs nothing in the address.
 origin=$(
   cat <<'ORIGIN'
 @ORIGIN@
 ORIGIN
 )
-# The key that has to have signed the sums: SPKI, base64. Empty where the server has none.
+# The public key of releases: SPKI, base64. Empty if the server has none.
 release_key=$(
   cat <<'KEY'
 @RELEASE_KEY@
@@ -24,7 +24,7 @@ KEY
 main() {
   case $origin in
     http://* | https://*) ;;
-    *) fail "this script has to come from an Underpass server" ;;
+    *) fail "this script must come from an Underpass server" ;;
   esac
   platform=$(find_platform)
   version=${UNDERPASS_VERSION:-$(newest_version)}
@@ -41,7 +41,7 @@ main() {
   fetch "$origin/releases/$version/SHA256SUMS" "$work/sums" || fail "$origin has no version $version"
   check_signature
   wanted=$(sed -n "s/^\([0-9a-f]\{64\}\)  $name\$/\1/p" "$work/sums")
-  [ -n "$wanted" ] || fail "version $version is not there for $platform"
+  [ -n "$wanted" ] || fail "version $version has no program for $platform"
 
   if [ -f "$program" ] && [ "$(sum_of "$program")" = "$wanted" ]; then
     say "underpass $version is already in $folder"
@@ -52,21 +52,21 @@ main() {
   say_path
 }
 
-# Refuses sums that the key did not sign; says so where that cannot be found out here.
+# Refuses sums that the key did not sign. Sets $unsigned if this machine cannot check the signature.
 check_signature() {
   case $release_key in
-    '') unsigned="this server names no key for releases" && return ;;
+    '') unsigned="this server publishes no release key" && return ;;
     *[!0-9A-Za-z+/=]*) fail "the key of this script is damaged" ;;
   esac
   printf -- '-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n' "$release_key" >"$work/key"
-  can_verify || { unsigned="openssl 3 is needed for its signature" && return; }
+  can_verify || { unsigned="openssl 3 is needed to check the signature" && return; }
   fetch "$origin/releases/$version/SHA256SUMS.sig" "$work/signature.txt" || fail "version $version is not signed; nothing was installed"
   openssl base64 -d -A -in "$work/signature.txt" -out "$work/signature" 2>/dev/null || true
   openssl pkeyutl -verify -pubin -inkey "$work/key" -rawin -in "$work/sums" -sigfile "$work/signature" >/dev/null 2>&1 ||
-    fail "the signature of version $version is not of the key of $origin; nothing was installed"
+    fail "the signature of version $version does not match the key of $origin; nothing was installed"
 }
 
-# Older ones, and what macOS has by that name, read no Ed25519 key or verify only what is hashed already.
+# Older versions, and LibreSSL on macOS, read no Ed25519 key or verify only data that is already hashed.
 can_verify() {
   command -v openssl >/dev/null 2>&1 || return 1
   case $(openssl pkeyutl -help 2>&1) in *-rawin*) ;; *) return 1 ;; esac
@@ -79,7 +79,7 @@ install_program() {
   actual=$(sum_of "$work/program")
   [ "$actual" = "$wanted" ] || fail "$name has SHA-256 $actual, expected was $wanted; nothing was installed"
   mkdir -p "$folder" || fail "$folder cannot be made; set UNDERPASS_INSTALL_DIR"
-  # In the same folder first, so that the program is replaced in one step.
+  # Write into the same folder first, so that mv replaces the program in one step.
   draft=$folder/.underpass.$$
   cp "$work/program" "$draft" 2>/dev/null || fail "$folder cannot be written; set UNDERPASS_INSTALL_DIR"
   chmod 755 "$draft"
@@ -98,7 +98,7 @@ find_platform() {
     aarch64 | arm64) processor=arm64 ;;
     *) fail "there is no release for processors of type $(uname -m)" ;;
   esac
-  # A shell that macOS translates calls an Apple processor x86_64.
+  # Under Rosetta, uname reports x86_64 on an Apple processor.
   if [ "$system" = darwin ] && [ "$(sysctl -n sysctl.proc_translated 2>/dev/null || true)" = 1 ]; then processor=arm64; fi
   if [ "$system" = linux ] && is_musl; then
     fail "the release needs the GNU C library; on this system use the container image"
@@ -160,5 +160,5 @@ fail() {
   exit 1
 }
 
-# Last, so that a script cut off in the middle does nothing.
+# The last line starts everything, so that a script cut off in the middle does nothing.
 main

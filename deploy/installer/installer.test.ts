@@ -141,7 +141,7 @@ for (const shell of ['dash', 'bash']) {
   }
 }
 
-test('a second run fetches nothing, a changed program is replaced', async (t) => {
+test('a second run fetches nothing, and a changed program is replaced', async (t) => {
   const { origin, asked } = await startServer(t);
   const folder = home(t);
   await install(t, folder, origin);
@@ -159,7 +159,7 @@ test('a second run fetches nothing, a changed program is replaced', async (t) =>
   assert.equal(readFileSync(installed(folder), 'utf8'), program);
 });
 
-test('a folder on the PATH needs no line, and another folder may be named', async (t) => {
+test('prints no PATH line for a folder on the PATH, and installs into another named folder', async (t) => {
   const { origin } = await startServer(t);
   const folder = home(t);
   const bin = join(folder, 'my bin');
@@ -177,12 +177,12 @@ const wrong: readonly (readonly [string, Offer, Record<string, string>, RegExp])
     {},
     /expected was .*nothing was installed/,
   ],
-  ['sums without this platform', { sums: `${sum(program)}  underpass-1.2.3-plan9-mips\n` }, {}, /is not there for linux/],
+  ['sums without this platform', { sums: `${sum(program)}  underpass-1.2.3-plan9-mips\n` }, {}, /has no program for linux/],
   [
     'sums that only end in the name',
     { sums: `${sum(program)}  evil-underpass-1.2.3-${platform}\n` },
     {},
-    /is not there for linux/,
+    /has no program for linux/,
   ],
   ['a server without releases', { releases: '[]' }, {}, /offers no release/],
   ['a version that is a command', { releases: '[{"version":"1.2.3; touch /tmp/underpass-owned"}]' }, {}, /offers no release/],
@@ -191,7 +191,7 @@ const wrong: readonly (readonly [string, Offer, Record<string, string>, RegExp])
   ['a folder that cannot be written', {}, { UNDERPASS_INSTALL_DIR: '/proc/underpass' }, /UNDERPASS_INSTALL_DIR/],
 ];
 for (const [name, offer, env, message] of wrong) {
-  test(`${name} is refused, and nothing is left behind`, async (t) => {
+  test(`refuses ${name} and installs nothing`, async (t) => {
     const { origin } = await startServer(t, offer);
     const folder = home(t);
     const { code, stderr } = await install(t, folder, origin, { env });
@@ -206,7 +206,7 @@ const otherKey = generateKeyPairSync('ed25519').privateKey;
 const name = `underpass-1.2.3-${platform}`;
 const sums = `${sum(program)}  ${name}\n`;
 
-test('sums that the key signed are taken, and nothing is said about it', async (t) => {
+test('installs silently if the key signed the sums', async (t) => {
   const { origin, asked } = await startServer(t);
   const folder = home(t);
   const { code, stdout, stderr } = await install(t, folder, origin, { key });
@@ -220,19 +220,19 @@ const unsigned: readonly (readonly [string, Offer, RegExp])[] = [
   [
     'sums that another key signed',
     { signature: signSums(sums, otherKey), sums },
-    /the signature of version 1\.2\.3 is not of the key/,
+    /the signature of version 1\.2\.3 does not match the key/,
   ],
   [
     'sums that were changed after they were signed',
     { signature: signSums(sums, releaseKey), sums: `${sums}\n` },
-    /is not of the key/,
+    /does not match the key/,
   ],
-  ['a signature that is none', { signature: 'hello\n' }, /is not of the key/],
-  ['an empty signature', { signature: '' }, /is not of the key/],
+  ['a malformed signature', { signature: 'hello\n' }, /does not match the key/],
+  ['an empty signature', { signature: '' }, /does not match the key/],
   ['sums without a signature', { signature: null }, /is not signed/],
 ];
 for (const [what, offer, message] of unsigned) {
-  test(`${what}: refused where openssl can tell, and nothing is left behind`, async (t) => {
+  test(`refuses ${what} if openssl can check them, and installs nothing`, async (t) => {
     const { origin } = await startServer(t, offer);
     const folder = home(t);
     const { code, stderr } = await install(t, folder, origin, { key });
@@ -242,7 +242,7 @@ for (const [what, offer, message] of unsigned) {
   });
 }
 
-/** A program called openssl that knows as much as an old one, or as LibreSSL. */
+/** A fake openssl with the abilities of an old version or of LibreSSL. */
 function oldOpenSsl(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'underpass-openssl-'));
   chmodSync(folder, 0o755);
@@ -253,12 +253,12 @@ function oldOpenSsl(t: TestContext): string {
   return folder;
 }
 
-test('where the signature cannot be looked at, one line says that only the sum was', async (t) => {
+test('says in one line that it checked only the SHA-256 if it cannot check the signature', async (t) => {
   const { origin } = await startServer(t, { signature: null });
   const cases: readonly (readonly [RunOptions, RegExp])[] = [
     [{ key, tools: ['curl', 'sha256sum'] }, /^only the SHA-256 was checked: openssl 3 is needed/m],
     [{ key, env: { PATH: `${oldOpenSsl(t)}:${process.env.PATH}` } }, /^only the SHA-256 was checked: openssl 3 is needed/m],
-    [{}, /^only the SHA-256 was checked: this server names no key/m],
+    [{}, /^only the SHA-256 was checked: this server publishes no release key/m],
   ];
   for (const [options, message] of cases) {
     const folder = home(t);
@@ -269,7 +269,7 @@ test('where the signature cannot be looked at, one line says that only the sum w
   }
 });
 
-test('a key that is no base64 is never run', async (t) => {
+test('never runs shell code in a key that is not base64', async (t) => {
   const { origin } = await startServer(t);
   const folder = home(t);
   const { code, stderr } = await install(t, folder, origin, { key: `$(touch ${folder}/owned)` });
@@ -278,7 +278,7 @@ test('a key that is no base64 is never run', async (t) => {
   assert.equal(existsSync(join(folder, 'owned')), false);
 });
 
-test('a script that was cut off in the middle does nothing', async (t) => {
+test('a script cut off in the middle does nothing', async (t) => {
   const { origin, asked } = await startServer(t);
   const folder = home(t);
   const whole = script.replaceAll('@ORIGIN@', origin);
@@ -290,14 +290,14 @@ test('a script that was cut off in the middle does nothing', async (t) => {
   assert.equal(existsSync(join(folder, '.local')), false);
 });
 
-test('an address full of shell is never run', async (t) => {
+test('never runs shell code in its address', async (t) => {
   const folder = home(t);
   const { code, stderr } = await install(t, folder, `https://x.invalid/'$(touch ${folder}/owned)\`touch ${folder}/owned\``);
   assert.equal(code, 1);
   assert.equal(existsSync(join(folder, 'owned')), false, stderr);
 });
 
-test('both scripts take their address from the server alone, and pass the syntax check of two shells', () => {
+test('both scripts take their address only from the server, and two shells accept their syntax', () => {
   for (const text of [script, windowsScript]) {
     assert.ok(text.includes('@ORIGIN@') && text.includes('@RELEASE_KEY@'));
     assert.doesNotMatch(text.replaceAll('@ORIGIN@', ''), /https?:\/\/[a-z]/);

@@ -1,5 +1,5 @@
 // Compiles the command line for every platform, with sums and a signature: node deploy/release/build.ts [--only PLATFORM] [--out FOLDER]
-// The result is what control serves at /api/releases and /releases/<version>/.
+// Control serves the result at /api/releases and /releases/<version>/.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
 interface BuildOptions {
   readonly platforms: readonly Runtime[];
-  /** Gets a folder named after the version. */
+  /** The build makes a folder named after the version in it. */
   readonly out: string;
   readonly version: string;
   readonly cache: string;

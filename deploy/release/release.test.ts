@@ -50,7 +50,7 @@ test('the build leaves program, sums, signature and manifest, which agree', () =
   });
 });
 
-test('the same source and key give the same file again', () => {
+test('the same source and key always build the same file', () => {
   const again = join(folder, 'again');
   spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', again], { env });
   assert.equal(sha256Of(join(again, version, `underpass-${version}-${platform}`)), sha256Of(program));
@@ -65,7 +65,7 @@ test('a key that is not Ed25519 is refused, and one for development is made once
 });
 
 describe('update', () => {
-  test('replaces the program by a newer one that the key signed, and it runs', async (t) => {
+  test('replaces the program by a newer one that the key signed, which runs', async (t) => {
     const offer = publish(t, '99.0.0', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
     const { code, stdout, file } = await update(offer);
     assert.equal(code, 0);
@@ -118,7 +118,7 @@ describe('update', () => {
     ],
   ];
   for (const [name, sums, options, error] of wrong) {
-    test(`refuses ${name}, and leaves the program as it was`, async (t) => {
+    test(`refuses ${name} and leaves the program unchanged`, async (t) => {
       const { code, stderr, file } = await update(publish(t, '99.0.0', sums, options));
       assert.match(stderr, new RegExp(`code: ${error}`));
       assert.notEqual(code, 0);
@@ -137,14 +137,14 @@ describe('update', () => {
     );
   });
 
-  test('--check only says so', async (t) => {
+  test('--check reports a newer version without installing it', async (t) => {
     const offer = publish(t, '99.0.0', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
     const { code, stdout } = await update(offer, ['--check', '--json']);
     assert.deepEqual(JSON.parse(stdout), { version, newest: '99.0.0', updated: false });
     assert.equal(code, 0);
   });
 
-  test('of a copy that runs from source is refused', async (t) => {
+  test('refuses to replace a copy that runs from source', async (t) => {
     const { origin } = await publish(t, '99.0.0', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
     const cli = await createCli(t, { UNDERPASS_SERVER: origin });
     assert.match((await cli.run(['update'])).stderr, /code: update-unsupported/);
@@ -191,7 +191,7 @@ describe('programs of other systems', () => {
   });
 });
 
-test('the compiled file takes the whole suite of the client', (t) => {
+test('the compiled file passes the whole test suite of the client', (t) => {
   const files = globSync('client/**/*.test.ts', { cwd: root, exclude: (path) => path.includes('node_modules') }).filter((file) =>
     readFileSync(join(root, file), 'utf8').includes("test-kit.ts'"),
   );

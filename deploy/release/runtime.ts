@@ -1,13 +1,14 @@
-// The runtimes that the command line is compiled into, one a platform: pinned packages of the registry, kept in an ignored folder.
+// The runtimes that the command line is compiled into, one for each platform: pinned packages of the registry, cached in a folder
+// that git ignores.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Runtime {
-  /** As `underpass update` and the download page call it. */
+  /** Its name for `underpass update` and the download page. */
   readonly platform: string;
-  /** As the compiler calls it. */
+  /** Its name for the compiler. */
   readonly target: string;
   readonly packageName: string;
   /** Of the package's archive, as the registry states it for this version. */
@@ -50,7 +51,7 @@ export const runtimes: readonly Runtime[] = [
   },
 ];
 
-/** The one that runs here, which also compiles. */
+/** The runtime of this machine, which also compiles. */
 export function hostRuntime(): Runtime {
   const name = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
   const found = runtimes.find(({ platform }) => platform === name);
@@ -58,7 +59,7 @@ export function hostRuntime(): Runtime {
   return found;
 }
 
-/** Path of the runtime's program; fetched by npm where the cache does not hold it. Builds that run side by side may share a cache. */
+/** Path of the runtime's program; npm fetches it if the cache lacks it. Parallel builds may share a cache. */
 export function fetchRuntime(runtime: Runtime, cache: string): string {
   const folder = join(cache, `${runtime.packageName.replace('@oven/', '')}-${runtimeVersion}`);
   const program = join(folder, 'package', 'bin', runtime.platform === 'win-x64' ? 'bun.exe' : 'bun');
@@ -76,7 +77,7 @@ export function fetchRuntime(runtime: Runtime, cache: string): string {
   }
 }
 
-/** A rename is refused where another build was first: its copy has the same integrity. */
+/** The rename fails if another build was first; its copy has the same integrity. */
 function moveInto(folder: string, draft: string, program: string): void {
   try {
     renameSync(draft, folder);

@@ -1,4 +1,4 @@
-// The key that signs releases, the sums that it signs, and the half of it that every program carries to check them.
+// The key that signs releases, the sums that it signs, and the public key that every program holds to check them.
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * UNDERPASS_RELEASE_KEY (PEM) or UNDERPASS_RELEASE_KEY_FILE; without them a key for development, made once in UNDERPASS_HOME.
- * Programs trust the key that they were built with: losing it means that `update` of theirs refuses what comes after.
+ * The key of UNDERPASS_RELEASE_KEY (PEM) or UNDERPASS_RELEASE_KEY_FILE; without them a development key, made once in UNDERPASS_HOME.
+ * Programs trust only the key that they were built with: if it is lost, their `update` refuses all later releases.
  */
 export function releaseKey(env: Env): KeyObject {
   const file = env.UNDERPASS_RELEASE_KEY_FILE;
@@ -29,12 +29,12 @@ function developmentKey(env: Env): string {
   return readFileSync(path, 'utf8');
 }
 
-/** SPKI, base64: what the build puts into the program. */
+/** The public key that the build puts into the program: SPKI, base64. */
 export function publicHalf(key: KeyObject): string {
   return createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64');
 }
 
-/** What the server puts into the installers. */
+/** The public key that the server puts into the installers. */
 export function publicPem(key: KeyObject): string {
   return createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString();
 }

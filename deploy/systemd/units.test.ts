@@ -11,7 +11,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const programs = /\/usr\/local\/bin\/underpass|\/opt\/underpass\/node_modules\/\.bin\/node/g;
 
 for (const unit of readdirSync(here).filter((name) => name.endsWith('.service'))) {
-  test(`systemd takes ${unit} without a word`, { skip: skipWithout('systemd-analyze') }, (t) => {
+  test(`systemd reports no problem in ${unit}`, { skip: skipWithout('systemd-analyze') }, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'underpass-unit-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const program = join(folder, 'program');

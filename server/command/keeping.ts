@@ -20,16 +20,16 @@ export function addKeepingCommands(program: Command, shell: Shell): void {
   addKeys(program, shell);
   program
     .command('migrate')
-    .description('bring the database to the shape of this release; start does it as well')
+    .description("bring the database to this release's schema; start does so too")
     .action(() => {
       const work = async ({ store }: State) => shell.io.stdout.write(`the ${store.kind} database is up to date\n`);
       return withState(shell, work, { mayMake: true });
     });
   program
     .command('certificates')
-    .description('certificates that were made')
+    .description('certificates of this installation')
     .command('list')
-    .description('list them, those that end first at the top')
+    .description('list certificates, earliest expiry first')
     .option('--json', 'print JSON')
     .action((options: OutputOptions) =>
       withState(shell, async (state) => printRows(shell, await listCertificates(state), options)),
@@ -38,13 +38,13 @@ export function addKeepingCommands(program: Command, shell: Shell): void {
     .command('feed')
     .description('the connection between control and edges')
     .command('status')
-    .description('show the edges, as they were at most a minute ago')
+    .description('show the edges, as of at most a minute ago')
     .option('--json', 'print JSON')
     .action((options: OutputOptions) => showEdges(shell, options));
   program.commands
     .find((command) => command.name() === 'regions')
     ?.command('edges')
-    .description('show the edges of all regions, as they were at most a minute ago')
+    .description('show the edges of all regions, as of at most a minute ago')
     .option('--json', 'print JSON')
     .action((options: OutputOptions) => showEdges(shell, options));
 }
@@ -55,7 +55,7 @@ const showEdges = (shell: Shell, options: OutputOptions): Promise<void> =>
 function addBackup(program: Command, shell: Shell): void {
   program
     .command('backup')
-    .description('write a consistent copy of the database to a new file; says what else has to be kept')
+    .description('write a consistent copy of the database to a new file, and name what else to keep')
     .argument('<file>')
     .action((file: string) =>
       withState(shell, async ({ store }, settings) => {
@@ -69,7 +69,7 @@ function addBackup(program: Command, shell: Shell): void {
     .argument('<file>')
     .option(
       '--without-keys',
-      'the keys are lost: tunnels get new tokens (the old ones work for a day), certificates are made anew',
+      'the keys are lost: give tunnels new tokens (the old ones work for a day) and issue new certificates',
     )
     .action((file: string, { withoutKeys = false }: { withoutKeys?: boolean }) =>
       withState(shell, (state, settings) => restore(shell, state, settings, file, withoutKeys), { mayMake: true }),
@@ -87,14 +87,14 @@ async function restore({ io }: Shell, state: State, settings: Settings, file: st
   io.stdout.write(`restored ${file}\n`);
 }
 
-/** The files that a fresh machine needs besides the backup. */
+/** The files that a restore on another machine needs in addition to the backup. */
 async function renderKeepsakes({ home, masterKey }: Settings): Promise<string> {
   const key = masterKey === undefined ? keyFile(home) : 'UNDERPASS_MASTER_KEY';
   const localCa = (await readIfThere(join(home, 'ca.pem'))) !== undefined;
   const pinned = localCa
     ? `and ${join(home, 'ca.pem')} and ${join(home, 'ca-key.pem')}: clients trust that authority by its fingerprint\n`
     : '';
-  return `keep ${key} too, in another place: without it the secrets in the backup stay sealed\n${pinned}`;
+  return `keep ${key} too, in another place: without it the secrets in the backup cannot be decrypted\n${pinned}`;
 }
 
 /** Refuses a restore if no key opens its secrets: it would only fail later. */
@@ -103,7 +103,7 @@ async function expectKeys(trx: Queries, state: State, settings: Settings): Promi
   if (missing === undefined) return;
   throw new ServerError(
     'refused',
-    `the backup: ${missing}; put the key of the backed-up server there, or restore --without-keys if it is lost. Nothing was restored`,
+    `the backup: ${missing}. Nothing was restored. Put the key of the backed-up server there, or restore --without-keys if it is lost`,
   );
 }
 
@@ -132,14 +132,14 @@ async function listCertificates({ store }: State): Promise<object[]> {
 }
 
 function addKeys(program: Command, shell: Shell): void {
-  const group = program.command('keys').description('the keys that seal tokens and private keys in the database');
+  const group = program.command('keys').description('the keys that encrypt tokens and private keys in the database');
   group
     .command('rotate')
-    .description('add a new key; the server seals everything with it at its next start')
+    .description('add a new key; the server re-encrypts everything with it at its next start')
     .action(() => withState(shell, (_, settings) => rotateKey(shell, settings)));
   group
     .command('prune')
-    .description('remove the older keys, once nothing is sealed with them')
+    .description('remove the older keys, once nothing is encrypted with them')
     .action(() => withState(shell, (state, settings) => pruneKeys(shell, state, settings)));
 }
 
@@ -147,7 +147,7 @@ function requireKeyFile({ masterKey, home }: Settings): string {
   if (masterKey === undefined) return keyFile(home);
   throw new ServerError(
     'refused',
-    'the keys come from UNDERPASS_MASTER_KEY. Put a new one after the old, separated by a comma, and restart every process; then put it first and restart again; then take the old one out',
+    'the keys come from UNDERPASS_MASTER_KEY. Put a new one after the old one, separated by a comma, and restart every process; then put it first and restart again; then remove the old one',
   );
 }
 

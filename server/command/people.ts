@@ -12,7 +12,7 @@ export function addPeopleCommands(program: Command, shell: Shell): void {
   program
     .command('login-link')
     .description('make a one-time sign-in link for a user, the operator by default')
-    .argument('[email]', 'whose link')
+    .argument('[email]', 'e-mail of the user')
     .option('--json', 'print JSON')
     .action(async (email: string | undefined, options: OutputOptions) => {
       await withDesk(shell, async (desk, settings) => {
@@ -23,7 +23,7 @@ export function addPeopleCommands(program: Command, shell: Shell): void {
 }
 
 function addRegistrations(program: Command, shell: Shell): void {
-  const group = program.command('registrations').description('people who registered and wait');
+  const group = program.command('registrations').description('requests for an account');
   group
     .command('list')
     .description('list registrations, newest first')
@@ -51,7 +51,7 @@ function addRegistrations(program: Command, shell: Shell): void {
 }
 
 function addSubscriptions(program: Command, shell: Shell): void {
-  const group = program.command('subscriptions').description('who has a subscription to the tunnel software');
+  const group = program.command('subscriptions').description('subscriptions to the tunnel software');
   group
     .command('list')
     .description('list subscriptions')
@@ -80,7 +80,7 @@ function readText({ io }: Shell, path: string): string {
   }
 }
 
-/** By e-mail, or by id as it is. */
+/** The id of the user with this e-mail; any other key is taken as an id. */
 export async function userIdOf(desk: OperatorDesk, key: string): Promise<string> {
   return (await desk.listUsers(key)).find((user) => user.email === key.toLowerCase())?.id ?? key;
 }
@@ -96,7 +96,7 @@ function addUsers(program: Command, shell: Shell): void {
     );
   group
     .command('delete')
-    .description('erase a user, and the projects that nobody else is in; the edges follow within a minute')
+    .description('delete a user, and the projects without another member; takes effect at the edges within a minute')
     .argument('<id or email>')
     .option('--json', 'print JSON')
     .action((key: string, options: OutputOptions) =>

@@ -28,7 +28,7 @@ export function addPlaceCommands(program: Command, shell: Shell): void {
 function addProjectDeletion(group: Command, shell: Shell): void {
   group
     .command('delete')
-    .description('delete a project and all that is in it; the edges follow within a minute')
+    .description('delete a project and everything in it; takes effect at the edges within a minute')
     .argument('<id>')
     .option('--json', 'print JSON')
     .action((id: string, options: OutputOptions) =>
@@ -62,8 +62,8 @@ function parsePair(text: string): [string, number] {
 
 function addSuspension(program: Command, shell: Shell): void {
   for (const [name, suspended, about] of [
-    ['suspend', true, 'stop a user, a project or a tunnel; the edges follow within a minute'],
-    ['resume', false, 'let a suspended user, project or tunnel go on'],
+    ['suspend', true, 'suspend a user, a project or a tunnel; takes effect at the edges within a minute'],
+    ['resume', false, 'resume a suspended user, project or tunnel'],
   ] as const) {
     const group = program.command(name).description(about);
     for (const kind of ['user', 'project', 'tunnel'] as const) {
@@ -115,16 +115,16 @@ function addRegions(program: Command, shell: Shell): void {
     .description('make a region')
     .argument('<name>')
     .requiredOption('--host <name>', 'host that its clients dial')
-    .option('--description <text>', 'how people see it')
-    .option('--wildcard <domain>', 'domain under which it makes names')
-    .option('--no-tls', 'its edges do not end TLS: ingress tunnels only')
+    .option('--description <text>', 'name of the region in the dashboard')
+    .option('--wildcard <domain>', 'domain of its generated names')
+    .option('--no-tls', 'its edges do not terminate TLS: ingress tunnels only')
     .option('--https-port <port>', 'public https port of its edges', '443')
     .option('--http-port <port>', 'public http port of its edges', '80')
     .option('--json', 'print JSON')
     .action((name: string, options: NewRegionOptions) => addRegion(shell, name, options));
   group
     .command('key')
-    .description('make a new key for the edges of a region; the old one works on for a while')
+    .description('make a new key for the edges of a region; the old one keeps working for a while')
     .argument('<name>')
     .option('--json', 'print JSON')
     .action((name: string, options: OutputOptions) =>
@@ -149,7 +149,7 @@ function addRegion(shell: Shell, name: string, options: NewRegionOptions): Promi
     printValue(
       shell,
       region,
-      `region ${region.name} is made; make a key for its edges: underpass-server regions key ${region.name}`,
+      `region ${region.name} is added; make a key for its edges: underpass-server regions key ${region.name}`,
       options,
     );
   });

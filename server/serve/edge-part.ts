@@ -1,4 +1,4 @@
-// The edge of this process: in role all it is fed in memory, in role edge it dials control.
+// Starts the edge of this process. In role all its feed stays in memory; in role edge it connects to control.
 
 import { availableParallelism } from 'node:os';
 import type { Duplex } from 'node:stream';
@@ -9,7 +9,7 @@ import { type Settings, settingTable } from '../settings/settings.ts';
 import { keepEdgeId, openHome } from '../state/home.ts';
 import { portError } from './listen.ts';
 
-/** Several processes share a port on Linux alone. */
+/** Only Linux lets several processes share a port. */
 const workersOf = ({ edgeWorkers }: Settings): number => {
   if (process.platform !== 'linux') return 1;
   return edgeWorkers === 0 ? availableParallelism() : edgeWorkers;
@@ -21,7 +21,7 @@ function hopOf({ hopPort: port, hopAddress: address, hopSecret, edgeKey, listen:
   return { hop: { listen: { host, port }, address, secret } };
 }
 
-/** In role edge the metrics port is the edge's; in role all control's holds both (metrics-door.ts). */
+/** In role edge, the edge serves the metrics port; in role all, control serves the metrics of both there (metrics-door.ts). */
 function metricsOf({ role, metricsPort: port, metricsListen: host }: Settings): Pick<EdgeOptions, 'metrics'> {
   return role === 'edge' && port !== undefined ? { metrics: { host, port } } : {};
 }
@@ -33,7 +33,7 @@ function connectionLimitsOf({
   return { connectionLimits: { ...(total === undefined ? {} : { total }), ...(perAddress === undefined ? {} : { perAddress }) } };
 }
 
-/** Which settings say this port; all that it may be where the system does not tell the port. */
+/** The settings that name this port; all port settings if the error of the system names no port. */
 function portSettingOf(settings: Settings, port: number | undefined): string {
   const rows = [settingTable.edgeHttpsPort, settingTable.edgeHttpPort, settingTable.hopPort, settingTable.metricsPort];
   const values = [settings.edgeHttpsPort, settings.edgeHttpPort, settings.hopPort, settings.metricsPort];
@@ -41,7 +41,7 @@ function portSettingOf(settings: Settings, port: number | undefined): string {
   return (meant.length === 0 ? rows : meant).map(({ name }) => name).join(' or ');
 }
 
-/** `consolePath`: where control takes the dashboard's visitors, if this edge serves them. */
+/** `consolePath`: the socket where control accepts visitors of the dashboard, if this edge serves it. */
 export async function openEdge(
   settings: Settings,
   feed: () => Promise<Duplex>,

@@ -1,29 +1,29 @@
-// What a start prints. Pure: everything that is shown is passed in.
+// The text that a start prints. Pure: all its values are passed in.
 import { quoteShellWord } from '@underpass/rules/connect/shell-word.ts';
 
 export interface Welcome {
   readonly origin: string;
-  /** The first operator's one-time link. */
+  /** One-time sign-in link of the first operator. */
   readonly signInUrl: string;
   readonly loginLinkMinutes: number;
-  /** Path of the local authority's certificate. */
+  /** Path of the certificate of the local authority. */
   readonly caPath: string;
   readonly mailboxUrl: string | undefined;
   readonly tunnel: {
     readonly url: string;
     readonly tokenPath: string;
-    /** Address at which visitors reach it. */
+    /** Address for visitors. */
     readonly publicUrl: string;
   };
 }
 
 const loginLinkCommand = 'npx underpass-server login-link';
 
-/** Mails that do not leave the machine, where operators read them. */
+/** Where operators read mails that stay on this machine. */
 const renderMails = (mailboxUrl: string | undefined): string =>
   mailboxUrl === undefined ? '' : `  Mails      ${mailboxUrl}\n             (kept here, for operators: SMTP_URL is not set)\n`;
 
-/** The first start: where to go, and lines that work as pasted. */
+/** Printed at the first start: addresses, and commands to paste. */
 export function renderWelcome({ origin, signInUrl, loginLinkMinutes, caPath, mailboxUrl, tunnel }: Welcome): string {
   const carry = `npx underpass http --url ${quoteShellWord(tunnel.url)} --token-file ${quoteShellWord(tunnel.tokenPath)} --upstream http://127.0.0.1:3000`;
   return `
@@ -61,7 +61,7 @@ export interface Summary {
   readonly database: string | undefined;
 }
 
-/** Every start but a laptop's first, in one line. */
+/** One line for every start except the first on a laptop. */
 export function renderSummary({ role, version, origin, region, ports, database }: Summary): string {
   const parts = [
     `underpass ${version} (${role})`,
@@ -73,7 +73,7 @@ export function renderSummary({ role, version, origin, region, ports, database }
   return `${parts.join(', ')}\n`;
 }
 
-/** What a laptop's later starts add to the summary. */
+/** Printed after the summary at later starts on a laptop. */
 export function renderHints(mailboxUrl: string | undefined): string {
   return `
   Sign in    ${loginLinkCommand}

@@ -1,4 +1,4 @@
-// Parsers from the text of one setting to its value. Each answers with the value or with what is wrong, never throws.
+// Parses the text of one setting. Each parser returns the value or the problem, and never throws.
 
 import { isIP } from 'node:net';
 
@@ -43,12 +43,12 @@ export const parseUrl =
     const url = URL.parse(text);
     const wanted = schemes.map((scheme) => `${scheme}://`).join(' or ');
     if (url === null || !schemes.includes(url.protocol.slice(0, -1))) return bad(`must be a URL that starts with ${wanted}`);
-    // Postgres may be behind a socket of this machine.
+    // Postgres may listen on a local socket, without a host.
     if (url.hostname === '' && url.protocol !== 'postgres:' && url.protocol !== 'postgresql:') return bad('must name a host');
     return good(text);
   };
 
-/** An origin as browsers send it: scheme, host and port, nothing after. */
+/** An origin as browsers send it: scheme, host and port, without a path. */
 export const parseOrigin: ParseValue<string> = (text) => {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -58,7 +58,7 @@ export const parseOrigin: ParseValue<string> = (text) => {
   return plain ? good(url.origin) : bad(`must have nothing after the host and port, is "${text}"`);
 };
 
-/** Text that has been cut at commas and white space; at most 256 entries. */
+/** A list separated by commas or white space; at most 256 entries. */
 export const parseList =
   <T>(each: ParseValue<T>): ParseValue<readonly T[]> =>
   (text) => {
@@ -73,7 +73,7 @@ export const parseList =
     return good(values);
   };
 
-/** node:net accepts a zone after the address; none means anything in a setting. */
+/** node:net accepts a zone (`%eth0`) after the address; settings do not. */
 const familyOf = (text: string): number => (text.includes('%') ? 0 : isIP(text));
 
 /** An address or a CIDR range, for lists of machines that we trust. */
@@ -128,7 +128,7 @@ export const parseSecret =
   (text) =>
     text.length >= minLength && text.length <= 4096 ? good(text) : bad(`must have at least ${minLength} characters`);
 
-/** One key, or several with commas between them: the first seals, all open. */
+/** One or more keys, separated by commas: the first encrypts, all decrypt. */
 export const parseKeys =
   (bytes: number): ParseValue<string> =>
   (text) => {
