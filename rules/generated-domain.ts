@@ -1,4 +1,4 @@
-// A made-up ingress domain under a region's wildcard domain (spec 5, Generate domain; design 9).
+// A made-up ingress domain under a region's wildcard domain (spec 5, Generate domain).
 
 import { firstWords, secondWords } from './word-list.ts';
 

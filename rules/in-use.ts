@@ -1,4 +1,4 @@
-// The text of a refusal to delete what tunnels still use (design 9: 409 with text that names the tunnels).
+// The text of a refusal to delete what tunnels still use: 409 with text that names the tunnels.
 
 const namedAtMost = 5;
 

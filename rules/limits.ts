@@ -1,4 +1,4 @@
-// Every number that bounds the product and belongs to no single rule (spec 9; design 4).
+// Every number that bounds the product and belongs to no single rule (spec 9).
 // A bound of one rule stands in that rule's file.
 
 export const limits = {

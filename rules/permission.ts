@@ -1,4 +1,4 @@
-// Who may do what in a project: one table of roles and actions (spec 6; design 4).
+// Who may do what in a project: one table of roles and actions (spec 6).
 
 import { accept, type Parsed, refuse } from './parsed.ts';
 

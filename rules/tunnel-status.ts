@@ -1,4 +1,4 @@
-// The status of a tunnel: how control derives it and how screens read it (spec 4, Tunnel status; design 4).
+// The status of a tunnel: how control derives it and how screens read it (spec 4, Tunnel status).
 
 /** What control stores, and whether the tunnel still waits for its domains to be verified. */
 export const tunnelStatuses = {

@@ -1,4 +1,4 @@
-// Writes the audit log: who changed what, when and from where, in the transaction of the change (design 4).
+// Writes the audit log: who changed what, when and from where, in the transaction of the change.
 
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';

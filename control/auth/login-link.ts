@@ -1,4 +1,4 @@
-// One-time login links (design 4): 15 minutes, hashed, redeemed once, bound to the browser that asked.
+// One-time login links: 15 minutes, hashed, redeemed once, bound to the browser that asked.
 
 import { durations } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';

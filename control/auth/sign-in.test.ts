@@ -1,4 +1,4 @@
-// Signing in by link, and attacks on it (design 4; sign-in and session cases).
+// Signing in by link, and attacks on it: sign-in and session cases.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';

@@ -43,7 +43,7 @@ const tunnelQuery = (db: Queries) =>
     .select(['t.id', 't.project_id', 't.name', 't.type', 't.region', 't.proxy_protocol', 'g.allow_list', 'r.hosts as mark'])
     .select(['t.suspended_at as tunnel_suspended_at', 'p.suspended_at as project_suspended_at', 'regions.data_plane_host']);
 
-/** An unreadable list denies: design 5. */
+/** An unreadable list denies. */
 function readAllowList(text: string): readonly string[] {
   try {
     const list: unknown = JSON.parse(text);

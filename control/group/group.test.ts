@@ -1,4 +1,4 @@
-// Security groups by their calls, grouped by status (spec 7; spec 5, Source address; design 9).
+// Security groups by their calls, grouped by status (spec 7; spec 5, Source address).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

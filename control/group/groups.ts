@@ -6,7 +6,7 @@ import type { Caller } from '../access/caller.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
 
-/** Design 5: what the group `default` of a new project allows. */
+/** What the group `default` of a new project allows. */
 export const everybody: readonly string[] = ['0.0.0.0/0', '::/0'];
 
 export const insertGroup = async (

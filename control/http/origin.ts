@@ -23,6 +23,6 @@ export const isForeignRead = (headers: Headers): boolean =>
 
 export const isUnsafe = (method: string): boolean => !safeMethods.has(method);
 
-/** For `GET /auth/logout`: true for a link or a call on our own pages, false for an image on any page (design 9). */
+/** For `GET /auth/logout`: true for a link or a call on our own pages, false for an image on any page. */
 export const isOwnNavigation = (headers: Headers): boolean =>
   headers.get('sec-fetch-site') === 'same-origin' && headers.get('sec-fetch-mode') !== 'no-cors';

@@ -1,4 +1,4 @@
-// Projects, members and invitations by their calls (spec 6; design 4).
+// Projects, members and invitations by their calls (spec 6).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

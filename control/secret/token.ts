@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 
-// Design section 4: 256 random bits and no fixed prefix, because screens mask the first 8 characters.
+// 256 random bits and no fixed prefix, because screens mask the first 8 characters.
 const tokenBytes = 32;
 /** The length of 32 bytes in base64url. A text of another length is not one of our tokens. */
 export const tokenLength = 43;

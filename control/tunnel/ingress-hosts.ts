@@ -76,7 +76,7 @@ const planRows = async (trx: Queries, plan: HostPlan): Promise<TunnelHostsTable[
   });
 };
 
-/** Reserves generated names that a project gives up, so that another project does not get their visitors (design 9). */
+/** Reserves generated names that a project gives up, so that another project does not get their visitors. */
 export const reserveNames = async (trx: Queries, projectId: string, names: readonly string[], nowMs: number): Promise<void> => {
   const reservation = { project_id: projectId, resting_until: nowMs + durations.generatedNameRestDays * 24 * 3600_000 };
   for (const host of names) {

@@ -1,4 +1,4 @@
-// Tunnel tokens: sealed for members who may read them, hashed for the edges, rotated with an overlap (design 4).
+// Tunnel tokens: sealed for members who may read them, hashed for the edges, rotated with an overlap.
 
 import { durations } from '@underpass/rules/limits.ts';
 import type { KeyRing } from '../secret/key-ring.ts';

@@ -692,7 +692,7 @@ const isThisMachine = (host: string): boolean => underLocalhost(host) || host ==
 const runsControl = (s: Settings): boolean => s.role !== 'edge';
 const originHost = (s: Settings): string => new URL(s.origin).hostname;
 
-/** Design section 3: what is convenient on a laptop is refused in production, by name. */
+/** What is convenient on a laptop is refused in production, by name. */
 const productionRules: readonly Requirement[] = [
   {
     problem: 'SMTP_URL must be set in production: without it mail stays in a folder',

@@ -11,7 +11,7 @@ import { figureOf, type RegionTunnel, type StartedRegion, startRegion } from '..
 import { visit, visitUntil } from '../helpers/visitor.ts';
 import { startUpstream } from './stage.ts';
 
-/** Design 8: a suspension takes effect within a minute. */
+/** A suspension takes effect within a minute. */
 const suspendedWithinMs = 60_000;
 
 async function suspend({ account: { call } }: StartedRegion, { name }: RegionTunnel, suspended: boolean): Promise<void> {

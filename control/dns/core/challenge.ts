@@ -1,4 +1,4 @@
-// What TXT answers say about a domain's challenge. Pure. design 4: the apex itself, or one label under it.
+// What TXT answers say about a domain's challenge. Pure. The apex itself, or one label under it.
 
 import { provesOwnership, verificationSubdomain } from '@underpass/rules/dns-record.ts';
 

@@ -1,4 +1,4 @@
-// When a verified domain is lost. Pure. design 4: re-checked daily, and lost after three misses over 72 hours.
+// When a verified domain is lost. Pure. Re-checked daily, and lost after three misses over 72 hours.
 
 import type { ChallengeAnswer } from './challenge.ts';
 

@@ -1,5 +1,5 @@
 // Whether a tunnel's route, and the certificates that it needs, have been acknowledged. Pure.
-// design 4: Progressing until the region has acknowledged both.
+// Progressing until the region has acknowledged both.
 
 import { servingNames } from '@underpass/rules/hostname.ts';
 import type { FeedTunnel } from '@underpass/wire/feed.ts';

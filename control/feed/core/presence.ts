@@ -1,4 +1,4 @@
-// Which clients of a tunnel count as connected. Pure. design 4: connected means that a round trip over the data
+// Which clients of a tunnel count as connected. Pure. Connected means that a round trip over the data
 // path worked within the last 15 s, not that a socket is open.
 
 import type { FeedClient } from '@underpass/wire/feed.ts';
