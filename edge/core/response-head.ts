@@ -2,20 +2,25 @@
 
 import { fieldKind } from './field-names.ts';
 import { HeadScan, headLimits, nextLine } from './head-scan.ts';
-import { CR, LF, SP, valueByte } from './octets.ts';
+import { CR, LF, SP, spanIs, valueByte } from './octets.ts';
 import type { Method } from './request-head.ts';
 
 const prefix = 'HTTP/1.';
+const keepAliveName = 'keep-alive:';
+const timeoutName = 'timeout=';
 
 export class ResponseHead extends HeadScan {
   status = 0;
   /** Just behind "HTTP/1.x": from here on the status line is passed on unchanged. */
   versionEnd = 0;
+  /** Keep-Alive: timeout=, in seconds; -1 without one. */
+  keepAliveSeconds = -1;
   private dated = false;
 
   override reset(): void {
     super.reset();
     this.status = 0;
+    this.keepAliveSeconds = -1;
     this.dated = false;
   }
 
@@ -85,9 +90,11 @@ export class ResponseHead extends HeadScan {
     return (status >= 100 && status <= 599) || this.refuse(502, 'The status is out of range.');
   }
 
-  protected override field(kind: number, bytes: Uint8Array, line: number, _start: number, end: number): boolean {
+  protected override field(kind: number, bytes: Uint8Array, line: number, start: number, end: number): boolean {
     this.dated ||= kind === fieldKind.date;
-    return kind !== fieldKind.hop || this.drop(line, nextLine(bytes, end));
+    if (kind !== fieldKind.hop) return true;
+    if (spanIs(bytes, line, line + keepAliveName.length, keepAliveName)) this.keepAliveSeconds = timeoutOf(bytes, start, end);
+    return this.drop(line, nextLine(bytes, end));
   }
 
   protected override finish(bytes: Uint8Array, end: number): boolean {
@@ -96,4 +103,17 @@ export class ResponseHead extends HeadScan {
     }
     return this.finishFields(bytes, end);
   }
+}
+
+/** The value of `timeout` in Keep-Alive (RFC 2068 19.7.1.1), or -1. A long number counts as its first digits. */
+function timeoutOf(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && !spanIs(bytes, at, Math.min(at + timeoutName.length, end), timeoutName)) at++;
+  let seconds = -1;
+  for (let i = at + timeoutName.length; i < end && seconds < 1e6; i++) {
+    const digit = (bytes[i] as number) - 48;
+    if (digit < 0 || digit > 9) break;
+    seconds = Math.max(seconds, 0) * 10 + digit;
+  }
+  return seconds;
 }

@@ -37,6 +37,7 @@ function createScene() {
     onUpstreamFail: (failure) => void heard.push(`fail ${failure}`),
     onUpstreamDrain: () => void heard.push('drain'),
   };
+  const clock = { nowMs: 0 };
   let linkOwner!: LinkOwner;
   const upstream = new UpstreamHttp(
     (its) => {
@@ -44,7 +45,8 @@ function createScene() {
       return fake as unknown as Link;
     },
     owner,
-    10,
+    clock,
+    20_000,
   );
   const say = (text: string) => linkOwner.onLinkData(Buffer.from(text, 'latin1'));
   const end = () => {
@@ -52,13 +54,13 @@ function createScene() {
     linkOwner.onLinkEnd();
   };
   const ask = ({ upgrade = false, again = true } = {}) => upstream.send(request, 'GET', upgrade, again);
-  return { upstream, heard, link, say, end, ask, fail: (code: 'upstream-reset') => linkOwner.onLinkFail(code) };
+  return { upstream, clock, heard, link, say, end, ask, fail: (code: 'upstream-reset') => linkOwner.onLinkFail(code) };
 }
 
 describe('a connection to an upstream', () => {
   it('serves one request after the other, its heads cut anywhere', () => {
     for (let cut = 1; cut < ok.length; cut++) {
-      const { upstream, heard, say, ask } = createScene();
+      const { upstream, clock, heard, say, ask } = createScene();
       for (let round = 0; round < 2; round++) {
         ask();
         say(ok.slice(0, cut));
@@ -66,9 +68,32 @@ describe('a connection to an upstream', () => {
       }
       const text = heard.join(' ').replaceAll(' body', '').replaceAll(/o k/g, 'ok');
       assert.equal(text, '200 ok done 200 ok done', `cut at ${cut}`);
-      assert.deepEqual([upstream.reusable(9), upstream.reusable(10)], [true, false]);
+      clock.nowMs = 19_999;
+      assert.ok(upstream.reusable(true));
+      clock.nowMs = 20_000;
+      assert.ok(!upstream.reusable(true));
     }
   });
+
+  const announcements: readonly (readonly [string, string, number])[] = [
+    ['a second after the response, where the upstream announces nothing', '', 1_000],
+    ['until a second before the announced end', 'Keep-Alive: timeout=5, max=100\r\n', 4_000],
+    ['as announced in any order and case', 'KEEP-ALIVE: max=9, Timeout=3\r\n', 2_000],
+    ['not at all where the announced end is too near', 'Keep-Alive: timeout=1\r\n', 0],
+    ['a second where the announcement is no number', 'Keep-Alive: timeout=\r\n', 1_000],
+  ];
+  for (const [when, field, usableMs] of announcements) {
+    it(`takes a request that must not be repeated: ${when}`, () => {
+      const { upstream, clock, say, ask } = createScene();
+      ask();
+      clock.nowMs = 500;
+      say(ok.replace('\r\n', `\r\n${field}`));
+      clock.nowMs = 500 + Math.max(0, usableMs - 1);
+      assert.equal(upstream.reusable(false), usableMs > 0);
+      clock.nowMs = 500 + usableMs;
+      assert.deepEqual([upstream.reusable(false), upstream.reusable(true)], [false, true]);
+    });
+  }
 
   it('takes interim responses before the final one, in one read or in pieces', () => {
     const text = `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${ok}`;
@@ -98,7 +123,7 @@ describe('a connection to an upstream', () => {
       const { upstream, heard, link, say, ask } = createScene();
       ask();
       say(text);
-      assert.deepEqual([heard, upstream.reusable(0), link.ended, link.resetWith], [['200 ok', 'done'], false, true, '']);
+      assert.deepEqual([heard, upstream.reusable(true), link.ended, link.resetWith], [['200 ok', 'done'], false, true, '']);
     });
   }
 
@@ -108,7 +133,7 @@ describe('a connection to an upstream', () => {
       ask();
       say(later ? ok : `${ok}HTTP/1.1 200 OK`);
       if (later) say('HTTP/1.1 200 OK');
-      assert.deepEqual([heard, upstream.reusable(0), link.resetWith], [['200 ok', 'done'], false, 'protocol']);
+      assert.deepEqual([heard, upstream.reusable(true), link.resetWith], [['200 ok', 'done'], false, 'protocol']);
       assert.equal(link.consumed, 15, 'their credit is given back');
     }
   });
@@ -118,7 +143,7 @@ describe('a connection to an upstream', () => {
     ask();
     say(ok);
     end();
-    assert.deepEqual([link.ended, link.resetWith, upstream.reusable(0), heard.at(-1)], [true, '', false, 'done']);
+    assert.deepEqual([link.ended, link.resetWith, upstream.reusable(true), heard.at(-1)], [true, '', false, 'done']);
   });
 
   it('released by its visitor is ended between requests, and reset during a response', () => {

@@ -6,6 +6,7 @@ import { type BodyKind, BodyScan, type BodySink } from '../core/body-scan.ts';
 import { HeldBytes } from '../core/held-bytes.ts';
 import type { Method } from '../core/request-head.ts';
 import { ResponseHead } from '../core/response-head.ts';
+import type { Deadlines } from '../limits/deadlines.ts';
 import type { Link, LinkOwner } from './link.ts';
 
 export type UpstreamFailure = ResetCode | 'bad-response' | 'broke';
@@ -27,6 +28,13 @@ export interface ResponseOwner {
 /** Interim responses to one request: 100, 103 and some progress reports. */
 const maxInterim = 32;
 
+/**
+ * A request that must not be repeated takes a kept connection only while its upstream surely keeps it too: for the time that
+ * Keep-Alive announces, less the way there and back and a tick of the clock, and without one for the shortest time in use.
+ */
+const keepAliveMarginMs = 1_000;
+const unannouncedKeepAliveMs = 1_000;
+
 const phase = { idle: 0, head: 1, body: 2, opaque: 3, over: 4 };
 
 export class UpstreamHttp implements LinkOwner {
@@ -42,12 +50,16 @@ export class UpstreamHttp implements LinkOwner {
   /** An incomplete head; bounded by the head limit. */
   #held: HeldBytes | null = null;
   #reusable = false;
+  readonly #clock: Pick<Deadlines, 'nowMs'>;
   readonly #usableUntilMs: number;
+  /** The same for a request that must not be repeated. */
+  #surelyUsableUntilMs = 0;
   #retry: Buffer | null = null;
 
-  constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner, usableUntilMs: number) {
+  constructor(openLink: (owner: LinkOwner) => Link, owner: ResponseOwner, clock: Pick<Deadlines, 'nowMs'>, reuseMs: number) {
     this.owner = owner;
-    this.#usableUntilMs = usableUntilMs;
+    this.#clock = clock;
+    this.#usableUntilMs = clock.nowMs + reuseMs;
     this.link = openLink(this);
   }
 
@@ -56,9 +68,11 @@ export class UpstreamHttp implements LinkOwner {
     this.#body.sink = sink;
   }
 
-  /** True if it can take another request. */
-  reusable(nowMs: number): boolean {
-    return this.#phase === phase.idle && !this.link.over && !this.link.remoteEnded && nowMs < this.#usableUntilMs;
+  /** True if it can take another request. `again`: that request may be repeated if the upstream closes at that moment. */
+  reusable(again: boolean): boolean {
+    const { nowMs } = this.#clock;
+    if (this.#phase !== phase.idle || this.link.over || this.link.remoteEnded || nowMs >= this.#usableUntilMs) return false;
+    return again || nowMs < this.#surelyUsableUntilMs;
   }
 
   get idle(): boolean {
@@ -218,6 +232,9 @@ export class UpstreamHttp implements LinkOwner {
     if (!this.#body.done || this.#phase !== phase.body) return;
     this.#served++;
     this.#phase = phase.idle;
+    const { keepAliveSeconds } = this.#head;
+    const surelyMs = keepAliveSeconds < 0 ? unannouncedKeepAliveMs : keepAliveSeconds * 1_000 - keepAliveMarginMs;
+    this.#surelyUsableUntilMs = this.#clock.nowMs + surelyMs;
     if (end < bytes.length) this.#unasked(bytes.subarray(end));
     else if (!this.#reusable) this.link.end();
     if (!this.#reusable) this.#phase = phase.over;

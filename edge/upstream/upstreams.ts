@@ -35,8 +35,8 @@ export class Upstreams {
 
   /** A connection for the requests of one visitor. */
   openHttp(tunnel: TunnelState, host: string, ends: Endpoints, owner: ResponseOwner): UpstreamHttp {
-    const usableUntilMs = this.#deadlines.nowMs + this.#timeouts.reuseMs;
-    return new UpstreamHttp((linkOwner) => this.openLink(tunnel, 'http', host, ends, linkOwner), owner, usableUntilMs);
+    const open = (linkOwner: LinkOwner): Link => this.openLink(tunnel, 'http', host, ends, linkOwner);
+    return new UpstreamHttp(open, owner, this.#deadlines, this.#timeouts.reuseMs);
   }
 
   /** Ends a connection that gets no further request. Call once for each. */

@@ -181,13 +181,13 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   /** `again` allows to repeat the request on another upstream connection. */
   #forward(request: Buffer, again: boolean): void {
-    if (!this.#reusableUpstream().send(request, this.#head.method, this.#upgrading, again)) this.#socket.pause();
+    if (!this.#upstreamFor(again).send(request, this.#head.method, this.#upgrading, again)) this.#socket.pause();
   }
 
-  #reusableUpstream(): UpstreamHttp {
+  #upstreamFor(again: boolean): UpstreamHttp {
     const { host } = this.#admission;
     const kept = this.#upstream;
-    if (kept?.reusable(this.#context.deadlines.nowMs) && kept.link.request.host === host) return kept;
+    if (kept?.reusable(again) && kept.link.request.host === host) return kept;
     this.#letGo();
     this.#upstream = this.#context.upstreams.openHttp(this.#tunnel!, host, this.#ends, this);
     return this.#upstream;

@@ -222,6 +222,24 @@ describe('requests and responses', () => {
     assert.equal(codeOf(await readUntil(visitor, endsWith('</html>\n'))), 'UNDERPASS_UPSTREAM_BROKE');
   });
 
+  it('an upstream that closes as it announced costs no request that must not be repeated', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const announced = ok.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n');
+    await rig.client('t', (socket) => {
+      let served = false;
+      socket.on('data', () => {
+        if (served) socket.end();
+        else socket.write(announced);
+        served = true;
+      });
+    });
+    const visitor = await rig.visit(host);
+    for (let i = 0; i < 3; i++) {
+      visitor.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`);
+      assert.equal(statusOf(await readUntil(visitor, endsWith('ok'))), 200);
+    }
+  });
+
   it('an answer before the end of the request is delivered, and the connection ends', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     await rig.client('t', (socket) => {

@@ -31,7 +31,9 @@ export interface ExchangeConnection {
   bodyBytes: number;
   sentBytes: number;
   readonly admission: Admission;
-  takeUpstream(host: string, owner: ResponseOwner): UpstreamHttp;
+  /** A kept connection where there is one. `again`: the request may be repeated if the upstream closes at that moment. */
+  takeUpstream(host: string, owner: ResponseOwner, again: boolean): UpstreamHttp;
+  openUpstream(host: string, owner: ResponseOwner): UpstreamHttp;
   giveBack(upstream: UpstreamHttp): void;
 }
 
@@ -90,15 +92,16 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#visitor.tunnel!.requests++;
     this.#host = this.#visitor.admission.host;
     const request = buildRequest(head, bytes, end, this.#visitor.admission.identity, false);
-    this.#send(request, !bodied && head.method !== 'other');
+    const again = !bodied && head.method !== 'other';
+    this.#send(this.#visitor.takeUpstream(this.#host, this, again), request, again);
     if (bodied) this.#readBody(head.chunked);
     else this.#requestDone = true;
   }
 
-  #send(request: Buffer, again: boolean): void {
-    this.#upstream = this.#visitor.takeUpstream(this.#host, this);
-    this.#upstream.sink = this;
-    if (!this.#upstream.send(request, this.#head.method, false, again)) this.#stream.pause();
+  #send(upstream: UpstreamHttp, request: Buffer, again: boolean): void {
+    this.#upstream = upstream;
+    upstream.sink = this;
+    if (!upstream.send(request, this.#head.method, false, again)) this.#stream.pause();
   }
 
   #readBody(chunked: boolean): void {
@@ -203,7 +206,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   onUpstreamFail(failure: UpstreamFailure): void {
     const retry = failure === 'broke' || failure === 'upstream-reset' ? this.#upstream?.retryable : null;
     this.#upstream = null;
-    if (retry) this.#send(retry, false);
+    // On a new connection: other kept ones may have been closed at the same moment.
+    if (retry) this.#send(this.#visitor.openUpstream(this.#host, this), retry, false);
     else if (this.#responded) this.#breakOff();
     else if (failure === 'bad-response') this.#answer('UNDERPASS_BAD_RESPONSE');
     else this.#answer(failure === 'broke' ? 'UNDERPASS_UPSTREAM_BROKE' : errorOfReset(failure));

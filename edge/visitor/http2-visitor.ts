@@ -157,24 +157,27 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     this.deadlineMs = this.context.deadlines.nowMs + (this.#closing ? goawayMs : this.context.timeouts.keepAliveMs);
   }
 
-  takeUpstream(host: string, owner: ResponseOwner): UpstreamHttp {
+  takeUpstream(host: string, owner: ResponseOwner, again: boolean): UpstreamHttp {
     this.#dropUnusable();
-    const kept = this.#kept.findLast(({ link }) => link.request.host === host);
-    if (kept === undefined) return this.context.upstreams.openHttp(this.tunnel as TunnelState, host, this.#ends, owner);
+    const kept = this.#kept.findLast((upstream) => upstream.link.request.host === host && upstream.reusable(again));
+    if (kept === undefined) return this.openUpstream(host, owner);
     this.#kept.splice(this.#kept.indexOf(kept), 1);
     kept.owner = owner;
     return kept;
   }
 
+  openUpstream(host: string, owner: ResponseOwner): UpstreamHttp {
+    return this.context.upstreams.openHttp(this.tunnel as TunnelState, host, this.#ends, owner);
+  }
+
   #dropUnusable(): void {
-    const isUsable = (upstream: UpstreamHttp): boolean => upstream.reusable(this.context.deadlines.nowMs);
+    const isUsable = (upstream: UpstreamHttp): boolean => upstream.reusable(true);
     for (const upstream of this.#kept) if (!isUsable(upstream)) this.context.upstreams.release(upstream);
     this.#kept = this.#kept.filter(isUsable);
   }
 
   giveBack(upstream: UpstreamHttp): void {
-    if (upstream.reusable(this.context.deadlines.nowMs) && this.#kept.length < maxKept && !this.#session.destroyed)
-      this.#kept.push(upstream);
+    if (upstream.reusable(true) && this.#kept.length < maxKept && !this.#session.destroyed) this.#kept.push(upstream);
     else this.context.upstreams.release(upstream);
   }
 

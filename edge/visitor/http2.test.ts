@@ -176,6 +176,22 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
+  it('an upstream that closes its kept connections costs no request that may be repeated, and none as it announced', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    await rig.client('t', (socket) => {
+      let served = false;
+      socket.on('data', () => {
+        if (served) socket.end();
+        else socket.write('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok');
+        served = true;
+      });
+    });
+    await withSession(rig, async (h2) => {
+      await Promise.all([ask(h2, {}), ask(h2, {}), ask(h2, {})]);
+      for (const method of ['GET', 'POST', 'POST']) assert.equal((await ask(h2, { ':method': method })).body, 'ok');
+    });
+  });
+
   it('a large body passes whole in both directions', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = createServer((request, response) => {
