@@ -11,6 +11,7 @@ import { Refusal } from '../http/refusal.ts';
 import { type HeaderSettings, securityHeaders } from '../http/security-headers.ts';
 import { LimitReached } from '../limit/limit-reached.ts';
 import { StoreOutage } from '../store/outage.ts';
+import { isForeignKeyViolation } from '../store/store.ts';
 import { type DispatchDeps, dispatch, readQuery } from './dispatch.ts';
 import type { ControlMetrics } from './metrics.ts';
 
@@ -76,6 +77,8 @@ const addCalls = (app: App, deps: AppDeps): void => {
   }
 };
 
+const goneText = 'Something that this change belongs to has just been deleted.';
+
 const addErrors = (app: App, log: Logger): void => {
   app.onError((error, c) => {
     if (error instanceof Refusal) return refusalAnswer(error);
@@ -85,6 +88,8 @@ const addErrors = (app: App, log: Logger): void => {
       log.error({ err: error, requestId }, 'call failed: no database');
       return refusalAnswer(new Refusal('unavailable', outageText, outageRetrySeconds));
     }
+    // The account, project or group that a new row belongs to was deleted while the call ran.
+    if (isForeignKeyViolation(error)) return refusalAnswer(new Refusal('conflict', goneText));
     log.error({ err: error, requestId }, 'call failed');
     return plain(`Something went wrong. Please try again. (${requestId})`, 500);
   });

@@ -377,6 +377,36 @@ describe('subscriptions', () => {
     );
   });
 
+  it('webhook takes a cancellation after a report that was dated ahead, and its repetition changes nothing', async () => {
+    const on = await openWith({ settings: { subscriptionWebhookSecret: secret } });
+    const now = Math.floor(on.time.now / 1000);
+    const say = async (active: boolean, seconds: number): Promise<boolean | undefined> => {
+      const body = JSON.stringify({ email: 'ahead@example.com', active });
+      assert.equal((await hook(on, body, sign(body, seconds))).status, 204);
+      return (await on.control.operator.listSubscriptions())[0]?.active;
+    };
+    assert.equal(await say(true, now + 200), true);
+    on.time.now += 50_000;
+    assert.equal(await say(false, now + 50), false);
+    on.time.now += 10_000;
+    assert.equal(await say(true, now + 200), false, 'the first report again');
+  });
+
+  it('import lets other work run while it goes on', async () => {
+    const lines = Array.from({ length: 5_000 }, (_, i) => `person${i}@example.net`).join('\n');
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    await operator.call('POST', '/api/operator/subscriptions/import', lines);
+    isDone = true;
+    assert.ok(turns > 50, `the event loop turned ${turns} times`);
+    await test.store.db.deleteFrom('subscriptions').where('email', 'like', 'person%').execute();
+  });
+
   it('import accepts both spellings of the column for the end of a subscription', async () => {
     for (const header of ['email,expires_at', 'email,expiresAt']) {
       await operator.call('POST', '/api/operator/subscriptions/import', `${header}\nada@example.com,2030-01-01\n`);

@@ -44,11 +44,12 @@ const createProject = async (
   const name = orInvalid(parseProjectName(body.name));
   const id = await deps.store.write(async (trx) => {
     // Locks the user's row, so that two calls at once cannot both pass the count.
-    await trx
+    const user = await trx
       .updateTable('users')
       .set((eb) => ({ created_at: eb.ref('created_at') }))
       .where('id', '=', caller.userId)
-      .execute();
+      .executeTakeFirst();
+    if (user.numUpdatedRows === 0n) refuse('signedOut', 'Sign in first.');
     if ((await countOwned(trx, caller.userId)) >= ownedProjectsPerUser) {
       refuse('conflict', `You may own at most ${ownedProjectsPerUser} projects.`);
     }

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import { forbiddenMessage, lastOwnerMessage } from '@underpass/rules/permission.ts';
 import type { Invitation, Member } from '@underpass/rules/resource.ts';
+import { openSqliteStore } from '../store/sqlite.ts';
 import {
   createTestControl,
   linkIn,
@@ -331,5 +332,33 @@ describe('invitations', () => {
     for (const email of ['x@example.com\r\nBcc: evil@example.com', 'x@example.com,evil@example.com', '<script>@example.com']) {
       assert.equal((await invite(ann, ann, email)).status, 400);
     }
+  });
+});
+
+describe('an account that is deleted while its call runs', () => {
+  it('gets an answer that says so, and nothing is made', async () => {
+    const store = await openSqliteStore(':memory:');
+    let meanwhile = async (): Promise<unknown> => undefined;
+    const test = await createTestControl({
+      store: {
+        ...store,
+        write: async (body) => {
+          await meanwhile();
+          return store.write(body);
+        },
+      },
+    });
+    const statusOf = async (email: string, path: string, body: object): Promise<number> => {
+      const who = await test.signUp(email);
+      meanwhile = () => store.db.deleteFrom('users').where('email', '=', email).execute();
+      const { status } = await who.send('POST', path.replace('PROJECT', who.projectId), body);
+      meanwhile = async () => undefined;
+      return status;
+    };
+    assert.equal(await statusOf('gone@example.com', '/api/projects', { name: 'Late' }), 401);
+    const token = { name: 'ci', role: 'viewer', expiresInDays: 9 };
+    assert.ok([401, 404, 409].includes(await statusOf('left@example.com', '/api/tokens?project=PROJECT', token)));
+    await test.close();
+    await store.close();
   });
 });

@@ -10,7 +10,8 @@ import { writeAudit } from '../access/audit.ts';
 import { readBounded } from '../http/body.ts';
 import { orInvalid, refuse } from '../http/refusal.ts';
 import type { Limiter } from '../limit/limiter.ts';
-import type { Store } from '../store/store.ts';
+import { hashToken } from '../secret/token.ts';
+import type { Queries, Store } from '../store/store.ts';
 import { putSubscription } from './subscription.ts';
 
 // After this time a recorded request cannot be replayed. The clocks may differ by as much.
@@ -48,6 +49,16 @@ export const parseExpiry = (value: unknown): number | null => {
   return ms ?? refuse('invalid', 'expiresAt must be ISO 8601, such as 2027-01-31T00:00:00Z.');
 };
 
+/** False for a request that was taken before. Kept until its signature is too old. */
+const isFirst = async (trx: Queries, signature: string, signedAt: number): Promise<boolean> => {
+  const row = { answer_hash: hashToken(`webhook ${signature}`), expires_at: signedAt + 2 * toleranceSeconds * 1000 };
+  const taken = trx
+    .insertInto('spent_answers')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing());
+  return (await taken.returning('answer_hash').executeTakeFirst()) !== undefined;
+};
+
 export interface WebhookDeps {
   readonly store: Store;
   readonly limiter: Limiter;
@@ -67,8 +78,11 @@ export const takeSubscriptionWebhook = async (deps: WebhookDeps, request: Reques
   const { email, active, expiresAt } = parseChange(body);
   if (typeof active !== 'boolean') refuse('invalid', "Field 'active' must be true or false.");
   const change = { email: orInvalid(parseEmail(String(email))), active: active === true, expiresAt: parseExpiry(expiresAt) };
+  // The sender's clock may be ahead. A time to come would make the next report, a cancellation perhaps, look older than this one.
+  const saidAt = Math.min(signedAt, nowMs);
   await deps.store.write(async (trx) => {
-    if (!(await putSubscription(trx, { ...change, source: 'webhook' }, signedAt))) return;
+    if (!(await isFirst(trx, signature, signedAt))) return;
+    if (!(await putSubscription(trx, { ...change, source: 'webhook' }, saidAt))) return;
     const detail = { active: change.active, expiresAt: change.expiresAt && new Date(change.expiresAt).toISOString() };
     const by = { projectId: null, actor: 'webhook', address };
     await writeAudit(trx, { ...by, action: 'subscription.change', target: change.email, detail }, nowMs);
