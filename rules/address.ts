@@ -8,12 +8,12 @@ export type Address =
 
 export type Cidr = { readonly address: Address; readonly prefix: number };
 
-/** The longest text of an address: eight groups with an IPv4 tail; longer input is not looked at. */
+/** The longest text of an address: eight groups with an IPv4 tail; longer input is refused unread. */
 const addressMaxChars = 45;
 const mappedPrefixBits = 96;
 const colon = 58;
 const dot = 46;
-/** What scanGroups answers besides a position. */
+/** Results of scanGroups that are not a position. */
 const noGap = -1;
 const malformed = -2;
 
@@ -59,7 +59,7 @@ export function parseAddress(text: string): Address | null {
   return groups === null ? null : unmapAddress(groups);
 }
 
-/** `address/prefix`; the bits behind the prefix are cleared, so that one range has one text. */
+/** `address/prefix`; the bits after the prefix are cleared, so that each range has one text. */
 export function parseCidr(text: string): Cidr | null {
   const slash = text.indexOf('/');
   const digits = text.slice(slash + 1);
@@ -79,20 +79,20 @@ export function formatCidr(cidr: Cidr): string {
   return `${formatAddress(cidr.address)}/${cidr.prefix}`;
 }
 
-/** One text per address, or null: what two lists of addresses are compared by. */
+/** The one text of an address, or null. Two addresses are equal exactly when these texts are. */
 export function canonicalAddress(text: string): string | null {
   const address = parseAddress(text);
   return address === null ? null : formatAddress(address);
 }
 
-/** What is counted as one source: an IPv4 address, or the /64 that a household or a server has for itself (RFC 6177). */
+/** Limits count this as one source: an IPv4 address, or the IPv6 /64 that one household or server has to itself (RFC 6177). */
 export function addressKey(text: string): string {
   const address = parseAddress(text);
   if (address === null) return text;
   return address.version === 4 ? formatAddress(address) : leading(address.groups, 4);
 }
 
-/** What somebody with many addresses has for little: an IPv4 /24, or the /48 of a site (RFC 6177). */
+/** A block of addresses that one owner gets cheaply: an IPv4 /24, or the IPv6 /48 of a site (RFC 6177). */
 export function networkKey(text: string): string {
   const address = parseAddress(text);
   if (address === null) return text;
@@ -136,7 +136,7 @@ function maskGroup(group: number, bits: number): number {
   return bits <= 0 ? 0 : group & (0xffff << (16 - bits));
 }
 
-/** Appends the groups that are written; answers where among them `::` stands, `noGap` or `malformed`. One pass. */
+/** Appends the written groups in one pass. Returns the index at which `::` stands among them, `noGap` or `malformed`. */
 function scanGroups(text: string, groups: number[]): number {
   let gap = text.startsWith('::') ? 0 : noGap;
   let at = gap === 0 ? 2 : 0;

@@ -4,7 +4,7 @@
 export const limits = {
   projectNameChars: 63,
   apiTokenNameChars: 63,
-  /** Hard bounds, whatever a project's quota says: they size requests and feed messages. */
+  /** Hard bounds that no project's quota exceeds: request bodies and feed messages are sized for them. */
   rulesPerGroup: 1000,
   ingressDomainsPerTunnel: 100,
   auditPageRows: 50,
@@ -21,15 +21,15 @@ export const durations = {
   devicePollSeconds: 5,
   sessionIdleDays: 14,
   sessionMaxDays: 90,
-  /** A rotated token's predecessor still opens carriers for so long. */
+  /** After a rotation the old token still opens carriers for this long. */
   tokenOverlapHours: 24,
-  /** A released generated name is not handed out again. */
+  /** A released generated name is not given to another tunnel for this long. */
   generatedNameRestDays: 90,
-  /** Connected: a data-path round trip within this long. */
+  /** A client is connected while its last data-path round trip is at most this old. */
   connectedWithinSeconds: 15,
 } as const;
 
-/** How long control keeps what the privacy policy names; the policy is written from these. */
+/** How long control keeps the records that the privacy policy names. The policy's text shows these numbers. */
 export const retentionDays = {
   auditLog: 365,
   /** Registrations that were not approved. */
@@ -45,13 +45,13 @@ export const bodyMaxBytes = {
   csv: 5 * 1024 * 1024,
 } as const;
 
-/** No payload nests deeper than an object in a list in an object; the rest is room. */
+/** Payloads need three levels (an object in a list in an object); the rest is headroom. */
 export const jsonMaxDepth = 8;
 
 export type QuotaName = keyof typeof projectQuotas;
 export type ProjectQuotas = Readonly<Record<QuotaName, number>>;
 
-/** Per project, until the operator sets others. */
+/** Defaults of a project. The operator can set others. */
 export const projectQuotas = {
   tunnels: 100,
   domains: 100,
@@ -81,7 +81,7 @@ export function quotaMessage(name: QuotaName, count: number, quotas: ProjectQuot
 export interface RateLimit {
   readonly points: number;
   readonly windowSeconds: number;
-  /** The body of the 429; Retry-After says when. */
+  /** The body of the 429. Retry-After says when to try again. */
   readonly sentence: string;
 }
 
@@ -91,32 +91,32 @@ const linkSentence = 'Too many login links were requested. Please try again late
 const deviceSentence = 'Too many device codes were requested. Please try again later.';
 const registerSentence = 'Too many registrations. Please try again later.';
 
-/** Generous to people, small to scripts. Per address unless the name says otherwise. */
+/** Enough for people, too little for scripts. Per address unless the name says otherwise. */
 export const rateLimits = {
   loginLinkPerAddress: { points: 20, windowSeconds: 3600, sentence: linkSentence },
   loginLinkPerEmail: { points: 5, windowSeconds: 900, sentence: linkSentence },
   loginLinkOverall: { points: 300, windowSeconds: 60, sentence: linkSentence },
-  /** Past `loginLinkOverall` each network has these for itself: a flood keeps out nobody who comes from elsewhere. */
+  /** Once `loginLinkOverall` is used up, each network gets these for itself, so a flood locks out no other network. */
   loginLinkPerNetwork: { points: 5, windowSeconds: 3600, sentence: linkSentence },
   redeem: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
   register: { points: 10, windowSeconds: 3600, sentence: registerSentence },
   registerOverall: { points: 200, windowSeconds: 60, sentence: registerSentence },
-  /** As of login links. */
+  /** As `loginLinkPerNetwork`. */
   registerPerNetwork: { points: 5, windowSeconds: 3600, sentence: registerSentence },
   botCheck: { points: 60, windowSeconds: 600, sentence: 'Too many bot checks were requested. Please try again later.' },
   deviceStart: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
-  /** Each is a row for a day, and costs its asker no work. */
+  /** Each stores a row for a day, and costs the caller no proof of work. */
   deviceStartOverall: { points: 100, windowSeconds: 60, sentence: deviceSentence },
   deviceStartPerNetwork: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
   devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait for the interval.' },
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
   abuseReport: { points: 5, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
-  /** Each is a mail to the operator. */
+  /** Each sends a mail to the operator. */
   abuseReportOverall: { points: 200, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
   apiPerAddress: { points: 3000, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
   apiPerUser: { points: 1200, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
   changePerProject: { points: 300, windowSeconds: 60, sentence: 'Too many changes in this project. Please slow down.' },
-  /** A name rests for 90 days behind its tunnel, and there are some 60,000 pairs of words. */
+  /** A name stays blocked for 90 days after its tunnel, and there are only some 60,000 pairs of words. */
   generatedNamePerUser: {
     points: 500,
     windowSeconds: 86_400,
@@ -129,6 +129,6 @@ export const rateLimits = {
     sentence: 'Too many verifications. DNS needs time; please try again later.',
   },
   invitationPerProject: { points: 50, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },
-  /** From whichever project: a mailbox is somebody's. */
+  /** Over all projects together, to protect the owner of the mailbox. */
   invitationPerEmail: { points: 10, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },
 } as const satisfies Readonly<Record<string, RateLimit>>;

@@ -2,7 +2,7 @@
 
 import { accept, type Parsed, refuse } from './parsed.ts';
 
-/** From most to least: whatever a role may do, the roles before it may do too. */
+/** From most to least powerful. Each role may do everything that the roles after it may do. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
 
 export type Role = (typeof roles)[number];
@@ -64,7 +64,7 @@ export function may(role: Role, action: Action): boolean {
   return Object.hasOwn(permissions, action) && mayGrant(role, permissions[action]);
 }
 
-/** Whether `granted` is at most `granter`: invitations, API tokens and devices never get more than their maker has. */
+/** True if `granted` is at most as powerful as `granter`: invitations, API tokens and devices never exceed their creator's role. */
 export function mayGrant(granter: Role, granted: Role): boolean {
   return roles.includes(granter) && roles.includes(granted) && roles.indexOf(granted) >= roles.indexOf(granter);
 }
@@ -83,7 +83,7 @@ export interface MembershipChange {
   readonly ownerCount: number;
 }
 
-/** Whether a member's role may change, or the member go; the text is a 403's, or a 409's for the last owner. */
+/** Whether the actor may change or remove a member. A refusal becomes a 403, or a 409 for the last owner. */
 export function decideMembershipChange(change: MembershipChange): Parsed<Role | null> {
   if (!mayTouch(change)) return refuse(forbiddenMessage);
   const losesOwner = change.from === 'owner' && change.to !== 'owner';

@@ -14,7 +14,7 @@ export interface ChecklistDomain {
   readonly badge: DomainBadge;
 }
 
-/** X counts what is left to do, Y all domains of the tunnel. */
+/** In a text's `X/Y`, X counts the domains that still need work and Y all domains of the tunnel. */
 export function renderChecklist(domains: readonly ChecklistDomain[], connectedClients: number): readonly ChecklistItem[] {
   return [verifiedItem(domains), dnsItem(domains), connectedItem(connectedClients)];
 }

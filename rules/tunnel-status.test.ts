@@ -13,15 +13,15 @@ import {
   withPendingDefaults,
 } from './tunnel-status.ts';
 
-test('a status is displayed as the spec reads it', (t) => {
+test('each status is displayed as the spec says', (t) => {
   const rows: [string, number | undefined, string, string?][] = [
     ['Created', 1, 'Connected'],
     ['Created', 20, 'Connected'],
     ['Created', 0, 'Disconnected'],
-    ['Created', undefined, 'Unknown', 'nobody counted'],
+    ['Created', undefined, 'Unknown', 'no count'],
     ['Pending', undefined, 'Pending'],
     ['Pending', 3, 'Pending'],
-    ['Progressing', 0, 'Unknown', 'anything else'],
+    ['Progressing', 0, 'Unknown', 'any other status'],
     ['', 1, 'Unknown'],
     ['created', 1, 'Unknown'],
     ['constructor', 1, 'Unknown'],
@@ -37,7 +37,7 @@ test('Pending and Progressing wait for verification', (t) => {
   eachCase(t, ['Created', 'Unknown', ''], (status) => assert.equal(isWaitingForVerification(status), false));
 });
 
-test('a Pending tunnel without a count has no clients; others keep what they say', () => {
+test('a Pending tunnel without a count gets 0 clients; other tunnels keep their count', () => {
   assert.deepEqual(withPendingDefaults({ status: 'Pending' }), { status: 'Pending', connectedClients: 0 });
   assert.deepEqual(withPendingDefaults({ status: 'Pending', connectedClients: 2 }), { status: 'Pending', connectedClients: 2 });
   assert.deepEqual(withPendingDefaults({ status: 'Created' }), { status: 'Created' });
@@ -58,7 +58,7 @@ test('a tunnel is Pending until verified, Progressing until an edge acknowledges
   assert.equal(decideTunnelStatus({ allDomainsVerified: true, isAcknowledged: true }), 'Created');
 });
 
-test('a badge is loading, then unverified, then what DNS says', (t) => {
+test('a badge shows loading before unverified, and unverified before the DNS result', (t) => {
   const rows: [string, boolean, 'dns_ok' | 'no_dns' | undefined, string, string | null][] = [
     ['example.com', false, undefined, 'loading', 'Loading'],
     ['example.com', true, undefined, 'loading', 'Loading'],
@@ -85,7 +85,7 @@ const noDns: ChecklistDomain = { verified: true, badge: 'no_dns' };
 const unverified: ChecklistDomain = { verified: false, badge: 'unverified' };
 const loading: ChecklistDomain = { verified: true, badge: 'loading' };
 
-test('the checklist says what is left', (t) => {
+test('the checklist counts the domains that still need work', (t) => {
   const rows: [ChecklistDomain[], number, [string, string, string], string?][] = [
     [[ok], 2, ['All domains are verified.', 'DNS has been configured.', 'Connected clients: 2']],
     [[ok], 0, ['All domains are verified.', 'DNS has been configured.', 'Connect a tunnel client.']],
@@ -116,7 +116,7 @@ test('the checklist says what is left', (t) => {
   );
 });
 
-test('the checklist goes away exactly when its three items are done', () => {
+test('the checklist is complete exactly when its three items are done', () => {
   const domain = fc.constantFrom(ok, noDns, unverified, loading);
   fc.assert(
     fc.property(fc.array(domain), fc.nat(3), (domains, clients) => {

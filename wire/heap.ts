@@ -1,15 +1,15 @@
-// How the garbage collector treats the buffers of a process that passes bytes on. For the entry points of edge and client.
+// Tunes V8's garbage collector for a process that relays bytes. The entry points of edge and client call it.
 
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** How far the heap may grow between two full collections: V8's own upper bound, which it otherwise grants to quick heaps alone. */
+/** The heap may grow by this factor between two full collections. V8 itself allows this maximum only to heaps that allocate fast. */
 const growth = 4;
 
 /**
- * Buffers lie outside the heap, and V8 by default starts a full collection for each 64 MiB of them: for bulk transfers 40 per
- * GB, of a heap that has hardly changed. Counted in the limit of the whole heap instead, buffers are freed by the small
- * collections; that limit is also raised, because V8 sets it for heaps that grow by leaking.
+ * Buffers lie outside the heap, and V8 by default starts a full collection for each 64 MiB of them: 40 per GB of a bulk
+ * transfer, although the heap hardly changes. These flags count buffers in the limit of the whole heap, so that small
+ * collections free them. They also raise that limit, because V8's default suits heaps whose growth is retained.
  */
 export function countBuffersWithHeap(): void {
   try {
@@ -23,14 +23,14 @@ export function countBuffersWithHeap(): void {
 
 let fullCollection: (() => void) | null = null;
 
-/** A full collection, now. The process stands still meanwhile, so a heap larger than `maxBytes` is left alone. */
+/** Runs a full collection now. It pauses the process, so a heap larger than `maxBytes` is not collected. */
 export function collectHeap(maxBytes: number = Number.POSITIVE_INFINITY): void {
   if (getHeapStatistics().used_heap_size > maxBytes) return;
   fullCollection ??= findFullCollection();
   fullCollection?.();
 }
 
-/** V8 gives the function to contexts created while the flag is set; it still works when the flag is off again. */
+/** V8 adds `gc` to contexts created while the flag is set. The function still works after the flag is cleared. */
 function findFullCollection(): (() => void) | null {
   try {
     setFlagsFromString('--expose-gc');

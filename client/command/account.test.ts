@@ -43,7 +43,7 @@ test('login shows the code without control characters', async (t) => {
 });
 
 test('login does not wait for a browser that stays in the foreground', {
-  skip: binary && 'the terminal is made up',
+  skip: binary && 'needs a fake terminal',
   timeout: 60_000,
 }, async (t) => {
   const api = await startFakeApi(t, {
@@ -238,7 +238,7 @@ test('the error for a server without TLS behind https is one line', async (t) =>
   assert.equal(code, 8);
 });
 
-test('the error for a server that does not answer says so', { skip: binary && 'the network is made up' }, async (t) => {
+test('the error for a server that does not answer says so', { skip: binary && 'needs a fake network' }, async (t) => {
   const cli = await createCli(t, { UNDERPASS_SERVER: 'https://eu1.example.com', UNDERPASS_API_TOKEN: 'tok' });
   const fetch = () => Promise.reject(new DOMException('The operation was aborted', 'TimeoutError'));
   const { code, stderr } = await cli.run(['projects'], { io: { fetch } });
@@ -277,7 +277,7 @@ for (const [server, code] of servers) {
   });
 }
 
-test('the fix for a server without releases is not the same command again', async (t) => {
+test('the fix for a server without releases is to ask the operator', async (t) => {
   const api = await startFakeApi(t, { 'GET /api/releases': { body: [] } });
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin });
   const { code, stderr } = await cli.run(['update', '--check']);

@@ -15,7 +15,7 @@ import { isForeignKeyViolation } from '../store/store.ts';
 import { type DispatchDeps, dispatch, readQuery } from './dispatch.ts';
 import type { ControlMetrics } from './metrics.ts';
 
-/** What server/ tells of a request beside the request itself. */
+/** What server/ knows about a request beyond the Request object. */
 export interface Connection {
   readonly remoteAddress: string;
 }
@@ -26,7 +26,7 @@ export interface AppDeps extends DispatchDeps, HeaderSettings {
   readonly openApi: object;
   readonly trustedProxies: readonly string[];
   readonly log: Logger;
-  /** Adds the routes that are no calls: pages, downloads, the webhook. They come last and answer what no call does. */
+  /** Adds the routes outside the call table: pages, downloads, the webhook. They come last and get the remaining paths. */
   readonly addPages: (app: App) => void;
 }
 
@@ -53,7 +53,7 @@ const withHeaders = (response: Response, headers: readonly (readonly [string, st
   return copy;
 };
 
-/** One request's facts: made here, read by the routes and by the log line. */
+/** Facts about one request, for the routes and the log line. */
 interface Trace {
   readonly address: string;
   readonly requestId: string;
@@ -69,7 +69,7 @@ const addCalls = (app: App, deps: AppDeps): void => {
       const query = readQuery(new URL(c.req.url).searchParams, calls[name]);
       const incoming = { name, request: c.req.raw, segments: c.req.param(), query, address: c.env.address };
       const response = await dispatch(deps, deps.handlers, incoming);
-      // Hono answers HEAD without the body of GET, and leaves it open: a live view would run on unread.
+      // For HEAD, Hono drops the body of GET without cancelling it: an event stream would stay open unread.
       if (c.req.raw.method === 'HEAD') await response.body?.cancel();
       if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
       return response;

@@ -1,5 +1,5 @@
-// One request through one call: identify, permit, read the body, both again, handle, answer. The rules and the table decide;
-// this file only puts them in order.
+// Runs one request through its call: identify, permit, read the body, identify and permit again, handle, answer.
+// The rules and the call table decide; this file only sets the order.
 
 import { addressKey } from '@underpass/rules/address.ts';
 import type { Call } from '@underpass/rules/api/call.ts';
@@ -31,14 +31,14 @@ export interface Incoming extends Values {
 
 const notPlain = 'must not hold control characters.';
 
-/** What no name has ever held is not looked for: Postgres would refuse the question. */
+/** No stored name has control characters, and Postgres would refuse a query that has NUL. */
 const refuseOddSegments = (segments: Values['segments']): void => {
   if (!Object.values(segments).every(isPlainWord)) refuse('invalid', `The path ${notPlain}`);
 };
 
 const isOptional = (schema: z.ZodType): boolean => schema.safeParse(undefined).success;
 
-/** Each parameter once, and all that must be there. Others are not looked at. */
+/** The parameters of the call: each at most once, and all required ones. Ignores others. */
 export const readQuery = (search: URLSearchParams, call: Call): Record<string, string> => {
   const query: Record<string, string> = {};
   for (const [name, schema] of Object.entries(queryShapeOf(call))) {
@@ -46,7 +46,7 @@ export const readQuery = (search: URLSearchParams, call: Call): Record<string, s
     if (more.length > 0) refuse('invalid', `Query parameter '${name}' is given twice.`);
     if (value !== undefined && !isPlainWord(value)) refuse('invalid', `Query parameter '${name}' ${notPlain}`);
     if (value !== undefined && value !== '') query[name] = value;
-    // `project` is asked for by permit.ts, after the caller is known: a stranger gets 401.
+    // permit.ts reports a missing `project` once it knows the caller: without a sign-in the answer is 401.
     else if (!isOptional(schema) && name !== 'project') refuse('invalid', `Query parameter '${name}' is missing.`);
   }
   return query;
@@ -73,7 +73,7 @@ export const dispatch = async (deps: DispatchDeps, handlers: Handlers, incoming:
   if (allowed && isUnsafe(call.method)) await deps.limiter.take('changePerProject', allowed.id);
   const body = await readBody(request, call);
   const nowMs = deps.clock();
-  // A body may be a minute on its way: what was taken from its sender meanwhile is gone.
+  // A body may take a minute to arrive: the caller may have lost a session or a role since.
   const caller = body === undefined ? sender : await findCaller(deps, request.headers, nowMs);
   const access = body === undefined ? allowed : await permit(deps.store.db, call, caller, { segments, query });
   const context = { request, segments, query, body, caller, access, address, nowMs };

@@ -1,10 +1,10 @@
-// HEAD is GET without its content (RFC 9110 9.3.2): it opens no live stream that stays unread.
+// HEAD is GET without its content (RFC 9110 9.3.2), so it must not leave an unread event stream open.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestControl } from '../test-kit.ts';
 
-test('HEAD of a live view keeps no stream open', async (t) => {
+test('HEAD of an event stream leaves no stream open', async (t) => {
   const control = await createTestControl();
   t.after(() => control.close());
   const ann = await control.signUp('ann@example.com');

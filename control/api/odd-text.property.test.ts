@@ -1,5 +1,5 @@
-// Every text that a call takes (segment, query, field), replaced by texts that nobody types: refused in words by both
-// databases alike, never a 500. The calls and their texts come from the table.
+// Replaces every text that a call takes (segment, query, field) with odd texts. With either database the call must succeed or
+// refuse with a message, never answer 500. The calls and their texts come from the call table.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -15,7 +15,7 @@ import { createTestControl, type SignedUp, type TestControl } from '../test-kit.
 import { startPostgres, type TestPostgres } from '../test-kit-postgres.ts';
 import { callsOfInvited, type PreparedCall, pathOf, prepareCall, type World } from './test-kit-calls.ts';
 
-/** One text of a call: `segments.name`, `query.host`, `body.email`. */
+/** The place of one text in a call: `segments.name`, `query.host`, `body.email`. */
 interface Place {
   readonly part: 'segments' | 'query' | 'body';
   readonly name: string;
@@ -89,7 +89,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
       const { method } = calls[call];
       if (place.part === 'body')
         return caller.send(method, pathOf(call, prepared, owner.projectId), putIn(prepared.body, place, text));
-      // encodeURIComponent throws on a lone surrogate, so the test sends the bytes that a careless program sends.
+      // encodeURIComponent throws on a lone surrogate, so the test sends the bytes that a careless program would send.
       const encoded = text.isWellFormed()
         ? encodeURIComponent(text)
         : encodeURIComponent(text.toWellFormed()).replaceAll('%EF%BF%BD', '%ED%A0%80');
@@ -105,7 +105,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
       return !isPlainText(isJson ? text : text.toWellFormed());
     };
 
-    it('no text in any place breaks a call, and control characters are refused in words', async () => {
+    it('no text in any place breaks a call, and control characters are refused with a message', async () => {
       const property = fc.asyncProperty(fc.constantFrom(...targets), odd, async ({ name: call, place }, text) => {
         test.time.now += 60_000;
         const response = await send(call, place, text);
@@ -130,7 +130,7 @@ const suite = (name: string, open: () => Promise<TestControl>) =>
       }
     });
 
-    it('nothing of it was logged as an error', () => {
+    it('none of these calls logs an error', () => {
       assert.deepEqual(
         test.logged.filter((line) => JSON.parse(line).level >= 50),
         [],

@@ -1,4 +1,4 @@
-// The OpenAPI document is held to the server: every operation is called, and answers what the document says.
+// Checks the OpenAPI document against the server: calls every operation and compares the answer with the document.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -65,7 +65,7 @@ const callerOf = async (world: World, name: CallName): Promise<SignedUp> => {
   return callsOfInvited.has(name) ? test.signUp(`person-${++count}@example.com`) : world.owner;
 };
 
-/** What the document promises of a success: the media type and the schema's name. */
+/** The document's answer for a success: its media type and the name of its schema. */
 const promised = ({ responses }: Operation) => {
   const [media, content] = Object.entries(responses[200]?.content ?? {})[0] ?? [];
   const reference = content?.schema.$ref ?? content?.schema.items?.$ref;
@@ -101,7 +101,7 @@ it('refers only to schemas that it has', () => {
 
 describe('every operation', () => {
   for (const name of Object.keys(calls) as CallName[]) {
-    it(`${name} is where the document says, and answers what it says`, async () => {
+    it(`${name} has the path and the answer of the document`, async () => {
       const { path, method, operation } = operations().get(name)!;
       const call: Call = calls[name];
       assert.deepEqual([method.toUpperCase(), path], [call.method, call.path.replace(/:([A-Za-z]+)/g, '{$1}')]);
@@ -111,7 +111,7 @@ describe('every operation', () => {
       await assertAnswer(response, operation);
     });
 
-    it(`${name} says who may call it`, async () => {
+    it(`${name} documents who may call it`, async () => {
       const { operation } = operations().get(name)!;
       const world = await createWorld();
       const prepared = await prepareCall[name](world, test.client());
@@ -120,7 +120,7 @@ describe('every operation', () => {
       assert.equal(response.status === 401, operation.security.length > 0);
     });
 
-    it(`${name} refuses as text when a required field is missing`, async () => {
+    it(`${name} refuses a missing required field with a text`, async () => {
       const { operation } = operations().get(name)!;
       const [media, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
       if (media !== 'application/json') return;

@@ -1,4 +1,4 @@
-// Who may make which call, cell by cell: every call of the table for every kind of caller.
+// Tests every call of the table with every kind of caller.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -26,7 +26,7 @@ after(() => test.close());
 
 const nextEmail = (): string => `person-${++count}@example.com`;
 
-/** A new project for every cell, so that no cell sees what another left. */
+/** A new project for each pair of call and caller, so that no test sees what another left. */
 const createWorld = async (): Promise<World> => {
   // The test makes more calls than the rate limits allow in a minute.
   test.time.now += 60_000;
@@ -143,7 +143,7 @@ describe('calls of a suspended project', () => {
 
 describe('calls of operators', () => {
   for (const name of names.filter((each) => rowOf(each).who === 'operator')) {
-    it(`${name}: an operator may`, async () => {
+    it(`${name}: an operator is allowed`, async () => {
       const status = await statusFor(await createWorld(), operator, name);
       assert.ok(isSuccess(status), `status ${status}`);
     });
@@ -161,7 +161,7 @@ describe('calls of operators', () => {
 describe('calls without a sign-in', () => {
   for (const name of names) {
     const open = rowOf(name).who === 'anyone';
-    it(`${name}: ${open ? 'anybody may' : '401'}`, async () => {
+    it(`${name}: ${open ? 'is open to anyone' : 'gets 401'}`, async () => {
       const world = await createWorld();
       const status = await statusFor(world, test.client(undefined, `192.0.2.${count % 250}`), name);
       if (open) assert.ok(isSuccess(status), `status ${status}`);

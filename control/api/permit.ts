@@ -1,4 +1,4 @@
-// Decides whether a caller may make a call, before anything of its body is read. The table decides: rules/permission.ts.
+// Decides whether a caller may make a call, before its body is read. rules/permission.ts has the table of roles and actions.
 
 import type { Call } from '@underpass/rules/api/call.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
@@ -9,9 +9,10 @@ import { isUnsafe } from '../http/origin.ts';
 import { orMissing, Refusal, refuse } from '../http/refusal.ts';
 import type { Queries } from '../store/store.ts';
 
-const accounts = new Set<Call['who']>(['anyone', 'user', 'operator']);
+/** The `who` of calls that act in no project. */
+const withoutProject = new Set<Call['who']>(['anyone', 'user', 'operator']);
 
-/** The call's project: of the query, or of the path for calls about projects themselves. */
+/** The call's project: from the query, or from the path for calls about projects themselves. */
 const projectOf = async (db: Queries, call: Call, caller: Caller, values: Values): Promise<string> => {
   if (call.path.startsWith('/api/projects/')) return values.segments.id!;
   if (values.query.project !== undefined) return values.query.project;
@@ -41,7 +42,7 @@ const permitAccount = (call: Call, caller: Caller | null): void => {
 /** The project that the call may act in, or null for calls that act in none. */
 export const permit = async (db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
   permitAccount(call, caller);
-  if (accounts.has(call.who) || caller === null) return null;
+  if (withoutProject.has(call.who) || caller === null) return null;
   const projectId = await projectOf(db, call, caller, values);
   const access = orMissing(await findAccess(db, caller, projectId), 'Project');
   if (!may(access.role, call.who as Action)) refuse('forbidden', forbiddenMessage);

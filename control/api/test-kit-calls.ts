@@ -1,4 +1,4 @@
-// For tests: one request for every call of the table that succeeds for whoever may make it, with what it needs made first.
+// For tests: for every call of the table, a request that succeeds for permitted callers, after creating what it needs.
 
 import { randomBytes } from 'node:crypto';
 import type { Call } from '@underpass/rules/api/call.ts';
@@ -109,7 +109,7 @@ const makeReport = async ({ test, operator }: World): Promise<string> => {
   return report!.id;
 };
 
-/** An invitation whose token the test knows, for the person who will call. */
+/** An invitation for the caller, with a token that the test knows. */
 const invitationToken = async (world: World, email: string): Promise<string> => {
   const id = await makeInvitation(world, email);
   await world.test.control.settle();
@@ -138,7 +138,7 @@ const onceThereIs =
 const tunnelSegment: Prepare = async (world) => ({ segments: { name: await makeTunnel(world) } });
 const report = { host: 'bad.example.com', email: 'a@example.com', text: 'Phishing', 'bot-check': rightAnswer };
 
-/** Calls of somebody who is invited: the project's owner is in it already. */
+/** Calls that an invited person makes. The project's owner cannot make them: they are a member already. */
 export const callsOfInvited: ReadonlySet<CallName> = new Set(['checkInvitation', 'acceptInvitation']);
 
 export const prepareCall: { readonly [Name in CallName]: Prepare } = {
@@ -248,7 +248,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   changeAbuseReport: async (world) => ({ segments: { id: await makeReport(world) }, body: { state: 'closed' } }),
 };
 
-/** The path of a call with its query; the project is the owner's unless the caller of the test says otherwise. */
+/** The path of a call with its query; the project is the owner's unless the test gives another. */
 export const pathOf = (name: CallName, { segments = {}, query = {} }: PreparedCall, projectId: string | null): string => {
   const call: Call = calls[name];
   const path = call.path.replace(/:([A-Za-z]+)/g, (_, key: string) => encodeURIComponent(segments[key]!));

@@ -1,4 +1,4 @@
-// The caller's address: the socket's, or the one that a trusted proxy reports.
+// The caller's address: that of the socket, or the one that a trusted proxy reports.
 
 import { canonicalAddress } from '@underpass/rules/address.ts';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
@@ -7,7 +7,7 @@ import { compileAllowList } from '@underpass/rules/allow-list.ts';
 export const compileProxies = (trustedProxies: readonly string[]): ((address: string) => boolean) =>
   trustedProxies.length === 0 ? () => false : compileAllowList(trustedProxies);
 
-/** Reads X-Forwarded-For from the end, which is our side: the first address that is no trusted proxy is the caller's. */
+/** Reads X-Forwarded-For from the end, where our proxies append: the first address that is not a trusted proxy is the caller's. */
 export const createAddressReader = (trustedProxies: readonly string[]) => {
   const isTrusted = compileProxies(trustedProxies);
   return (remote: string, headers: Pick<Headers, 'get'>): string => {

@@ -1,4 +1,4 @@
-// Reads a request's body as its call says: bounded before it is buffered, of the right type, with the right fields.
+// Reads a request's body by its row of the call table: checks the size before it buffers, then the media type and the fields.
 
 import type { Call } from '@underpass/rules/api/call.ts';
 import { payloadSchemaOf } from '@underpass/rules/api/schemas.ts';
@@ -7,8 +7,8 @@ import { bodyMaxBytes, jsonMaxDepth } from '@underpass/rules/limits.ts';
 import type { z } from 'zod';
 import { Refusal, refuse } from './refusal.ts';
 
-/** A caller that disconnects in the middle of a body, or frames it wrongly, causes a 400, not an error in the log that alerts the operator. */
-async function* unbroken(body: Request['body']): AsyncGenerator<Uint8Array> {
+/** Answers 400 if the caller disconnects within the body or frames it wrongly: an error in the log would alert the operator. */
+async function* chunksOf(body: Request['body']): AsyncGenerator<Uint8Array> {
   try {
     yield* body ?? [];
   } catch {
@@ -21,7 +21,7 @@ export const readBounded = async (request: Request, maxBytes: number): Promise<B
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of unbroken(request.body)) {
+  for await (const chunk of chunksOf(request.body)) {
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge;
     chunks.push(chunk);
@@ -71,7 +71,7 @@ const readFields = (schema: z.ZodObject, values: Readonly<Record<string, unknown
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 };
 
-/** Form fields; the rules say which are required, so a missing one is an empty string. A repeated one is refused. */
+/** A missing field becomes an empty string, because the rules decide which fields are required. A repeated field is refused. */
 const readForm = (schema: z.ZodObject, entries: Iterable<[string, unknown]>): Record<string, unknown> => {
   const fields = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, '']));
   const seen = new Set<string>();

@@ -1,9 +1,9 @@
-// Two people edit one thing: a save whose `If-Match` names an outdated state is refused (RFC 9110 13.1.1).
+// Keeps two editors from overwriting each other: refuses a save whose `If-Match` names an outdated state (RFC 9110 13.1.1).
 // A save without `If-Match` is accepted, as scripts expect.
 
 import { refuse } from './refusal.ts';
 
-/** Call it only once there is something to change: a save that arrives twice has already done its work (RFC 9110 13.1.1). */
+/** Call it only if the save changes something: a repeated save finds its change made and must succeed (RFC 9110 13.1.1). */
 export const refuseStale = ({ headers }: Request, updatedAt: number, what: string): void => {
   const asked = headers.get('if-match');
   const tags = [`"${new Date(updatedAt).toISOString()}"`, '*'];

@@ -1,12 +1,12 @@
-// What a failed call raises: the status and the response text, as spec section 8 asks.
+// The error that a failed call throws: the status and the response text, as spec section 8 asks.
 
-/** No answer came: the network is away, or the call took longer than its limit. */
+/** No answer: the network is down, or the call exceeded its time limit. */
 export const NO_ANSWER = 0;
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
-  /** Seconds to wait, where the answer was 429 and said so. */
+  /** Seconds to wait, from a 429 answer that gave them. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, text: string, retryAfterSeconds?: number) {
@@ -18,20 +18,20 @@ export class ApiError extends Error {
 
 export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
 
-/** True where the person asked for something else meanwhile; nothing has to be said then. */
+/** True if a newer request replaced this one. Show nothing then. */
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
-/** Statuses that stay the same however often one asks. What is not there (404) may be made meanwhile; spec 8 wants the retry. */
+/** Statuses that a retry does not change. 404 is not one: the object may be created in between, and spec 8 wants the retry. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 410]);
 
-/** True where asking again may help. */
+/** True if a retry may help. */
 export const mayRetry = (error: unknown): boolean => !(isApiError(error) && FINAL_STATUSES.has(error.status));
 
-/** Of the way or of a busy server: what was had before is most likely still so. */
-export const isPassing = (error: unknown): boolean =>
+/** True if the network or a busy server caused it: the data shown before is most likely still true. */
+export const isTemporary = (error: unknown): boolean =>
   isApiError(error) && (error.status === NO_ANSWER || error.status === 429 || error.status >= 500);
 
-/** What was to be changed is not any more what the form began with. */
+/** True if the object has changed since the form loaded it. */
 export const isStale = (error: unknown): boolean => isApiError(error) && error.status === 412;
 
 /** The public text of any failure; undefined where there is none worth showing. */

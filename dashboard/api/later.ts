@@ -1,4 +1,5 @@
-// For loaders that hand a promise to their page: the page shows its failure (ui/load.tsx), so the browser need not report it.
+// For loaders that pass a promise to their page. The page shows a failure (ui/load.tsx), so the browser must not report it as
+// an unhandled rejection.
 
 export function later<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});

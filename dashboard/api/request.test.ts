@@ -31,7 +31,7 @@ const failure = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-test('a call travels with the session cookie, as its row says', async () => {
+test('a call sends the session cookie, and the method, path and body of its row', async () => {
   await callApi(createTunnel, newTunnel);
   assert.equal(sent[0]?.url, '/api/tunnels?project=p');
   const { method, credentials, headers } = sent[0]!.init;
@@ -45,12 +45,12 @@ test('a failure carries the status, the response text and the seconds to wait', 
   assert.deepEqual([error.status, error.message, error.retryAfterSeconds], [429, 'Too many requests.', 30]);
 });
 
-test('an answer without JSON is no value', async () => {
+test('an answer without JSON gives undefined', async () => {
   answer = () => new Response(null, { status: 204 });
   assert.equal(await callApi(deleteTunnel, { ...inProject, name: 'shop' }), undefined);
 });
 
-test('401 to what is to be shown ends the session, except on the call that asks who is signed in', async () => {
+test('a 401 to a GET ends the session, except for the call that asks who is signed in', async () => {
   answer = () => new Response('Not signed in.', { status: 401 });
   let told = 0;
   const stop = onSignedOut(() => told++);
@@ -63,7 +63,7 @@ test('401 to what is to be shown ends the session, except on the call that asks 
   assert.equal(told, 1);
 });
 
-test('401 to a change or to a question in the background leaves the page as it is', async () => {
+test('a 401 to a change or to a background request does not leave the page', async () => {
   answer = () => new Response('Not signed in.', { status: 401 });
   let told = 0;
   const stop = onSignedOut(() => told++);
@@ -74,7 +74,7 @@ test('401 to a change or to a question in the background leaves the page as it i
   assert.match(messageOf(refused) ?? '', /^Your session has ended\./);
 });
 
-test('a network that is away is an ApiError without a status', async () => {
+test('a network failure is an ApiError without a status', async () => {
   answer = () => Promise.reject(new TypeError('fetch failed'));
   const error = await failure(callApi(listTunnels, inProject));
   assert.ok(isApiError(error));
@@ -82,7 +82,7 @@ test('a network that is away is an ApiError without a status', async () => {
   assert.ok(messageOf(error));
 });
 
-test('a question whose connection broke is asked once more, a change is not', async () => {
+test('a GET whose connection broke is retried once, a change is not', async () => {
   const broken = [() => Promise.reject(new TypeError('broken')), () => Response.json('there')];
   answer = () => broken.shift()!();
   assert.equal(await callApi(listTunnels, inProject), 'there');

@@ -1,14 +1,14 @@
-// One call to control: same origin, with the session cookie, bounded in time. Everything in api/ goes through here.
+// Sends one call to control: same origin, with the session cookie and a timeout. All requests of api/ go through here.
 import { type AnswerOf, type Call, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import { askAgain } from './ask-again.ts';
 import { ApiError, isAbort, NO_ANSWER } from './error.ts';
+import { retryOnce } from './retry-once.ts';
 
 const TIMEOUT_MS = 20_000;
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** No person waits for the answer: an ended session is reported at the next action. */
+  /** The person does not wait for the answer, so an ended session is reported at their next action. */
   readonly background?: boolean;
 }
 
@@ -44,7 +44,7 @@ async function send(url: string, init: RequestInit, signal: AbortSignal | undefi
   const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const attempt = () => fetch(url, { ...init, credentials: 'same-origin', signal: either });
   try {
-    return await (init.method === 'GET' ? askAgain(attempt) : attempt());
+    return await (init.method === 'GET' ? retryOnce(attempt) : attempt());
   } catch (error) {
     if (isAbort(error) && signal?.aborted) throw error;
     if (timeout.aborted) throw new ApiError(NO_ANSWER, 'The server took too long to answer.');
@@ -52,10 +52,10 @@ async function send(url: string, init: RequestInit, signal: AbortSignal | undefi
   }
 }
 
-/** A 401 of `getUser` is an answer (spec 6); one of a call that needs no sign-in is about a link. */
+/** A 401 of `getUser` is an ordinary answer (spec 6). A 401 of a call that needs no sign-in is about a link. */
 const isSessionEnd = ({ status }: Response, row: Call) => status === 401 && row.who !== 'anyone' && row !== sessionCalls.getUser;
 
-/** A change that could not be sent stays in its form: the page is left when it next asks for something to show. */
+/** After a failed change the page stays, so that its form keeps the input. The next GET of the page leads to the sign-in. */
 function endSession({ method }: Call, { background = false }: CallOptions): ApiError {
   if (method === 'GET' && !background) signedOut.dispatchEvent(new Event('signed-out'));
   return new ApiError(401, 'Your session has ended. Sign in again in another tab, then try once more here.');

@@ -3,7 +3,7 @@ import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { callApi } from './request.ts';
 
-/** performance.now() of the request that brought a tunnel: the tunnel may lack what happened since. */
+/** performance.now() at the request for a tunnel. The tunnel may lack changes made after that. */
 export const askedAt = new WeakMap<Tunnel, number>();
 
 export async function listTunnels(project: string, signal?: AbortSignal, background = false): Promise<readonly Tunnel[]> {

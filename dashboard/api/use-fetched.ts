@@ -1,11 +1,11 @@
-// Data of a part of a page that comes and refreshes apart from the page's loader. The old data stays while the new is on its way.
+// Fetches the data of one part of a page, apart from the page's loader. The old data stays until the new data arrives.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { isAbort } from './error.ts';
 
 export interface Fetched<T> {
   /** undefined until the first answer. */
   readonly data: T | undefined;
-  /** Of the last try. */
+  /** The error of the last attempt. */
   readonly error: unknown;
   readonly busy: boolean;
   readonly reload: () => void;
@@ -17,7 +17,7 @@ interface State<T> {
   readonly error: unknown;
 }
 
-/** Fetches anew whenever the key changes; the key has to name everything that the fetch depends on. */
+/** Fetches again whenever the key changes. The key must contain everything that the fetch depends on. */
 export function useFetched<T>(key: string, fetchData: (signal: AbortSignal) => Promise<T>): Fetched<T> {
   const [state, setState] = useState<State<T>>({ key, data: undefined, error: undefined });
   const [busy, setBusy] = useState(true);

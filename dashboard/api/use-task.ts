@@ -1,15 +1,15 @@
-// One thing a person sets going: running or not, and how it failed. What was typed stays where it was.
+// An action that a person starts: whether it runs, and its error. A failure keeps the input of the form.
 import { useCallback, useRef, useState } from 'react';
 
 export interface Task<Input extends readonly unknown[]> {
   readonly busy: boolean;
-  /** Of the last run; undefined after a success or a dismissal. */
+  /** The error of the last run; undefined after a success or dismiss(). */
   readonly error: unknown;
   readonly run: (...input: Input) => Promise<void>;
   readonly dismiss: () => void;
 }
 
-/** A second run while one is under way is ignored: a double click creates one tunnel. */
+/** Ignores run() while a run is in progress, so a double click creates one tunnel. */
 export function useTask<Input extends readonly unknown[]>(work: (...input: Input) => Promise<void>): Task<Input> {
   const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: undefined });
   const running = useRef(false);

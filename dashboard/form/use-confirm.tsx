@@ -4,7 +4,7 @@ import { text } from '@underpass/rules/text.ts';
 import { type ReactNode, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { messageOf } from '../api/error.ts';
-import { useLeadOn } from '../api/use-lead-on.ts';
+import { useNavigateOrReload } from '../api/use-navigate-or-reload.ts';
 import { useTask } from '../api/use-task.ts';
 import { Banner } from '../ui/banner.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
@@ -38,14 +38,14 @@ export function useConfirm(): Confirm {
   const [open, setOpen] = useState(false);
   const [typed, setTyped] = useState('');
   const { revalidate } = useRevalidator();
-  const leadOn = useLeadOn();
+  const navigateOrReload = useNavigateOrReload();
   const task = useTask(async () => {
     await question?.work(typed);
     setOpen(false);
     toast.done(question?.done ?? '');
     keepFocusInPage();
     if (question?.leadsTo === undefined) await revalidate();
-    else await leadOn(question.leadsTo);
+    else await navigateOrReload(question.leadsTo);
   });
   const ask = (next: Question) => {
     task.dismiss();

@@ -24,7 +24,7 @@ export interface LiveTunnelsProviderProps {
   readonly children: ReactNode;
 }
 
-/** Use the project id as its key: another project starts empty. */
+/** Give it the project id as React key, so that another project starts empty. */
 export function LiveTunnelsProvider({ projectId, onCaughtUp, children }: LiveTunnelsProviderProps) {
   const [known, setKnown] = useState<LiveTunnels>(new Map());
   useEffect(() => {
@@ -71,7 +71,7 @@ const applied = new WeakMap<Tunnel, { readonly event: LiveEvent; readonly result
 
 /**
  * Ignores an event from before the request for this tunnel. An event that arrived during the request may be newer than the answer;
- * if it is not, another event follows. The same event gives the same object, so that its row does not render again.
+ * if it is older, a later event corrects it. The same event returns the same object, so that its row does not render again.
  */
 function withLive(tunnel: Tunnel, event: LiveEvent | undefined): Tunnel {
   if (!event || event.at < (askedAt.get(tunnel) ?? 0)) return tunnel;

@@ -7,7 +7,7 @@ import { type LoaderFunctionArgs, useParams } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
-import { useLeadOn } from '../api/use-lead-on.ts';
+import { useNavigateOrReload } from '../api/use-navigate-or-reload.ts';
 import { useTask } from '../api/use-task.ts';
 import { paths } from '../routing/paths.ts';
 import { keepReturnPath } from '../routing/return-path.ts';
@@ -79,13 +79,13 @@ function Answer({ token, offer, error }: AnswerProps) {
 }
 
 function JoinButton({ token }: { readonly token: string }) {
-  const leadOn = useLeadOn();
+  const navigateOrReload = useNavigateOrReload();
   const task = useTask(async () => {
     const project = await callApi(projectCalls.acceptInvitation, { payload: { token } });
     forgetSession();
     rememberProject(project.id);
     toast.done(`You joined ${project.name}.`);
-    await leadOn(paths.dashboard(project.id), { replace: true });
+    await navigateOrReload(paths.dashboard(project.id), { replace: true });
   });
   return (
     <>

@@ -3,7 +3,7 @@
 import { text } from '@underpass/rules/text.ts';
 import { Fragment, type ReactNode, Suspense, use, useRef } from 'react';
 import { useLocation, useRevalidator } from 'react-router';
-import { isPassing, mayRetry, messageOf } from '../api/error.ts';
+import { isTemporary, mayRetry, messageOf } from '../api/error.ts';
 import { Banner } from './banner.tsx';
 import { Button } from './button.tsx';
 import { ErrorPanel } from './error-panel.tsx';
@@ -63,7 +63,7 @@ function Loaded<T>({ outcome, failed, failedHeader, children }: LoadedProps<T>) 
   const last = useRef<{ readonly address: string; readonly value: T }>(undefined);
   const result = use(outcome);
   if (result.ok) last.current = { address, value: result.value };
-  const isKept = result.ok || (failed === undefined && last.current?.address === address && isPassing(result.error));
+  const isKept = result.ok || (failed === undefined && last.current?.address === address && isTemporary(result.error));
   if (!result.ok && !isKept) return failed ?? <LoadFailed error={result.error} header={failedHeader} />;
   return (
     <>

@@ -9,9 +9,9 @@ import { receive } from '../limits/libc.ts';
 const peekBytes = 32 * 1024;
 const seen = Buffer.allocUnsafeSlow(peekBytes);
 const nothing = Buffer.alloc(0);
-/** Linux. */
+/** Linux: MSG_PEEK and MSG_DONTWAIT of recv(2). */
 const peek = 0x02;
-const atOnce = 0x40;
+const dontWait = 0x40;
 
 /** Internals of a socket's handle. A test fails if a new version of Node lacks them. */
 interface Handle {
@@ -58,6 +58,6 @@ export function takePeeked(socket: Socket, length: number): Buffer {
 
 /** The number of bytes received; 0 at the end and after an error. */
 function receiveInto(buffer: Buffer, { fd }: Handle, flags: number): number {
-  const bytes = receive?.(fd, buffer, BigInt(buffer.length), flags | atOnce) ?? 0;
+  const bytes = receive?.(fd, buffer, BigInt(buffer.length), flags | dontWait) ?? 0;
   return Math.max(bytes, 0);
 }

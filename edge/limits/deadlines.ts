@@ -1,4 +1,4 @@
-// The deadlines of all connections on one timer, so setting one is a store. Up to a quarter of a second late, never early.
+// The deadlines of all connections on one timer, so setting a deadline only stores a number. It fires up to 250 ms late, never early.
 
 export interface Deadline {
   /** onDeadline is called once when deadlines.nowMs reaches this; Infinity for none. */
@@ -10,8 +10,8 @@ const tickMs = 250;
 
 export class Deadlines {
   /**
-   * A clock of its own that each tick advances, so it stops while the process does. After a pause of the machine the kernel
-   * still holds what arrived, and the process reads it before it closes a connection as silent.
+   * Only ticks advance this clock, so it stops while the process is paused. After such a pause the process first reads the bytes
+   * that the kernel kept, and does not close those connections as silent.
    */
   nowMs = 0;
   readonly #watched = new Set<Deadline>();

@@ -7,11 +7,11 @@ export interface Timeouts {
   readonly keepAliveMs: number;
   /** From the last byte of a request to the head of its response, and between bytes of a request body. */
   readonly responseMs: number;
-  /** Bytes wait for a visitor that reads none. */
+  /** Bytes wait for a visitor that does not read. */
   readonly stallMs: number;
-  /** Neither direction moves. */
+  /** Neither direction of a stream moves bytes. */
   readonly idleStreamMs: number;
-  /** The same during a response to a visitor that ended its side. It may have sent everything, or it may have gone. */
+  /** Replaces idleStreamMs during a response once the visitor has ended its side: it may still be reading, or it may have left. */
   readonly visitorEndedMs: number;
   /** One direction of a passthrough or upgraded connection has ended, and the other does not move. */
   readonly halfClosedMs: number;

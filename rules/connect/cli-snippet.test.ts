@@ -44,7 +44,7 @@ function checkPaste(shell: Shell, program: string, tunnel: typeof plainTunnel, u
   assert.equal(existsSync(join(shell.home, 'pwned')), false);
 }
 
-test('the snippet of an http tunnel reads as people would write it', () => {
+test('the snippet of an http tunnel reads as a person would write it', () => {
   assert.equal(
     renderCliSnippet(plainTunnel, plainHttp).text,
     `mkdir -p ~/.config/underpass
@@ -76,7 +76,7 @@ for (const program of ['sh', 'bash', 'zsh']) {
     }
   });
 
-  test(`pasted into ${program}, hostile values in every input are only ever values`, { skip }, (t) => {
+  test(`pasted into ${program}, hostile values in every input stay plain values`, { skip }, (t) => {
     const shell = createShell(t, standIns);
     eachCase(t, hostileValues, (value) => {
       const tunnel = { name: value, url: value, token: value, underpassVersion: value };
@@ -93,7 +93,7 @@ for (const program of ['sh', 'bash', 'zsh']) {
   });
 }
 
-test('a token file that was readable to others is made anew, private', (t) => {
+test('a token file that others can read is replaced by a private one', (t) => {
   const shell = createShell(t, standIns);
   const tokenFile = tokenFileOf(shell, 'web');
   mkdirSync(join(shell.home, '.config/underpass'), { recursive: true });

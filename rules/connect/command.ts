@@ -1,21 +1,21 @@
-// The client's command line for one tunnel, from which the three snippets are written.
+// The client's command line for one tunnel. All three snippets are rendered from it.
 // The token is never part of it: the client reads it from a file.
 
 export interface ConnectTunnel {
   readonly name: string;
   /** What the client dials; holds `#ca=` where the region's CA is private. */
   readonly url: string;
-  /** Masked or whole: it is only copied. */
+  /** Masked or whole: snippets copy it unchanged. */
   readonly token: string;
   readonly underpassVersion: string;
 }
 
-/** `--upstream` values as the user typed them: `domain=url` for http, for ingress a host or one value a port. */
+/** `--upstream` values as the user typed them: `domain=url` for http; a host, or one value per port, for ingress. */
 export type ConnectUpstreams =
   | { readonly type: 'http'; readonly upstreams: readonly { readonly domain: string; readonly upstream: string }[] }
   | { readonly type: 'ingress'; readonly upstream: string | readonly string[] };
 
-/** The subcommand, then one flag and its value a group, in the order in which people read them. */
+/** The subcommand, then one group per flag with its value, in reading order. */
 export function commandGroups(
   tunnel: Pick<ConnectTunnel, 'url'>,
   upstreams: ConnectUpstreams,

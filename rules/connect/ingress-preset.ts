@@ -32,7 +32,7 @@ export function parseNamespace(text: string): Parsed<string> {
   return name === '' || dnsLabel.test(name) ? accept(name) : refuse('Namespace must be lowercase letters, digits and hyphens');
 }
 
-/** The name that a pod in any namespace resolves; without a namespace, the pod's own. */
+/** A DNS name that pods in any namespace resolve; without a namespace, the bare name, which resolves in the pod's own. */
 export function serviceHost({ service, namespace }: IngressService): string {
   return namespace === '' ? service : `${service}.${namespace}.svc.cluster.local`;
 }

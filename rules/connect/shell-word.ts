@@ -1,15 +1,15 @@
-// One word of a POSIX shell command line, whatever it holds (POSIX XCU 2.2.2).
+// Quotes any text as one word of a POSIX shell command line (POSIX XCU 2.2.2).
 
-/** Characters that no shell in use gives a meaning to; `=` and `~` mean something at a word's start only. */
+/** Characters without a meaning in any common shell. `=` has one only at the start of a word. */
 const plain = /^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+:,./=-]*$/;
 
-/** NUL cannot be in an argument at all and is dropped. */
+/** Drops NUL, which no argument can contain. */
 export function quoteShellWord(word: string): string {
   const text = word.replaceAll('\0', '');
   return plain.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A here-document of exactly these lines: nothing in it is expanded, and no line of it ends it early. */
+/** A here-document of exactly these lines. The shell expands nothing in it, and none of its lines equals the delimiter. */
 export function renderHereDocument(body: string, delimiter: string): { readonly start: string; readonly rest: string } {
   const text = body.replaceAll('\0', '');
   const lines = new Set(text.split('\n'));

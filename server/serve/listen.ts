@@ -1,4 +1,4 @@
-// Opens a port; an error says in one line why that fails and which setting chooses the port.
+// Opens a port. If that fails, the error says in one line why, and which setting chooses the port.
 
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';

@@ -6,12 +6,11 @@ import { createSocketPair } from '../fixture/sockets.ts';
 import { readShared } from './shared-read.ts';
 import { atTurnEnd } from './turn-end.ts';
 
-/** Copies the lent bytes; until() waits for this many. */
+/** Collects the text that it reads; until(n) waits for n bytes of it. */
 function createTaker() {
   let text = '';
   let wanted: { readonly bytes: number; readonly resolve: () => void } | null = null;
   return {
-    pieces: [] as Buffer[],
     take(this: void, bytes: Buffer): void {
       text += bytes.toString('latin1');
       if (wanted !== null && text.length >= wanted.bytes) wanted.resolve();
@@ -41,7 +40,7 @@ describe('shared reads', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('deliver first what arrived before, in order', async () => {
+  it('deliver bytes that arrived before the reader first, in order', async () => {
     const [near, far] = await createSocketPair();
     far.unshift('first ');
     near.write('second');
@@ -57,7 +56,7 @@ describe('shared reads', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('deliver nothing of a paused socket until it is resumed, and its end behind its last byte', async () => {
+  it('deliver nothing from a paused socket until it resumes, and its end after its last byte', async () => {
     const [near, far] = await createSocketPair();
     const taker = createTaker();
     readShared(far, taker.take);
@@ -73,7 +72,7 @@ describe('shared reads', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('leave a socket paused that is paused while it delivers what arrived before', async () => {
+  it('keep a socket paused when its reader pauses it while taking earlier bytes', async () => {
     const [near, far] = await createSocketPair();
     near.write('early');
     while (far.bytesRead < 5) {
@@ -94,7 +93,7 @@ describe('shared reads', () => {
     for (const socket of [near, far]) socket.destroy();
   });
 
-  it('read a stream that is no socket in the usual way', async () => {
+  it('read a stream that is not a socket', async () => {
     const [near, far] = duplexPair();
     const taker = createTaker();
     readShared(far, taker.take);

@@ -4,7 +4,7 @@ import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { isApiError } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
-import { useLeadOn } from '../../api/use-lead-on.ts';
+import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { DialogForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
@@ -39,14 +39,14 @@ function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'n
 
 function AddDomainForm({ onCancel }: { readonly onCancel: () => void }) {
   const project = useProject();
-  const leadOn = useLeadOn();
+  const navigateOrReload = useNavigateOrReload();
   const form = useForm({
     initial: { name: '' },
     parse: parseFields,
     send: async (name) => {
       const { apexName } = await callApi(domainCalls.createDomain, { project: project.id, payload: { name } });
       toast.done(`Domain ${apexName} added.`);
-      await leadOn(paths.domain(project.id, apexName));
+      await navigateOrReload(paths.domain(project.id, apexName));
     },
   });
   const isBadName = isApiError(form.error) && form.error.status === 400;

@@ -6,7 +6,7 @@ import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
-import { useLeadOn } from '../../api/use-lead-on.ts';
+import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
@@ -18,12 +18,12 @@ import { toast } from '../../ui/toast.tsx';
 
 export function DeleteDomain({ domain }: { readonly domain: Domain }) {
   const project = useProject();
-  const leadOn = useLeadOn();
+  const navigateOrReload = useNavigateOrReload();
   const [open, setOpen] = useState(false);
   const task = useTask(async () => {
     await callApi(domainCalls.deleteDomain, { project: project.id, apexName: domain.apexName });
     toast.done(`Domain ${domain.apexName} deleted.`);
-    await leadOn(paths.domains(project.id));
+    await navigateOrReload(paths.domains(project.id));
   });
   const onOpenChange = (opens: boolean) => {
     task.dismiss();

@@ -1,7 +1,7 @@
 // Creates a project. Its creator becomes the owner.
 import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { callApi } from '../../api/request.ts';
-import { useLeadOn } from '../../api/use-lead-on.ts';
+import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { paths } from '../../routing/paths.ts';
 import { rememberProject } from '../../session/selected-project.ts';
 import { forgetSession } from '../../session/session.ts';
@@ -11,13 +11,13 @@ import { toast } from '../../ui/toast.tsx';
 import { ProjectNameForm } from './project-name-form.tsx';
 
 export function Component() {
-  const leadOn = useLeadOn();
+  const navigateOrReload = useNavigateOrReload();
   const create = async (name: string) => {
     const project = await callApi(projectCalls.createProject, { payload: { name } });
     forgetSession();
     rememberProject(project.id);
     toast.done(`Project ${project.name} created.`);
-    await leadOn(paths.dashboard(project.id));
+    await navigateOrReload(paths.dashboard(project.id));
   };
   return (
     <>

@@ -5,7 +5,7 @@ import { parseSecurityGroupName } from '@underpass/rules/security-group-name.ts'
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { text } from '@underpass/rules/text.ts';
 import { callApi } from '../../api/request.ts';
-import { useLeadOn } from '../../api/use-lead-on.ts';
+import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { TextField } from '../../form/text-field.tsx';
 import { useForm } from '../../form/use-form.ts';
@@ -50,14 +50,14 @@ function parseNewGroup(values: NewGroupValues): ParsedForm<NewGroup, keyof NewGr
 
 function NewGroupForm({ onCancel }: { readonly onCancel: () => void }) {
   const project = useProject();
-  const leadOn = useLeadOn();
+  const navigateOrReload = useNavigateOrReload();
   const form = useForm<NewGroupValues, NewGroup>({
     initial: { name: '', allow: [], pending: '' },
     parse: parseNewGroup,
     send: async ({ name, allow }) => {
       await callApi(securityGroupCalls.createSecurityGroup, { project: project.id, payload: { name, allow } });
       toast.done(`Security group ${name} created.`);
-      await leadOn(paths.securityGroup(project.id, name));
+      await navigateOrReload(paths.securityGroup(project.id, name));
     },
   });
   return (

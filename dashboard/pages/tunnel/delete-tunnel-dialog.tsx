@@ -4,7 +4,7 @@ import type { Tunnel } from '@underpass/rules/entity.ts';
 import { text } from '@underpass/rules/text.ts';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
-import { useLeadOn } from '../../api/use-lead-on.ts';
+import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { useTask } from '../../api/use-task.ts';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
@@ -20,12 +20,12 @@ export interface TunnelDialogProps {
 
 export function DeleteTunnelDialog({ tunnel, open, onOpenChange }: TunnelDialogProps) {
   const project = useProject();
-  const leadOn = useLeadOn();
+  const navigateOrReload = useNavigateOrReload();
   const task = useTask(async () => {
     try {
       await callApi(tunnelCalls.deleteTunnel, { project: project.id, name: tunnel.name });
       toast.done(`Tunnel ${tunnel.name} deleted.`);
-      await leadOn(paths.tunnels(project.id));
+      await navigateOrReload(paths.tunnels(project.id));
     } catch (error) {
       console.error('Tunnel delete failed', error);
       toast.failed(`Tunnel ${tunnel.name} was not deleted.`, messageOf(error));

@@ -5,7 +5,7 @@ import { capitaliseFirst, text } from '@underpass/rules/text.ts';
 import { messageOf } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useFetched } from '../../api/use-fetched.ts';
-import { useLeadOn } from '../../api/use-lead-on.ts';
+import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { paths } from '../../routing/paths.ts';
@@ -65,7 +65,7 @@ interface FormViewProps extends PanelContentProps {
 }
 
 function NewTunnelFormView({ project, regions, initial, onCancel }: FormViewProps) {
-  const leadOn = useLeadOn();
+  const navigateOrReload = useNavigateOrReload();
   const form = useForm({
     initial,
     parse: (values) => parseNewTunnel(values, regions),
@@ -73,7 +73,7 @@ function NewTunnelFormView({ project, regions, initial, onCancel }: FormViewProp
       await callApi(tunnelCalls.createTunnel, { project: project.id, payload: tunnel });
       toast.done(`Tunnel ${tunnel.name} created.`);
       // Back then leads to the list, not to the finished panel.
-      await leadOn(paths.tunnel(project.id, tunnel.name), { replace: true });
+      await navigateOrReload(paths.tunnel(project.id, tunnel.name), { replace: true });
     },
   });
   const failure = form.failure && capitaliseFirst(form.failure);

@@ -1,0 +1,8 @@
+// For requests that change nothing and for page code: when the network changes, browsers fail requests that wait for a connection
+// (ERR_NETWORK_CHANGED).
+
+const PAUSE_MS = 500;
+
+/** Retries a failure once after a pause. The second failure is final. */
+export const retryOnce = <Answer>(request: () => Promise<Answer>): Promise<Answer> =>
+  request().catch(() => new Promise((resolve) => setTimeout(resolve, PAUSE_MS)).then(request));
