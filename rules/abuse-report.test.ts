@@ -31,7 +31,7 @@ test('a text over the bound is refused with both numbers', () => {
   });
 });
 
-test('the host is read out of whatever the address bar showed', (t) => {
+test('reads the host from an address as the address bar shows it', (t) => {
   eachAccepted(t, parseReportedHost, [
     ['app.example.com', 'app.example.com'],
     ['HTTPS://app.example.com', 'app.example.com'],
@@ -41,7 +41,7 @@ test('the host is read out of whatever the address bar showed', (t) => {
   ]);
 });
 
-test('what names no public host is refused', (t) => {
+test('refuses input without a public host', (t) => {
   eachRefused(t, parseReportedHost, 'Please enter a valid address, such as app.example.com.', [
     ['localhost', 'a name with no dot is nobody’s tunnel'],
     ['https://'],

@@ -6,7 +6,7 @@ import { parseHostname } from './hostname.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from './parsed.ts';
 
 export const abuseTextMaxChars = 4000;
-/** Longer than any address that a browser shows; what is past it is not read. */
+/** Longer than any address that a browser shows. Characters past it are ignored. */
 const hostMaxChars = 2048;
 
 export const abuseReportFields = ['host', 'email', 'text', botCheckField] as const;

@@ -1,4 +1,4 @@
-// Who may give up an account, case by case.
+// Deleting an account: the confirmation, and each reason to refuse.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -36,7 +36,7 @@ describe('decideDeparture', () => {
     });
   }
 
-  it('the operator may delete who is suspended, but leaves no project without an owner either', () => {
+  it('lets the operator delete a suspended account, unless a project would lose its only owner', () => {
     assert.ok(decideDeparture([{ ...alone, suspended: true }], true).ok);
     assert.ok(!decideDeparture([{ ...alone, memberCount: 2 }], true).ok);
   });

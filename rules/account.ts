@@ -1,11 +1,11 @@
-// Giving up an account or a project: what has to be typed before, and why it may be refused (privacy policy, Your rights).
+// Deleting an account or a project: what the person types to confirm, and the reasons to refuse (privacy policy, Your rights).
 
 import { accept, type Parsed, refuse } from './parsed.ts';
 
-/** What takes the place of an e-mail address in records that stay: the audit log. */
+/** Replaces the e-mail address in the audit log, which stays. */
 export const deletedUser = 'deleted user';
 
-/** Case is no proof of intent; another word is none at all. */
+/** Upper and lower case count as equal; any other difference refuses. */
 export function confirms(typed: string, expected: string): boolean {
   return typed.trim().toLowerCase() === expected.toLowerCase();
 }
@@ -15,7 +15,7 @@ export const confirmProjectMessage = 'Type the name of the project to confirm.';
 
 export const lastOperatorMessage = 'The last operator cannot be deleted. Make someone else an operator first.';
 
-/** One project of somebody who wants to go. */
+/** A project of the person whose account is deleted. */
 export interface Belonging {
   readonly name: string;
   readonly isOwner: boolean;
@@ -24,14 +24,14 @@ export interface Belonging {
   readonly suspended: boolean;
 }
 
-/** Alone in it: the project goes with the account. */
+/** The only member: the project is deleted with the account. */
 export const isAlone = ({ memberCount }: Belonging): boolean => memberCount <= 1;
 
 const isSoleOwnerOfOthers = (project: Belonging): boolean => project.isOwner && project.ownerCount <= 1 && !isAlone(project);
 
 const quoted = (projects: readonly Belonging[]): string => projects.map(({ name }) => `'${name}'`).join(', ');
 
-/** Nobody leaves a project without an owner; what the operator has stopped stays until the operator has looked. */
+/** Refuses to leave a project without an owner, and to delete what the operator has suspended. */
 export function decideDeparture(projects: readonly Belonging[], byOperator: boolean): Parsed<null> {
   const headless = projects.filter(isSoleOwnerOfOthers);
   if (headless.length > 0) {

@@ -79,7 +79,7 @@ const notAddresses: [string, string?][] = [
   [':'.repeat(100_000)],
 ];
 
-test('what is not exactly an address is none', (t) => {
+test('refuses everything that is not exactly an address', (t) => {
   eachCase(t, notAddresses, ([text]) => assert.equal(canonicalAddress(text), null));
 });
 
@@ -130,7 +130,7 @@ const addressLike = fc.oneof(
   fc.string({ unit: fc.constantFrom('1', '2', '5', '0', '.', ':', 'f', '::', '/', '%', 'x', '255', 'ffff') }),
 );
 
-test("Node's own judgement is the same, zone ids apart", () => {
+test("agrees with Node's net.isIP, except for zone ids", () => {
   fc.assert(
     fc.property(addressLike, (text) => {
       assert.equal(parseIpv4(text) >= 0, isIPv4(text));

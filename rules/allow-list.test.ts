@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { compileAllowList } from './allow-list.ts';
 import { eachCase } from './test-kit.ts';
 
-test('a source is permitted by the list, and by nothing else', (t) => {
+test('permits a source only by a rule of the list', (t) => {
   const rows: [string[], string, boolean, string?][] = [
     [[], '1.2.3.4', false, 'empty denies'],
     [[], '::1', false],
@@ -47,7 +47,7 @@ test('a source is permitted by the list, and by nothing else', (t) => {
   eachCase(t, rows, ([list, ip, permitted]) => assert.equal(compileAllowList(list)(ip), permitted));
 });
 
-test('a list that changes after it was compiled changes nothing', () => {
+test('ignores changes to the list after compiling it', () => {
   const list = ['10.0.0.1'];
   const permits = compileAllowList(list);
   list[0] = '0.0.0.0/0';
@@ -60,7 +60,7 @@ const smallIpv6 = fc.nat(0xff).map((bits) => `2001:db8:${bits >> 6}::${(bits >> 
 const ipv4 = fc.oneof(smallIpv4, fc.ipV4());
 const ipv6 = fc.oneof(smallIpv6, fc.ipV6()).filter((ip) => !isMapped(ip));
 
-/** Node's list answers `::/0` for IPv4 as well: the families are asked apart. */
+/** Node's list applies `::/0` to IPv4 too, so each family has a list of its own here. */
 function oracle(rules: readonly (readonly [string, number])[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList();
   for (const [ip, prefix] of rules) list.addSubnet(ip, prefix, family);
@@ -110,7 +110,7 @@ test('the order of the rules means nothing', () => {
   );
 });
 
-test('one more rule never takes a permission away', () => {
+test('adding a rule never removes a permission', () => {
   fc.assert(
     fc.property(fc.array(smallIpv4), smallIpv4, fc.integer({ min: 0, max: 32 }), smallIpv4, (list, rule, prefix, ip) => {
       if (compileAllowList(list)(ip)) assert.equal(compileAllowList([...list, `${rule}/${prefix}`])(ip), true);

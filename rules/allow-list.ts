@@ -13,7 +13,7 @@ export function compileAllowList(list: readonly string[]): (ip: string) => boole
   const permitsWord = compileIpv4(rules.flatMap(ipv4Range));
   const permitsGroups = compileIpv6(rules.flatMap(ipv6Range));
   return (ip) => {
-    // How a dual-stack socket writes IPv4 peers, ten times as fast as the general way.
+    // A fast path for the form in which a dual-stack socket writes IPv4 peers: ten times as fast as the general parser.
     const word = parseIpv4(ip.startsWith('::ffff:') ? ip.slice(7) : ip);
     if (word >= 0) return permitsWord(word);
     const groups = parseIpv6(ip);

@@ -21,7 +21,7 @@ test('an apex is accepted in canonical form', (t) => {
   ]);
 });
 
-test('what is no apex is refused with the text of the spec', (t) => {
+test('refuses everything but an apex, with the text of the spec', (t) => {
   eachRefused(t, (text) => parseApexDomain(text), message, [
     [''],
     [' '],
@@ -81,7 +81,7 @@ test('with the public suffix list only a registrable domain is an apex', (t) => 
   });
 });
 
-test('the list is only ever asked about canonical names, and can only refuse', () => {
+test('asks the suffix list only about canonical names, and lets it only refuse', () => {
   fc.assert(
     fc.property(fc.oneof(fc.domain(), fc.string({ unit: 'binary' })), fc.boolean(), (text, agrees) => {
       const plain = parseApexDomain(text);

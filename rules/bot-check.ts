@@ -1,4 +1,4 @@
-// The bot check's answer as a form carries it (spec 5, Login and Register). Whether it is true, control asks.
+// The bot check's answer in a form (spec 5, Login and Register). This file checks that it is there; control verifies it.
 
 import { accept, type Parsed, refuse } from './parsed.ts';
 

@@ -20,7 +20,7 @@ for (const [text, word, lines, why] of cases) {
   test(`${JSON.stringify(text)}: ${why}`, () => assert.deepEqual([isPlainWord(text), isPlainText(text)], [word, lines]));
 }
 
-test('what is plain survives UTF-8, and has no control character but those of lines', () => {
+test('plain text survives UTF-8, and holds no control character except tab and line ends', () => {
   const anything = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) });
   fc.assert(
     fc.property(anything, (text) => {

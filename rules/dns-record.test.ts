@@ -70,7 +70,7 @@ test('only the exact TXT value proves ownership', (t) => {
   eachCase(t, rows, ([records, challenge, proven]) => assert.equal(provesOwnership(records, challenge), proven));
 });
 
-test('the record that is asked for proves ownership however it is cut', () => {
+test('accepts its own record, however DNS splits it into strings', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[a-zA-Z0-9_-]{1,60}$/), fc.array(fc.nat(80)), (challenge, cuts) => {
       const { value } = verificationRecord(challenge);
@@ -81,7 +81,7 @@ test('the record that is asked for proves ownership however it is cut', () => {
   );
 });
 
-test('sharing an address does not depend on the side', () => {
+test('sharing an address is symmetric', () => {
   const ips = fc.array(
     fc.oneof(
       fc.nat(7).map((n) => `192.0.2.${n}`),

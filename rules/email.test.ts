@@ -29,7 +29,7 @@ test('a missing address is required', (t) => {
   eachRefused(t, parseEmail, 'Required.', [[''], ['   '], ['\t\r\n']]);
 });
 
-test('what is not an address is refused with the text of the spec', (t) => {
+test('refuses everything that is not an address, with the text of the spec', (t) => {
   eachRefused(t, parseEmail, 'Not a valid email address.', [
     ['ada'],
     ['@example.com'],
@@ -91,7 +91,7 @@ test('no accepted address holds a character that means something in a mail heade
   );
 });
 
-test('what zod takes for an address is accepted, within the lengths of the spec', () => {
+test('accepts what zod accepts, within the lengths of the spec', () => {
   const part = fc.stringMatching(/^[a-z0-9_+-]{1,12}$/);
   const label = fc.stringMatching(/^[a-z0-9]{1,12}$/);
   fc.assert(

@@ -1,5 +1,5 @@
-// The entities of spec section 3, as they travel in JSON: a schema each, and the type that follows from it.
-// Rules about them live in files of their own.
+// The entities of spec section 3 as JSON: one schema each, and the type derived from it.
+// The rules about them have their own files.
 
 import { z } from 'zod';
 import { roles } from './permission.ts';

@@ -11,7 +11,7 @@ export function generateDomain(wildcardDomain: string, pick: Pick): string {
   return `${pickWords(pick)}.${wildcardDomain}`;
 }
 
-/** For when most pairs of words are taken: of these there is no end. */
+/** For when most pairs of words are taken: the number makes more. */
 export function generateNumberedDomain(wildcardDomain: string, pick: Pick): string {
   return `${pickWords(pick)}-${String(pick(1_000_000)).padStart(6, '0')}.${wildcardDomain}`;
 }

@@ -76,7 +76,7 @@ test('a name has one canonical form, or none', (t) => {
   eachCase(t, rows, ([text, name]) => assert.equal(parseHostname(text), name));
 });
 
-test('under means at a dot', (t) => {
+test('a name is under another only at a dot', (t) => {
   const rows: [string, string, boolean][] = [
     ['example.com', 'example.com', true],
     ['a.example.com', 'example.com', true],
@@ -106,7 +106,7 @@ test('a host is served under its own name and the wildcard of exactly one label'
   assert.deepEqual(servingNames('localhost'), ['localhost', '*.localhost']);
 });
 
-test('a canonical name is canonical, and its own canonical form', () => {
+test('a canonical name is its own canonical form', () => {
   fc.assert(
     fc.property(fc.oneof(fc.domain(), foreign, fc.string({ unit: 'binary' })), (text) => {
       const name = parseHostname(text);

@@ -5,7 +5,7 @@ export const labelMaxChars = 63;
 export const hostnameMaxChars = 253;
 
 const label = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
-/** What may appear before conversion; everything that a URL parser would decode or cut at is out. */
+/** The characters allowed before conversion. A character that a URL parser would decode or cut at is refused. */
 const asciiOrForeignLetters = /^[a-z0-9.\-\u0080-\u{10ffff}]+$/u;
 
 /** The canonical name, or null. One trailing dot is dropped; one label alone (`localhost`) is a name. */

@@ -52,7 +52,7 @@ test('every rate limit has room for a person and a sentence', (t) => {
   });
 });
 
-test('what is in use is refused with the tunnels that use it', (t) => {
+test('names the tunnels that use a thing in the refusal to delete it', (t) => {
   const rows: [string[], string][] = [
     [['web'], "Security group 'office' is in use by tunnel 'web'"],
     [['a', 'b'], "Security group 'office' is in use by tunnels 'a', 'b'"],

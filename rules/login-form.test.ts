@@ -28,7 +28,7 @@ test('each field is refused with its own text, all at once', (t) => {
   eachCase(t, rows, ([fields, errors]) => assert.deepEqual(parseLoginForm(fields), { ok: false, errors }));
 });
 
-test('the longest answer of a bot check is handed on untouched', () => {
+test('passes the longest answer of a bot check on unchanged', () => {
   const answer = ` ${'x'.repeat(botCheckMaxChars - 2)} `;
   assert.deepEqual(parseBotCheck(answer), { ok: true, value: answer });
 });

@@ -14,7 +14,7 @@ test('the strip has four figures with the labels of the spec', () => {
   );
 });
 
-test('a Pending tunnel shows 0, whatever it says', () => {
+test('a Pending tunnel shows 0, even with metrics', () => {
   assert.deepEqual(values({ status: 'Pending' }), ['0', '0', '0', '0']);
   assert.deepEqual(values({ status: 'Pending', connectedClients: 1, metrics: { rx: 5, tx: 5, tcpConnectionRate: 1 } }), [
     '0',
@@ -24,7 +24,7 @@ test('a Pending tunnel shows 0, whatever it says', () => {
   ]);
 });
 
-test('what is missing is n/a', () => {
+test('shows n/a for a missing figure', () => {
   assert.deepEqual(values({ status: 'Created' }), ['n/a', 'n/a', 'n/a', 'n/a']);
   assert.deepEqual(values({ status: 'Progressing', connectedClients: 0 }), ['0', 'n/a', 'n/a', 'n/a']);
   assert.deepEqual(

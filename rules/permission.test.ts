@@ -18,7 +18,7 @@ import {
 } from './permission.ts';
 import { eachCase } from './test-kit.ts';
 
-/** Written a second time, by hand: one letter a role, in the order owner, admin, member, viewer. */
+/** The role table again, by hand: one letter per role, in the order owner, admin, member, viewer. */
 const expected: Record<Action, string> = {
   'project.read': 'oamv',
   'project.rename': 'o---',
@@ -78,7 +78,7 @@ test('a viewer reads and leaves, and changes nothing', () => {
   }
 });
 
-test('nobody grants more than they have', (t) => {
+test('refuses to grant more than the granter has', (t) => {
   const rows: [string, string, boolean][] = [
     ['owner', 'owner', true],
     ['owner', 'viewer', true],
@@ -152,7 +152,7 @@ test('no change leaves a project without an owner', () => {
   );
 });
 
-test('nobody ends above the one who changed them', () => {
+test('no change leaves a member above the actor', () => {
   fc.assert(
     fc.property(role, fc.boolean(), role, role, (actor, isSelf, from, to) => {
       const decided = decideMembershipChange(change(isSelf ? from : actor, isSelf, from, to, 2));

@@ -8,7 +8,7 @@ import { capitaliseFirst, text } from './text.ts';
 import { tips } from './tips.ts';
 import { maskToken } from './token-mask.ts';
 
-test('another project keeps the page, at most three segments of it', (t) => {
+test('changing the project keeps at most three segments of the page', (t) => {
   const rows: [string, string, string][] = [
     ['/projects/a/dashboard', 'b', '/projects/b/dashboard'],
     ['/projects/a/tunnels/web', 'b', '/projects/b/tunnels'],
@@ -25,7 +25,7 @@ test('another project keeps the page, at most three segments of it', (t) => {
   eachCase(t, rows, ([path, id, result]) => assert.equal(rewriteProjectPath(path, id), result));
 });
 
-test('rewriting there and back is the page that was left', () => {
+test('changing the project and back returns to the same page', () => {
   const id = fc.uuid();
   fc.assert(
     fc.property(id, id, fc.constantFrom('dashboard', 'tunnels', 'domains', 'security-groups'), (a, b, page) => {

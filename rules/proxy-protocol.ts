@@ -12,7 +12,7 @@ export type ProxyProtocol = (typeof proxyProtocolOptions)[number]['value'];
 
 const warning = 'Switching proxy protocol on for upstreams which do not support it will render the whole service inaccessible.';
 
-/** The warning for a change in the update panel; null where nothing is switched on. */
+/** The warning for a change in the update panel; null unless the change switches it on. */
 export function proxyProtocolWarning(saved: ProxyProtocol, chosen: ProxyProtocol): string | null {
   return saved === '' && chosen !== '' ? warning : null;
 }

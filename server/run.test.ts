@@ -322,7 +322,10 @@ describe('what is kept', () => {
     const env = { UNDERPASS_HOME: empty };
     const keyless = await command(`restore ${file}`, { env });
     assert.equal(keyless.code, exitCodes.refused);
-    assert.match(keyless.err, /sealed with a key that is not in .*keys; put the key .* there, or restore --without-keys/);
+    assert.match(
+      keyless.err,
+      /sealed with a key that is not in .*keys. Nothing was restored. Put the key .* there, or restore --without-keys/,
+    );
     await copyFile(join(home, 'keys'), join(empty, 'keys'));
     assert.equal((await command(`restore ${file}`, { env })).code, exitCodes.ok);
     assert.deepEqual(await json('users', { env }), await json('users'));

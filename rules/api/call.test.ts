@@ -22,7 +22,7 @@ test('a URL has the names encoded and the query behind them', (t) => {
   eachCase(t, rows, ([found, wanted]) => assert.equal(found, wanted));
 });
 
-test('no name leads to another path than its own', () => {
+test('no name escapes its path segment', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('.', '..', '%2e%2e', '/', '\\', '')), (name) => {
       const url = new URL(urlOf(calls.deleteTunnel, { name, project: name }), 'http://h');
@@ -44,7 +44,7 @@ test('a change travels as JSON, with the state that it is based on', () => {
   });
 });
 
-test('forms and CSV travel as what their rows say', () => {
+test('sends forms and CSV with the media type of their row', () => {
   const link = requestOf(calls.redeemLoginLink, { payload: { token: 'a&b' } });
   assert.ok(link.body instanceof URLSearchParams);
   assert.deepEqual([String(link.body), link.headers], ['token=a%26b', {}]);

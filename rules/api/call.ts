@@ -1,5 +1,5 @@
-// What a row of the call table says, the types that follow from it for callers and handlers, and the request that it becomes.
-// The rows stand in a file for each area, so that a page of the dashboard loads only those that it uses.
+// The shape of a row of the call table, the types that callers and handlers derive from it, and the request that it becomes.
+// Each area has its own file of rows, so that a page of the dashboard loads only the rows that it uses.
 
 import type { z } from 'zod';
 import type { Action } from '../permission.ts';
@@ -28,7 +28,7 @@ export interface Call {
   readonly who: 'anyone' | 'user' | 'operator' | Action;
   /** Only a signed-in browser may call it: an API token is refused. */
   readonly session?: true;
-  /** `If-Match` may name the state that the change began with: the `updatedAt` of what was read, in quotes. */
+  /** The caller may send `If-Match` with the `updatedAt` that it read, in quotes, to refuse a change of anything newer. */
   readonly ifMatch?: true;
 }
 
@@ -51,7 +51,7 @@ type PayloadSchema<Row> = Row extends { readonly json: infer Name extends keyof 
 
 export type PayloadOf<Row extends Call> = Accepted<PayloadSchema<Row>>;
 
-/** What a caller gives: the path's segments and the query by name, the payload, and the state that a change is based on. */
+/** What a caller passes: the path's segments and the query by name, the payload, and the state that a change is based on. */
 export type InputOf<Row extends Call> = SegmentsOf<Row> &
   Accepted<QuerySchema<Row>> &
   ([PayloadSchema<Row>] extends [never] ? unknown : { readonly payload: PayloadOf<Row> }) &

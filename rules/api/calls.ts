@@ -23,5 +23,5 @@ export const calls = {
 export type Calls = typeof calls;
 export type CallName = keyof Calls;
 
-/** Names of values, in a path or a body, that let their holder in: no log holds them. */
+/** Names of path segments and body fields that hold secrets. Logs leave them out. */
 export const secretNames = ['token', 'deviceCode', 'userCode', 'bot-check'] as const;

@@ -1,4 +1,4 @@
-// The calls about what needs no account.
+// The calls that need no account.
 
 import type { Call } from './call.ts';
 

@@ -5,7 +5,7 @@ import { AbuseReportState, HistoryRange, RegistrationState } from '../resource.t
 import { textField, wordField } from '../schema.ts';
 
 const project = textField({ description: "A project's id." });
-/** An id of the page before: the answer begins behind it. */
+/** The last id of the previous page: the answer starts after it. */
 const before = textField({ description: 'The answer begins behind this entry.' }).optional();
 const auditFilter = {
   before,

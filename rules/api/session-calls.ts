@@ -1,4 +1,4 @@
-// The calls about who is signed in, and signing in and out.
+// The calls that sign in and out, and tell who is signed in.
 
 import type { Call } from './call.ts';
 

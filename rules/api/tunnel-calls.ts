@@ -23,7 +23,7 @@ export const tunnelCalls = {
     ifMatch: true,
   },
   deleteTunnel: { method: 'DELETE', path: '/api/tunnels/:name', query: 'InProject', who: 'tunnel.delete' },
-  /** The old token works on for a while, unless `overlap=0` ends it at once. */
+  /** The old token keeps working for a while, unless `overlap=0` ends it at once. */
   rotateToken: {
     method: 'POST',
     path: '/api/tunnels/:name/token/rotate',

@@ -27,7 +27,7 @@ function tokenFileOf(shell: Shell, name: string): string {
   return join(shell.home, '.config/underpass', `${resourceName(name)}.token`);
 }
 
-/** Pastes the snippet and checks everything that it may and may not have done. */
+/** Pastes the snippet, then checks what ran and that nothing else did. */
 function checkPaste(shell: Shell, program: string, tunnel: typeof plainTunnel, upstreams: typeof plainHttp): void {
   const { text } = renderCliSnippet(tunnel, upstreams);
   assert.equal(shell.run(program, text), '');
