@@ -28,7 +28,7 @@ export class ResponseHead extends HeadScan {
     return this.status < 200 && this.status !== 101;
   }
 
-  /** RFC 9110 6.6.1: whoever forwards a response without a Date adds one. Interim ones and 101 need none. */
+  /** RFC 9110 6.6.1: a recipient that forwards a response without a Date adds one. Interim responses and 101 need none. */
   get lacksDate(): boolean {
     return !this.dated && this.status >= 200;
   }
