@@ -5,7 +5,7 @@ import { expect } from './browser.ts';
 
 test('the error of a failed expectation does not hold the page', async () => {
   const failed = await expect
-    .poll(() => 'seen', { timeout: 1 })
+    .poll(() => 'seen', { timeout: 300 })
     .toBe('wanted')
     .catch((error: unknown) => error);
   assert.match(inspect(failed), /wanted/);
