@@ -8,23 +8,34 @@ import { resetSocket } from './socket/reset-socket.ts';
 import { readShared } from './socket/shared-read.ts';
 import { SocketWriter } from './socket/socket-writer.ts';
 
+/** Called once, with the first bytes from the socket, or null if it ends without any. Returns true if it deals with the stream itself. */
+export type TakeFirst = (first: Buffer | null) => boolean;
+
 /**
  * The socket needs allowHalfOpen. Sets all callbacks of the stream but onClose and onOpened. When the socket fails, the
  * stream is reset with brokenCode.
  */
-export function relaySocket(stream: Stream, socket: Duplex, brokenCode: ResetCode): void {
+export function relaySocket(stream: Stream, socket: Duplex, brokenCode: ResetCode, takeFirst?: TakeFirst): void {
   const writer = new SocketWriter(socket, (bytes) => stream.consume(bytes), { pools: poolsFor.upstream });
   stream.onData = (chunk) => writer.write(chunk);
   stream.onEnd = () => writer.end();
   stream.onReset = () => resetSocket(socket);
   stream.onDrain = () => void socket.resume();
+  let ask = takeFirst;
+  let taken = false;
+  const isTaken = (first: Buffer | null): boolean => {
+    const asked = ask;
+    ask = undefined;
+    if (asked !== undefined) taken = asked(first);
+    return taken;
+  };
   readShared(socket, (chunk) => {
-    if (!stream.write(chunk)) socket.pause();
+    if (!isTaken(chunk) && !stream.write(chunk)) socket.pause();
   });
-  socket.on('end', () => stream.end());
-  socket.on('error', () => stream.reset(brokenCode));
+  socket.on('end', () => isTaken(null) || stream.end());
+  socket.on('error', () => isTaken(null) || stream.reset(brokenCode));
   // After two proper ends the stream lives on: bytes that wait for credit in it must still arrive.
   socket.on('close', () => {
-    if (!socket.readableEnded || !socket.writableFinished) stream.reset(brokenCode);
+    if ((!socket.readableEnded || !socket.writableFinished) && !isTaken(null)) stream.reset(brokenCode);
   });
 }

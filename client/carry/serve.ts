@@ -1,24 +1,19 @@
 // Serves a visitor's stream: finds the upstream that the user configured for it, dials it, and joins the two.
 
-import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
 import type { Stream } from '@underpass/wire/api.ts';
+import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
-import { relaySocket } from '@underpass/wire/relay.ts';
-import { lookUpForSocket, serverNameOf } from './lookup.ts';
+import { relaySocket, type TakeFirst } from '@underpass/wire/relay.ts';
 import type { Problem, ProblemCode } from './problem.ts';
+import { createTlsCheck, judgeFirst, type TlsCheck } from './tls-check.ts';
 import type { FindUpstream } from './upstream-map.ts';
-
-export interface UpstreamTrust {
-  /** PEM; undefined means the system's CAs. */
-  readonly caPem: string | undefined;
-  readonly insecure: boolean;
-}
+import { openSocket, type UpstreamTrust } from './upstream-socket.ts';
 
 export interface ServeOptions {
   readonly find: FindUpstream;
   readonly trust: UpstreamTrust;
+  readonly clock: Pick<SessionClock, 'now'>;
   readonly connectTimeoutMs?: number;
   /** The upstream accepted a connection. */
   readonly onServed: (upstream: Upstream) => void;
@@ -29,9 +24,10 @@ export interface ServeOptions {
 const connectTimeoutMs = 10_000;
 
 export function compileServe(options: ServeOptions): (stream: Stream) => void {
+  const tlsCheck = createTlsCheck(options.clock);
   return (stream) => {
     const upstream = options.find(stream.request);
-    if (upstream !== null) serveFrom(stream, upstream, options);
+    if (upstream !== null) serveFrom(stream, upstream, options, tlsCheck);
     else {
       const { host, kind } = stream.request;
       options.onFailed(host, null, { code: 'no-upstream', detail: kind === 'http' ? host : `${host}, ${kind}` });
@@ -40,7 +36,7 @@ export function compileServe(options: ServeOptions): (stream: Stream) => void {
   };
 }
 
-function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions): void {
+function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions, tlsCheck: TlsCheck): void {
   const socket = openSocket(upstream, options.trust, stream.request.preface);
   const fail = (code: ResetCode & ProblemCode, detail: string): void => {
     if (stream.opened || stream.closed) return;
@@ -60,24 +56,27 @@ function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions): v
     fail(decideFailure(error), error.code === undefined ? '' : ` (${error.code})`),
   );
   socket.once('close', () => clearTimeout(timer));
-  relaySocket(stream, socket, 'upstream-reset');
+  relaySocket(stream, socket, 'upstream-reset', takeTlsAnswer(stream, upstream, options, tlsCheck));
 }
 
-/** The socket buffers what is written before it connects: at most one first window. */
-function openSocket({ scheme, host, port }: Upstream, trust: UpstreamTrust, preface: Uint8Array): Socket {
-  const tcp = connectTcp({ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true });
-  if (preface.length > 0) tcp.write(preface);
-  if (scheme !== 'https') return tcp;
-  const tls = connectTls({
-    socket: tcp,
-    host,
-    ...serverNameOf(host),
-    ...(trust.caPem === undefined ? {} : { ca: trust.caPem }),
-    rejectUnauthorized: !trust.insecure,
-    ALPNProtocols: ['http/1.1'],
-  });
-  tls.allowHalfOpen = true;
-  return tls;
+/** Takes a stream over if the first answer of its http upstream shows that the upstream speaks TLS, or may do so. */
+function takeTlsAnswer(stream: Stream, upstream: Upstream, options: ServeOptions, tlsCheck: TlsCheck): TakeFirst | undefined {
+  if (upstream.scheme !== 'http') return undefined;
+  const { host, preface } = stream.request;
+  const settle = (speaksTls: boolean, wasSilent: boolean): void => {
+    const code = 'upstream-expects-tls';
+    if (speaksTls) options.onFailed(host, upstream, { code, detail: formatUpstream(upstream) });
+    if (wasSilent && !stream.closed) stream.reset(speaksTls ? code : 'upstream-reset');
+  };
+  return (first) => {
+    if (!stream.opened || stream.closed) return false;
+    const judged = judgeFirst(first);
+    if (judged === 'plain') tlsCheck.markPlain(upstream);
+    if (judged === 'plain' || (judged === 'unclear' && tlsCheck.isPlain(upstream))) return false;
+    if (judged === 'tls') settle(true, true);
+    else void tlsCheck.speaksTls(upstream, preface).then((speaksTls) => settle(speaksTls, first === null));
+    return judged === 'tls' || first === null;
+  };
 }
 
 const failures: Readonly<Record<string, ResetCode & ProblemCode>> = {

@@ -506,6 +506,64 @@ describe('an https upstream', () => {
   });
 });
 
+describe('an http upstream that speaks TLS', () => {
+  /** What TLS servers answer to plain HTTP, by their kind. */
+  const answers = [
+    ['an alert, as OpenSSL sends it', (socket: Socket) => socket.end(Buffer.from('15030100020246', 'hex')), 'reset'],
+    ['nothing, as Node does', (socket: Socket) => socket.end(), 'reset'],
+    ['a TCP reset', (socket: Socket) => socket.resetAndDestroy(), 'reset'],
+    ['its own page, as nginx and Go do', (socket: Socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'), 'page'],
+  ] as const;
+
+  const startTls = async (toPlain: (socket: Socket) => void) => {
+    const leaf = await (await createTestAuthority()).issue(['127.0.0.1']);
+    const tls = createTlsServer({ key: leaf.keyPem, cert: leaf.chainPem });
+    return startUpstream((socket) => {
+      socket.once('data', (first: Buffer) => {
+        if (first[0] !== 0x16) return void toPlain(socket);
+        socket.unshift(first);
+        tls.emit('connection', socket);
+      });
+    });
+  };
+
+  for (const [what, toPlain, expected] of answers) {
+    it(`is reported when it answers with ${what}`, async () => {
+      await using upstream = await startTls(toPlain);
+      await using edge = await startFakeEdge();
+      using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+      const stream = visit(await edge.next());
+      const got = outcome(stream);
+      stream.write(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
+      const answer = await got;
+      if (expected === 'page') assert.match(answer, /^HTTP\/1\.1 400 /);
+      else assert.equal(answer, 'reset upstream-expects-tls');
+      assert.equal((await client.event('stream-failed')).problem.code, 'upstream-expects-tls');
+      assert.equal(client.carrying.status().problem?.code, 'upstream-expects-tls');
+    });
+  }
+
+  it('is not suspected after it has answered in plain HTTP', async () => {
+    let greetings = 0;
+    await using upstream = await startUpstream((socket) => {
+      socket.once('data', (first: Buffer) => {
+        if (first[0] === 0x16) greetings++;
+        socket.end(first.includes('/fine') ? 'HTTP/1.1 204 No Content\r\n\r\n' : '');
+      });
+    });
+    await using edge = await startFakeEdge();
+    using _client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+    const carrier = await edge.next();
+    for (const path of ['/fine', '/silent']) {
+      const stream = visit(carrier);
+      const got = outcome(stream);
+      stream.write(Buffer.from(`GET ${path} HTTP/1.1\r\n\r\n`));
+      assert.match(await got, path === '/fine' ? /204/ : /^$/);
+    }
+    assert.equal(greetings, 0);
+  });
+});
+
 describe('health', () => {
   it('goes to the edge and into an event when an upstream fails and recovers', async () => {
     const first = await startUpstream((socket) => socket.end());

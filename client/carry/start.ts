@@ -6,8 +6,9 @@ import { realClock } from '@underpass/wire/clock.ts';
 import type { Carrying, CarryOptions, CarryStatus } from './api.ts';
 import { openCarrier } from './carrier.ts';
 import { CarrierPool, type CarrierPoolOptions } from './carrier-pool.ts';
-import { createDomainCheck, type DomainCheck } from './domain-check.ts';
+import { createDomainCheck } from './domain-check.ts';
 import { createOffers, type Offers } from './offers.ts';
+import type { Problem, ProblemCode } from './problem.ts';
 import { chooseProxy } from './proxy.ts';
 import { parseRegionUrl } from './region-url.ts';
 import { compileServe, type ServeOptions } from './serve.ts';
@@ -16,6 +17,9 @@ import { compileUpstreamMap, listOffered } from './upstream-map.ts';
 const drainTimeoutMs = 30_000;
 /** Failed streams are reported at most this often: an upstream that is down fails thousands. */
 const reportFailedEveryMs = 1_000;
+/** The status shows a failed stream for this long if a probe does not find its reason: a probe ends before TLS begins. */
+const showFailedMs = 60_000;
+const unprobed: ReadonlySet<ProblemCode> = new Set(['upstream-tls', 'upstream-expects-tls']);
 
 type Phase = 'running' | 'draining' | 'stopped';
 
@@ -37,7 +41,8 @@ export function startCarrying(given: CarryOptions): Carrying {
   });
   const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => pool.sessions });
   const domainCheck = createDomainCheck(options.upstreams, options.onEvent);
-  const serve = compileServe(serveOptions(options, offers));
+  const failed: FailedStream = { problem: null, atMs: 0 };
+  const serve = compileServe(serveOptions(options, offers, failed));
   pool.start();
 
   function stop(): void {
@@ -47,7 +52,11 @@ export function startCarrying(given: CarryOptions): Carrying {
   }
 
   return {
-    status: () => statusOf(phase, pool, offers, domainCheck, count.streams),
+    status() {
+      const shown = options.clock.now() - failed.atMs < showFailedMs ? failed.problem : null;
+      const problem = pool.problem ?? offers.problem() ?? shown ?? domainCheck.problem();
+      return { ...statusOf(phase, pool, offers, count.streams), problem: phase === 'running' ? problem : null };
+    },
     async drain() {
       if (phase === 'running') phase = 'draining';
       stopping.abort();
@@ -74,14 +83,23 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
     openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, turn, signal, onStream, ...hooks });
 }
 
-function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent }: FullOptions, offers: Offers): ServeOptions {
+/** The last one whose reason no probe finds. */
+interface FailedStream {
+  problem: Problem | null;
+  atMs: number;
+}
+
+function serveOptions(options: FullOptions, offers: Offers, failed: FailedStream): ServeOptions {
+  const { upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent } = options;
   let reportedAtMs = Number.NEGATIVE_INFINITY;
   return {
     find: compileUpstreamMap(upstreams),
     trust: { caPem: upstreamCaPem, insecure: upstreamInsecure },
+    clock,
     onServed: offers.served,
     onFailed(host, upstream, problem) {
       if (upstream !== null) offers.failed(upstream);
+      if (unprobed.has(problem.code)) Object.assign(failed, { problem, atMs: clock.now() });
       if (clock.now() - reportedAtMs < reportFailedEveryMs) return;
       reportedAtMs = clock.now();
       onEvent({ kind: 'stream-failed', host, problem });
@@ -89,7 +107,7 @@ function serveOptions({ upstreams, upstreamCaPem, upstreamInsecure, clock, onEve
   };
 }
 
-function statusOf(phase: Phase, pool: CarrierPool, offers: Offers, domainCheck: DomainCheck, totalStreams: number): CarryStatus {
+function statusOf(phase: Phase, pool: CarrierPool, offers: Offers, totalStreams: number): Omit<CarryStatus, 'problem'> {
   const { carriers, sessions, info } = pool;
   return {
     state: phase === 'running' ? (carriers.length > 0 ? 'connected' : 'connecting') : phase,
@@ -109,6 +127,5 @@ function statusOf(phase: Phase, pool: CarrierPool, offers: Offers, domainCheck: 
     ...pool.totals(),
     tunnel: info.tunnel ?? null,
     urls: info.urls ?? [],
-    problem: phase === 'running' ? (pool.problem ?? offers.problem() ?? domainCheck.problem()) : null,
   };
 }

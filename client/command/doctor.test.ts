@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it, type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
@@ -293,4 +297,64 @@ test('names an upstream that refuses', async (t) => {
   await using edge = await startFakeEdge();
   const { find } = await findings(t, ['--url', edge.url, '--upstream', `http://127.0.0.1:${closedPort}`]);
   assert.match(find('upstream')?.detail ?? '', /connection refused/);
+});
+
+describe('TLS of an upstream', () => {
+  const scheme = (text: string) => (port: number) => ['--upstream', `${text}://127.0.0.1:${port}`];
+  const ingress = (own: number) => (port: number) => ['--type', 'ingress', '--upstream', `${own}=127.0.0.1:${port}`];
+
+  async function startSecure(t: TestContext, names: readonly string[], validity?: { from: Date; to: Date }) {
+    const authority = await createTestAuthority('Upstream CA');
+    const leaf = await authority.issue(names, validity);
+    const settings = { key: leaf.keyPem, cert: leaf.chainPem };
+    const port = await listening(t, createSecureServer(settings, (_, response) => response.end('ok')) as unknown as Server);
+    return { port, authority };
+  }
+
+  const past = { from: new Date('2020-01-01'), to: new Date('2020-02-01') };
+  const cases = [
+    ['http:// where TLS is spoken', scheme('http'), ['127.0.0.1'], undefined, /speaks TLS, and --upstream says http:/, /https:/],
+    ['port 80 of ingress where TLS is spoken', ingress(80), ['127.0.0.1'], undefined, /speaks TLS, and port 80/, /80=HOST/],
+    ['https:// with an unknown CA', scheme('https'), ['127.0.0.1'], undefined, /is not trusted by this machine/, /upstream-ca/],
+    ['https:// of another name', scheme('https'), ['other.example'], undefined, /(another name|not trusted)/, /upstream-ca/],
+    ['https:// with an expired certificate', scheme('https'), ['127.0.0.1'], past, /(expired|not trusted)/, /upstream-ca/],
+  ] as const;
+  for (const [name, flags, names, validity, detail, fix] of cases) {
+    it(`${name} is a problem with its own fix`, async (t) => {
+      await using edge = await startFakeEdge();
+      const { port } = await startSecure(t, names, validity);
+      const { find, code } = await findings(t, ['--url', edge.url, ...flags(port)]);
+      assert.equal(find('upstream TLS')?.state, 'problem');
+      assert.match(find('upstream TLS')?.detail ?? '', detail);
+      assert.match(find('upstream TLS')?.fix ?? '', fix);
+      assert.equal(code, 10);
+    });
+  }
+
+  for (const [name, flags, detail] of [
+    ['https:// where plain HTTP is spoken', scheme('https'), /speaks plain HTTP, and --upstream says https:/],
+    ['port 443 of ingress where plain HTTP is spoken', ingress(443), /speaks plain HTTP, and port 443/],
+  ] as const) {
+    it(`${name} is a problem with its own fix`, async (t) => {
+      await using edge = await startFakeEdge();
+      const port = await listening(t, plain());
+      const { find, code } = await findings(t, ['--url', edge.url, ...flags(port)]);
+      assert.match(find('upstream TLS')?.detail ?? '', detail);
+      assert.equal(code, 10);
+    });
+  }
+
+  it('is ok with --upstream-ca and with --upstream-insecure', async (t) => {
+    await using edge = await startFakeEdge();
+    const { port, authority } = await startSecure(t, ['127.0.0.1']);
+    const folder = await mkdtemp(join(tmpdir(), 'underpass-ca-'));
+    t.after(() => rm(folder, { recursive: true }));
+    await writeFile(join(folder, 'ca.pem'), authority.certificatePem);
+    for (const flag of [['--upstream-ca', join(folder, 'ca.pem')], ['--upstream-insecure']]) {
+      const { find, code } = await findings(t, ['--url', edge.url, ...scheme('https')(port), ...flag]);
+      assert.equal(find('upstream TLS')?.state, 'ok');
+      assert.equal(find('upstream PROXY protocol')?.state, 'ok');
+      assert.equal(code, 0);
+    }
+  });
 });

@@ -6,6 +6,7 @@ import { CarryError, problems } from '../carry/problem.ts';
 import { chooseProxy, type HttpProxy } from '../carry/proxy.ts';
 import type { Io } from '../process/io.ts';
 import { awaitSocket } from './await-socket.ts';
+import { distrustOf, kindOfDistrust } from './certificate-error.ts';
 import { type Finding, ok, problem, skipped } from './finding.ts';
 import { connectThroughProxy } from './proxy-connect.ts';
 
@@ -109,19 +110,20 @@ function judgeCertificate(check: string, host: string, socket: TLSSocket, pin: s
     if (pinned) return ok(check, `the certificate of ${host} is from the CA that the URL names`);
     return intercepted(check, host, issuer, 'which is not the CA that the URL names');
   }
-  const error = socket.authorizationError as Error | string | null;
-  if (!error) return ok(check, `the certificate of ${host} is from ${issuer}`);
-  const code = typeof error === 'string' ? error : ((error as NodeJS.ErrnoException).code ?? error.message);
-  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    return problem(
-      check,
-      `the certificate of ${host} is expired or not yet valid`,
-      'Check the clock of this machine; if it is right, tell the operator.',
-    );
+  const code = distrustOf(socket);
+  if (code === null) return ok(check, `the certificate of ${host} is from ${issuer}`);
+  switch (kindOfDistrust(code)) {
+    case 'expired':
+      return problem(
+        check,
+        `the certificate of ${host} is expired or not yet valid`,
+        'Check the clock of this machine; if it is right, tell the operator.',
+      );
+    case 'name':
+      return problem(check, `the certificate is for another name than ${host}`, 'Check the address.');
+    case 'untrusted':
+      return intercepted(check, host, issuer, `which this machine does not trust (${code})`);
   }
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return problem(check, `the certificate is for another name than ${host}`, 'Check the address.');
-  return intercepted(check, host, issuer, `which this machine does not trust (${code})`);
 }
 
 function intercepted(check: string, host: string, issuer: string, why: string): Finding {

@@ -1,10 +1,14 @@
-// Checks an upstream as the tunnel will use it: it is reachable, answers, and expects the tunnel's PROXY protocol version.
+// Checks an upstream as the tunnel will use it: it is reachable, answers, speaks TLS exactly where the client does, has a
+// certificate that the client trusts, and expects the tunnel's PROXY protocol version.
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ProxyProtocol } from '@underpass/rules/entity.ts';
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
-import { lookUpForSocket } from '../carry/lookup.ts';
+import { lookUpForSocket, serverNameOf } from '../carry/lookup.ts';
+import { problems } from '../carry/problem.ts';
+import { speaksTls } from '../carry/tls-check.ts';
 import { awaitSocket } from './await-socket.ts';
+import { distrustOf, kindOfDistrust } from './certificate-error.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
 export interface UpstreamTarget {
@@ -38,7 +42,7 @@ export async function checkUpstream(target: UpstreamTarget, expected: UpstreamEx
     return [problem('upstream', `${place}: ${failure}`, 'Start the service there, or correct --upstream.')];
   }
   const reachable = ok('upstream', `${place} accepts connections`);
-  return [reachable, await checkProxyProtocol(target, place, expected)];
+  return [reachable, ...(await checkAnswer(target, place, expected))];
 }
 
 async function reach({ host, port }: Upstream): Promise<string | null> {
@@ -48,55 +52,109 @@ async function reach({ host, port }: Upstream): Promise<string | null> {
   return failure;
 }
 
-async function checkProxyProtocol(target: UpstreamTarget, place: string, expected: UpstreamExpectation): Promise<Finding> {
-  const check = 'upstream PROXY protocol';
+async function checkAnswer(target: UpstreamTarget, place: string, expected: UpstreamExpectation): Promise<readonly Finding[]> {
   const asked = expected.proxyProtocol;
-  const name = asked || 'none';
-  if (await answers(target, proxyHeaders[asked], expected))
-    return ok(check, `${place} answers with the tunnel's PROXY protocol setting (${name})`);
   const others = (['', 'v2', 'v1'] as const).filter((version) => version !== asked);
-  for (const other of others) {
-    if (!(await answers(target, proxyHeaders[other], expected))) continue;
-    const wants = other === '' ? 'does not understand the PROXY protocol' : `expects PROXY protocol ${other}`;
-    const fix = `Change the upstream, or run "underpass tunnels update ${expected.tunnel ?? 'TUNNEL'} --proxy-protocol ${other || 'off'}".`;
-    return problem(check, `${place} ${wants}, and the tunnel sends ${name}`, fix);
+  for (const version of [asked, ...others]) {
+    const answer = await ask(target, proxyHeaders[version], talkOf(target), expected.caPem);
+    if (answer === null) continue;
+    const certificate = target.upstream.scheme === 'https' ? judgeCertificate(target, place, answer, expected) : [];
+    return [...certificate, judgeProxyProtocol(place, version, expected)];
+  }
+  return [await explainSilence(target, place, expected)];
+}
+
+type Talk = 'http' | 'https' | 'tls';
+
+/** What the client, or the visitor through it, speaks with the upstream. */
+function talkOf({ upstream, port }: UpstreamTarget): Talk {
+  if (upstream.scheme === 'https') return 'https';
+  return port === 443 ? 'tls' : 'http';
+}
+
+function judgeProxyProtocol(place: string, works: ProxyProtocol, { proxyProtocol: asked, tunnel }: UpstreamExpectation): Finding {
+  const check = 'upstream PROXY protocol';
+  const name = asked || 'none';
+  if (works === asked) return ok(check, `${place} answers with the tunnel's PROXY protocol setting (${name})`);
+  const wants = works === '' ? 'does not understand the PROXY protocol' : `expects PROXY protocol ${works}`;
+  const fix = `Change the upstream, or run "underpass tunnels update ${tunnel ?? 'TUNNEL'} --proxy-protocol ${works || 'off'}".`;
+  return problem(check, `${place} ${wants}, and the tunnel sends ${name}`, fix);
+}
+
+function judgeCertificate(
+  { upstream }: UpstreamTarget,
+  place: string,
+  { distrust }: Answer,
+  { insecure }: UpstreamExpectation,
+): readonly Finding[] {
+  const check = 'upstream TLS';
+  if (distrust === null) return [ok(check, `the certificate of ${place} is trusted`)];
+  if (insecure) return [ok(check, `the certificate of ${place} is not checked (--upstream-insecure)`)];
+  const why = {
+    expired: 'is expired or not yet valid',
+    name: `is for another name than ${upstream.host}`,
+    untrusted: `is not trusted by this machine (${distrust})`,
+  }[kindOfDistrust(distrust)];
+  const fix = 'Give its CA with --upstream-ca FILE, or accept any certificate with --upstream-insecure.';
+  return [problem(check, `the certificate of ${place} ${why}`, fix)];
+}
+
+/** No PROXY header brought an answer: perhaps the upstream speaks TLS where the client does not, or the other way round. */
+async function explainSilence(target: UpstreamTarget, place: string, expected: UpstreamExpectation): Promise<Finding> {
+  const prefaces = [...new Set([proxyHeaders[expected.proxyProtocol], proxyHeaders['']])];
+  for (const preface of prefaces) {
+    const isOther = await (talkOf(target) === 'http' ? speaksTls(target.upstream, preface) : ask(target, preface, 'http'));
+    if (isOther) return wrongTalk(target, place);
   }
   return warning(
-    check,
+    'upstream',
     `${place} accepts connections but sends no readable answer`,
-    'Check what listens there, and the certificate with --upstream-ca.',
+    'Check what listens there, and its log.',
   );
+}
+
+function wrongTalk({ upstream, port }: UpstreamTarget, place: string): Finding {
+  if (port === 443) {
+    const fix = 'Visitors of an ingress tunnel speak TLS with the upstream: give a port with TLS, or use an http tunnel.';
+    return problem('upstream TLS', `${place} speaks plain HTTP, and port 443 of the tunnel carries TLS`, fix);
+  }
+  if (port === 80) {
+    const fix = 'Give a port that speaks plain HTTP with --upstream 80=HOST:PORT.';
+    return problem('upstream TLS', `${place} speaks TLS, and port 80 of the tunnel carries plain HTTP`, fix);
+  }
+  if (upstream.scheme === 'http') {
+    const { fix } = problems['upstream-expects-tls'];
+    return problem('upstream TLS', `${place} speaks TLS, and --upstream says http://`, fix);
+  }
+  return problem('upstream TLS', `${place} speaks plain HTTP, and --upstream says https://`, 'Write it with http:// in --upstream.');
 }
 
 const answerTimeoutMs = 5_000;
 
+interface Answer {
+  /** Why the certificate is not trusted: OpenSSL's code. Null if it is trusted, or there is none. */
+  readonly distrust: string | null;
+}
+
 /** HTTP: any status except 400, which servers send for bytes that they cannot parse. TLS: a finished handshake. */
-async function answers(target: UpstreamTarget, preface: Buffer, expected: UpstreamExpectation): Promise<boolean> {
+async function ask(target: UpstreamTarget, preface: Buffer, talk: Talk, caPem?: string): Promise<Answer | null> {
   const socket = connectTcp({ host: target.upstream.host, port: target.upstream.port, lookup: lookUpForSocket });
-  if ((await awaitSocket(socket, 'connect')) !== null) return false;
   try {
+    if ((await awaitSocket(socket, 'connect')) !== null) return null;
     if (preface.length > 0) socket.write(preface);
-    if (target.upstream.scheme === 'https') return await httpAnswers(await securely(socket, target, expected), target.host);
-    if (target.port === 443) return (await securely(socket, target, { ...expected, insecure: true })) !== null;
-    return await httpAnswers(socket, target.host);
+    if (talk === 'http') return (await httpAnswers(socket, target.host)) ? { distrust: null } : null;
+    const host = talk === 'https' ? target.upstream.host : target.host;
+    const ca = caPem === undefined ? {} : { ca: caPem };
+    const tls = connectTls({ socket, host, ...serverNameOf(host), ...ca, rejectUnauthorized: false });
+    if ((await awaitSocket(tls, 'secureConnect')) !== null) return null;
+    const distrust = distrustOf(tls);
+    return talk === 'tls' || (await httpAnswers(tls, target.host)) ? { distrust } : null;
   } finally {
     socket.destroy();
   }
 }
 
-async function securely(
-  socket: Socket,
-  target: UpstreamTarget,
-  { caPem, insecure }: UpstreamExpectation,
-): Promise<Socket | null> {
-  const servername = target.upstream.scheme === 'https' ? target.upstream.host : target.host;
-  const name = /^[\d.]+$|:/.test(servername) ? {} : { servername };
-  const tls = connectTls({ socket, host: servername, ...name, rejectUnauthorized: !insecure, ...(caPem ? { ca: caPem } : {}) });
-  return (await awaitSocket(tls, 'secureConnect')) === null ? tls : null;
-}
-
-function httpAnswers(socket: Socket | null, host: string): Promise<boolean> {
-  if (socket === null) return Promise.resolve(false);
+function httpAnswers(socket: Socket, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     let head = '';
     const timer = setTimeout(() => resolve(false), answerTimeoutMs);

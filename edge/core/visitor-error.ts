@@ -56,6 +56,11 @@ const table = {
     title: 'Service not trusted',
     text: 'The tunnel works, but TLS to the service failed.',
   },
+  UNDERPASS_UPSTREAM_EXPECTS_TLS: {
+    status: 502,
+    title: 'Service expects TLS',
+    text: 'The tunnel works, but its client sends plain HTTP to a service that speaks TLS.',
+  },
   UNDERPASS_UPSTREAM_BROKE: {
     status: 502,
     title: 'Service disconnected',
@@ -102,6 +107,7 @@ const byReset: Partial<Record<ResetCode, VisitorError>> = {
   'upstream-unresolved': 'UNDERPASS_UPSTREAM_UNRESOLVED',
   'upstream-unreachable': 'UNDERPASS_UPSTREAM_UNREACHABLE',
   'upstream-tls': 'UNDERPASS_UPSTREAM_TLS',
+  'upstream-expects-tls': 'UNDERPASS_UPSTREAM_EXPECTS_TLS',
   'carrier-lost': 'UNDERPASS_CLIENT_LOST',
   denied: 'UNDERPASS_SOURCE_DENIED',
 };

@@ -99,7 +99,15 @@ const repeatable: readonly ResetCode[] = [
   'upstream-tls',
   'upstream-unreachable',
 ];
-const final: readonly ResetCode[] = ['cancelled', 'upstream-reset', 'denied', 'idle', 'internal', 'protocol'];
+const final: readonly ResetCode[] = [
+  'cancelled',
+  'upstream-reset',
+  'upstream-expects-tls',
+  'denied',
+  'idle',
+  'internal',
+  'protocol',
+];
 
 describe('a stream that a client does not take', () => {
   for (const code of repeatable) {
