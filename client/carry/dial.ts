@@ -2,15 +2,17 @@
 // Every failure is a CarryError with a code of problem.ts.
 
 import type { X509Certificate } from 'node:crypto';
-import { connect as connectTcp, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, getCACertificates, type TLSSocket } from 'node:tls';
 import { carrierPath, carrierProtocol, clientIdHeader, edgeHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
-import { HandshakeError, readHead, requestUpgrade } from '@underpass/wire/handshake.ts';
+import { HandshakeError, requestUpgrade } from '@underpass/wire/handshake.ts';
 import { lookUp, serverNameOf } from './lookup.ts';
 import { CarryError, type ProblemCode } from './problem.ts';
 import type { HttpProxy } from './proxy.ts';
+import { connectThroughProxy } from './proxy-connect.ts';
 import { raceAddresses } from './race.ts';
 import type { RegionUrl } from './region-url.ts';
+import { connected, dialTcp, stepTimeoutMs, unlessAborted } from './socket.ts';
 
 export interface DialOptions {
   readonly region: RegionUrl;
@@ -31,9 +33,6 @@ export interface DialledCarrier {
   /** The edge's address, or the proxy's. */
   readonly address: string;
 }
-
-/** For each step: the TCP connection, the TLS handshake, the HTTP response. */
-const stepTimeoutMs = 10_000;
 
 export async function dialEdge(options: DialOptions): Promise<DialledCarrier> {
   const authorities = await trustedAuthorities(options);
@@ -118,7 +117,7 @@ function presentedChain(socket: TLSSocket): X509Certificate[] {
 
 async function dialTls(options: DialOptions, trust: ConnectionOptions): Promise<TLSSocket> {
   const { region } = options;
-  const under = await (options.proxy === null ? dialRegion(options) : dialThroughProxy(options.proxy, options));
+  const under = await (options.proxy === null ? dialRegion(options) : connectThroughProxy(options.proxy, region, options.signal));
   const tls = connectTls({
     socket: under,
     host: region.host,
@@ -156,74 +155,4 @@ function translateTcp(error: NodeJS.ErrnoException | null, place: string): Carry
   return error === null
     ? new CarryError('edge-timeout', place)
     : new CarryError('edge-unreachable', `${place} (${error.code ?? error.message})`);
-}
-
-type Translate = (error: NodeJS.ErrnoException | null) => CarryError;
-
-async function dialTcp(host: string, port: number, signal: AbortSignal, translate: Translate): Promise<Socket> {
-  const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
-  await connected(socket, 'connect', signal, translate);
-  return socket;
-}
-
-async function dialThroughProxy(proxy: HttpProxy, { region, signal }: DialOptions): Promise<Socket> {
-  const place = `${proxy.host}:${proxy.port}`;
-  const translate: Translate = (error) => new CarryError('proxy-unreachable', `${place} (${error?.code ?? 'timeout'})`);
-  const found = await lookUp(proxy.host).catch((error) => Promise.reject(translate(error)));
-  const addresses = found.map(({ address }) => address);
-  const tcp = await raceAddresses(addresses, signal, (address, either) => dialTcp(address, proxy.port, either, translate));
-  const socket = proxy.tls ? connectTls({ socket: tcp, host: proxy.host, ...serverNameOf(proxy.host) }) : tcp;
-  if (proxy.tls) await connected(socket, 'secureConnect', signal, translate);
-  await requestConnect(socket, proxy, { region, signal }, place);
-  return socket;
-}
-
-type ConnectTarget = Pick<DialOptions, 'region' | 'signal'>;
-
-async function requestConnect(socket: Socket, proxy: HttpProxy, { region, signal }: ConnectTarget, place: string): Promise<void> {
-  const host = region.host.includes(':') ? `[${region.host}]` : region.host;
-  const target = `${host}:${region.port}`;
-  const authorization = proxy.authorization === null ? '' : `Proxy-Authorization: ${proxy.authorization}\r\n`;
-  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`);
-  const head = await unlessAborted(readHead(socket, stepTimeoutMs), socket, signal).catch((error: HandshakeError) => {
-    socket.destroy();
-    throw new CarryError('proxy-unreachable', `${place} (${error.code})`);
-  });
-  const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 'no HTTP';
-  if (status.startsWith('2')) return;
-  socket.destroy();
-  throw new CarryError('proxy-refused', `${place} answers ${status}`);
-}
-
-/** An abort destroys the socket, and the promise that waits for its answer rejects. */
-function unlessAborted<Value>(answer: Promise<Value>, socket: Socket, signal: AbortSignal): Promise<Value> {
-  const stop = (): void => void socket.destroy();
-  signal.addEventListener('abort', stop);
-  if (signal.aborted) stop();
-  return answer.finally(() => signal.removeEventListener('abort', stop));
-}
-
-/** Waits for the event. An error, a timeout or an abort destroys the socket and rejects with what `translate` returns. */
-function connected(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal, translate: Translate): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const settle = (finish: () => void): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', aborted);
-      socket.off(event, succeeded).off('close', closed);
-      finish();
-    };
-    const fail = (error: NodeJS.ErrnoException | null): void =>
-      settle(() => {
-        socket.destroy();
-        reject(translate(error));
-      });
-    const succeeded = (): void => settle(resolve);
-    const aborted = (): void => fail(new Error('stopped'));
-    const closed = (): void => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' }));
-    const timer = setTimeout(() => fail(null), stepTimeoutMs);
-    signal.addEventListener('abort', aborted);
-    // The error listener stays, because the next owner of the socket may add its own a turn later.
-    socket.on('error', fail).once(event, succeeded).once('close', closed);
-    if (signal.aborted) aborted();
-  });
 }
