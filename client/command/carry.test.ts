@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmod, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { type TestContext, test } from 'node:test';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { outcome, startUpstream, visit } from '../carry/fixture/carrying.ts';
 import { type FakeCarrier, type FakeEdgeOptions, startFakeEdge } from '../carry/fixture/edge.ts';
-import { createCli } from '../test-kit.ts';
+import { binary, createCli } from '../test-kit.ts';
 
 async function world(t: TestContext, options: FakeEdgeOptions = {}) {
   const edge = await startFakeEdge(options);
@@ -69,6 +70,27 @@ test('draining lets an open stream end, and accepts nothing new', async (t) => {
   assert.equal((await running.ended).code, 0);
 });
 
+test('the memory of a crowd of streams that has gone is collected', { skip: binary && 'another collector' }, async (t) => {
+  const { edge, cli, http } = await world(t);
+  const running = cli.start(['http', '--url', edge.url, '--upstream', http]);
+  const carrier = await edge.next();
+  const collected = new Promise<void>((resolve) => {
+    const observer = new PerformanceObserver((list) => {
+      const isForced = (entry: PerformanceEntry) =>
+        ((entry as PerformanceEntry & { detail: { flags: number } }).detail.flags &
+          constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !==
+        0;
+      if (list.getEntries().some(isForced)) resolve();
+    });
+    observer.observe({ entryTypes: ['gc'] });
+    t.after(() => observer.disconnect());
+  });
+  for (let streams = 0; streams < 2_100; streams += 50) await Promise.all(Array.from({ length: 50 }, () => ask(carrier)));
+  await collected;
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+});
+
 test('a second signal ends at once with exit code 130', async (t) => {
   const { edge, cli } = await world(t);
   const stuck = await startUpstream(() => {});
@@ -108,8 +130,9 @@ test('the log shows the addresses of the tunnel, and reports a misspelt domain',
   const { stdout } = await running.ended;
   assert.match(
     stdout,
-    / connected edge=edge-1 address=127\.0\.0\.1 urls=https:\/\/shop\.example\.com,https:\/\/www\.example\.com$/m,
+    /Z shop connected edge=edge-1 address=127\.0\.0\.1 urls=https:\/\/shop\.example\.com,https:\/\/www\.example\.com$/m,
   );
+  assert.match(stdout, /Z shop stopped$/m);
   const text =
     'A domain in --upstream gets no visitors: shpo.example.com; the tunnel has shop.example.com, www.example.com. ' +
     'Correct it, or add the domain to the tunnel and verify it.';

@@ -1,5 +1,6 @@
 // What `underpass http`, `ingress`, `connect` and `run` do until a signal: start tunnels, show them, reload, drain.
 
+import { MemoryReclaim } from '@underpass/wire/memory-reclaim.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -21,11 +22,14 @@ export interface LoopOptions {
 
 const refreshMs = 1_000;
 const trafficLineMs = 60_000;
+/** How often to look whether a crowd of streams has gone, whose memory can then be returned. */
+const reclaimMs = 1_000;
 
 /** Carries the tunnels until a signal. Returns the exit code. */
 export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<number> {
   const display = createDisplay(io, options.output.json, () => tunnels.views());
   const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, display.report));
+  const stopReclaim = startReclaim(tunnels.views);
   const health = options.health === undefined ? undefined : await startHealth(options.health, tunnels.views);
   if (health) options.output.notice(`health: http://${health.address}/readyz`);
   try {
@@ -34,9 +38,26 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
     return await untilStopped(io, tunnels, display, options.reload);
   } finally {
     health?.close();
+    stopReclaim();
     tunnels.close();
     display.stop();
   }
+}
+
+/** For the process as a whole: a collection costs the same for one tunnel as for all. */
+function startReclaim(views: TunnelSet['views']): () => void {
+  const sum = (count: (view: ReturnType<typeof views>[number]) => number) =>
+    views().reduce((total, view) => total + count(view), 0);
+  const memoryReclaim = new MemoryReclaim({
+    get open() {
+      return sum(({ streams }) => streams);
+    },
+    get closed() {
+      return sum(({ streams, totalStreams }) => totalStreams - streams);
+    },
+  });
+  const timer = setInterval(() => memoryReclaim.check(), reclaimMs).unref();
+  return () => clearInterval(timer);
 }
 
 function untilStopped(io: Io, tunnels: TunnelSet, display: Display, reload: LoopOptions['reload']): Promise<number> {
@@ -143,7 +164,7 @@ function lineDisplay(io: Io, json: boolean, views: TunnelSet['views']): Display 
   const seen = new Map<string, number>();
   const traffic = () => {
     for (const { name, totalStreams, rxBytes, txBytes } of views()) {
-      if (seen.get(name) === rxBytes + txBytes) continue;
+      if ((seen.get(name) ?? 0) === rxBytes + txBytes) continue;
       seen.set(name, rxBytes + txBytes);
       report({ tunnel: name, event: 'traffic', requests: totalStreams, rxBytes, txBytes });
     }
@@ -151,7 +172,6 @@ function lineDisplay(io: Io, json: boolean, views: TunnelSet['views']): Display 
   return {
     report,
     start: () => {
-      for (const { name } of views()) seen.set(name, 0);
       timer = setInterval(traffic, trafficLineMs);
     },
     stop: () => clearInterval(timer),

@@ -7,8 +7,8 @@ import { describe, it } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { createSocketPair } from '@underpass/wire/fixture/sockets.ts';
+import { trimMemory } from '@underpass/wire/libc.ts';
 import { readShared } from '@underpass/wire/socket/shared-read.ts';
-import { trimMemory } from '../limits/libc.ts';
 import { peekFirst, takePeeked } from './kernel-peek.ts';
 
 const seen = (socket: Socket) =>

@@ -9,6 +9,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { pino } from 'pino';
 import { encodeProxyHeader } from '../core/proxy-protocol.ts';
 import { createRig, type Rig, readAll, readUntil, tunnelOf, whenClosed } from '../fixture/rig.ts';
+import { ConnectionLimiter } from './connection-limiter.ts';
 
 const host = 't.tunnels.test';
 const ingress = tunnelOf('i', { type: 'ingress', hosts: ['i.tunnels.test'] });
@@ -246,4 +247,12 @@ describe('counts come back to zero', () => {
       });
     }
   }
+});
+
+it('counts the requests beyond the first of a connection among those that have ended: their memory is to be returned too', () => {
+  const limiter = new ConnectionLimiter({ total: 100, perAddress: 100 }, pino({ level: 'silent' }));
+  for (let i = 0; i < 3; i++) limiter.admitExtraRequest('192.0.2.1');
+  assert.equal(limiter.closed, 0);
+  for (let i = 0; i < 3; i++) limiter.releaseExtraRequest('192.0.2.1');
+  assert.equal(limiter.closed, 3);
 });

@@ -15,7 +15,7 @@ const logEveryMs = 10_000;
 export class ConnectionLimiter {
   readonly limits: ConnectionLimits;
   open = 0;
-  /** Admitted connections that have closed since the start. */
+  /** Connections and extra requests that have ended since the start. */
   closed = 0;
   readonly refused: Record<RefusalReason, number> = { address: 0, total: 0 };
   readonly #visitorLimit: number;
@@ -77,6 +77,7 @@ export class ConnectionLimiter {
   }
 
   releaseExtraRequest(address: string): void {
+    this.closed++;
     this.#extraRequests--;
     countDown(this.#extraByAddress, addressKey(address));
   }

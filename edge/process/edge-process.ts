@@ -3,7 +3,7 @@
 import type { ListenOptions, Server, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
-import { collectHeap } from '@underpass/wire/heap.ts';
+import { MemoryReclaim } from '@underpass/wire/memory-reclaim.ts';
 import { ClientGate } from '../client/client-gate.ts';
 import { decideConnectionLimits } from '../core/connection-limits.ts';
 import { HttpDoor } from '../door/http-door.ts';
@@ -15,8 +15,6 @@ import { Reporter, renderReport } from '../feed/reporter.ts';
 import { HopNetwork } from '../hop/hop-network.ts';
 import { ConnectionLimiter } from '../limits/connection-limiter.ts';
 import { Deadlines } from '../limits/deadlines.ts';
-import { trimMemory } from '../limits/libc.ts';
-import { MemoryReclaim } from '../limits/memory-reclaim.ts';
 import { readProcessLimits } from '../limits/process-limits.ts';
 import { defaultTimeouts } from '../limits/timeouts.ts';
 import type { EdgeStats } from '../metrics/stats.ts';
@@ -37,8 +35,6 @@ const backlog = 4_096;
 const tendMs = 1_000;
 /** A drain first accepts what waits in the kernel's queue, for at most this long if the queue keeps filling. */
 const lastArrivalsMs = 1_000;
-/** Collecting a larger heap would block for too long, and V8 collects that sooner on its own. */
-const mostCollectedBytes = 134_217_728;
 
 export class EdgeProcess {
   readonly #options: EdgeProcessOptions;
@@ -122,11 +118,7 @@ export class EdgeProcess {
     await listen(this.#httpsDoor.server, this.#shared(https));
     await listen(this.#httpDoor.server, this.#shared(http));
     if (siblings === undefined) this.#rotation = setInterval(() => this.setTicketKeys(createTicketKeys()), ticketKeysMs).unref();
-    const memoryReclaim = new MemoryReclaim(
-      this.#context.limiter,
-      () => collectHeap(mostCollectedBytes),
-      () => trimMemory?.(0n),
-    );
+    const memoryReclaim = new MemoryReclaim(this.#context.limiter);
     this.#tending = setInterval(() => {
       this.#table.expireTokens(Date.now());
       memoryReclaim.check();

@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'node:test';
 import { MemoryReclaim } from './memory-reclaim.ts';
 
 describe('after many connections have closed', () => {
-  let limiter = { open: 0, closed: 0 };
+  let closings = { open: 0, closed: 0 };
   let collections = 0;
   let trims = 0;
   let watch: MemoryReclaim;
@@ -13,27 +13,27 @@ describe('after many connections have closed', () => {
   };
 
   beforeEach(() => {
-    limiter = { open: 0, closed: 0 };
+    closings = { open: 0, closed: 0 };
     collections = 0;
     trims = 0;
     watch = new MemoryReclaim(
-      limiter,
+      closings,
       () => collections++,
       () => trims++,
     );
   });
 
   it('the heap is collected once, when no more close', () => {
-    limiter.closed = 5_000;
+    closings.closed = 5_000;
     assert.equal(look(), 0, 'connections still close');
-    limiter.closed += 10;
+    closings.closed += 10;
     assert.equal(look(), 1);
-    limiter.closed += 10;
+    closings.closed += 10;
     assert.equal(look(), 1);
   });
 
   it('free memory is returned to the system once, one check after the collection', () => {
-    limiter.closed = 5_000;
+    closings.closed = 5_000;
     look();
     look();
     assert.equal(trims, 0);
@@ -42,16 +42,16 @@ describe('after many connections have closed', () => {
   });
 
   it('the heap is not collected if they were fewer than two thousand', () => {
-    limiter.closed = 2_000;
+    closings.closed = 2_000;
     look();
     assert.equal(look(), 0);
   });
 
   it('the heap is not collected if more are still open', () => {
-    Object.assign(limiter, { closed: 5_000, open: 6_000 });
+    Object.assign(closings, { closed: 5_000, open: 6_000 });
     look();
     assert.equal(look(), 0);
-    limiter.closed += 1_000;
+    closings.closed += 1_000;
     look();
     assert.equal(look(), 1);
   });

@@ -1,31 +1,44 @@
-// Runs a full garbage collection after many connections have closed, and returns free memory to the system. Without it small
-// uncollected objects fragment the C library's memory, and each allocation of a TLS buffer searches the fragments: a twelfth of
-// all CPU of bulk transfer, until V8 collects on its own, which may take hours (docs/decisions/006).
+// Runs a full garbage collection after many connections or streams have closed, and returns free memory to the system. Without
+// it small uncollected objects fragment the C library's memory, and each allocation of a TLS buffer searches the fragments: a
+// twelfth of all CPU of bulk transfer, until V8 collects on its own, which may take hours (docs/decisions/006).
 
-import type { ConnectionLimiter } from './connection-limiter.ts';
+import { collectHeap } from './heap.ts';
+import { trimMemory } from './libc.ts';
+
+export interface Closings {
+  readonly open: number;
+  /** Since the start. */
+  readonly closed: number;
+}
 
 /** Collect once at least this many have closed, and at least as many as are open: it then costs little per connection. */
 const leastClosed = 2_048;
 /** The wave is over when no more than this many close between two checks. */
 const calm = 64;
+/** Collecting a larger heap would block for too long, and V8 collects that sooner on its own. */
+const mostCollectedBytes = 134_217_728;
 
 export class MemoryReclaim {
-  readonly #limiter: Pick<ConnectionLimiter, 'open' | 'closed'>;
+  readonly #closings: Closings;
   readonly #collect: () => void;
   readonly #trim: () => void;
   #collected = false;
   #closedAtCheck = 0;
   #closedAtCollection = 0;
 
-  constructor(limiter: Pick<ConnectionLimiter, 'open' | 'closed'>, collect: () => void, trim: () => void) {
-    this.#limiter = limiter;
+  constructor(
+    closings: Closings,
+    collect: () => void = () => collectHeap(mostCollectedBytes),
+    trim: () => void = () => trimMemory?.(0n),
+  ) {
+    this.#closings = closings;
     this.#collect = collect;
     this.#trim = trim;
   }
 
   /** Call it every second or so. */
   check(): void {
-    const { open, closed } = this.#limiter;
+    const { open, closed } = this.#closings;
     // V8 frees what it collected in later turns of the event loop, so trim one check later.
     if (this.#collected) this.#trim();
     this.#collected = false;
