@@ -8,8 +8,8 @@ import { createProcessIo } from './process/process-io.ts';
 import { run } from './run.ts';
 import { reportError } from './terminal/output.ts';
 
-/** Longer than a closing carrier waits for its last bytes. */
-const lingerMs = 3_000;
+/** Longer than a closing carrier waits for its last bytes. A shell that completes a word waits for the end of the program. */
+const lingerMs = process.argv[2] === 'complete' ? 0 : 3_000;
 
 let readerGone: (() => void) | undefined;
 const io: Io = {

@@ -14,7 +14,7 @@ import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { skipWithoutRoot } from '../tests/helpers/tool.ts';
 import { outcome, startUpstream, visit } from './carry/fixture/carrying.ts';
 import { type FakeCarrier, startFakeEdge } from './carry/fixture/edge.ts';
-import { binary } from './test-kit.ts';
+import { accountRoutes, binary } from './test-kit.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const [file = '', ...first] = binary === undefined ? [process.execPath, main] : [binary];
@@ -66,6 +66,35 @@ test('reaches a server with a private CA if NODE_EXTRA_CA_CERTS names it; otherw
   assert.match(refused.stderr, /NODE_EXTRA_CA_CERTS/);
   const reached = await underpass(t, ['regions', '--json'], { ...env, NODE_EXTRA_CA_CERTS: caFile }).ended;
   assert.deepEqual({ code: reached.code, stdout: reached.stdout }, { code: 0, stdout: '[]\n' }, reached.stderr);
+});
+
+test('login --ca remembers the CA of a server, also after a logout', async (t) => {
+  const authority = await createTestAuthority();
+  const leaf = await authority.issue(['localhost']);
+  const server = createHttpsServer({ key: leaf.keyPem, cert: leaf.chainPem }, (request, response) => {
+    const route = request.url === '/api/user' ? 'GET /api/user' : 'GET /api/projects';
+    response.end(JSON.stringify(accountRoutes[route].body));
+  });
+  const home = await mkdtemp(join(tmpdir(), 'underpass-process-'));
+  t.after(() => rm(home, { recursive: true, force: true }));
+  const env = { HOME: home, UNDERPASS_SERVER: `https://localhost:${await listening(t, server)}` };
+  const command = (...argv: string[]) => {
+    const { child, ended } = underpass(t, argv, env);
+    child.stdin.end('tok');
+    return ended;
+  };
+  const ca = join(home, 'ca.pem');
+  await writeFile(ca, authority.certificatePem);
+  assert.match(
+    (await command('login', '--with-token')).stderr,
+    /unknown authority: give its CA with "underpass login --ca FILE"/,
+  );
+  const first = await command('login', '--with-token', '--ca', ca);
+  assert.equal(first.code, 0, first.stderr);
+  await rm(ca);
+  assert.equal((await command('whoami')).code, 0);
+  await command('logout');
+  assert.equal((await command('login', '--with-token')).code, 0);
 });
 
 test('reaches the API through HTTPS_PROXY, except for hosts in NO_PROXY', async (t) => {

@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import { test } from 'node:test';
 import { createProcessIo } from './process/process-io.ts';
+import { version } from './process/version.ts';
 import { binary, createCli } from './test-kit.ts';
 
 const wrong: readonly (readonly [argv: readonly string[], error: string, help: string])[] = [
@@ -20,6 +21,13 @@ for (const [argv, error, help] of wrong) {
     assert.equal(stderr, `error: The command line is wrong: ${error}\n  fix: See "${help}".\n  code: usage\n`);
   });
 }
+
+test('version, --version, -v and -V print the version', async (t) => {
+  const cli = await createCli(t);
+  for (const argv of [['version'], ['--version'], ['-v'], ['-V']]) {
+    assert.deepEqual(await cli.run(argv), { code: 0, stdout: `${version}\n`, stderr: '' });
+  }
+});
 
 test('help with any number of words shows the same as --help of these words', async (t) => {
   const cli = await createCli(t);

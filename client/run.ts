@@ -10,8 +10,10 @@ import { addDomainCommands } from './command/domains.ts';
 import { addGroupCommands } from './command/groups.ts';
 import { addConfigCommands } from './command/run-config.ts';
 import { addServiceCommands } from './command/service.ts';
+import { addTokenCommands } from './command/token.ts';
 import { addTunnelCommands } from './command/tunnels.ts';
 import { addUpdateCommand } from './command/update.ts';
+import { addVersionCommand } from './command/version.ts';
 import { ClientError, errors, exitCodes } from './process/error.ts';
 import type { Io } from './process/io.ts';
 import { version } from './process/version.ts';
@@ -20,13 +22,20 @@ import { reportError } from './terminal/output.ts';
 export async function run(given: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };
   const program = createProgram(shell);
-  const argv = given[0] === 'help' ? helpArguments(program, given.slice(1)) : given;
+  const argv = given[0] === 'help' ? helpArguments(program, given.slice(1)) : spelledOut(given);
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return shell.exitCode;
   } catch (error) {
     return exitCodeAfter(error, program, argv, io);
   }
+}
+
+/** Words that people try first, and the ones that commander knows. */
+const spellings: Readonly<Record<string, readonly string[]>> = { '-V': ['--version'], ls: ['tunnels', 'list'] };
+
+function spelledOut([first = '', ...rest]: readonly string[]): readonly string[] {
+  return first === '' ? rest : [...(Object.hasOwn(spellings, first) ? spellings[first]! : [first]), ...rest];
 }
 
 /** `help tunnels add` is `tunnels add --help`: commander's own help takes one word. Unknown words give the usual error. */
@@ -57,7 +66,7 @@ function leading(program: Command, argv: readonly string[]): { readonly command:
   const words: string[] = [];
   let command = program;
   for (const word of argv) {
-    const next = command.commands.find((candidate) => candidate.name() === word);
+    const next = command.commands.find((candidate) => candidate.name() === word || candidate.aliases().includes(word));
     if (next === undefined) break;
     command = next;
     words.push(word);
@@ -73,7 +82,7 @@ function wantsJson(argv: readonly string[]): boolean {
 export function createProgram(shell: Shell): Command {
   const program = new Command('underpass')
     .description('Underpass puts a service of yours on the internet: the way under the firewall.')
-    .version(version, '-V, --version', 'print the version')
+    .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command...]', 'Show help of a command.')
     .configureHelp({ sortOptions: false, minWidthToWrap, formatItem })
@@ -104,11 +113,13 @@ const groups = [
   addConfigCommands,
   addAccountCommands,
   addTunnelCommands,
+  addTokenCommands,
   addDomainCommands,
   addGroupCommands,
   addDoctorCommand,
   addServiceCommands,
   addUpdateCommand,
+  addVersionCommand,
   addCompletionCommands,
 ];
 

@@ -22,6 +22,17 @@ export async function serverOf(io: Io, flags: AccountFlags): Promise<string> {
   return current === '' ? developmentOrigin : current;
 }
 
+/** The server, with the private CA that its login gave: commands that call it begin here. */
+export async function openServer(io: Io, flags: AccountFlags): Promise<{ readonly origin: string; readonly caPem?: string }> {
+  const origin = await serverOf(io, flags);
+  // A damaged file matters only to commands that need its sign-in.
+  const { authorities } = await readCredentials(io).catch(() => ({ authorities: undefined }));
+  const caPem = authorities?.[origin];
+  if (caPem === undefined) return { origin };
+  io.trust(caPem);
+  return { origin, caPem };
+}
+
 function parseOrigin(text: string): string {
   const url = URL.parse(text.includes('://') ? text : `https://${text}`);
   const bare = url !== null && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '';
@@ -33,7 +44,7 @@ function parseOrigin(text: string): string {
 
 /** The API with a token: UNDERPASS_API_TOKEN, which is for automation, else the saved sign-in. */
 export async function openAccount(io: Io, flags: AccountFlags): Promise<Api> {
-  const origin = await serverOf(io, flags);
+  const { origin } = await openServer(io, flags);
   const given = io.env.UNDERPASS_API_TOKEN;
   const token = given ? parseToken(given, 'UNDERPASS_API_TOKEN', givenFix) : (await readCredentials(io)).servers[origin]?.token;
   // Without --server, login goes to the server of the last login.

@@ -147,6 +147,9 @@ function publicText(response: Response, text: string): string | undefined {
   return type.startsWith('text/plain') && line !== '' && line.length <= 1000 ? line : undefined;
 }
 
+const unknownAuthority =
+  'certificate of an unknown authority: give its CA with "underpass login --ca FILE" or NODE_EXTRA_CA_CERTS';
+
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ConnectionRefused: 'connection refused',
@@ -156,10 +159,10 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
   ConnectionClosed: 'connection closed',
   TimeoutError: `no answer within ${timeoutMs / 1000} s`,
-  SELF_SIGNED_CERT_IN_CHAIN: 'certificate of an unknown authority: set NODE_EXTRA_CA_CERTS',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate of an unknown authority: set NODE_EXTRA_CA_CERTS',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate of an unknown authority: set NODE_EXTRA_CA_CERTS',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate: set NODE_EXTRA_CA_CERTS',
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
   CERT_HAS_EXPIRED: 'certificate expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate of another name',
   ERR_SSL_WRONG_VERSION_NUMBER: 'TLS fails: is it http://?',

@@ -1,4 +1,5 @@
-// The file of sign-ins: one token per server, mode 0600, in the user's configuration folder.
+// The file of sign-ins: one token per server, mode 0600, in the user's configuration folder. It also holds the private CAs of
+// servers (login --ca).
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClientError, fileReason } from '../process/error.ts';
@@ -12,9 +13,11 @@ interface SignIn {
 
 export interface Credentials {
   readonly version: 1;
-  /** The server of the last login. */
+  /** The server of the last login; kept after a logout. */
   readonly current: string;
   readonly servers: Readonly<Record<string, SignIn>>;
+  /** PEM of the private CA of a server; kept after a logout. */
+  readonly authorities?: Readonly<Record<string, string>>;
 }
 
 const none: Credentials = { version: 1, current: '', servers: {} };
@@ -34,13 +37,30 @@ export function credentialsPath(io: Io): string {
   return join(configFolder(io), 'credentials.json');
 }
 
+/** Under sudo, root without a sign-in of its own uses that of the user who called sudo. */
 export async function readCredentials(io: Io): Promise<Credentials> {
-  const path = credentialsPath(io);
+  const own = await readFrom(credentialsPath(io));
+  if (own !== undefined && Object.keys(own.servers).length > 0) return own;
+  const home = await homeBehindSudo(io);
+  const theirs = home === undefined ? undefined : await readFrom(join(home, '.config', 'underpass', 'credentials.json'));
+  return theirs ?? own ?? none;
+}
+
+async function homeBehindSudo({ userId, env, execute }: Io): Promise<string | undefined> {
+  const user = env.SUDO_USER ?? '';
+  if (userId !== 0 || user === 'root' || !/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(user)) return undefined;
+  // The shell looks the name up where the system keeps its users, and leaves an unknown one as it is.
+  const { stdout } = await execute('/bin/sh', ['-c', `echo ~${user}`]);
+  const home = stdout.trim();
+  return home.startsWith('/') ? home : undefined;
+}
+
+async function readFrom(path: string): Promise<Credentials | undefined> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (cause) {
-    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return none;
+    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw new ClientError('credentials-invalid', `${path} (${fileReason(cause)})`, {
       cause,
       fix: 'Check that this user may read the file.',
@@ -52,7 +72,9 @@ export async function readCredentials(io: Io): Promise<Credentials> {
 function parseCredentials(text: string, path: string): Credentials {
   try {
     const value = JSON.parse(text) as Partial<Credentials> | null;
-    if (value?.version === 1 && typeof value.current === 'string' && isSignIns(value.servers)) return value as Credentials;
+    const { version, current, servers, authorities = {} } = value ?? {};
+    const areTexts = Object.values(authorities).every((pem: unknown) => typeof pem === 'string');
+    if (version === 1 && typeof current === 'string' && isSignIns(servers) && areTexts) return value as Credentials;
   } catch {
     // Falls through to the one error for a damaged file.
   }
@@ -69,19 +91,20 @@ function isSignIns(servers: unknown): boolean {
   );
 }
 
-export async function saveSignIn(io: Io, origin: string, signIn: SignIn): Promise<void> {
-  const before = await readCredentials(io).catch(() => none);
-  await writeCredentials(io, { version: 1, current: origin, servers: { ...before.servers, [origin]: signIn } });
+/** Without `caPem` the server keeps the CA that it has. */
+export async function saveSignIn(io: Io, origin: string, signIn: SignIn, caPem?: string): Promise<void> {
+  const before = (await readFrom(credentialsPath(io)).catch(() => none)) ?? none;
+  const authorities = { ...before.authorities, ...(caPem === undefined ? {} : { [origin]: caPem }) };
+  await writeCredentials(io, { version: 1, current: origin, servers: { ...before.servers, [origin]: signIn }, authorities });
 }
 
-/** Returns false if there was no sign-in. Removing the last sign-in removes the file. */
+/** Returns false if there was no sign-in. The server itself is remembered for the next login. */
 export async function forgetSignIn(io: Io, origin: string): Promise<boolean> {
-  const before = await readCredentials(io);
+  const before = (await readFrom(credentialsPath(io))) ?? none;
   if (before.servers[origin] === undefined) return false;
   const servers = Object.fromEntries(Object.entries(before.servers).filter(([key]) => key !== origin));
-  const [next] = Object.keys(servers);
-  if (next === undefined) await rm(credentialsPath(io), { force: true });
-  else await writeCredentials(io, { version: 1, current: before.current === origin ? next : before.current, servers });
+  const current = before.current === origin ? (Object.keys(servers)[0] ?? origin) : before.current;
+  await writeCredentials(io, { ...before, current, servers });
   return true;
 }
 

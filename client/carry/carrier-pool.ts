@@ -25,6 +25,8 @@ export interface CarrierPoolOptions {
 
 /** Two edges if the region has them, so that one may fail. Two carriers to a single edge measured 10 to 20 % faster than one. */
 const wantedCarriers = 2;
+/** Of the order of the longest pause between two dials for a problem that a person must solve. */
+const repeatProblemMs = 120_000;
 
 export class CarrierPool {
   /** Includes draining sessions. */
@@ -35,7 +37,7 @@ export class CarrierPool {
   #waiting: readonly ReconnectingCarrier[];
   /** Payload of the sessions that are over. */
   #finished = { rxBytes: 0, txBytes: 0 };
-  #reportedCode: string | null = null;
+  #reported: { readonly code: string; readonly atMs: number } | null = null;
   #stopped = false;
   #lastInfo: Info = {};
   readonly #empty = Promise.withResolvers<void>();
@@ -119,7 +121,7 @@ export class CarrierPool {
   }
 
   #connected(carrier: Carrier): void {
-    this.#reportedCode = null;
+    this.#reported = null;
     const { edge, address, session } = carrier;
     session.onInfo = (info) => {
       this.#options.onInfo(info);
@@ -144,10 +146,11 @@ export class CarrierPool {
     for (const member of this.#members) member.reconsider();
   }
 
-  /** Tries never end, but each problem is reported once until a carrier connects. */
+  /** Tries never end. The same problem is reported again only after a while, so that a log shows that it still lasts. */
   #failed(problem: Problem, retryMs: number): void {
-    if (problem.code === this.#reportedCode) return;
-    this.#reportedCode = problem.code;
+    const nowMs = this.#options.clock.now();
+    if (problem.code === this.#reported?.code && nowMs - this.#reported.atMs < repeatProblemMs) return;
+    this.#reported = { code: problem.code, atMs: nowMs };
     this.#options.onEvent({ kind: 'failed', problem, retryMs });
   }
 }

@@ -17,13 +17,16 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Null means: dial directly. */
 export function chooseProxy(env: Env, host: string, port: number): HttpProxy | null {
   const text = setting(env, 'HTTPS_PROXY');
-  if (text === '' || isLocal(host) || isLoopback(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
+  if (text === '' || isThisMachine(host) || isExempt(setting(env, 'NO_PROXY'), host, port)) return null;
   return parseProxy(text);
 }
 
 const setting = (env: Env, name: string): string => (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 
 export const isLocal = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
+
+/** A proxy cannot reach it. */
+export const isThisMachine = (host: string): boolean => isLocal(host) || isLoopback(host);
 
 const isLoopback = compileAllowList(['127.0.0.0/8', '::1']);
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { freePorts } from '../../tests/helpers/port.ts';
 import { accountRoutes, binary, createCli, startFakeApi } from '../test-kit.ts';
 
@@ -135,13 +136,65 @@ test('an ended sign-in and a refused UNDERPASS_API_TOKEN have different fixes', 
   assert.match(fixOf((await cli.run(['projects'], { env })).stderr) ?? '', /^Set UNDERPASS_API_TOKEN to a token that is valid/);
 });
 
-test('logout forgets one server, and removes the file with the last one', async (t) => {
+test('logout forgets the token of one server, and remembers the server for the next login', async (t) => {
   const api = await startFakeApi(t, accountRoutes);
   const cli = await createCli(t);
-  await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'tok' });
+  await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'secret-tok' });
   assert.match((await cli.run(['logout'])).stdout, /Signed out of/);
-  await assert.rejects(stat(join(cli.home, '.config/underpass/credentials.json')));
-  assert.match((await cli.run(['logout'])).stdout, /There was no sign-in/);
+  assert.doesNotMatch(await readFile(join(cli.home, '.config/underpass/credentials.json'), 'utf8'), /secret-tok/);
+  assert.match((await cli.run(['logout'])).stdout, new RegExp(`There was no sign-in to ${api.origin}`));
+  assert.equal((await cli.run(['login', '--with-token'], { stdin: 'tok' })).code, 0);
+});
+
+test('the name of a device is that of its host', async (t) => {
+  const api = await startFakeApi(t, { 'POST /auth/device': { body: device }, 'POST /auth/device/token': { status: 410 } });
+  await (await createCli(t)).run(['login', '--server', api.origin]);
+  assert.deepEqual(api.calls[0]?.body, { name: `underpass on ${hostname()}` });
+});
+
+describe('sudo', { skip: binary && 'needs a fake user' }, () => {
+  const asRoot = (invokersHome: string) => ({
+    userId: 0,
+    execute: async (file: string, args: readonly string[]) => {
+      assert.deepEqual([file, ...args], ['/bin/sh', '-c', 'echo ~ada']);
+      return { code: 0, stdout: `${invokersHome}\n`, stderr: '' };
+    },
+  });
+
+  async function signedIn(t: TestContext) {
+    const api = await startFakeApi(t, accountRoutes);
+    const user = await createCli(t);
+    await user.run(['login', '--with-token', '--server', api.origin], { stdin: 'tok' });
+    return { user, root: await createCli(t), api };
+  }
+
+  test('uses the sign-in of the user who called it', async (t) => {
+    const { user, root } = await signedIn(t);
+    const settings = { env: { SUDO_USER: 'ada' }, io: asRoot(user.home) };
+    const { code, stdout, stderr } = await root.run(['whoami'], settings);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /ada@example\.com/);
+    await assert.rejects(stat(join(root.home, '.config/underpass/credentials.json')), 'nothing is copied');
+  });
+
+  for (const [what, env, userId] of [
+    ['a user who is not root', { SUDO_USER: 'ada' }, 1000],
+    ['a name that is no user name', { SUDO_USER: '$(id)' }, 0],
+    ['root', { SUDO_USER: 'root' }, 0],
+  ] as const) {
+    test(`does not run a shell for ${what}`, async (t) => {
+      const { root } = await signedIn(t);
+      const io = { userId, execute: () => assert.fail('a shell') };
+      assert.equal((await root.run(['whoami'], { env, io })).code, 4);
+    });
+  }
+
+  test('keeps the sign-in of root, if it has one', async (t) => {
+    const { root, api } = await signedIn(t);
+    await root.run(['login', '--with-token', '--server', api.origin], { stdin: 'root-tok' });
+    await root.run(['whoami'], { env: { SUDO_USER: 'ada' }, io: { userId: 0, execute: () => assert.fail('a shell') } });
+    assert.equal(api.calls.at(-1)?.headers.authorization, 'Bearer root-tok');
+  });
 });
 
 test('the error for a damaged credentials file names it and the fix', async (t) => {

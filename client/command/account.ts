@@ -1,15 +1,17 @@
 // login, logout, whoami, projects, regions: the sign-in and what it gives access to.
 
+import { resolve } from 'node:path';
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { tunnelTypesOf } from '@underpass/rules/region.ts';
 import type { DeviceStart } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
-import { openAccount, openProject, serverOf } from '../account/account.ts';
+import { openAccount, openProject, openServer, serverOf } from '../account/account.ts';
 import { createApi, exchange } from '../account/api.ts';
 import { forgetSignIn, saveSignIn } from '../account/credentials.ts';
 import { isLocal } from '../carry/proxy.ts';
+import { readPem } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -22,18 +24,21 @@ interface LoginFlags extends CommonFlags {
   readonly withToken?: boolean;
   readonly browser: boolean;
   readonly name?: string;
+  readonly ca?: string;
 }
 
 export function addAccountCommands(program: Command, shell: Shell): void {
   withServer(
     describe(program.command('login'), 'Sign in: confirm a code in the browser, or give an API token on standard input.', [
       'underpass login --server https://underpass.example.com',
+      'underpass login --server https://underpass.internal --ca internal-ca.pem',
       'underpass login --with-token < api-token.txt',
     ]),
   )
     .option('--with-token', 'read an API token from standard input')
     .option('--no-browser', 'print the link instead of opening it')
-    .option('--name <name>', 'name of this machine in the list of tokens')
+    .option('--name <name>', 'name of this machine in the list of tokens (default: its host name)')
+    .option('--ca <file>', 'CA certificates (PEM) to trust for this server from now on, besides those of the system')
     .action((flags: LoginFlags) => login(shell, flags));
 
   withServer(describe(program.command('logout'), 'Forget the sign-in of this machine.', ['underpass logout'])).action(
@@ -53,13 +58,15 @@ export function addAccountCommands(program: Command, shell: Shell): void {
 async function login(shell: Shell, flags: LoginFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
-  const origin = await serverOf(io, flags);
+  const { origin } = await openServer(io, flags);
+  const caPem = flags.ca === undefined ? undefined : await readPem(resolve(io.cwd, flags.ca));
+  if (caPem !== undefined) io.trust(caPem);
   warnOfPlainHttp(origin, output);
   const token = flags.withToken ? await givenToken(io, output) : await deviceLogin(shell, flags, origin);
   const api = createApi(io, { origin, token, refusedFix: flags.withToken ? tokenFix : undefined });
   const [user, projects] = await Promise.all([api.call(sessionCalls.getUser, {}), api.call(sessionCalls.listProjects, {})]);
   const project = projects.find(({ id }) => id === user.defaultProject) ?? projects[0];
-  await saveSignIn(io, origin, { token, email: user.email, project: project?.id ?? '' });
+  await saveSignIn(io, origin, { token, email: user.email, project: project?.id ?? '' }, caPem);
   const text = `Signed in to ${origin} as ${user.email}${project ? `, project ${project.name}` : ''}.\nNext: underpass tunnels list`;
   output.result({ server: origin, email: user.email, project: project ?? null }, text);
 }
@@ -83,7 +90,7 @@ function warnOfPlainHttp(origin: string, output: Output): void {
 
 async function deviceLogin(shell: Shell, flags: LoginFlags, origin: string): Promise<string> {
   const { io } = shell;
-  const name = flags.name ?? `underpass on ${io.env.HOSTNAME || io.userName}`;
+  const name = flags.name ?? `underpass on ${io.hostName}`;
   const { value: device } = await exchange(io, origin, accountCalls.startDevice, { payload: { name } });
   if (device === undefined) throw new ClientError('server-unknown', `${origin} does not answer with a code`);
   const link = webLink(device.verificationUrl);

@@ -5,7 +5,7 @@ import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.t
 import { type Command, Option } from 'commander';
 import { loadTunnel } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
-import { parseTunnelUrl, type TunnelConfig } from '../config/tunnel-config.ts';
+import { parseTunnelUrl, type TunnelConfig, upstreamForms } from '../config/tunnel-config.ts';
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
@@ -33,7 +33,6 @@ const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
   http: {
     about: 'Carry an http tunnel: the edge ends TLS, your service gets plain HTTP.',
     checksUpstream: true,
-    upstream: 'URL, HOST:PORT or PORT for all domains, or DOMAIN=URL; may be repeated',
     examples: [
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080 --upstream api.example.com=https://10.0.0.7',
@@ -42,7 +41,6 @@ const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
   ingress: {
     about: 'Carry an ingress tunnel: ports 80 and 443 pass through untouched.',
     checksUpstream: false,
-    upstream: 'HOST for both ports, or 80=HOST:PORT and 443=HOST:PORT; may be repeated',
     examples: [
       'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream ingress-nginx-controller',
       'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream 80=127.0.0.1:8080 --upstream 443=127.0.0.1:8443',
@@ -54,7 +52,6 @@ interface CarryTexts {
   readonly about: string;
   /** Its upstreams may speak https, whose certificate the client checks. */
   readonly checksUpstream: boolean;
-  readonly upstream: string;
   readonly examples: readonly string[];
 }
 
@@ -64,7 +61,7 @@ function addCarry(program: Command, shell: Shell, type: TunnelType): void {
     describe(program.command(type), texts.about, texts.examples)
       .option('--url <url>', 'URL of the tunnel, from its Connect section')
       .option('--token-file <file>', 'file that holds the token, - for standard input (default: UNDERPASS_TOKEN)')
-      .option('--upstream <upstream>', texts.upstream, collect),
+      .option('--upstream <upstream>', `${upstreamForms[type]}; may be repeated`, collect),
     type,
   ).action((flags: CarryFlags) => carry(shell, type, flags));
 }
@@ -88,7 +85,7 @@ async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise
   const upstreams = upstreamsOfFlags(type, requireOption(flags.upstream, '--upstream <upstream>'));
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, output) } as const;
   const name = new URL(url.value).hostname;
-  await carryTunnel(shell, { name, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);
+  await carryTunnel(shell, { name, isUnnamed: true, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);
 }
 
 /** Carries one tunnel until a signal. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { skipWithout } from '../../tests/helpers/tool.ts';
-import { binary, createCli } from '../test-kit.ts';
+import { accountRoutes, binary, createCli, startFakeApi } from '../test-kit.ts';
 
 async function complete(t: TestContext, ...words: string[]): Promise<string[]> {
   const { stdout, code } = await (await createCli(t)).run(['complete', '--', ...words]);
@@ -30,6 +30,80 @@ test('completes options, their choices and file names', async (t) => {
 test('gives nothing for a word that it cannot complete', async (t) => {
   assert.deepEqual(await complete(t, 'nonsense', 'x'), []);
   assert.deepEqual(await complete(t, 'tunnels', 'add', '--region', ''), []);
+});
+
+describe('names of the account', () => {
+  const names = {
+    'GET /api/tunnels': { body: [{ name: 'shop' }, { name: 'wiki', token: 'tunnel-secret' }] },
+    'GET /api/regions': { body: [{ name: 'eu1' }] },
+  };
+
+  async function signedIn(t: TestContext, routes = {}) {
+    const api = await startFakeApi(t, { ...accountRoutes, ...names, ...routes });
+    const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'api-secret' });
+    const at = async (...words: string[]) => (await cli.run(['complete', '--', ...words])).stdout.split(/\t\n/).slice(0, -1);
+    return { api, cli, at };
+  }
+
+  test('are completed where a command takes them', async (t) => {
+    const { at } = await signedIn(t);
+    for (const command of [
+      ['connect'],
+      ['doctor'],
+      ['tunnels', 'show'],
+      ['tunnels', 'rm'],
+      ['token', 'show'],
+      ['service', 'install'],
+    ])
+      assert.deepEqual(await at(...command, ''), ['shop', 'wiki'], command.join(' '));
+    assert.deepEqual(await at('connect', 'w'), ['wiki']);
+    assert.deepEqual(await at('tunnels', 'add', 'new', '--region', ''), ['eu1']);
+    assert.deepEqual(await at('whoami', '--project', ''), ['Acme']);
+    assert.deepEqual(await at('tunnels', 'add', ''), []);
+  });
+
+  test('are asked for once in a while, and kept without a secret', async (t) => {
+    const { api, cli, at } = await signedIn(t);
+    for (let tab = 0; tab < 3; tab++) assert.deepEqual(await at('connect', ''), ['shop', 'wiki']);
+    assert.equal(api.calls.filter(({ path }) => path.startsWith('/api/tunnels')).length, 1);
+    const folder = join(cli.home, '.cache/underpass');
+    const kept = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+    assert.equal(kept.length, 1);
+    assert.doesNotMatch(kept.join(), /secret/);
+  });
+
+  test('are those of the project and the server that the words name', async (t) => {
+    const other = await startFakeApi(t, {
+      'GET /api/projects': { body: [{ id: 'p9', name: 'Beta' }] },
+      'GET /api/tunnels': { body: [{ name: 'theirs' }] },
+    });
+    const { at } = await signedIn(t);
+    assert.deepEqual(await at('connect', '--server', other.origin, ''), ['theirs']);
+    assert.deepEqual(await at('connect', '--project', 'None', ''), []);
+  });
+
+  test('are left out within a second if the server does not answer', { skip: binary && 'needs a fake network' }, async (t) => {
+    const { cli, api } = await signedIn(t);
+    let asked = 0;
+    const fetch: typeof globalThis.fetch = (_input, init) =>
+      new Promise((_resolve, reject) => {
+        asked++;
+        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
+      });
+    const beganMs = performance.now();
+    for (let tab = 0; tab < 2; tab++) {
+      const { stdout, code } = await cli.run(['complete', '--', 'connect', 'x'], { io: { fetch } });
+      assert.deepEqual([stdout, code], ['', 0]);
+    }
+    assert.equal(asked, 1, 'the second Tab does not wait again');
+    assert.ok(performance.now() - beganMs < 1_500);
+    assert.equal(api.calls.length, 0);
+  });
+
+  test('cannot control the terminal', async (t) => {
+    const { at } = await signedIn(t, { 'GET /api/regions': { body: [{ name: 'eu\u001b]0;owned\u0007' }] } });
+    assert.deepEqual(await at('tunnels', 'add', 'x', '--region', ''), ['eu\ufffd]0;owned\ufffd']);
+  });
 });
 
 /** A folder that holds `underpass`, to put first on PATH. */

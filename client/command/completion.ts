@@ -1,7 +1,11 @@
 // completion bash|zsh|fish, and the hidden `complete` that the scripts call: the candidates come from the commands themselves.
 import { Argument, type Command, type Option } from 'commander';
+import type { AccountFlags } from '../account/account.ts';
+import type { Io } from '../process/io.ts';
+import { printable } from '../terminal/output.ts';
 import { describe, outputOf, type Shell } from './command-line.ts';
 import { completionScripts } from './completion-script.ts';
+import { type KnownNames, knownNames } from './known-names.ts';
 
 type ShellName = keyof typeof completionScripts;
 
@@ -19,8 +23,10 @@ export function addCompletionCommands(program: Command, shell: Shell): void {
   program
     .command('complete', { hidden: true })
     .argument('[words...]')
-    .action((words: string[]) => {
-      for (const { value, about } of candidatesFor(program, words)) shell.io.stdout.write(`${value}\t${about}\n`);
+    .action(async (words: string[]) => {
+      for (const { value, about } of await candidatesFor(program, shell.io, words)) {
+        shell.io.stdout.write(`${printable(value)}\t${about}\n`);
+      }
     });
 }
 
@@ -33,29 +39,50 @@ interface Candidate {
 const files: Candidate = { value: ':files', about: '' };
 
 /** `words` are the words after the program's name. The last one is unfinished, or empty if a new word begins. */
-function candidatesFor(program: Command, words: readonly string[]): readonly Candidate[] {
-  if (words[0] === 'help' && words.length > 1) return candidatesFor(program, words.slice(1));
+async function candidatesFor(program: Command, io: Io, words: readonly string[]): Promise<readonly Candidate[]> {
+  if (words[0] === 'help' && words.length > 1) return candidatesFor(program, io, words.slice(1));
   const typed = words.at(-1) ?? '';
-  const { command, open, arguments: position } = walk(program, words.slice(0, -1));
-  const all = open === undefined ? candidatesAt(command, position, typed) : valuesOf(open);
+  const place = walk(program, words.slice(0, -1));
+  const kind = typed.startsWith('-') ? undefined : namesAt(place);
+  const names = kind === undefined ? [] : await knownNames(io, kind, place.flags).catch(() => []);
+  const all = [...names.map((value) => ({ value, about: '' })), ...candidatesAt(place, typed)];
   return all.filter(({ value }) => value === files.value || value.startsWith(typed));
 }
 
-/** The command that the finished words name, the option that still needs its value, and the number of arguments so far. */
-function walk(program: Command, words: readonly string[]) {
+interface Place {
+  readonly command: Command;
+  /** The option that still needs its value. */
+  readonly open: Option | undefined;
+  /** The number of arguments so far. */
+  readonly position: number;
+  /** Which account the words name. */
+  readonly flags: AccountFlags;
+}
+
+function walk(program: Command, words: readonly string[]): Place {
   let command = program;
   let open: Option | undefined;
   let position = 0;
+  const flags: Record<string, string> = {};
   for (const word of words) {
-    if (open !== undefined) open = undefined;
-    else if (word.startsWith('-')) open = optionOf(command, word);
+    if (open !== undefined) {
+      flags[open.attributeName()] = word;
+      open = undefined;
+    } else if (word.startsWith('-')) open = optionOf(command, word);
     else {
-      const next = command.commands.find((item) => item.name() === word);
+      const next = command.commands.find((item) => item.name() === word || item.aliases().includes(word));
       if (next === undefined) position++;
       else command = next;
     }
   }
-  return { command, open, arguments: position };
+  return { command, open, position, flags };
+}
+
+const namedBy: Readonly<Record<string, KnownNames>> = { tunnel: 'tunnel', '--region': 'region', '--project': 'project' };
+
+/** What the next word names, by the name of its argument or option. */
+function namesAt({ command, open, position }: Place): KnownNames | undefined {
+  return namedBy[(open === undefined ? command.registeredArguments[position]?.name() : open.long) ?? ''];
 }
 
 function optionOf(command: Command, word: string): Option | undefined {
@@ -69,7 +96,8 @@ function valuesOf(option: Option): readonly Candidate[] {
   return option.flags.includes('<file>') ? [files] : [];
 }
 
-function candidatesAt(command: Command, position: number, typed: string): readonly Candidate[] {
+function candidatesAt({ command, open, position }: Place, typed: string): readonly Candidate[] {
+  if (open !== undefined) return valuesOf(open);
   if (typed.startsWith('-')) return visibleOptions(command);
   const visible = command.createHelp().visibleCommands(command);
   const subcommands = visible.map((item) => ({ value: item.name(), about: item.description() }));

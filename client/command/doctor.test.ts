@@ -9,6 +9,7 @@ import { describe, it, type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { createTestAuthority } from '@underpass/wire/fixture/certificate.ts';
 import { startFakeEdge } from '../carry/fixture/edge.ts';
+import { adviseTcp } from '../doctor/network-path.ts';
 import { proxyHeaders } from '../doctor/upstream.ts';
 import { accountRoutes, createCli, startFakeApi } from '../test-kit.ts';
 
@@ -58,11 +59,30 @@ test('each problem has its fix below it, and the exit code is 10', async (t) => 
   assert.equal(code, 10);
 });
 
-test('the fix for a port that does not accept connections names firewall and proxy', async (t) => {
+test('the fix for a port that does not accept connections is the one that helps there', async (t) => {
   const { find } = await findings(t, ['--url', `https://edge.localhost:${closedPort}`]);
   assert.match(find('region TCP')?.detail ?? '', /connection refused/);
-  assert.match(find('region TCP')?.fix ?? '', /HTTPS_PROXY/);
+  assert.match(find('region TCP')?.fix ?? '', /^Start the region on this machine/);
+  const advice = (host: string, tls: boolean, isProxy: boolean) =>
+    adviseTcp({ what: 'server', host, tls }, `${host}:${tls ? 443 : 80}`, isProxy);
+  assert.match(advice('eu1.example.com', true, false), /eu1\.example\.com:443 in the firewall, or set HTTPS_PROXY\.$/);
+  assert.match(advice('eu1.example.com', false, false), /in the firewall\.$/);
+  assert.match(advice('eu1.example.com', true, true), /^Check HTTPS_PROXY, or exempt/);
 });
+
+for (const [what, answer] of [
+  ['a page of HTML', { body: '<html>', headers: { 'content-type': 'text/html' } }],
+  ['404', { status: 404, body: '<html>', headers: { 'content-type': 'text/html' } }],
+  ['other JSON', { body: { name: 'another product' } }],
+] as const) {
+  test(`a server that answers ${what} is not taken for Underpass`, async (t) => {
+    const other = await startFakeApi(t, { 'GET /api/meta': answer, 'GET /healthz': { body: 'ok' } });
+    const { find, code } = await findings(t, [], { UNDERPASS_SERVER: other.origin });
+    assert.equal(find('server')?.state, 'problem');
+    assert.match(find('server')?.detail ?? '', /is not Underpass/);
+    assert.equal(code, 10);
+  });
+}
 
 test('the problem of intercepted TLS names the issuer of the certificate', async (t) => {
   const proxy = await createTestAuthority('Example Corp Inspection CA');
@@ -168,7 +188,7 @@ test('reports the status of a proxy that refuses', async (t) => {
     client.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n'),
   );
   const { list } = await findings(t, ['--url', 'https://edge.example.com'], { HTTPS_PROXY: proxy });
-  assert.match(list.at(-2)?.detail ?? '', /answers 407 to CONNECT/);
+  assert.match(list.at(-2)?.detail ?? '', /answers 407$/);
   assert.doesNotMatch(JSON.stringify(list), /hunter2/);
 });
 
@@ -189,6 +209,7 @@ test('checks clock, version and sign-in at the server', async (t) => {
   const late = () => ({ body: 'ok', headers: { date: new Date(Date.now() + 600_000).toUTCString() } });
   const api = await startFakeApi(t, {
     ...accountRoutes,
+    'GET /api/meta': { body: { version: '99.0.0' } },
     'GET /healthz': late,
     'GET /api/releases': { body: [{ version: '99.0.0', files: [] }] },
   });

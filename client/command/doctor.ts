@@ -1,10 +1,11 @@
 // doctor: checks everything between this machine and a working tunnel. Each line is ok, or says what to do.
 
+import { publicCalls } from '@underpass/rules/api/public-calls.ts';
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
 import { tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { type Command, Option } from 'commander';
-import { openProject, serverOf } from '../account/account.ts';
-import { request } from '../account/api.ts';
+import { openProject, openServer, serverOf } from '../account/account.ts';
+import { exchange, request } from '../account/api.ts';
 import { readCredentials } from '../account/credentials.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { parseRegionUrl } from '../carry/region-url.ts';
@@ -16,7 +17,7 @@ import { type Finding, ok, problem, renderFinding, skipped, warning } from '../d
 import { checkPath } from '../doctor/network-path.ts';
 import { checkToken } from '../doctor/token.ts';
 import { checkUpstream, type UpstreamTarget } from '../doctor/upstream.ts';
-import { ClientError } from '../process/error.ts';
+import { ClientError, errors } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
 import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
@@ -86,15 +87,29 @@ async function doctor(shell: Shell, name: string | undefined, flags: DoctorFlags
 type Report = (findings: readonly Finding[]) => void;
 
 async function checkServer(io: Io, flags: DoctorFlags, report: Report): Promise<void> {
-  const origin = await serverOf(io, flags);
+  const { origin, caPem } = await openServer(io, flags);
   const url = new URL(origin);
   const tls = url.protocol === 'https:';
   const port = url.port === '' ? (tls ? 443 : 80) : Number(url.port);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  const path = await checkPath(io, { what: 'server', host, port, tls, pin: null, caPem: undefined });
+  const path = await checkPath(io, { what: 'server', host, port, tls, pin: null, caPem });
   report(path);
   if (path.some(({ state }) => state === 'problem')) return;
-  report([await checkClock(io, origin), await checkVersion(io, origin)]);
+  const identity = await checkIdentity(io, origin);
+  report([identity]);
+  if (identity.state === 'ok') report([await checkClock(io, origin), await checkVersion(io, origin)]);
+}
+
+/** Any web server accepts connections, and has a clock. */
+async function checkIdentity(io: Io, origin: string): Promise<Finding> {
+  try {
+    const { value } = await exchange(io, origin, publicCalls.getMeta, {});
+    if (typeof value?.version === 'string') return ok('server', `${origin} runs Underpass ${value.version}`);
+    return problem('server', `${origin} is not Underpass`, errors['server-unknown'].fix);
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    return problem('server', `${errors[error.code].title}: ${error.message}`, error.fix);
+  }
 }
 
 /** A minute is harmless. With a larger difference, certificates and signatures look expired or not yet valid. */

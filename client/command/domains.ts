@@ -17,7 +17,7 @@ interface RemoveFlags extends CommonFlags {
 
 export function addDomainCommands(program: Command, shell: Shell): void {
   const domains = program.command('domains').description('Verified domains of the project.');
-  withProject(describe(domains.command('list'), 'List the domains.', ['underpass domains list --json'])).action(
+  withProject(describe(domains.command('list').alias('ls'), 'List the domains.', ['underpass domains list --json'])).action(
     (flags: CommonFlags) => list(shell, flags),
   );
   withProject(

@@ -25,7 +25,7 @@ interface RemoveFlags extends CommonFlags {
 
 export function addGroupCommands(program: Command, shell: Shell): void {
   const groups = program.command('groups').description('Security groups: the addresses that may reach a tunnel.');
-  withProject(describe(groups.command('list'), 'List the security groups.', ['underpass groups list'])).action(
+  withProject(describe(groups.command('list').alias('ls'), 'List the security groups.', ['underpass groups list'])).action(
     (flags: CommonFlags) => list(shell, flags),
   );
   withProject(

@@ -44,6 +44,48 @@ async function signedIn(t: TestContext, routes: Parameters<typeof startFakeApi>[
   return { cli, sent };
 }
 
+test('ls, tunnels ls and tunnels list are the same', async (t) => {
+  const { cli } = await signedIn(t);
+  const { stdout } = await cli.run(['tunnels', 'list']);
+  for (const argv of [['ls'], ['tunnels', 'ls']]) assert.equal((await cli.run(argv)).stdout, stdout);
+});
+
+test('token show prints the token alone', async (t) => {
+  const { cli } = await signedIn(t);
+  assert.equal((await cli.run(['token', 'show', 'shop'])).stdout, `${tunnel.token}\n`);
+  assert.deepEqual(JSON.parse((await cli.run(['token', 'show', 'shop', '--json'])).stdout), {
+    tunnel: 'shop',
+    token: tunnel.token,
+  });
+});
+
+test('token show names a role that may not read it', async (t) => {
+  const { token: _, ...hidden } = tunnel;
+  const { cli } = await signedIn(t, { 'GET /api/tunnels/shop': { body: hidden } });
+  const { code, stderr } = await cli.run(['token', 'show', 'shop']);
+  assert.match(stderr, /code: token-hidden/);
+  assert.equal(code, 5);
+});
+
+for (const [flags, query] of [
+  [['--yes'], ''],
+  [['--yes', '--now'], '&overlap=0'],
+] as const) {
+  test(`token rotate ${flags.join(' ')} prints the new token`, async (t) => {
+    const rotated = { body: { ...tunnel, token: 'the-next-token' } };
+    const { cli, sent } = await signedIn(t, { 'POST /api/tunnels/shop/token/rotate': rotated });
+    const { stdout, stderr } = await cli.run(['token', 'rotate', 'shop', ...flags]);
+    assert.equal(stdout, 'the-next-token\n', stderr);
+    assert.equal(sent()?.path, `/api/tunnels/shop/token/rotate?project=p1${query}`);
+  });
+}
+
+test('token rotate asks first', async (t) => {
+  const { cli, sent } = await signedIn(t);
+  assert.equal((await cli.run(['token', 'rotate', 'shop'])).code, 2);
+  assert.equal(sent(), undefined);
+});
+
 test('list and show never print a token, not even as JSON', async (t) => {
   const { cli } = await signedIn(t);
   for (const argv of [

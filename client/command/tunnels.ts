@@ -39,16 +39,16 @@ type ProxyFlag = 'off' | 'v1' | 'v2';
 
 export function addTunnelCommands(program: Command, shell: Shell): void {
   const tunnels = program.command('tunnels').description('Tunnels connect your applications to the Internet.');
-  withProject(describe(tunnels.command('list'), 'List the tunnels.', ['underpass tunnels list'])).action((flags: CommonFlags) =>
-    list(shell, flags),
+  withProject(describe(tunnels.command('list').alias('ls'), 'List the tunnels.', ['underpass tunnels list'])).action(
+    (flags: CommonFlags) => list(shell, flags),
   );
-  withProject(describe(tunnels.command('show <name>'), 'Show one tunnel.', ['underpass tunnels show shop'])).action(
+  withProject(describe(tunnels.command('show <tunnel>'), 'Show one tunnel.', ['underpass tunnels show shop'])).action(
     (name: string, flags: CommonFlags) => show(shell, name, flags),
   );
   addAdd(tunnels, shell);
   addUpdate(tunnels, shell);
   withProject(
-    describe(tunnels.command('rm <name>'), 'Delete a tunnel and disconnect its clients.', ['underpass tunnels rm shop --yes']),
+    describe(tunnels.command('rm <tunnel>'), 'Delete a tunnel and disconnect its clients.', ['underpass tunnels rm shop --yes']),
   )
     .option('-y, --yes', 'do not ask')
     .action((name: string, flags: RemoveFlags) => remove(shell, name, flags));
@@ -80,7 +80,7 @@ function addAdd(tunnels: Command, shell: Shell): void {
 
 function addUpdate(tunnels: Command, shell: Shell): void {
   withProject(
-    describe(tunnels.command('update <name>'), 'Change domains, PROXY protocol or security group.', [
+    describe(tunnels.command('update <tunnel>'), 'Change domains, PROXY protocol or security group.', [
       'underpass tunnels update shop --add-domain www.example.com --group office',
       'underpass tunnels update shop --proxy-protocol v2',
     ]),
@@ -190,7 +190,7 @@ async function printTunnel(shell: Shell, account: ProjectAccount, name: string, 
   outputOf(shell, flags).result(withoutToken(tunnel), renderTunnel(tunnel));
 }
 
-/** Only `connect --print` shows the token, so that a listing is safe to paste into a ticket. */
+/** Only `token` and `connect --print` show the token, so that a listing is safe to paste into a ticket. */
 function withoutToken({ token: _, ...rest }: Tunnel): Omit<Tunnel, 'token'> {
   return rest;
 }

@@ -2,7 +2,7 @@
 import { chmod, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import type { Release } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
-import { serverOf } from '../account/account.ts';
+import { openServer } from '../account/account.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { builtFor, releaseKey, version } from '../process/version.ts';
@@ -29,11 +29,12 @@ export function addUpdateCommand(program: Command, shell: Shell): void {
 async function update(shell: Shell, flags: UpdateFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
-  const origin = await serverOf(io, flags);
+  const { origin } = await openServer(io, flags);
   const release = await chooseRelease(io, origin, flags.to);
   const newer = flags.to === undefined ? compareVersions(release.version, version) > 0 : release.version !== version;
   const report = { version, newest: release.version, updated: newer && !flags.check };
-  if (!newer) return output.result(report, `underpass ${version} is the newest.`);
+  const same = flags.to === undefined ? `underpass ${version} is the newest.` : `This is underpass ${version} already.`;
+  if (!newer) return output.result(report, same);
   if (flags.check)
     return output.result(report, `underpass ${release.version} is available; this is ${version}. Run "underpass update".`);
   await installRelease(io, origin, release);

@@ -2,7 +2,7 @@
 
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { accept, refuse } from '@underpass/rules/parsed.ts';
-import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
+import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { formatUpstream, parseHttpUpstream, parseIngressUpstream } from '@underpass/rules/upstream.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 
@@ -15,6 +15,8 @@ export type TokenSource =
 export interface TunnelConfig {
   /** Its name in the log and on screen; unique in a file. */
   readonly name: string;
+  /** The name is only that of the region: the name that an edge sends replaces it. */
+  readonly isUnnamed?: boolean;
   readonly url: string;
   readonly token: TokenSource;
   readonly upstreams: TunnelUpstreams;
@@ -29,8 +31,24 @@ export interface TunnelConfig {
 /** For http: one upstream for all domains, or one per domain. For ingress: one per port. Refuses two for the same visitors. */
 export function parseUpstreams(type: TunnelType, texts: readonly string[]): Parsed<TunnelUpstreams> {
   if (texts.length === 0) return refuse('Please provide an upstream');
-  return listParsers[type](texts);
+  const parsed = listParsers[type](texts);
+  return parsed.ok ? parsed : refuse(namesOtherType(type, texts) ?? parsed.message);
 }
+
+/** A text that fits a tunnel of another type: its user has taken the wrong command, or thinks of the wrong tunnel. */
+function namesOtherType(type: TunnelType, texts: readonly string[]): string | undefined {
+  for (const other of tunnelTypeNames) {
+    const text = texts.find((each) => other !== type && !listParsers[type]([each]).ok && listParsers[other]([each]).ok);
+    if (text !== undefined)
+      return `'${text}' is an upstream of an ${other} tunnel; an ${type} tunnel takes ${upstreamForms[type]}`;
+  }
+  return undefined;
+}
+
+export const upstreamForms: Readonly<Record<TunnelType, string>> = {
+  http: 'URL, HOST:PORT or PORT for all domains, or DOMAIN=URL',
+  ingress: 'HOST for both ports, or 80=HOST:PORT and 443=HOST:PORT',
+};
 
 const listParsers: Readonly<Record<TunnelType, (texts: readonly string[]) => Parsed<TunnelUpstreams>>> = {
   http: parseHttpList,

@@ -3,12 +3,12 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { lookUp, lookUpForSocket } from '../carry/lookup.ts';
 import { CarryError, problems } from '../carry/problem.ts';
-import { chooseProxy, type HttpProxy } from '../carry/proxy.ts';
+import { chooseProxy, type HttpProxy, isThisMachine } from '../carry/proxy.ts';
+import { connectThroughProxy } from '../carry/proxy-connect.ts';
 import type { Io } from '../process/io.ts';
 import { awaitSocket } from './await-socket.ts';
 import { distrustOf, kindOfDistrust } from './certificate-error.ts';
 import { type Finding, ok, problem, skipped } from './finding.ts';
-import { connectThroughProxy } from './proxy-connect.ts';
 
 export interface Place {
   /** What the user calls it: 'server' or 'region'. */
@@ -28,7 +28,7 @@ export async function checkPath(io: Io, place: Place): Promise<readonly Finding[
   const target = proxy.chosen ?? place;
   const name = await checkName(place.what, target.host, proxy.chosen !== null);
   if (name.state === 'problem') return [...first, name, skipped(`${place.what} TCP`, 'no address')];
-  const tcp = await checkTcp(place.what, target.host, target.port);
+  const tcp = await checkTcp(place, target, proxy.chosen !== null);
   if (tcp.state === 'problem' || !place.tls) return [...first, name, tcp];
   return [...first, name, tcp, ...(await checkTls(place, proxy.chosen))];
 }
@@ -61,26 +61,33 @@ async function checkName(what: string, host: string, isProxy: boolean): Promise<
   }
 }
 
-async function checkTcp(what: string, host: string, port: number): Promise<Finding> {
-  const check = `${what} TCP`;
+async function checkTcp(place: Place, { host, port }: Pick<Place, 'host' | 'port'>, isProxy: boolean): Promise<Finding> {
+  const check = `${place.what} TCP`;
   const socket = connectTcp({ host, port, lookup: lookUpForSocket });
   const failure = await awaitSocket(socket, 'connect');
   const address = socket.remoteAddress;
   socket.destroy();
   if (failure === null) return ok(check, `port ${port} of ${address ?? host} accepts connections`);
-  return problem(
-    check,
-    `port ${port} of ${host}: ${failure}`,
-    `Allow outgoing connections to ${host}:${port} in the firewall, or set HTTPS_PROXY.`,
-  );
+  return problem(check, `port ${port} of ${host}: ${failure}`, adviseTcp(place, `${host}:${port}`, isProxy));
+}
+
+/** HTTPS_PROXY helps only where the client would use it: not on this machine, and not for plain http. */
+export function adviseTcp({ what, host, tls }: Pick<Place, 'what' | 'host' | 'tls'>, target: string, isProxy: boolean): string {
+  if (isProxy) return `Check HTTPS_PROXY, or exempt ${host} with NO_PROXY.`;
+  if (isThisMachine(host)) return `Start the ${what} on this machine, or correct its address.`;
+  return `Allow outgoing connections to ${target} in the firewall${tls ? ', or set HTTPS_PROXY' : ''}.`;
 }
 
 async function checkTls(place: Place, proxy: HttpProxy | null): Promise<readonly Finding[]> {
   if (proxy === null)
     return [await checkCertificate(place, connectTcp({ host: place.host, port: place.port, lookup: lookUpForSocket }))];
-  const asked = await connectThroughProxy(proxy, place.host, place.port);
-  if (typeof asked !== 'string') return [await checkCertificate(place, asked)];
-  return [problem(`${place.what} proxy`, `${proxy.host}:${proxy.port} ${asked}`, problems['proxy-refused'].fix)];
+  try {
+    return [await checkCertificate(place, await connectThroughProxy(proxy, place, new AbortController().signal))];
+  } catch (error) {
+    if (!(error instanceof CarryError)) throw error;
+    const { title, fix } = problems[error.problem.code];
+    return [problem(`${place.what} proxy`, `${title}: ${error.problem.detail}`, fix)];
+  }
 }
 
 async function checkCertificate({ what, host, pin, caPem }: Place, under: Socket): Promise<Finding> {
@@ -127,8 +134,9 @@ function judgeCertificate(check: string, host: string, socket: TLSSocket, pin: s
 }
 
 function intercepted(check: string, host: string, issuer: string, why: string): Finding {
+  const flag = check.startsWith('server') ? '"underpass login --ca FILE"' : '--ca FILE';
   const detail = `the certificate of ${host} was issued by ${issuer}, ${why}: TLS is intercepted, or the server uses a private CA`;
-  return problem(check, detail, 'Ask your network to exempt this host; or give the CA with --ca FILE and NODE_EXTRA_CA_CERTS.');
+  return problem(check, detail, `Ask your network to exempt this host, or give the CA with ${flag}.`);
 }
 
 const maxChain = 8;

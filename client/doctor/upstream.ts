@@ -126,7 +126,11 @@ function wrongTalk({ upstream, port }: UpstreamTarget, place: string): Finding {
     const { fix } = problems['upstream-expects-tls'];
     return problem('upstream TLS', `${place} speaks TLS, and --upstream says http://`, fix);
   }
-  return problem('upstream TLS', `${place} speaks plain HTTP, and --upstream says https://`, 'Write it with http:// in --upstream.');
+  return problem(
+    'upstream TLS',
+    `${place} speaks plain HTTP, and --upstream says https://`,
+    'Write it with http:// in --upstream.',
+  );
 }
 
 const answerTimeoutMs = 5_000;

@@ -38,6 +38,7 @@ export interface Io {
   readonly cwd: string;
   readonly home: string;
   readonly userName: string;
+  readonly hostName: string;
   /** 0 is root; null on systems without user ids. */
   readonly userId: number | null;
   readonly platform: 'linux' | 'darwin' | 'win32';
@@ -46,6 +47,8 @@ export interface Io {
   readonly self: readonly string[];
   readonly now: () => number;
   readonly fetch: typeof fetch;
+  /** Makes fetch accept certificates of this CA (PEM) besides those of the system. */
+  readonly trust: (caPem: string) => void;
   /** Runs a program without a shell, for at most 60 s. */
   readonly execute: (file: string, args: readonly string[], options?: { readonly input?: string }) => Promise<CommandResult>;
   /** Starts a program that may outlive this one. Returns false if it does not exist. */

@@ -1,8 +1,9 @@
 // The real Io of this process.
 import { execFile, spawn } from 'node:child_process';
-import { homedir, userInfo } from 'node:os';
+import { homedir, hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { CommandResult, Io, TextOut } from './io.ts';
 import { takeKeys } from './keys.ts';
 import { builtFor } from './version.ts';
@@ -16,12 +17,13 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
     cwd: orElse(process.cwd, '/'),
     home: orElse(homedir, '/'),
     userName: orElse(() => userInfo().username, String(process.getuid?.())),
+    hostName: hostname(),
     userId: process.getuid?.() ?? null,
     platform: process.platform === 'darwin' || process.platform === 'win32' ? process.platform : 'linux',
     arch: process.arch,
     self: builtFor === undefined ? [process.execPath, process.argv[1] ?? ''] : [process.execPath],
     now: Date.now,
-    fetch: globalThis.fetch,
+    ...createFetch(),
     execute: (file, args, options) => execute(env, file, args, options),
     start: (file, args) => start(env, file, args),
     onSignal(signal, listener) {
@@ -32,6 +34,20 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
     askSecret,
     takeKeys,
   };
+}
+
+function createFetch(): Pick<Io, 'fetch' | 'trust'> {
+  if (process.versions.bun === undefined) {
+    const trust = (caPem: string) => setDefaultCACertificates([...getCACertificates('default'), caPem]);
+    return { fetch: globalThis.fetch, trust };
+  }
+  // The runtime of the compiled program takes CAs with each request.
+  let tls = {};
+  const trust = (caPem: string) => {
+    tls = { tls: { ca: [...getCACertificates('default'), caPem] } };
+  };
+  const trusting: typeof fetch = (input, init) => fetch(input, { ...init, ...tls });
+  return { fetch: trusting, trust };
 }
 
 /** Node throws if the user id has no name or home, as in some containers, or if the current folder is deleted. */

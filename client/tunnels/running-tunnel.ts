@@ -13,12 +13,14 @@ import { createRate } from './rate.ts';
 import type { RunningTunnel } from './tunnel-set.ts';
 
 export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEvent) => void): RunningTunnel {
-  const { name } = tunnel.config;
+  const { config } = tunnel;
+  // No event comes before startCarrying returns.
+  const nameNow = (): string => (config.isUnnamed ? (carrying.status().tunnel ?? config.name) : config.name);
   const carrying = startOrExplain({
     ...optionsOf(tunnel),
     software: `underpass/${version}`,
     env: io.env,
-    onEvent: (event) => report({ tunnel: name, ...lineOf(event) }),
+    onEvent: (event) => report({ tunnel: nameNow(), ...lineOf(event) }),
   });
   const [rx, tx] = [createRate(), createRate()];
   return {
@@ -26,7 +28,7 @@ export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEve
       const status = carrying.status();
       const now = io.now();
       return {
-        name,
+        name: nameNow(),
         tunnel: status.tunnel,
         state: status.state,
         edges: edgesOf(status.carriers),
@@ -42,9 +44,9 @@ export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEve
       };
     },
     async drain() {
-      report({ tunnel: name, event: 'draining' });
+      report({ tunnel: nameNow(), event: 'draining' });
       await carrying.drain();
-      report({ tunnel: name, event: 'stopped' });
+      report({ tunnel: nameNow(), event: 'stopped' });
     },
     close: () => carrying.close(),
   };
