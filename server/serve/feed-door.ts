@@ -25,13 +25,16 @@ interface Asked {
   readonly keyHash: string;
 }
 
+/** True if the request asks for the feed. Any other Upgrade is ignored (RFC 9110 7.8), and the request is answered like all others. */
+export const asksForFeed = ({ url, headers }: IncomingMessage): boolean =>
+  url === feedPath && headers.upgrade?.toLowerCase() === feedProtocol;
+
 /** Undefined if an edge would not send this request. */
 function parseUpgrade(request: IncomingMessage): Asked | undefined {
-  const { authorization = '', upgrade = '' } = request.headers;
+  const { authorization = '' } = request.headers;
   const region = request.headers[regionHeader];
   const key = /^Bearer ([\x21-\x7e]+)$/.exec(authorization)?.[1];
-  const fits = request.method === 'GET' && request.url === feedPath && upgrade.toLowerCase() === feedProtocol;
-  if (!fits || key === undefined || key.length > maxKeyLength || typeof region !== 'string') return undefined;
+  if (request.method !== 'GET' || key === undefined || key.length > maxKeyLength || typeof region !== 'string') return undefined;
   return { region, keyHash: createHash('sha256').update(key).digest('hex') };
 }
 

@@ -41,7 +41,6 @@ async function dial(t: TestContext, server: Server, text: string): Promise<reado
 for (const [what, text] of [
   ['a feed with a wrong key', feedRequest('wrong').replace('local', 'elsewhere')],
   ['a feed whose caller asks too often, whatever its key,', feedRequest('often')],
-  ['another upgrade', 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
 ] as const) {
   test(`${what} is refused, and the connection is gone though its caller never ends it`, async (t) => {
     const [socket, held] = await dial(
@@ -53,6 +52,26 @@ for (const [what, text] of [
     const [answer] = await once(socket, 'data');
     assert.match(String(answer), /^HTTP\/1\.1 (400|401|429) /);
     await closed;
+  });
+}
+
+const asking = (start: string, protocol: string, rest = ''): string =>
+  `${start} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABk\r\n${rest}`;
+
+for (const [what, text] of [
+  ['HTTP/2', asking('GET /api/user', 'h2c', '\r\n')],
+  ['HTTP/2 by a request with a body', asking('POST /api/domains', 'h2c', 'Content-Length: 2\r\n\r\n{}')],
+  ['HTTP/2 on the feed', asking('GET /feed', 'h2c', '\r\n')],
+  ['a WebSocket', asking('GET /', 'websocket', '\r\n')],
+  ['a feed on another path', asking('GET /api/user', 'underpass-feed', '\r\n')],
+] as const) {
+  // RFC 9110 7.8: a server may ignore Upgrade, and then answers the request itself.
+  test(`answers a request that offers to switch to ${what} like any other`, async (t) => {
+    const server = createHttpServer((request, response) => void request.resume().on('end', () => response.end(`${request.url}`)));
+    const [socket] = await dial(t, server, text);
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 200 /);
+    assert.ok(String(answer).includes(text.split(' ')[1] as string));
   });
 }
 

@@ -6,12 +6,14 @@ import type { Socket } from 'node:net';
 import { compileProxies } from '@underpass/control/http/address.ts';
 import type { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
 import { canonicalAddress } from '@underpass/rules/address.ts';
+import { asksForFeed } from './feed-door.ts';
 
 /** Time without a byte. Live views send one every 20 s, so a connection silent for longer is dead or not read. */
 const quietMs = 120_000;
 
 export function createHttpServer(answer: RequestListener, idleMs = quietMs): Server {
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000 }, answer);
+  const limits = { requestTimeout: 60_000, headersTimeout: 15_000 };
+  const server = createServer({ ...limits, shouldUpgradeCallback: asksForFeed }, answer);
   server.setTimeout(idleMs);
   server.on('dropRequest', (_, socket) => socket.destroy());
   return server;
