@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decideVersion, parseInfo } from './hello.ts';
-import { compileOffers, encodeOffers, maxOffers } from './offer.ts';
+import { compileOffers, encodeOffers, maxOffers, parseOffers } from './offer.ts';
 
 describe('offers', () => {
   const find = compileOffers([
@@ -32,6 +32,9 @@ describe('offers', () => {
     assert.throws(() => encodeOffers(Array(maxOffers + 1).fill({ key: 'a', healthy: true })), RangeError);
     assert.throws(() => encodeOffers([{ key: 'a'.repeat(254), healthy: true }]), RangeError);
     assert.throws(() => encodeOffers([{ key: '', healthy: true }]), RangeError);
+    const received = (length: number) => parseOffers(Uint8Array.from([1, length, ...Buffer.alloc(length, 'a')]));
+    assert.equal(received(253)[0]?.key.length, 253);
+    for (const length of [0, 254, 255]) assert.throws(() => received(length), /false key length/);
   });
 });
 

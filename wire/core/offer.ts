@@ -11,6 +11,8 @@ export interface Offer {
 }
 
 export const maxOffers = 512;
+/** The longest host name. */
+const maxKeyBytes = 253;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -21,7 +23,7 @@ export function encodeOffers(offers: readonly Offer[]): Uint8Array {
   const bytes: number[] = [];
   for (const offer of offers) {
     const key = encoder.encode(offer.key);
-    if (key.length === 0 || key.length > 253) throw new RangeError(`offer key of ${key.length} bytes`);
+    if (key.length === 0 || key.length > maxKeyBytes) throw new RangeError(`offer key of ${key.length} bytes`);
     bytes.push(offer.healthy ? 1 : 0, key.length, ...key);
   }
   if (bytes.length > 65_535) throw new RangeError('offers longer than 65535 bytes');
@@ -32,8 +34,10 @@ export function parseOffers(payload: Uint8Array): Offer[] {
   const offers: Offer[] = [];
   let at = 0;
   while (at < payload.length) {
-    const end = at + 2 + (payload[at + 1] ?? 0);
-    if (end > payload.length || end === at + 2) throw new WireError('protocol', 'OFFER with a false key length');
+    const keyBytes = payload[at + 1] ?? 0;
+    const end = at + 2 + keyBytes;
+    if (end > payload.length || keyBytes === 0 || keyBytes > maxKeyBytes)
+      throw new WireError('protocol', 'OFFER with a false key length');
     if (offers.length === maxOffers) throw new WireError('protocol', `OFFER with more than ${maxOffers} entries`);
     offers.push({ key: decodeKey(payload.subarray(at + 2, end)), healthy: (payload[at]! & 1) === 1 });
     at = end;
