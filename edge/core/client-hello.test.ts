@@ -119,6 +119,13 @@ describe('a first flight that is no valid hello', () => {
     };
     const name = '0000000600040000' + '0161';
     assert.deepEqual(peekClientHello(hello(name)), { kind: 'hello', serverName: 'a', protocols: [] });
+    const nameOf = (hex: string) => {
+      const [inner, outer] = [hex.length / 2, hex.length / 2 + 3].map((bytes) => bytes.toString(16).padStart(4, '0'));
+      const peek = peekClientHello(hello(`0000${(hex.length / 2 + 5).toString(16).padStart(4, '0')}${outer}00${inner}${hex}`));
+      return peek.kind === 'hello' ? peek.serverName : peek.kind;
+    };
+    // Clients take the name from a URL, and "https://A./" names the same host as "https://a/".
+    assert.deepEqual(['412e', '61', '2e', '612e2e'].map(nameOf), ['a', 'a', '\0', 'a.']);
     assert.equal(peekClientHello(hello(name + name)).kind, 'malformed');
     for (const behind of ['00', name]) assert.equal(peekClientHello(hello('', behind)).kind, 'malformed');
     assert.equal(peekClientHello(hello('0000000a0008' + '00000161' + '00000162')).kind, 'malformed');

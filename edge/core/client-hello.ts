@@ -106,12 +106,20 @@ function parseExtensions(bytes: Uint8Array): HelloPeek | null {
   return { kind: 'hello', serverName, protocols };
 }
 
-/** RFC 6066 3: a list of exactly one host_name of letters, digits, "-", "_" and ".". Other bytes make it no name. */
+/**
+ * RFC 6066 3: a list of exactly one host_name of letters, digits, "-", "_" and ".". Other bytes make it no name. The name has
+ * no trailing dot, but some clients send the one of their URL, and Host may have it too (authority.ts).
+ */
 function parseServerName(value: Uint8Array): string | null {
   if (value.length < 6 || u16(value, 0) !== value.length - 2 || value[2] !== 0) return null;
   if (u16(value, 3) !== value.length - 5) return null;
-  const name = ascii(value.subarray(5)).toLowerCase();
+  const name = canonicalServerName(ascii(value.subarray(5)));
   return /^[a-z0-9._-]{1,253}$/.test(name) ? name : '\0';
+}
+
+/** Letter case has no meaning, and neither has the dot of the DNS root. */
+export function canonicalServerName(name: string): string {
+  return (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase();
 }
 
 function parseProtocols(value: Uint8Array): string[] | null {

@@ -8,6 +8,7 @@ import { encodeProxyHeader } from '../core/proxy-protocol.ts';
 import { RequestHead } from '../core/request-head.ts';
 import { helloFor } from '../fixture/hello.ts';
 import { createRig, type Handler, type Rig, readAll, readUntil, regionHost, tunnelOf, whenClosed } from '../fixture/rig.ts';
+import { plainUpstream } from '../fixture/upstreams.ts';
 
 const ingress = (changes = {}) => tunnelOf('i', { type: 'ingress', hosts: ['i.tunnels.test'], ...changes });
 const alertOf = (text: string) => Buffer.from(text, 'latin1').toString('hex');
@@ -219,7 +220,44 @@ describe('TLS that ends here', () => {
 
   it('knows a name however it is spelled', async () => {
     await using rig = await createRig([tunnelOf('a', { hosts: ['a.test'] })]);
-    assert.equal((await rig.visit('A.Test')).authorized, true);
+    await rig.client('a', plainUpstream());
+    for (const name of ['A.Test', 'a.test.', 'A.TEST.']) {
+      const visitor = await rig.visit(name);
+      assert.equal(visitor.authorized, true, name);
+      visitor.write(`GET / HTTP/1.1\r\nHost: ${name}\r\n\r\n`);
+      assert.match(await readUntil(visitor, (text) => text.endsWith('ok')), /^HTTP\/1\.1 200 /, name);
+    }
+  });
+
+  it('resumes no session under another name', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { dashboard: { host: 'b.test', path: '/dev/null' } });
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const first = await rig.visit('t.tunnels.test', { maxVersion });
+      first.write('GET / HTTP/1.1\r\nHost: t.tunnels.test\r\n\r\n');
+      await readUntil(first, (text) => text.includes('\r\n\r\n'));
+      const session = first.getSession();
+      for (const name of ['u.tunnels.test', 'b.test', regionHost]) {
+        const second = rig.connectTls(name, { maxVersion, ...(session === undefined ? {} : { session }) });
+        const reply = readUntil(second, (text) => text.includes('\r\n\r\n'));
+        second.write(`GET / HTTP/1.1\r\nHost: ${name}\r\n\r\n`);
+        const answered = (await reply) !== '';
+        // RFC 8446 4.6.1 lets TLS 1.3 resume under another name of the same certificate; the name is then checked anew.
+        if (maxVersion === 'TLSv1.2') assert.equal(answered && second.isSessionReused(), false, name);
+      }
+    }
+  });
+
+  it('offers no cipher without authenticated encryption, on any of its names', async () => {
+    const ciphers =
+      'ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES256-SHA:ECDHE-ECDSA-AES256-SHA:AES128-GCM-SHA256';
+    await using rig = await createRig([tunnelOf('t')], { dashboard: { host: 'b.test', path: '/dev/null' } });
+    for (const name of ['t.tunnels.test', 'b.test', regionHost]) {
+      const visitor = rig.connectTls(name, { maxVersion: 'TLSv1.2', ciphers });
+      const error = await new Promise<Error | null>((resolve) => {
+        visitor.once('error', resolve).once('secureConnect', () => resolve(null));
+      });
+      assert.match(String(error), /handshake.failure/i, `${name}: ${visitor.getCipher()?.name}`);
+    }
   });
 
   it('refuses a second handshake on a connection', async () => {

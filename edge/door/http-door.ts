@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { hostOf } from '../core/authority.ts';
 import { encodeAlert, portUse } from '../core/destination.ts';
 import { RequestHead } from '../core/request-head.ts';
-import { errorOfReset, errorOfStatus, renderErrorResponse, type VisitorError } from '../core/visitor-error.ts';
+import { errorOfFailure, errorOfStatus, renderErrorResponse, type VisitorError } from '../core/visitor-error.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { DashboardHost } from '../visitor/dashboard-host.ts';
 import { httpDate } from '../visitor/http-date.ts';
@@ -89,7 +89,7 @@ export class HttpDoor {
     // Wait until UnroutedConnection has let go of the socket: no byte may be read twice.
     queueMicrotask(() => {
       const route = { tunnel, host, kind: 'ingress-80', ends } as const;
-      new Passthrough(context, socket, route, bytes, (code) => answer(errorOfReset(code)));
+      new Passthrough(context, socket, route, bytes, (code) => answer(errorOfFailure(code)));
     });
     return true;
   }
