@@ -19,6 +19,10 @@ export const fieldKind = {
   identity: 10,
   /** The time at which the message was made. */
   date: 11,
+  /** How many more proxies an OPTIONS request may pass. */
+  maxForwards: 12,
+  /** Marks an answer of the edge: no upstream may set it. */
+  edgeError: 13,
 } as const;
 
 const hopNames = [
@@ -89,6 +93,8 @@ const kinds = new Map<string, number>([
   ['te', fieldKind.te],
   ['via', fieldKind.via],
   ['date', fieldKind.date],
+  ['max-forwards', fieldKind.maxForwards],
+  ['underpass-error', fieldKind.edgeError],
   ...hopNames.map((name) => [name, fieldKind.hop] as const),
   ...identityNames.map((name) => [name, fieldKind.identity] as const),
 ]);

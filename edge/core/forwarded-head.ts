@@ -48,7 +48,8 @@ function hopLines(head: RequestHead, bytes: Buffer, upgrading: boolean): string 
   if (upgrading) {
     return `Connection: upgrade\r\nUpgrade: ${bytes.toString('latin1', head.upgradeStart, head.upgradeEnd)}\r\n`;
   }
-  return head.trailersWelcome ? 'Connection: TE\r\nTE: trailers\r\n' : '';
+  const trailers = head.trailersWelcome ? 'Connection: TE\r\nTE: trailers\r\n' : '';
+  return head.maxForwards < 0 ? trailers : `${trailers}Max-Forwards: ${head.maxForwards - 1}\r\n`;
 }
 
 /** True if the request may become another protocol, but not another HTTP, whose requests would bypass every check here. */

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { OverheadBucket, streamWindowBytes, type Traffic } from './http2-overhead.ts';
 
 const mib = 1024 * 1024;
-const none: Traffic = { receivedBytes: 0, bodyBytes: 0, sentBytes: 0, requests: 0 };
+const none: Traffic = { receivedBytes: 0, bodyBytes: 0, sentBytes: 0, requests: 0, headBytes: 0 };
 
 /** Seconds until the bucket is empty if every second adds this; Infinity if it lasts an hour. */
 function lasts(perSecond: Traffic): number {
@@ -18,7 +18,12 @@ function lasts(perSecond: Traffic): number {
 describe('a connection lasts', () => {
   const rows: [string, Traffic][] = [
     ['in silence', none],
-    ['with a thousand small requests a second', { ...none, receivedBytes: 1_000 * 400, requests: 1_000 }],
+    ['with a thousand small requests a second', { ...none, receivedBytes: 1_000 * 400, requests: 1_000, headBytes: 1_000 * 300 }],
+    [
+      'with large heads that are in the table',
+      { ...none, receivedBytes: 1_000 * 100, requests: 1_000, headBytes: 8_000 * 1_000 },
+    ],
+    ['with large heads that are not', { ...none, receivedBytes: 24_200 * 100, requests: 100, headBytes: 24_000 * 100 }],
     ['with uploads in pieces of ten bytes', { ...none, receivedBytes: 19 * mib, bodyBytes: 10 * mib }],
     ['with an upload at full speed', { ...none, receivedBytes: 500 * mib + 500 * 64 * 9, bodyBytes: 500 * mib }],
     ['with a download whose window is opened every 4 KiB', { ...none, receivedBytes: 26 * 256 * 500, sentBytes: 500 * mib }],
@@ -33,6 +38,7 @@ describe('a connection ends within seconds', () => {
     ['of bodies that are all padding', { ...none, receivedBytes: 100 * mib, bodyBytes: 0, requests: 1 }],
     ['of bodies of one octet a frame', { ...none, receivedBytes: 10 * mib, bodyBytes: mib }],
     ['of refused heads', { ...none, receivedBytes: 8_000 * 1_000 }],
+    ['of requests with fields that Node drops', { ...none, receivedBytes: 16_000 * 100, requests: 100, headBytes: 100 * 100 }],
     ['of WINDOW_UPDATE while little is sent', { ...none, receivedBytes: 13 * 100_000, sentBytes: mib }],
   ];
   for (const [name, perSecond] of rows) it(name, () => assert.ok(lasts(perSecond) < 5));

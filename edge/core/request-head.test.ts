@@ -70,6 +70,13 @@ describe('limits', () => {
     assert.equal(head.refusedStatus, 414);
   });
 
+  it('refuses such a line also when it comes whole, and accepts one of 16 KiB', () => {
+    const target = headLimits.startLineBytes - 'GET / HTTP/1.1\r\n'.length;
+    const line = (bytes: number): string => `GET /${'a'.repeat(bytes)} HTTP/1.1\r\nHost: a.example\r\n\r\n`;
+    assert.ok(scan(line(target)).end > 0);
+    assert.equal(scan(line(target + 1)).head.refusedStatus, 414);
+  });
+
   it('accepts a head that fills the limit exactly', () => {
     const filler = headLimits.headBytes - start.length - 'X-A: \r\n\r\n'.length;
     assert.ok(scan(`${start}X-A: ${'b'.repeat(filler)}\r\n\r\n`).end > 0);
@@ -99,6 +106,19 @@ describe('the forwarded head', () => {
     assert.ok(forward('GET http://A.example./x?y HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('GET /x?y HTTP/1.1\r\nHost'));
     assert.ok(forward('GET https://a.example HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('GET / HTTP/1.1\r\nHost'));
     assert.ok(forward('OPTIONS http://a.example HTTP/1.1\r\nHost: a.example\r\n\r\n').startsWith('OPTIONS * HTTP/1.1\r\nHost'));
+  });
+
+  it('counts Max-Forwards down for OPTIONS, and leaves it alone for other methods (RFC 9110 7.6.2)', () => {
+    const asked = (method: string, value: string) =>
+      `${method} / HTTP/1.1\r\nHost: a.example\r\nMax-Forwards: ${value}\r\nTE: trailers\r\n\r\n`;
+    const lines = (text: string) => text.match(/^max-forwards: .*/gim);
+    assert.deepEqual(lines(forward(asked('OPTIONS', '10'))), ['Max-Forwards: 9']);
+    assert.deepEqual(lines(forward(asked('OPTIONS', '1'))), ['Max-Forwards: 0']);
+    assert.deepEqual(lines(forward(asked('GET', '0'))), ['Max-Forwards: 0']);
+    assert.equal(scan(asked('OPTIONS', '0')).head.maxForwards, 0);
+    for (const value of ['', '-1', '1, 2', '1x', '99999', '1\r\nMax-Forwards: 1']) {
+      assert.equal(scan(asked('OPTIONS', value)).head.refusedStatus, 400, value);
+    }
   });
 
   const spoofs = [

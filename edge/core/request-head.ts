@@ -7,6 +7,8 @@ import { CR, LF, lowerText, SP, spanIs, targetByte } from './octets.ts';
 
 /** The longest registered method has 17 letters (UPDATEREDIRECTREF). */
 const maxMethodBytes = 24;
+/** No path has as many proxies as a number of four digits says. */
+const maxForwardsDigits = 4;
 /** A request that passed edges of ours this often goes in a circle. */
 const maxOwnHops = 4;
 
@@ -29,6 +31,8 @@ export class RequestHead extends HeadScan {
   hostEnd = -1;
   expectContinue = false;
   trailersWelcome = false;
+  /** Of an OPTIONS request: how many more proxies it may pass; 0 asks this one to answer (RFC 9110 7.6.2). -1 without the field. */
+  maxForwards = -1;
   /** Canonical authority of the Host field. Kept for the next head, because most visitors ask for one host. */
   authority = '';
   private knownHost: Buffer = Buffer.alloc(0);
@@ -44,6 +48,7 @@ export class RequestHead extends HeadScan {
     this.hostEnd = -1;
     this.expectContinue = false;
     this.trailersWelcome = false;
+    this.maxForwards = -1;
     this.ownHops = 0;
   }
 
@@ -69,6 +74,8 @@ export class RequestHead extends HeadScan {
     this.targetStart = methodEnd + 1;
     this.targetEnd = i;
     this.fieldsAt = i + 11;
+    // Over HTTP/2, and often over HTTP/1.1, the whole line comes at once.
+    if (this.fieldsAt - lineStart > headLimits.startLineBytes) return this.bad(414, 'The request line is too long.');
     return this.scanTarget(bytes) ? this.fieldsAt : -1;
   }
 
@@ -146,7 +153,8 @@ export class RequestHead extends HeadScan {
   protected override field(kind: number, bytes: Uint8Array, line: number, start: number, end: number): boolean {
     if (kind === fieldKind.host) return this.hostField(start, end);
     if (kind === fieldKind.identity || kind === fieldKind.hop) return this.drop(line, nextLine(bytes, end));
-    if (kind === fieldKind.date) return true;
+    if (kind === fieldKind.date || kind === fieldKind.edgeError) return true;
+    if (kind === fieldKind.maxForwards) return this.maxForwardsField(bytes, line, start, end);
     if (kind === fieldKind.expect) return this.expectField(bytes, start, end);
     if (kind === fieldKind.te) return this.teField(bytes, line, start, end);
     return this.viaField(bytes, start, end);
@@ -167,6 +175,16 @@ export class RequestHead extends HeadScan {
 
   private teField(bytes: Uint8Array, line: number, start: number, end: number): boolean {
     this.trailersWelcome ||= /(^|[,\s])trailers($|[,;\s])/.test(lowerText(bytes, start, end));
+    return this.drop(line, nextLine(bytes, end));
+  }
+
+  /** RFC 9110 7.6.2: it means nothing for other methods. buildRequest writes it again, counted down. */
+  private maxForwardsField(bytes: Uint8Array, line: number, start: number, end: number): boolean {
+    if (this.method !== 'OPTIONS') return true;
+    let left = this.maxForwards < 0 && end > start && end - start <= maxForwardsDigits ? 0 : Number.NaN;
+    for (let i = start; i < end; i++) left = left * 10 + digitOf(bytes[i] as number);
+    if (Number.isNaN(left)) return this.refuse(400, 'Max-Forwards is not one number in range.');
+    this.maxForwards = left;
     return this.drop(line, nextLine(bytes, end));
   }
 
@@ -213,6 +231,10 @@ function skipEmptyLine(bytes: Uint8Array, from: number, to: number): number {
 
 function isMethodByte(octet: number): boolean {
   return (octet >= 65 && octet <= 90) || octet === 45;
+}
+
+function digitOf(octet: number): number {
+  return octet >= 48 && octet <= 57 ? octet - 48 : Number.NaN;
 }
 
 function schemeLength(bytes: Uint8Array, start: number, end: number): number {

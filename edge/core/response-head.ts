@@ -92,6 +92,7 @@ export class ResponseHead extends HeadScan {
 
   protected override field(kind: number, bytes: Uint8Array, line: number, start: number, end: number): boolean {
     this.dated ||= kind === fieldKind.date;
+    if (kind === fieldKind.edgeError) return this.drop(line, nextLine(bytes, end));
     if (kind !== fieldKind.hop) return true;
     if (spanIs(bytes, line, line + keepAliveName.length, keepAliveName)) this.keepAliveSeconds = timeoutOf(bytes, start, end);
     return this.drop(line, nextLine(bytes, end));
@@ -103,6 +104,12 @@ export class ResponseHead extends HeadScan {
     }
     return this.finishFields(bytes, end);
   }
+}
+
+/** True where an HTTP/2 server has begun its side: with SETTINGS on stream 0 (RFC 9113 3.4). */
+export function startsHttp2(bytes: Uint8Array, from: number): boolean {
+  const frame = bytes.subarray(from, from + 9);
+  return frame.length === 9 && frame[0] === 0 && frame[3] === 4 && frame.subarray(4).every((octet) => octet === 0);
 }
 
 /** The value of `timeout` in Keep-Alive (RFC 2068 19.7.1.1), or -1. A long number counts as its first digits. */

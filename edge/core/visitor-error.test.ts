@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { type ResetCode, resetCodes } from '@underpass/wire/core/code.ts';
-import { errorFields, errorOfReset, renderErrorResponse, type VisitorError, visitorErrors } from './visitor-error.ts';
+import { errorFields, errorOfFailure, renderErrorResponse, type VisitorError, visitorErrors } from './visitor-error.ts';
 
 it('every reset before a response has an error page', () => {
   const codes = Object.keys(resetCodes) as ResetCode[];
-  const told = Object.fromEntries(codes.map((code) => [code, errorOfReset(code).replace('UNDERPASS_', '')]));
+  const told = Object.fromEntries(codes.map((code) => [code, errorOfFailure(code).replace('UNDERPASS_', '')]));
   assert.deepEqual(told, {
     cancelled: 'UPSTREAM_BROKE',
     refused: 'NO_CLIENT',
@@ -40,10 +40,10 @@ it('every error has a status line with a reason, its code, and the length of its
   }
 });
 
-it('sends Retry-After where a retry may help, and Allow with 405', () => {
+it('sends Retry-After where a retry may help, and Allow with 405 and where the edge answers OPTIONS', () => {
   const codes = Object.keys(visitorErrors) as VisitorError[];
   const saying = (field: string) => codes.filter((code) => field in errorFields(code, 0));
   assert.deepEqual(saying('retry-after'), ['UNDERPASS_NO_CLIENT', 'UNDERPASS_BUSY']);
   // RFC 9110 15.5.6.
-  assert.deepEqual(saying('allow'), ['UNDERPASS_METHOD_NOT_ALLOWED']);
+  assert.deepEqual(saying('allow'), ['UNDERPASS_MAX_FORWARDS', 'UNDERPASS_METHOD_NOT_ALLOWED']);
 });

@@ -10,6 +10,7 @@ interface Words {
 }
 
 const table = {
+  UNDERPASS_MAX_FORWARDS: { status: 200, title: 'Answer of the edge', text: 'Max-Forwards is 0, so the request ends here.' },
   UNDERPASS_BAD_REQUEST: { status: 400, title: 'Bad request', text: 'The request is not well-formed HTTP.' },
   UNDERPASS_PLAIN_HTTP: { status: 400, title: 'Plain HTTP on an HTTPS port', text: 'Use https:// for this address.' },
   UNDERPASS_SOURCE_DENIED: {
@@ -67,6 +68,16 @@ const table = {
     text: 'The service closed the connection before it answered.',
   },
   UNDERPASS_BAD_RESPONSE: { status: 502, title: 'Bad response', text: 'The service did not answer with well-formed HTTP.' },
+  UNDERPASS_UPSTREAM_SPEAKS_HTTP2: {
+    status: 502,
+    title: 'Service speaks only HTTP/2',
+    text: 'The tunnel works, but this service accepts only HTTP/2, as gRPC does. It needs an ingress tunnel.',
+  },
+  UNDERPASS_UPGRADE_REFUSED: {
+    status: 502,
+    title: 'WebSocket refused',
+    text: 'The service refused this WebSocket without an HTTP answer. Its list of allowed origins may lack this address.',
+  },
   UNDERPASS_NO_UPSTREAM: {
     status: 502,
     title: 'No service for this host',
@@ -97,7 +108,13 @@ export type VisitorError = keyof typeof table;
 
 export const visitorErrors: Readonly<Record<VisitorError, Words>> = table;
 
-const byReset: Partial<Record<ResetCode, VisitorError>> = {
+/** Why an upstream gives no response: its stream was reset, it ended (`broke`), or it answered, but not with HTTP/1.1. */
+export type UpstreamFailure = ResetCode | 'broke' | 'bad-response' | 'bad-upgrade' | 'speaks-http2';
+
+const byFailure: Partial<Record<UpstreamFailure, VisitorError>> = {
+  'bad-response': 'UNDERPASS_BAD_RESPONSE',
+  'bad-upgrade': 'UNDERPASS_UPGRADE_REFUSED',
+  'speaks-http2': 'UNDERPASS_UPSTREAM_SPEAKS_HTTP2',
   busy: 'UNDERPASS_BUSY',
   'no-client': 'UNDERPASS_NO_CLIENT',
   refused: 'UNDERPASS_NO_CLIENT',
@@ -112,9 +129,8 @@ const byReset: Partial<Record<ResetCode, VisitorError>> = {
   denied: 'UNDERPASS_SOURCE_DENIED',
 };
 
-/** The error for a stream that is reset before the response. */
-export function errorOfReset(code: ResetCode): VisitorError {
-  return byReset[code] ?? 'UNDERPASS_UPSTREAM_BROKE';
+export function errorOfFailure(failure: UpstreamFailure): VisitorError {
+  return byFailure[failure] ?? 'UNDERPASS_UPSTREAM_BROKE';
 }
 
 const byStatus: Readonly<Record<number, VisitorError>> = {
@@ -132,6 +148,7 @@ export function errorOfStatus(status: number): VisitorError {
 }
 
 const phrases: Readonly<Record<number, string>> = {
+  200: 'OK',
   400: 'Bad Request',
   403: 'Forbidden',
   404: 'Not Found',
@@ -151,11 +168,15 @@ const phrases: Readonly<Record<number, string>> = {
 /** In seconds. A client that lost its carrier is usually back by then. */
 const soon = { 'retry-after': '5' };
 
+/** The service has its own list; these are the methods that the edge passes on. */
+const passed = { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' };
+
 const fieldsOf: Partial<Record<VisitorError, Readonly<Record<string, string>>>> = {
   UNDERPASS_NO_CLIENT: soon,
   UNDERPASS_BUSY: soon,
-  // RFC 9110 15.5.6 requires it. The service has its own list; these are the methods that the edge passes on.
-  UNDERPASS_METHOD_NOT_ALLOWED: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+  UNDERPASS_MAX_FORWARDS: passed,
+  // RFC 9110 15.5.6 requires it.
+  UNDERPASS_METHOD_NOT_ALLOWED: passed,
 };
 
 export function renderErrorPage(code: VisitorError): string {

@@ -47,7 +47,7 @@ class HopRelay implements LinkOwner {
       this.#owedToLink = 0;
     };
     stream.onEnd = () => this.#link.end();
-    stream.onReset = () => this.#link.reset();
+    stream.onReset = (code) => this.#link.reset(code === 'carrier-lost' ? 'cancelled' : code);
   }
 
   onLinkOpened(): void {

@@ -99,15 +99,7 @@ const repeatable: readonly ResetCode[] = [
   'upstream-tls',
   'upstream-unreachable',
 ];
-const final: readonly ResetCode[] = [
-  'cancelled',
-  'upstream-reset',
-  'upstream-expects-tls',
-  'denied',
-  'idle',
-  'internal',
-  'protocol',
-];
+const final: readonly ResetCode[] = ['cancelled', 'upstream-reset', 'upstream-expects-tls', 'idle', 'internal', 'protocol'];
 
 describe('a stream that a client does not take', () => {
   for (const code of repeatable) {
@@ -134,6 +126,15 @@ describe('a stream that a client does not take', () => {
       assert.equal(link.over, true);
     });
   }
+
+  it('because a client says that the visitor is denied fails as a broken upstream: only an edge may say so', () => {
+    const { streams, heard } = createScene();
+    streams[0]?.onReset('denied');
+    assert.deepEqual([streams.length, heard], [1, ['fail upstream-reset']]);
+    const hop = createScene({ hop: true });
+    hop.streams[0]?.onReset('denied');
+    assert.deepEqual(hop.heard, ['fail denied']);
+  });
 
   it('because its carrier was lost goes to the next client only if nothing was sent', () => {
     const unsent = createScene();

@@ -42,6 +42,9 @@ export interface ByteCounts {
   txBytes: number;
 }
 
+/** Only an edge may say that a visitor is not allowed. From a client it means no more than a broken upstream. */
+const codeOfClient = (code: ResetCode): ResetCode => (code === 'denied' ? 'upstream-reset' : code);
+
 export class Link {
   readonly tunnel: TunnelState;
   readonly request: OpenRequest;
@@ -121,7 +124,7 @@ export class Link {
     stream.onData = (chunk) => this.#receive(chunk);
     stream.onEnd = () => this.#remoteEnd();
     stream.onDrain = () => this.#drained();
-    stream.onReset = (code) => this.#reset(code, session);
+    stream.onReset = (code) => this.#reset(hop ? code : codeOfClient(code), session);
     stream.onClose = () => this.onClosed();
     let room = true;
     for (const part of this.#replay?.parts ?? []) room = stream.write(part);

@@ -5,11 +5,10 @@ import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { type BodyKind, BodyScan, type BodySink } from '../core/body-scan.ts';
 import { HeldBytes } from '../core/held-bytes.ts';
 import type { Method } from '../core/request-head.ts';
-import { ResponseHead } from '../core/response-head.ts';
+import { ResponseHead, startsHttp2 } from '../core/response-head.ts';
+import type { UpstreamFailure } from '../core/visitor-error.ts';
 import type { Deadlines } from '../limits/deadlines.ts';
 import type { Link, LinkOwner } from './link.ts';
-
-export type UpstreamFailure = ResetCode | 'bad-response' | 'broke';
 
 export interface ResponseOwner {
   /** A whole head, interim ones too: bytes from `from` to `headEnd`. The part of its body that came with it ends at `bodyEnd`. */
@@ -145,7 +144,7 @@ export class UpstreamHttp implements LinkOwner {
     while (this.#phase === phase.head) {
       const end = this.#head.scan(bytes, from, bytes.length);
       if (end < 0) {
-        this.#fail('bad-response');
+        this.#fail(this.#failureOf(bytes, from));
         return;
       }
       if (end === 0) {
@@ -155,6 +154,12 @@ export class UpstreamHttp implements LinkOwner {
       if (!this.#takeHead(bytes, from, end)) return;
       from = end;
     }
+  }
+
+  /** What stands where a head should be, as far as its first bytes tell. */
+  #failureOf(bytes: Buffer, from: number): UpstreamFailure {
+    if (startsHttp2(bytes, from)) return 'speaks-http2';
+    return this.#mayUpgrade ? 'bad-upgrade' : 'bad-response';
   }
 
   /** After an interim head, scan the next one from its own start. */
@@ -262,11 +267,15 @@ export class UpstreamHttp implements LinkOwner {
   #fail(failure: UpstreamFailure): void {
     // The owner reads `retryable`, which depends on the phase, so the phase changes after the call.
     const { owner } = this;
-    this.link.reset(failure === 'bad-response' ? 'protocol' : 'cancelled');
+    this.link.reset(isNoHttp(failure) ? 'protocol' : 'cancelled');
     owner.onUpstreamFail(failure);
     this.#phase = phase.over;
   }
 }
+
+/** The upstream answered, but not with HTTP/1.1: its client tells the user. */
+const isNoHttp = (failure: UpstreamFailure): boolean =>
+  failure === 'bad-response' || failure === 'speaks-http2' || failure === 'bad-upgrade';
 
 /** RFC 9112 6.3, for responses. */
 function bodyKind(head: ResponseHead, method: Method): BodyKind {

@@ -3,6 +3,7 @@
 
 import { hostOf } from '../core/authority.ts';
 import { renderIdentity } from '../core/forwarded-head.ts';
+import type { RequestHead } from '../core/request-head.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
@@ -28,8 +29,12 @@ export class Admission {
     this.#version = version;
   }
 
-  /** Null where the visitor may ask for this authority, else what to answer. Sets host and identity. */
-  refusal(authority: string): VisitorError | null {
+  /** Null where the request goes to the upstream, else what to answer. Sets host and identity. */
+  refusal(head: Pick<RequestHead, 'authority' | 'maxForwards'>): VisitorError | null {
+    return this.#refusalOf(head.authority) ?? (head.maxForwards === 0 ? 'UNDERPASS_MAX_FORWARDS' : null);
+  }
+
+  #refusalOf(authority: string): VisitorError | null {
     if (authority !== this.#authority) this.#setAuthority(authority);
     else if (this.#table.version === this.#tableVersion) return this.#refusal;
     this.#tableVersion = this.#table.version;

@@ -11,10 +11,16 @@ import { HeldBytes } from '../core/held-bytes.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import { type Method, RequestHead } from '../core/request-head.ts';
 import type { ResponseHead } from '../core/response-head.ts';
-import { errorOfReset, errorOfStatus, renderErrorResponse, type VisitorError } from '../core/visitor-error.ts';
+import {
+  errorOfFailure,
+  errorOfStatus,
+  renderErrorResponse,
+  type UpstreamFailure,
+  type VisitorError,
+} from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState, Visitor } from '../routes/tunnel-state.ts';
-import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from '../upstream/upstream-http.ts';
+import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
 import { Admission } from './admission.ts';
 import { httpDate } from './http-date.ts';
 import { countsReading, type Http1Phase, isServing, maxQuietMs } from './http1-phase.ts';
@@ -168,7 +174,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#isLast = head.close || head.http10;
     this.#body.start(head.chunked ? 'chunked' : head.contentLength > 0 ? 'length' : 'none', head.contentLength);
     this.#enter(this.#body.done ? 'waiting' : 'body');
-    const refusal = this.#admission.refusal(head.authority);
+    const refusal = this.#admission.refusal(head);
     if (refusal !== null) {
       this.#answer(refusal);
       return;
@@ -361,8 +367,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     const retry = failure === 'broke' || failure === 'upstream-reset' ? this.#upstream?.retryable : null;
     this.#upstream = null;
     if (retry) this.#forward(retry, false);
-    else if (failure === 'bad-response') this.#answer('UNDERPASS_BAD_RESPONSE');
-    else this.#answer(failure === 'broke' ? 'UNDERPASS_UPSTREAM_BROKE' : errorOfReset(failure));
+    else this.#answer(errorOfFailure(failure));
   }
 
   // Answers of our own, and the end.

@@ -295,6 +295,58 @@ describe('upgrades', () => {
   });
 });
 
+describe('what only the edge may say', () => {
+  it('Underpass-Error of an upstream is removed, also under an alias', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const own = 'Underpass-Error: UNDERPASS_SUSPENDED\r\nunderpass_error: X\r\n';
+    await rig.client('t', scripted(`HTTP/1.1 503 Odd\r\n${date}${own}Content-Length: 2\r\n\r\nok`));
+    const visitor = await rig.visit(host);
+    visitor.write(get());
+    assert.doesNotMatch(await readUntil(visitor, endsWith('ok')), /underpass.error/i);
+  });
+
+  it('in a trailer it breaks the response off', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const chunked = `HTTP/1.1 200 OK\r\n${date}Transfer-Encoding: chunked\r\n\r\n`;
+    const upstreams: Socket[] = [];
+    await rig.client('t', (socket) => {
+      upstreams.push(socket);
+      socket.once('data', () => socket.write(`${chunked}2\r\nok\r\n`));
+    });
+    const visitor = await rig.visit(host);
+    visitor.write(get());
+    await readUntil(visitor, endsWith('ok\r\n'));
+    upstreams[0]?.write('0\r\nUnderpass-Error: UNDERPASS_SUSPENDED\r\n\r\n');
+    assert.equal(await readAll(visitor), '');
+  });
+
+  it('that a visitor is not allowed: a client that says so counts as broken', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const client = await rig.client('t', scripted());
+    client.session.onStream = (stream) => stream.reset('denied');
+    const visitor = await rig.visit(host);
+    visitor.write(get());
+    assert.equal(codeOf(await readUntil(visitor, endsWith('</html>\n'))), 'UNDERPASS_UPSTREAM_BROKE');
+  });
+});
+
+it('OPTIONS with Max-Forwards: 0 is answered here, for visitors that are allowed', async () => {
+  await using rig = await createRig([tunnelOf('t'), tunnelOf('shut', { allowList: [] })]);
+  const upstream = scripted(ok);
+  await rig.client('t', upstream);
+  for (const [name, status] of [
+    ['t.tunnels.test', 200],
+    ['shut.tunnels.test', 403],
+  ] as const) {
+    const visitor = await rig.visit(name);
+    visitor.write(`OPTIONS / HTTP/1.1\r\nHost: ${name}\r\nMax-Forwards: 0\r\n\r\n`);
+    const text = await readUntil(visitor, endsWith('</html>\n'));
+    assert.equal(statusOf(text), status);
+    assert.equal(/\r\nallow: GET, HEAD, POST/i.test(text), status === 200);
+  }
+  assert.equal(upstream.connections, 0);
+});
+
 describe('malformed responses', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\nok'],
@@ -318,6 +370,25 @@ describe('malformed responses', () => {
       visitor.write(get());
       const text = await readUntil(visitor, endsWith('</html>\n'));
       assert.equal(codeOf(text), 'UNDERPASS_BAD_RESPONSE');
+    });
+  }
+
+  const hints: readonly (readonly [string, string, string, string])[] = [
+    ['HTTP/2 alone, as gRPC does', get(), '\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64', 'UNDERPASS_UPSTREAM_SPEAKS_HTTP2'],
+    [
+      'a word and the end to a WebSocket, as Next.js does',
+      get('/_next/webpack-hmr', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'),
+      'Unauthorized',
+      'UNDERPASS_UPGRADE_REFUSED',
+    ],
+  ];
+  for (const [why, request, answer, code] of hints) {
+    it(`${why}: 502 with a hint`, async () => {
+      await using rig = await createRig([tunnelOf('t')]);
+      await rig.client('t', (socket) => void socket.once('data', () => socket.end(Buffer.from(answer, 'latin1'))));
+      const visitor = await rig.visit(host);
+      visitor.write(request);
+      assert.equal(codeOf(await readUntil(visitor, endsWith('</html>\n'))), code);
     });
   }
 

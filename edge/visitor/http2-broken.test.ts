@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import {
+  assertNothingHeld,
   encodeH2Frame,
+  endHeaders,
   endStream,
   type Frame,
   type FrameReader,
   frameTypes,
   getFrame,
+  literal,
   postFrame,
+  requestFields,
   visitByFrame,
 } from '../fixture/h2-frames.ts';
 import { createRig, type Handler, type Rig, tunnelOf, whenClosed } from '../fixture/rig.ts';
@@ -124,6 +128,37 @@ describe('a response over HTTP/2 that breaks off never looks whole', () => {
     visitor.end();
     await whenClosed(visitor);
   });
+});
+
+describe('a visitor that breaks a rule of HTTP/2 while others of its requests wait is told so by GOAWAY', () => {
+  const protocolError = 1;
+  const faults: Record<string, Buffer> = {
+    'on one stream': Buffer.concat([
+      encodeH2Frame(
+        frameTypes.headers,
+        endHeaders,
+        3,
+        Buffer.concat([requestFields(host, 'POST'), literal('content-length', '1')]),
+      ),
+      encodeH2Frame(frameTypes.data, endStream, 3, Buffer.from('five!')),
+    ]),
+    'on the connection': encodeH2Frame(frameTypes.data, 0, 0, Buffer.from('x')),
+  };
+  for (const [name, fault] of Object.entries(faults)) {
+    it(name, async () => {
+      await using rig = await createRig([tunnelOf('t')]);
+      const asked = Promise.withResolvers<void>();
+      await rig.client('t', (socket) => void socket.once('data', () => asked.resolve()));
+      const { visitor, reader } = await visitByFrame(rig, host);
+      visitor.write(getFrame(host, 1));
+      await asked.promise;
+      visitor.write(fault);
+      const goaway = await reader.until(({ type }) => type === frameTypes.goaway);
+      assert.equal(goaway?.payload.readUInt32BE(4), protocolError);
+      await reader.until(() => false);
+      await assertNothingHeld(rig);
+    });
+  }
 });
 
 describe('a request over HTTP/2 that breaks off never looks whole to the upstream', () => {

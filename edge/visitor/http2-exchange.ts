@@ -9,15 +9,16 @@ import { RequestHead } from '../core/request-head.ts';
 import type { ResponseHead } from '../core/response-head.ts';
 import {
   errorFields,
-  errorOfReset,
+  errorOfFailure,
   errorOfStatus,
   renderErrorPage,
+  type UpstreamFailure,
   type VisitorError,
   visitorErrors,
 } from '../core/visitor-error.ts';
 import type { Deadline } from '../limits/deadlines.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
-import type { ResponseOwner, UpstreamFailure, UpstreamHttp } from '../upstream/upstream-http.ts';
+import type { ResponseOwner, UpstreamHttp } from '../upstream/upstream-http.ts';
 import type { Admission } from './admission.ts';
 import type { Upload, UploadWindows } from './upload-windows.ts';
 import type { VisitorContext } from './visitor-context.ts';
@@ -27,8 +28,10 @@ export interface ExchangeConnection {
   readonly context: VisitorContext;
   readonly tunnel: TunnelState | null;
   readonly uploads: UploadWindows;
-  /** Payload of requests and of responses. */
+  /** Of requests: their heads as HTTP/1.1, and their payload. */
+  headBytes: number;
   bodyBytes: number;
+  /** Payload of responses. */
   sentBytes: number;
   readonly admission: Admission;
   /** A kept connection where there is one. `again`: the request may be repeated if the upstream closes at that moment. */
@@ -79,10 +82,10 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       this.#answer('UNDERPASS_BAD_REQUEST');
       return;
     }
+    this.#visitor.headBytes += text.length;
     const bytes = Buffer.from(text, 'latin1');
     const end = this.#head.scan(bytes, 0, bytes.length);
-    const refusal =
-      end === bytes.length ? this.#visitor.admission.refusal(this.#head.authority) : errorOfStatus(this.#head.refusedStatus);
+    const refusal = end === bytes.length ? this.#visitor.admission.refusal(this.#head) : errorOfStatus(this.#head.refusedStatus);
     if (refusal === null) this.#forward(bytes, end, bodied);
     else this.#answer(refusal);
   }
@@ -209,8 +212,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     // On a new connection: other kept ones may have been closed at the same moment.
     if (retry) this.#send(this.#visitor.openUpstream(this.#host, this), retry, false);
     else if (this.#responded) this.#breakOff();
-    else if (failure === 'bad-response') this.#answer('UNDERPASS_BAD_RESPONSE');
-    else this.#answer(failure === 'broke' ? 'UNDERPASS_UPSTREAM_BROKE' : errorOfReset(failure));
+    else this.#answer(errorOfFailure(failure));
   }
 
   #taken(bytes: number): void {

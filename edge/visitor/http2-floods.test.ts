@@ -101,6 +101,22 @@ describe('a flood ends its own connection and no other', () => {
   }
 });
 
+it('ends a connection whose requests have thousands of fields with a malformed name, one request at a time', async () => {
+  await using rig = await createRig([tunnelOf('t')]);
+  await rig.client('t', plainUpstream());
+  const { visitor, reader } = await visitByFrame(rig, host);
+  // Node drops such a field before it counts it; one octet stands for each after the first.
+  const malformed = Buffer.concat([Buffer.of(0x40), hpackText('a b'), hpackText('c')]);
+  for (let i = 0; i < 1_000 && !reader.ended; i++) {
+    const fields = i === 0 ? malformed : Buffer.alloc(15_000, newestField);
+    visitor.write(encodeH2Frame(frame.headers, endHeaders | endStream, nth(i), Buffer.concat([requestFields(host), fields])));
+    await reader.until(({ type, stream }) => type === frame.headers && stream === nth(i));
+  }
+  assert.ok(reader.ended);
+  await assertServed(rig, host);
+  await assertNothingHeld(rig);
+});
+
 it('forwards no more than a hundred requests of those that come and are reset in one write', async () => {
   await using rig = await createRig([tunnelOf('t')]);
   const client = await rig.client('t', plainUpstream());

@@ -42,6 +42,7 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   readonly #socket: TLSSocket;
   readonly #ends: Endpoints;
   readonly #overheadCheck: Deadline;
+  headBytes = 0;
   bodyBytes = 0;
   sentBytes = 0;
   #requests = 0;
@@ -53,6 +54,9 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   readonly #open = new Map<ServerHttp2Stream, Http2Exchange>();
   /** GOAWAY is sent: no further request is taken. */
   #closing = false;
+  /** The visitor broke a rule: the session ends with this turn. */
+  #failed = false;
+  readonly #destroy: ServerHttp2Session['destroy'];
 
   constructor(context: VisitorContext, session: ServerHttp2Session, { socket, ends, host, tunnel }: Arrived) {
     this.context = context;
@@ -66,7 +70,8 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
     this.admission = new Admission(context.table, tunnel, this.address, '2.0');
     this.deadlineMs = context.deadlines.nowMs + context.timeouts.keepAliveMs;
     context.deadlines.watch(this);
-    this.#destroySafely();
+    this.#destroy = this.#createDestroy();
+    this.#sendGoawayOnError();
     this.#overheadCheck = this.#createOverheadCheck();
     context.deadlines.watch(this.#overheadCheck);
     tunnel?.visitors.add(this);
@@ -78,19 +83,38 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   /**
    * Node (26.10) loops for ever when it destroys a session in which one stream has ended its answer without sending it and
    * another has something to send: it forgets the first stream before it resets it, and keeps asking it for data. So the
-   * connection is destroyed first, and all streams are reset before any is forgotten. Node itself also calls this property
-   * when it ends a session for an error of the visitor.
+   * connection is destroyed first, and all streams are reset before any is forgotten.
    */
-  #destroySafely(): void {
+  #createDestroy(): ServerHttp2Session['destroy'] {
     const session = this.#session;
     const destroy = session.destroy.bind(session);
-    session.destroy = (error, code) => {
+    return (error, code) => {
       if (session.destroyed) return;
       // Without open streams Node sends what waits and its GOAWAY, so the connection stays.
       if (this.#open.size > 0) this.#socket.destroy();
-      for (const stream of this.#open.keys()) if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      this.#resetAll();
       destroy(error, code);
     };
+  }
+
+  /** Node calls `destroy` of the session when the visitor breaks a rule. RFC 9113 5.4.1: GOAWAY comes first, a turn before the end. */
+  #sendGoawayOnError(): void {
+    const session = this.#session;
+    session.destroy = (error, code) => {
+      if (this.#failed) return;
+      if (error === undefined || this.#open.size === 0 || this.#socket.destroyed) {
+        this.#destroy(error, code);
+        return;
+      }
+      this.#failed = true;
+      this.#resetAll();
+      session.goaway(code ?? constants.NGHTTP2_PROTOCOL_ERROR);
+      setImmediate(() => this.#destroy(error, code));
+    };
+  }
+
+  #resetAll(): void {
+    for (const stream of this.#open.keys()) if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
   }
 
   /** Ends a visitor that sends more overhead than it may (core/http2-overhead.ts). */
@@ -101,8 +125,8 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
       deadlineMs: deadlines.nowMs + overheadEveryMs,
       onDeadline: () => {
         check.deadlineMs = deadlines.nowMs + overheadEveryMs;
-        const { bodyBytes, sentBytes } = this;
-        const traffic = { receivedBytes: this.#socket.bytesRead, bodyBytes, sentBytes, requests: this.#requests };
+        const { headBytes, bodyBytes, sentBytes } = this;
+        const traffic = { receivedBytes: this.#socket.bytesRead, headBytes, bodyBytes, sentBytes, requests: this.#requests };
         const waitingBytes = this.#open.size * streamWindowBytes + this.uploads.mostExtraBytes;
         if (!bucket.take(traffic, overheadEveryMs / 1_000, waitingBytes)) this.#endForOverhead();
       },
@@ -111,13 +135,17 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   }
 
   #endForOverhead(): void {
-    this.#session.destroy(new Error('too much overhead'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#destroy(new Error('too much overhead'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   #began(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
     if (this.#resetsInTurn()) {
       stream.on('error', () => {});
       this.#endForOverhead();
+      return;
+    }
+    if (this.#failed) {
+      stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
     // END_STREAM on HEADERS: there is no body (RFC 9113 8.1).
@@ -204,7 +232,7 @@ export class Http2Visitor implements ExchangeConnection, Visitor, Deadline {
   }
 
   cut(): void {
-    this.#session.destroy();
+    this.#destroy();
     this.#finish();
   }
 

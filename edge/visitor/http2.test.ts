@@ -250,6 +250,23 @@ describe('HTTP/2 to visitors', () => {
     );
   });
 
+  it('the rules of HTTP/1.1 hold: a target of 16 KiB, Max-Forwards, no Underpass-Error from upstreams', async () => {
+    await using rig = await createRig([tunnelOf('t')]);
+    const upstream = createServer((request, response) => {
+      response.setHeader('underpass-error', 'UNDERPASS_SUSPENDED');
+      response.end(request.headers['max-forwards'] ?? 'ok');
+    });
+    await rig.client('t', upstream);
+    await withSession(rig, async (h2) => {
+      const long = await ask(h2, { ':path': `/${'a'.repeat(16 * 1024)}` });
+      assert.equal(long.headers['underpass-error'], 'UNDERPASS_TARGET_TOO_LONG');
+      const here = await ask(h2, { ':method': 'OPTIONS', 'max-forwards': '0' });
+      assert.deepEqual([here.headers[':status'], here.headers['underpass-error']], [200, 'UNDERPASS_MAX_FORWARDS']);
+      const there = await ask(h2, { ':method': 'OPTIONS', 'max-forwards': '5' });
+      assert.deepEqual([there.body, there.headers['underpass-error']], ['4', undefined]);
+    });
+  });
+
   it('a target that HTTP/1.1 would read as two requests is refused', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const client = await rig.client('t', () => {});
