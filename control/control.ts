@@ -75,7 +75,7 @@ const createParts = (deps: ControlDeps) => ({
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
   limiter: deps.limiter ?? createLimiter(deps.store),
   /** DNS look-ups, limited for each user. */
-  dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsLookupPerUser.sentence),
+  dnsTurns: createTurns(dnsAtOnce, dnsWaiting, rateLimits.dnsPerUser.sentence),
 });
 
 type Parts = ReturnType<typeof createParts>;

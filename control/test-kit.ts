@@ -244,7 +244,7 @@ export const createTestControl = async (options: TestControlOptions = {}): Promi
     dns,
     certificates: { clientPin: () => 'ab'.repeat(32) },
     botCheck: options.botCheck ?? easyBotCheck,
-    ...(options.limited ? {} : { limiter: { take: async () => {} } }),
+    ...(options.limited ? {} : { limiter: { take: async () => {}, giveBack: async () => {} } }),
   });
   await control.operator.ensureRegion(localRegion);
 

@@ -89,6 +89,9 @@ export type RateLimitName = keyof typeof rateLimits;
 
 const linkSentence = 'Too many login links were requested. Please try again later.';
 const deviceSentence = 'Too many device codes were requested. Please try again later.';
+const requestSentence = 'Too many requests. Please slow down.';
+const changeSentence = 'Too many changes. Please slow down.';
+const dnsSentence = 'Too many DNS lookups. Please try again in a minute.';
 const registerSentence = 'Too many registrations. Please try again later.';
 
 /** Enough for people, too little for scripts. Per address unless the name says otherwise. */
@@ -113,21 +116,25 @@ export const rateLimits = {
   abuseReport: { points: 5, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
   /** Each sends a mail to the operator. */
   abuseReportOverall: { points: 200, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
-  apiPerAddress: { points: 3000, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
-  apiPerUser: { points: 1200, windowSeconds: 60, sentence: 'Too many requests. Please slow down.' },
-  changePerProject: { points: 300, windowSeconds: 60, sentence: 'Too many changes in this project. Please slow down.' },
+  /** Only of callers that are not signed in. */
+  apiPerAddress: { points: 3000, windowSeconds: 60, sentence: requestSentence },
+  // A credential is a session or an API token. Per user, sessions and tokens count apart, and each has more than one credential
+  // may use: so no token stops the dashboard, or another token of its maker.
+  apiPerCredential: { points: 1200, windowSeconds: 60, sentence: requestSentence },
+  apiPerUser: { points: 2400, windowSeconds: 60, sentence: requestSentence },
+  /** Calls that the caller may not make. */
+  refusedPerCredential: { points: 300, windowSeconds: 60, sentence: 'Too many refused requests. Please slow down.' },
+  changePerCredential: { points: 300, windowSeconds: 60, sentence: changeSentence },
+  changePerUser: { points: 1200, windowSeconds: 60, sentence: changeSentence },
   /** A name stays blocked for 90 days after its tunnel, and there are only some 60,000 pairs of words. */
   generatedNamePerUser: {
     points: 500,
     windowSeconds: 86_400,
     sentence: 'Too many generated names. Please use a domain of your own, or try again tomorrow.',
   },
-  dnsLookupPerUser: { points: 300, windowSeconds: 60, sentence: 'Too many DNS lookups. Please try again in a minute.' },
-  verifyPerProject: {
-    points: 60,
-    windowSeconds: 300,
-    sentence: 'Too many verifications. DNS needs time; please try again later.',
-  },
+  /** Look-ups and verifications. */
+  dnsPerCredential: { points: 300, windowSeconds: 60, sentence: dnsSentence },
+  dnsPerUser: { points: 600, windowSeconds: 60, sentence: dnsSentence },
   invitationPerProject: { points: 50, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },
   /** Over all projects together, to protect the owner of the mailbox. */
   invitationPerEmail: { points: 10, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },

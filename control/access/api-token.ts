@@ -70,6 +70,6 @@ export const findTokenCaller = async (db: Queries, secret: string, nowMs: number
     operator: false,
     defaultProject: row.default_project,
     sessionId: null,
-    token: { projectId: row.project_id, role: row.role },
+    token: { id: row.id, projectId: row.project_id, role: row.role },
   };
 };

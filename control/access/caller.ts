@@ -9,5 +9,5 @@ export interface Caller {
   readonly defaultProject: string | null;
   readonly sessionId: string | null;
   /** An API token sees one project, with at most this role. */
-  readonly token: { readonly projectId: string; readonly role: Role } | null;
+  readonly token: { readonly id: string; readonly projectId: string; readonly role: Role } | null;
 }

@@ -16,6 +16,10 @@ export interface IdentifyDeps {
   readonly cookies: CookieNames;
 }
 
+/** The token or cookie that says who calls; undefined if there is none. */
+export const readCredential = (headers: Headers, cookies: CookieNames): string | undefined =>
+  headers.has('authorization') ? readBearer(headers) : readCookie(headers, cookies.session);
+
 export const findCaller = async ({ store, cookies }: IdentifyDeps, headers: Headers, nowMs: number): Promise<Caller | null> => {
   // A request with an Authorization header must never fall back to a session.
   if (headers.has('authorization')) {

@@ -1,18 +1,21 @@
 // Runs one request through its call: identify, permit, read the body, identify and permit again, handle, answer.
 // The rules and the call table decide; this file only sets the order.
 
-import { addressKey } from '@underpass/rules/address.ts';
 import type { Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
 import { isPlainWord } from '@underpass/rules/characters.ts';
 import type { z } from 'zod';
+import { credentialOf, takeAllowance, userShare } from '../access/allowance.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import { findCaller, type IdentifyDeps } from '../access/identify.ts';
+import type { Caller } from '../access/caller.ts';
+import { findCaller, type IdentifyDeps, readCredential } from '../access/identify.ts';
+import { limitedAddress } from '../http/address.ts';
 import { readBody } from '../http/body.ts';
 import { isForeignRead, isOwnRequest, isUnsafe } from '../http/origin.ts';
-import { refuse } from '../http/refusal.ts';
+import { Refusal, type RefusalCode, refuse } from '../http/refusal.ts';
 import type { Limiter } from '../limit/limiter.ts';
+import { hashToken } from '../secret/token.ts';
 import type { Store } from '../store/store.ts';
 import { permit, type Values } from './permit.ts';
 
@@ -61,22 +64,56 @@ const answerOf = (result: unknown): Response => {
 const isForeign = (origin: string, call: Call, { method, headers }: Request): boolean =>
   isUnsafe(method) ? !isOwnRequest(headers, origin) : call.who !== 'anyone' && isForeignRead(headers);
 
+/**
+ * Counts before the look-up in the database, by credential and by address. A caller who turns out to be signed in gives the
+ * address its point back: whoever shares the address keeps it.
+ */
+const identify = async (deps: DispatchDeps, { request, address }: Incoming): Promise<Caller | null> => {
+  const { headers } = request;
+  const credential = readCredential(headers, deps.cookies);
+  if (credential !== undefined) await deps.limiter.take('apiPerCredential', hashToken(credential));
+  const source = limitedAddress(address, headers);
+  await deps.limiter.take('apiPerAddress', source);
+  const sender = await findCaller(deps, headers, deps.clock());
+  if (sender) await deps.limiter.giveBack('apiPerAddress', source);
+  return sender;
+};
+
+const byAccess = new Set<RefusalCode>(['signedOut', 'forbidden', 'missing']);
+
+/** Runs the call. What access refuses counts by itself, so that it uses up no limit of what the caller may do. */
+const countRefused = async <T>({ limiter }: DispatchDeps, caller: Caller | null, run: () => Promise<T>): Promise<T> => {
+  try {
+    return await run();
+  } catch (error) {
+    const isRefused = caller !== null && error instanceof Refusal && byAccess.has(error.code);
+    if (isRefused) await limiter.take('refusedPerCredential', credentialOf(caller));
+    throw error;
+  }
+};
+
+/** For calls that are permitted. */
+const takePermitted = async ({ limiter }: DispatchDeps, caller: Caller, { method }: Call): Promise<void> => {
+  await limiter.take('apiPerUser', userShare(caller));
+  if (isUnsafe(method)) await takeAllowance(limiter, 'change', caller);
+};
+
 export const dispatch = async (deps: DispatchDeps, handlers: Handlers, incoming: Incoming): Promise<Response> => {
   const { name, request, address, segments, query } = incoming;
   const call: Call = calls[name];
-  await deps.limiter.take('apiPerAddress', addressKey(address));
   if (isForeign(deps.origin, call, request)) refuse('forbidden', 'This request came from another site.');
   refuseOddSegments(segments);
-  const sender = await findCaller(deps, request.headers, deps.clock());
-  if (sender) await deps.limiter.take('apiPerUser', sender.userId);
-  const allowed = await permit(deps.store.db, call, sender, { segments, query });
-  if (allowed && isUnsafe(call.method)) await deps.limiter.take('changePerProject', allowed.id);
-  const body = await readBody(request, call);
-  const nowMs = deps.clock();
-  // A body may take a minute to arrive: the caller may have lost a session or a role since.
-  const caller = body === undefined ? sender : await findCaller(deps, request.headers, nowMs);
-  const access = body === undefined ? allowed : await permit(deps.store.db, call, caller, { segments, query });
-  const context = { request, segments, query, body, caller, access, address, nowMs };
-  const handle = handlers[name] as (context: CallContext) => Promise<unknown>;
-  return answerOf(await handle(context as unknown as CallContext));
+  const sender = await identify(deps, incoming);
+  return countRefused(deps, sender, async () => {
+    const allowed = await permit(deps.store.db, call, sender, { segments, query });
+    if (sender) await takePermitted(deps, sender, call);
+    const body = await readBody(request, call);
+    const nowMs = deps.clock();
+    // A body may take a minute to arrive: the caller may have lost a session or a role since.
+    const caller = body === undefined ? sender : await findCaller(deps, request.headers, nowMs);
+    const access = body === undefined ? allowed : await permit(deps.store.db, call, caller, { segments, query });
+    const context = { request, segments, query, body, caller, access, address, nowMs };
+    const handle = handlers[name] as (context: CallContext) => Promise<unknown>;
+    return answerOf(await handle(context as unknown as CallContext));
+  });
 };

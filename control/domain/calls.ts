@@ -4,6 +4,7 @@ import { apexDomainMessage, parseApexDomain } from '@underpass/rules/apex-domain
 import type { DnsLookup, Domain } from '@underpass/rules/entity.ts';
 import { isSameOrUnder, parseHostname } from '@underpass/rules/hostname.ts';
 import { renderInUse } from '@underpass/rules/in-use.ts';
+import { takeAllowance, userShare } from '../access/allowance.ts';
 import { auditCall } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Caller } from '../access/caller.ts';
@@ -64,8 +65,8 @@ const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain
   const { access, caller, segments, nowMs } = context;
   const row = await getRow(deps.store.db, access, segments.apexName);
   if (row.verified_at !== null) return toDomain(row);
-  await deps.limiter.take('verifyPerProject', access.id);
-  const answer = await deps.dnsTurns(caller.userId, () => deps.dns.checkChallenge(row.apex_name, row.challenge));
+  await takeAllowance(deps.limiter, 'dns', caller);
+  const answer = await deps.dnsTurns(userShare(caller), () => deps.dns.checkChallenge(row.apex_name, row.challenge));
   if (answer !== 'found') return toDomain(row);
   const domain = { id: row.id, projectId: access.id, apexName: row.apex_name };
   const tunnelIds = await claimDomain(deps.store, domain, nowMs, (trx) =>
@@ -98,10 +99,10 @@ const mayLookUp = async (deps: DomainDeps, caller: Caller, host: string): Promis
 
 const lookUpDns = async (deps: DomainDeps, context: CallContext<'lookUpDns'>): Promise<DnsLookup> => {
   const { caller, query } = context;
-  await deps.limiter.take('dnsLookupPerUser', caller.userId);
   const host = parseHostname(query.host) ?? refuse('invalid', 'Please enter a valid domain name.');
   if (!(await mayLookUp(deps, caller, host))) refuse('forbidden', 'Only hosts of your projects can be looked up.');
-  return { host, ips: await deps.dnsTurns(caller.userId, () => deps.dns.lookup(host)) };
+  await takeAllowance(deps.limiter, 'dns', caller);
+  return { host, ips: await deps.dnsTurns(userShare(caller), () => deps.dns.lookup(host)) };
 };
 
 export const createDomainCalls = (

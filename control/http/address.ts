@@ -1,7 +1,8 @@
 // The caller's address: that of the socket, or the one that a trusted proxy reports.
 
-import { canonicalAddress } from '@underpass/rules/address.ts';
+import { addressKey, canonicalAddress } from '@underpass/rules/address.ts';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
+import { isFromOtherSite } from './origin.ts';
 
 /** Answers whether an address is one of the trusted proxies. */
 export const compileProxies = (trustedProxies: readonly string[]): ((address: string) => boolean) =>
@@ -21,3 +22,7 @@ export const createAddressReader = (trustedProxies: readonly string[]) => {
     return address;
   };
 };
+
+/** By which limits count an address. Requests that other sites' pages cause count apart: they must not use up the visitor's own. */
+export const limitedAddress = (address: string, headers: Headers): string =>
+  isFromOtherSite(headers) ? `${addressKey(address)} other sites` : addressKey(address);

@@ -14,12 +14,15 @@ export const isOwnRequest = (headers: Headers, origin: string): boolean => {
   return headers.get('cookie') === null;
 };
 
+/** True for a request that a page of another site caused: by a script, a form, a link or an image. */
+export const isFromOtherSite = (headers: Headers): boolean =>
+  ['same-site', 'cross-site'].includes(headers.get('sec-fetch-site') ?? '');
+
 /**
  * True for a read by a foreign page with its visitor's cookie. That page cannot read the answer. But a page on a sibling
  * host, whose requests carry the cookie despite SameSite, could use up the visitor's live views and rate limits.
  */
-export const isForeignRead = (headers: Headers): boolean =>
-  headers.has('cookie') && ['same-site', 'cross-site'].includes(headers.get('sec-fetch-site') ?? '');
+export const isForeignRead = (headers: Headers): boolean => headers.has('cookie') && isFromOtherSite(headers);
 
 export const isUnsafe = (method: string): boolean => !safeMethods.has(method);
 

@@ -13,10 +13,21 @@ import { LimitReached } from './limit-reached.ts';
 export interface Limiter {
   /** Counts one; throws LimitReached when there were too many. */
   take(name: RateLimitName, key: string): Promise<void>;
+  /** Takes back one that need not count after all. */
+  giveBack(name: RateLimitName, key: string): Promise<void>;
 }
 
 // Every request counts here: a database write for each would itself be the load that these limits prevent.
-const inMemoryAlways = new Set<RateLimitName>(['apiPerAddress', 'apiPerUser', 'changePerProject', 'dnsLookupPerUser']);
+const inMemoryAlways = new Set<RateLimitName>([
+  'apiPerAddress',
+  'apiPerCredential',
+  'apiPerUser',
+  'refusedPerCredential',
+  'changePerCredential',
+  'changePerUser',
+  'dnsPerCredential',
+  'dnsPerUser',
+]);
 
 const memoryLimiter = (name: RateLimitName): RateLimiterAbstract =>
   createBoundedMemory({ keyPrefix: name, points: rateLimits[name].points, duration: rateLimits[name].windowSeconds });
@@ -69,6 +80,9 @@ export const createLimiter = (store: Store): Limiter => {
         if (!(error instanceof RateLimiterRes)) throw error;
         throw new LimitReached(rateLimits[name].sentence, retryAfterSeconds(name, error.msBeforeNext));
       }
+    },
+    giveBack: async (name, key) => {
+      await find(name).reward(keyIn(name, key));
     },
   };
 };

@@ -7,6 +7,7 @@ import { generatorDomain, parseRegion, regionMissingMessage } from '@underpass/r
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import { defaultTunnelType, parseTunnelType } from '@underpass/rules/tunnel-type.ts';
+import { userShare } from '../access/allowance.ts';
 import { auditCall } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Access } from '../access/project-access.ts';
@@ -102,7 +103,7 @@ const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise
 const createTunnel = async (deps: TunnelDeps, context: CallContext<'createTunnel'>): Promise<Tunnel> => {
   const { access, caller, nowMs } = context;
   const tunnel = await parseNewTunnel(deps, context);
-  if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', caller.userId);
+  if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', userShare(caller));
   const own = await ownHosts(deps.store.db, deps.origin);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
     await takeQuota(trx, access, 'tunnels');

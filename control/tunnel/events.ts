@@ -2,7 +2,9 @@
 
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import type { TunnelEvent } from '@underpass/rules/resource.ts';
+import { credentialOf, userShare } from '../access/allowance.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
+import type { Caller } from '../access/caller.ts';
 import { findCaller, type IdentifyDeps } from '../access/identify.ts';
 import { findAccess } from '../access/project-access.ts';
 import { hearNarrowed } from '../bus/access.ts';
@@ -13,8 +15,10 @@ import type { Store } from '../store/store.ts';
 import { openLiveStream } from './live-stream.ts';
 import { listMoved, listTunnels, type TunnelReadDeps } from './tunnels.ts';
 
-// A user has a handful of tabs open; a script does not need more.
-const streamsPerUser = 20;
+// A browser has a handful of tabs open; a script does not need more.
+const streamsPerCredential = 20;
+/** Of all sessions of a user, and as many of all tokens. */
+const streamsPerUser = 40;
 
 const toEvent = ({ name, status, connectedClients = 0, metrics }: Tunnel): TunnelEvent => ({
   name,
@@ -40,19 +44,27 @@ const isStillPermitted = async (deps: EventDeps, { request, access }: Context): 
   return caller !== null && (await findAccess(deps.store.db, caller, access.id)) !== undefined;
 };
 
+const tooMany = 'Too many live views are open.';
+
 interface OpenStream {
   readonly end: () => void;
   readonly check: () => void;
   readonly projectId: string;
+  readonly caller: Caller;
 }
+
+/** Counts as takeAllowance does: by credential, then by user, sessions and tokens apart. */
+const refuseTooMany = (own: Iterable<OpenStream>, caller: Caller): void => {
+  const ofShare = [...own].filter((stream) => userShare(stream.caller) === userShare(caller));
+  const ofCredential = ofShare.filter((stream) => credentialOf(stream.caller) === credentialOf(caller));
+  if (ofCredential.length >= streamsPerCredential || ofShare.length >= streamsPerUser) throw new Refusal('tooMany', tooMany, 60);
+};
 
 export interface EventStreams {
   readonly calls: Handlers<'streamEvents'>;
   /** Ends every stream, so that the server can stop. */
   close(): void;
 }
-
-const tooMany = 'Too many live views are open.';
 
 export const createEventStreams = (deps: EventDeps): EventStreams => {
   /** By user. */
@@ -73,8 +85,8 @@ export const createEventStreams = (deps: EventDeps): EventStreams => {
     const { caller, access } = context;
     if (isClosed) throw new Refusal('unavailable', 'The server is stopping.', 5);
     const own = open.get(caller.userId) ?? new Set();
-    if (own.size >= streamsPerUser) throw new Refusal('tooMany', tooMany, 60);
-    const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: access.id };
+    refuseTooMany(own, caller);
+    const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: access.id, caller };
     const stream = openLiveStream({
       listen: (listener) => deps.feed.onMoved(listener),
       renderAll: async () => renderEvents(await listTunnels(deps, access, true)),

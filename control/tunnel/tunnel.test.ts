@@ -6,7 +6,7 @@ import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { firstWords, secondWords } from '@underpass/rules/word-list.ts';
 import { hashToken } from '../secret/token.ts';
-import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
 
 let test: TestControl;
 let ann: SignedUp;
@@ -508,17 +508,23 @@ describe('generated names', () => {
     await crowded.close();
   });
 
-  it('are limited to 500 a day for one user, because each stays reserved for 90 days after its tunnel', async () => {
+  it('are limited to 500 a day for the tokens of one user, because each stays reserved for 90 days after its tunnel', async () => {
     const limited = await createTestControl({ limited: true });
     const cid = await limited.signUp('cid@example.com');
     const projects = [cid.projectId];
     for (const name of ['one', 'two']) projects.push((await cid.call<{ id: string }>('POST', '/api/projects', { name })).id);
-    const create = (i: number) => cid.send('POST', `/api/tunnels?project=${projects[i % 3]}`, { name: `t${i}`, region: 'local' });
-    for (const projectId of projects) await limited.control.operator.changeProject(projectId, { limits: { tunnels: 1000 } });
+    const tokens: TestClient[] = [];
+    for (const projectId of projects) {
+      await limited.control.operator.changeProject(projectId, { limits: { tunnels: 1000 } });
+      const body = { name: 'ci', role: 'member', expiresInDays: 9 };
+      tokens.push(limited.client((await cid.call<{ token: string }>('POST', `/api/tokens?project=${projectId}`, body)).token));
+    }
+    const create = (i: number, who: TestClient = tokens[i % 3]!) =>
+      who.send('POST', `/api/tunnels?project=${projects[i % 3]}`, { name: `t${i}`, region: 'local' });
     for (let i = 0; i < 500; i++) assert.equal((await create(i)).status, 200);
-    assert.equal((await create(500)).status, 429);
+    assert.deepEqual([(await create(500)).status, (await create(501, cid)).status], [429, 200], 'sessions have their own');
     const own = { name: 'own', region: 'local', type: 'ingress', ingressDomains: ['www.own-names.com'] };
-    assert.equal((await cid.send('POST', `/api/tunnels?project=${projects[0]}`, own)).status, 200);
+    assert.equal((await tokens[0]!.send('POST', `/api/tunnels?project=${projects[0]}`, own)).status, 200);
     await limited.close();
   });
 });
