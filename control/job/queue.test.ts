@@ -117,6 +117,51 @@ describe('the queue', () => {
     assert.equal(await left(), 0);
   });
 
+  for (const kind of ['login-link', 'registration-mail'] as const) {
+    it(`starts a ${kind} on time while the mail of another one hangs, so its arrival does not tell of the other`, async () => {
+      const hanging = Promise.withResolvers<void>();
+      const sent: string[] = [];
+      const last = Promise.withResolvers<void>();
+      const send = async ({ email }: { readonly email: string }): Promise<void> => {
+        sent.push(email);
+        if (email === 'known@example.com') await hanging.promise;
+        if (email === 'last@example.com') last.resolve();
+      };
+      const queue = createQueue({ ...handlersWith(unexpected, send), 'registration-mail': send });
+      const add = async (email: string): Promise<void> => {
+        if (kind === 'login-link') await addJob(store.db, time.now, kind, { email, browserHash: null });
+        else await addJob(store.db, time.now, kind, { email, firstName: '', step: 'received' });
+      };
+      for (const email of ['first@example.com', 'known@example.com', 'second@example.com']) await add(email);
+      const drained = queue.drain();
+      await add('last@example.com');
+      const again = queue.drain();
+      await last.promise;
+      assert.deepEqual(sent, ['first@example.com', 'known@example.com', 'second@example.com', 'last@example.com']);
+      hanging.resolve();
+      await Promise.all([drained, again]);
+      assert.equal(await left(), 0);
+    });
+  }
+
+  it('does a job that another job added, while a third one hangs', async () => {
+    const hanging = Promise.withResolvers<void>();
+    const added = Promise.withResolvers<void>();
+    const queue = createQueue(
+      handlersWith(async ({ subject }) => {
+        if (subject === 'hangs') await hanging.promise;
+        if (subject === 'adds') await addMail('added');
+        if (subject === 'added') added.resolve();
+      }),
+    );
+    for (const subject of ['hangs', 'adds']) await addMail(subject);
+    const drained = queue.drain();
+    await added.promise;
+    hanging.resolve();
+    await drained;
+    assert.equal(await left(), 0);
+  });
+
   it('drops a login link after its 15 minutes, tried or not', async () => {
     let attempts = 0;
     const failing = async (): Promise<void> => {

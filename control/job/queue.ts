@@ -2,6 +2,7 @@
 // their constant answer. A failed job is repeated with growing pauses until it expires.
 
 import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { NoSuchAddress } from '../mail/no-such-address.ts';
 import { createId } from '../store/id.ts';
@@ -11,7 +12,8 @@ import type { Queries, Store } from '../store/store.ts';
 
 /** Every kind of job and its payload. Payloads hold no secrets: tokens are made when their mail is written. */
 export interface JobPayloads {
-  'login-link': { readonly email: string; readonly browserHash: string | null };
+  /** Without `isMailed`, which earlier releases do not write, the mail is sent. */
+  'login-link': { readonly email: string; readonly browserHash: string | null; readonly isMailed?: boolean };
   registration: {
     readonly email: string;
     readonly firstName: string;
@@ -52,6 +54,7 @@ const leaseMs = 60_000;
 const wakeAfterMs = 20;
 const wakeWithinMs = 100;
 const batch = 20;
+const batchPauseMs = 2_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 30 * 60_000;
 /** How far ahead a job can be due, with an hour by which clocks may differ. */
@@ -104,7 +107,7 @@ const takeJob = async (db: Queries, job: JobsTable, nowMs: number): Promise<bool
   return taken.numUpdatedRows > 0n;
 };
 
-/** Each lane runs its jobs one after the other. Login links have their own, because a user waits for them. */
+/** Login links have their own lane, because a user waits for them. */
 const lanes = ['=', '<>'] as const;
 type Lane = (typeof lanes)[number];
 
@@ -137,10 +140,16 @@ const postpone = async (deps: JobQueueDeps, job: JobsTable, error: unknown): Pro
   await deps.store.db.updateTable('jobs').set(change).where('id', '=', job.id).execute();
 };
 
+/** True if this worker is to run the job. */
+const claimJob = async (deps: JobQueueDeps, job: JobsTable): Promise<boolean> => {
+  const nowMs = deps.clock();
+  if (!(await isOver(deps, job, nowMs))) return takeJob(deps.store.db, job, nowMs);
+  await finish(deps, job);
+  return false;
+};
+
 const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
-  const { store, clock, handlers } = deps;
-  if (await isOver(deps, job, clock())) return finish(deps, job);
-  if (!(await takeJob(store.db, job, clock()))) return;
+  const { handlers } = deps;
   try {
     const handle = handlers[job.kind as JobKind] as ((payload: unknown) => Promise<void>) | undefined;
     await handle?.(JSON.parse(job.payload));
@@ -150,61 +159,82 @@ const runJob = async (deps: JobQueueDeps, job: JobsTable): Promise<void> => {
   }
 };
 
-const runDue = async (deps: JobQueueDeps, lane: Lane): Promise<void> => {
-  const read = () => dueJobs(deps.store.db, lane, deps.clock());
-  for (let due = await read(); due.length > 0; due = await read()) {
-    for (const job of due) await runJob(deps, job);
-  }
-};
-
-/** One run of a lane at a time; a request during a run makes it look again before it ends. */
-const createDrain = (deps: JobQueueDeps, lane: Lane) => {
-  let running: Promise<void> | undefined;
+/**
+ * Starts jobs in order, and none waits for another. Some e-mails get a mail and others do not: if jobs waited, the arrival of the
+ * next mail would tell which. The pause after a full batch is the same whatever the jobs do. It bounds the mails under way: ten a
+ * second, each for as long as its mail server takes.
+ */
+const createLane = (deps: JobQueueDeps, lane: Lane) => {
+  const underWay = new Set<Promise<void>>();
+  let looking: Promise<void> | undefined;
   let askedAgain = false;
-  const runUntilQuiet = async (): Promise<void> => {
+
+  const start = (job: JobsTable): void => {
+    const work = runJob(deps, job)
+      // The job may have added another.
+      .then(look)
+      .catch((error) => deps.log.error({ err: error, job: job.id }, 'job stopped early'))
+      .finally(() => underWay.delete(work));
+    underWay.add(work);
+  };
+  const startDue = async (): Promise<void> => {
+    const read = () => dueJobs(deps.store.db, lane, deps.clock());
+    for (let due = await read(); due.length > 0; due = await read()) {
+      for (const job of due) if (await claimJob(deps, job)) start(job);
+      if (due.length === batch) await pause(batchPauseMs);
+    }
+  };
+  /** One look at a time; a request during a look makes it look again before it ends. */
+  const lookUntilQuiet = async (): Promise<void> => {
     do {
       askedAgain = false;
-      await runDue(deps, lane);
+      await startDue();
     } while (askedAgain);
   };
-  return {
-    drain: (): Promise<void> => {
-      askedAgain = true;
-      running ??= runUntilQuiet().finally(() => {
-        running = undefined;
-      });
-      return running;
-    },
-    settled: async (): Promise<void> => running,
+  const look = (): Promise<void> => {
+    askedAgain = true;
+    looking ??= lookUntilQuiet().finally(() => {
+      looking = undefined;
+    });
+    return looking;
   };
+  const settled = async (): Promise<void> => {
+    await looking;
+    while (underWay.size > 0) await Promise.all(underWay);
+  };
+  return { look, settled };
 };
 
 export const createJobQueue = (deps: JobQueueDeps): JobQueue => {
-  const drains = lanes.map((lane) => createDrain(deps, lane));
-  const drain = async (): Promise<void> => {
-    await Promise.all(drains.map((each) => each.drain()));
+  const all = lanes.map((lane) => createLane(deps, lane));
+  const look = () => Promise.all(all.map((each) => each.look()));
+  const settled = async (): Promise<void> => {
+    await Promise.all(all.map((each) => each.settled()));
   };
   let timer: NodeJS.Timeout | undefined;
   let waking: NodeJS.Timeout | undefined;
-  const drainQuietly = (): void => {
+  const lookQuietly = (): void => {
     waking = undefined;
-    drain().catch((error) => deps.log.error({ err: error }, 'job queue stopped early'));
+    look().catch((error) => deps.log.error({ err: error }, 'job queue stopped early'));
   };
   return {
     wake: () => {
-      if (timer) waking ??= setTimeout(drainQuietly, randomInt(wakeAfterMs, wakeWithinMs));
+      if (timer) waking ??= setTimeout(lookQuietly, randomInt(wakeAfterMs, wakeWithinMs));
     },
-    drain,
+    drain: async () => {
+      await look();
+      await settled();
+    },
     start: () => {
-      timer = setInterval(drainQuietly, firstPauseMs);
-      drainQuietly();
+      timer = setInterval(lookQuietly, firstPauseMs);
+      lookQuietly();
     },
     stop: async () => {
       clearInterval(timer);
       clearTimeout(waking);
       timer = undefined;
       waking = undefined;
-      await Promise.all(drains.map((each) => each.settled()));
+      await settled();
     },
   };
 };
