@@ -25,7 +25,8 @@ type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail
 const send = (deps: Deps, to: string, mail: MailText): Promise<void> => deps.sendMail({ to, ...mail });
 
 /** Sends nothing to an address without an account or with a suspended one. The caller got the same answer in every case. */
-const sendLoginLink = async (deps: Deps, { email, browserHash }: JobPayloads['login-link']): Promise<void> => {
+const sendLoginLink = async (deps: Deps, { email, browserHash, isMailed = true }: JobPayloads['login-link']): Promise<void> => {
+  if (!isMailed) return;
   const { db } = deps.store;
   const user = await db
     .selectFrom('users')

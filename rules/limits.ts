@@ -92,16 +92,22 @@ const deviceSentence = 'Too many device codes were requested. Please try again l
 const requestSentence = 'Too many requests. Please slow down.';
 const changeSentence = 'Too many changes. Please slow down.';
 const dnsSentence = 'Too many DNS lookups. Please try again in a minute.';
+const invitationSentence = 'Too many invitations. Please try again tomorrow.';
 const registerSentence = 'Too many registrations. Please try again later.';
 
 /** Enough for people, too little for scripts. Per address unless the name says otherwise. */
 export const rateLimits = {
   loginLinkPerAddress: { points: 20, windowSeconds: 3600, sentence: linkSentence },
-  loginLinkPerEmail: { points: 5, windowSeconds: 900, sentence: linkSentence },
+  /**
+   * Beyond it no mail is sent, and the answer is the same: nobody can lock a person out. The window ends before the links of
+   * its mails do, so the person can always use the newest one.
+   */
+  loginMailPerEmail: { points: 5, windowSeconds: 600, sentence: linkSentence },
   loginLinkOverall: { points: 300, windowSeconds: 60, sentence: linkSentence },
   /** Once `loginLinkOverall` is used up, each network gets these for itself, so a flood locks out no other network. */
   loginLinkPerNetwork: { points: 5, windowSeconds: 3600, sentence: linkSentence },
-  redeem: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
+  /** Only links that do not work: a person with a right one is never kept out by others at the same address. */
+  wrongLink: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
   register: { points: 10, windowSeconds: 3600, sentence: registerSentence },
   registerOverall: { points: 200, windowSeconds: 60, sentence: registerSentence },
   /** As `loginLinkPerNetwork`. */
@@ -135,7 +141,10 @@ export const rateLimits = {
   /** Look-ups and verifications. */
   dnsPerCredential: { points: 300, windowSeconds: 60, sentence: dnsSentence },
   dnsPerUser: { points: 600, windowSeconds: 60, sentence: dnsSentence },
-  invitationPerProject: { points: 50, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },
-  /** Over all projects together, to protect the owner of the mailbox. */
-  invitationPerEmail: { points: 10, windowSeconds: 3600, sentence: 'Too many invitations. Please try again later.' },
+  /** Look-ups under domains that the person has added and nobody has verified: enough to set them up, too few to list names. */
+  newDomainDnsPerUser: { points: 500, windowSeconds: 86_400, sentence: 'Too many DNS lookups. Please verify the domain first.' },
+  // Each sends a mail. Both count over all projects of the person who invites, and one that was deleted still counts: as many in
+  // a day as a project may have members, and a few to one mailbox. They count per inviter, so nobody can use up what others have.
+  invitationPerUser: { points: 100, windowSeconds: 86_400, sentence: invitationSentence },
+  invitationPerEmail: { points: 5, windowSeconds: 86_400, sentence: invitationSentence },
 } as const satisfies Readonly<Record<string, RateLimit>>;

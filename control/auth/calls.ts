@@ -11,15 +11,16 @@ import type { CallContext, Handlers } from '../access/call.ts';
 import { createSession, endSession, sessionMaxSeconds } from '../access/session.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
+import { limitedAddress } from '../http/address.ts';
 import { type CookieNames, readCookie, renderCookie } from '../http/cookie.ts';
 import { isOwnNavigation } from '../http/origin.ts';
 import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
 import { addJob, type JobQueue } from '../job/queue.ts';
-import { type Limiter, takeShare } from '../limit/limiter.ts';
+import { hasRoom, type Limiter, takeShare } from '../limit/limiter.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import type { Store } from '../store/store.ts';
 import { type BotCheck, passBotCheck } from './bot-check.ts';
-import { isOwnLink, redeemLoginLink } from './login-link.ts';
+import { isOwnLink, isUsableLink, redeemLoginLink } from './login-link.ts';
 
 export interface AuthDeps {
   readonly store: Store;
@@ -38,23 +39,32 @@ const browserToken = (deps: AuthDeps, headers: Headers): string => {
   return known?.length === tokenLength ? known : createToken();
 };
 
-/** Does the same work and gives the same answer for every e-mail: the job looks up the account later. */
+/**
+ * Does the same work and gives the same answer for every e-mail: the job looks up the account later. After many requests for one
+ * e-mail its job sends no mail; the links of the earlier mails still work.
+ */
 const requestLoginLink = async (deps: AuthDeps, { request, body, address, nowMs }: CallContext<'requestLoginLink'>) => {
   const { email, botCheck } = orInvalidForm(parseLoginForm(body));
   await deps.limiter.take('loginLinkPerAddress', addressKey(address));
   // Before the limits that are shared with others: a bot that skips the check must not use up somebody else's links.
   await passBotCheck(deps.botCheck, botCheck, address);
-  await deps.limiter.take('loginLinkPerEmail', email);
   await takeShare(deps.limiter, 'loginLink', address);
+  const isMailed = await hasRoom(deps.limiter, 'loginMailPerEmail', email);
   const browser = browserToken(deps, request.headers);
-  await addJob(deps.store.db, nowMs, 'login-link', { email, browserHash: hashToken(browser) });
+  await addJob(deps.store.db, nowMs, 'login-link', { email, browserHash: hashToken(browser), isMailed });
   deps.jobs.wake();
   const cookie = renderCookie(deps.cookies.browser, browser, browserCookieSeconds, deps.cookies.secure);
   return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
 };
 
+/** Only a link that does not work counts, so that others at the same address cannot keep out a person with a right one. */
+const refuseLink = async (deps: AuthDeps, address: string): Promise<never> => {
+  await deps.limiter.take('wrongLink', addressKey(address));
+  return refuse('signedOut', text.login.failed);
+};
+
 const redeem = async (deps: AuthDeps, { request, body, caller, address, nowMs }: CallContext<'redeemLoginLink'>) => {
-  await deps.limiter.take('redeem', addressKey(address));
+  if (!(await isUsableLink(deps.store.db, body.token, nowMs))) return refuseLink(deps, address);
   const old = readCookie(request.headers, deps.cookies.session);
   const token = await deps.store.write(async (trx) => {
     const user = await redeemLoginLink(trx, body.token, nowMs);
@@ -130,8 +140,7 @@ type Names =
 export const createAuthCalls = (deps: AuthDeps): Handlers<Names> => ({
   getUser,
   requestLoginLink: (context) => requestLoginLink(deps, context),
-  checkLoginLink: async ({ request, body, address, nowMs }) => {
-    await deps.limiter.take('redeem', addressKey(address));
+  checkLoginLink: async ({ request, body, nowMs }) => {
     const browser = readCookie(request.headers, deps.cookies.browser);
     return { sameBrowser: await isOwnLink(deps.store.db, body.token, browser, nowMs) };
   },
@@ -142,8 +151,8 @@ export const createAuthCalls = (deps: AuthDeps): Handlers<Names> => ({
   listSessions: (context) => listSessions(deps, context),
   deleteSession: (context) => deleteSession(deps, context),
   getBotCheck: async () => deps.botCheck.describe(),
-  getBotChallenge: async ({ address }) => {
-    await deps.limiter.take('botCheck', addressKey(address));
+  getBotChallenge: async ({ request, address }) => {
+    await deps.limiter.take('botCheck', limitedAddress(address, request.headers));
     return orMissing(await deps.botCheck.createChallenge(), 'Challenge');
   },
 });

@@ -32,19 +32,25 @@ export const createLoginLink = async (
   return token;
 };
 
-/** True if this browser asked for this link. Does not consume the link. */
-export const isOwnLink = async (db: Queries, token: string, browser: string | undefined, nowMs: number): Promise<boolean> => {
-  if (token.length !== tokenLength || browser === undefined) return false;
-  const row = await db
+/** Consumes nothing. */
+const findUsable = async (db: Queries, token: string, nowMs: number) => {
+  if (token.length !== tokenLength) return undefined;
+  return db
     .selectFrom('login_links')
-    .select('id')
+    .select('browser_hash')
     .where('token_hash', '=', hashToken(token))
-    .where('browser_hash', '=', hashToken(browser))
     .where('used_at', 'is', null)
     .where('expires_at', '>', nowMs)
     .executeTakeFirst();
-  return row !== undefined;
 };
+
+/** True if this browser asked for this link. Does not consume the link. */
+export const isOwnLink = async (db: Queries, token: string, browser: string | undefined, nowMs: number): Promise<boolean> =>
+  browser !== undefined && (await findUsable(db, token, nowMs))?.browser_hash === hashToken(browser);
+
+/** A read, so that guesses cause no write. */
+export const isUsableLink = async (db: Queries, token: string, nowMs: number): Promise<boolean> =>
+  (await findUsable(db, token, nowMs)) !== undefined;
 
 /** The link's user, the first time: of several requests at once, only one statement finds the link unused. */
 export const redeemLoginLink = async (

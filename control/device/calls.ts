@@ -83,8 +83,10 @@ const asCaller = (user: { id: string; email: string }) => ({
   token: null,
 });
 
-const pollDevice = async (deps: DeviceDeps, { body, address, nowMs }: CallContext<'pollDevice'>): Promise<DeviceToken> => {
-  await deps.limiter.take('devicePoll', addressKey(address));
+const pollDevice = async (deps: DeviceDeps, { body, nowMs }: CallContext<'pollDevice'>): Promise<DeviceToken> => {
+  // Counts by sign-in and not by address, so that others at the same address cannot stop this one.
+  const known = await findByDevice(deps.store.db, body.deviceCode, nowMs);
+  await deps.limiter.take('devicePoll', known?.id ?? refuse('gone', 'The sign-in was denied or has expired.'));
   return deps.store.write(async (trx) => {
     const row = await findByDevice(trx, body.deviceCode, nowMs);
     if (row?.state === 'pending') return refuse('undecided', 'The sign-in waits for approval.');

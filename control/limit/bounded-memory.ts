@@ -3,8 +3,8 @@
 import { type IRateLimiterOptions, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 
 /**
- * For each limit. A key takes about 500 bytes: 5 MB, and under 130 MB for all limits together. It is more than the e-mails
- * that `loginLinkOverall` lets through within the window of `loginLinkPerEmail`, plus 1,000 networks by
+ * For each limit. A key takes about 500 bytes: 5 MB, and under 150 MB for all limits together. It is more than the e-mails
+ * that `loginLinkOverall` lets through within the window of `loginMailPerEmail`, plus 1,000 networks by
  * `loginLinkPerNetwork`: so a flood of login links cannot push out a key that still counts.
  */
 export const memoryKeysMost = 10_000;

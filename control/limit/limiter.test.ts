@@ -24,23 +24,23 @@ const suite: StoreSuite = (name, skip, open) =>
 
     it('stop a key at its limit and say when it may go on; another key is not affected', async () => {
       const limiter = createLimiter(store);
-      for (let i = 0; i < rateLimits.loginLinkPerEmail.points; i++) await limiter.take('loginLinkPerEmail', 'a@example.com');
-      await assert.rejects(limiter.take('loginLinkPerEmail', 'a@example.com'), (error) => {
+      for (let i = 0; i < rateLimits.loginMailPerEmail.points; i++) await limiter.take('loginMailPerEmail', 'a@example.com');
+      await assert.rejects(limiter.take('loginMailPerEmail', 'a@example.com'), (error) => {
         assert.ok(error instanceof LimitReached);
-        assert.equal(error.message, rateLimits.loginLinkPerEmail.sentence);
+        assert.equal(error.message, rateLimits.loginMailPerEmail.sentence);
         const seconds = error.retryAfterSeconds ?? 0;
-        return seconds > 0 && seconds <= rateLimits.loginLinkPerEmail.windowSeconds;
+        return seconds > 0 && seconds <= rateLimits.loginMailPerEmail.windowSeconds;
       });
-      await limiter.take('loginLinkPerEmail', 'b@example.com');
-      await limiter.take('redeem', 'a@example.com');
+      await limiter.take('loginMailPerEmail', 'b@example.com');
+      await limiter.take('wrongLink', 'a@example.com');
     });
 
     it('count calls that arrive at the same moment', async () => {
       const limiter = createLimiter(store);
       const results = await Promise.allSettled(
-        Array.from({ length: 50 }, () => limiter.take('loginLinkPerEmail', 'flood@example.com')),
+        Array.from({ length: 50 }, () => limiter.take('loginMailPerEmail', 'flood@example.com')),
       );
-      assert.equal(results.filter((each) => each.status === 'fulfilled').length, rateLimits.loginLinkPerEmail.points);
+      assert.equal(results.filter((each) => each.status === 'fulfilled').length, rateLimits.loginMailPerEmail.points);
     });
   });
 
@@ -75,9 +75,9 @@ describe('limits of two replicas', { skip: postgres.skip }, () => {
     const url = await postgres.createDatabase();
     const stores = await Promise.all([openPostgresStore(url, assert.fail), openPostgresStore(url, assert.fail)]);
     const [one, two] = stores.map(createLimiter) as [ReturnType<typeof createLimiter>, ReturnType<typeof createLimiter>];
-    for (let i = 0; i < rateLimits.loginLinkPerEmail.points; i++)
-      await (i % 2 === 0 ? one : two).take('loginLinkPerEmail', 'a@example.com');
-    for (const limiter of [one, two]) await assert.rejects(limiter.take('loginLinkPerEmail', 'a@example.com'), isTooMany);
+    for (let i = 0; i < rateLimits.loginMailPerEmail.points; i++)
+      await (i % 2 === 0 ? one : two).take('loginMailPerEmail', 'a@example.com');
+    for (const limiter of [one, two]) await assert.rejects(limiter.take('loginMailPerEmail', 'a@example.com'), isTooMany);
     for (const store of stores) await store.close();
   });
 });

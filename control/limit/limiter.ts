@@ -87,6 +87,17 @@ export const createLimiter = (store: Store): Limiter => {
   };
 };
 
+/** Counts one; false when there were too many. */
+export const hasRoom = async (limiter: Limiter, name: RateLimitName, key: string): Promise<boolean> => {
+  try {
+    await limiter.take(name, key);
+    return true;
+  } catch (error) {
+    if (error instanceof LimitReached) return false;
+    throw error;
+  }
+};
+
 /** Counts against the limit for all callers together. Once that is used up, counts per network, so a flood locks out only its own networks. */
 export const takeShare = async (
   limiter: Limiter,
