@@ -5,6 +5,7 @@ import type { Project, Role } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
 import type { Invitation, InvitationOffer } from '@underpass/rules/resource.ts';
+import { userShare } from '../access/allowance.ts';
 import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import { findAccess, refuseStopped } from '../access/project-access.ts';
@@ -55,8 +56,8 @@ const createInvitation = async (deps: InvitationDeps, context: CallContext<'crea
   const email = orInvalid(parseEmail(body.email));
   const role = orInvalid(parseRole(body.role));
   if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
-  await deps.limiter.take('invitationPerProject', access.id);
-  await deps.limiter.take('invitationPerEmail', email);
+  await deps.limiter.take('invitationPerEmail', `${userShare(caller)} ${email}`);
+  await deps.limiter.take('invitationPerUser', userShare(caller));
   const row: InvitationsTable = {
     id: createId(nowMs),
     project_id: access.id,

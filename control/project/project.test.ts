@@ -316,14 +316,31 @@ describe('invitations', () => {
     assert.deepEqual(await refusal(await check(mallory, late)), refused);
   });
 
-  it('to one e-mail stop at 10 an hour, from all projects together', async () => {
+  it('by one person stop at 100 a day, over all projects, also those that were deleted', async () => {
+    const limited = await createTestControl({ limited: true });
+    const [owner, other] = [await limited.signUp('owner@example.com'), await limited.signUp('other@example.com')];
+    const statuses: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const { id } = await owner.call<{ id: string }>('POST', '/api/projects', { name: `round-${round}` });
+      for (let i = 0; i < 40; i++) {
+        const body = { email: `person-${round}-${i}@example.com`, role: 'viewer' };
+        statuses.push((await owner.send('POST', `/api/invitations?project=${id}`, body)).status);
+      }
+      await owner.call('DELETE', `/api/projects/${id}`, { name: `round-${round}` });
+    }
+    assert.deepEqual(statuses, [...Array(100).fill(200), ...Array(20).fill(429)]);
+    assert.equal((await invite(other, other, 'person@example.com')).status, 200);
+    await limited.close();
+  });
+
+  it('to one e-mail stop at 5 a day for each person who invites, so nobody keeps another from inviting it', async () => {
     const limited = await createTestControl({ limited: true });
     const statuses: number[] = [];
-    for (let project = 0; project < 3; project++) {
+    for (let project = 0; project < 2; project++) {
       const owner = await limited.signUp(`owner-${project}@example.com`);
-      for (let times = 0; times < 4; times++) statuses.push((await invite(owner, owner, 'victim@example.com')).status);
+      for (let times = 0; times < 6; times++) statuses.push((await invite(owner, owner, 'victim@example.com')).status);
     }
-    assert.deepEqual(statuses, [...Array(10).fill(200), 429, 429]);
+    assert.deepEqual(statuses, [...Array(5).fill(200), 429, ...Array(5).fill(200), 429]);
     await limited.close();
   });
 
