@@ -55,7 +55,7 @@ let dns: DnsPort;
 before(async () => {
   const port = await server.listen();
   resolver = createResolver({ servers: [{ address: '127.0.0.1', port }], timeoutMs });
-  dns = createDns({ resolver, ownHosts: async () => ['eu.underpass.test'] });
+  dns = createDns({ resolver, ownHosts: async () => ['eu.underpass.test'], emptyMs: 0 });
 });
 after(() => {
   resolver.close();
@@ -178,12 +178,36 @@ describe('lookup', () => {
     ['fd00::1', 'AAAA'],
     ['fe80::1', 'AAAA'],
     ['::ffff:10.0.0.1', 'AAAA'],
+    ['::10.0.0.1', 'AAAA'],
+    ['fec0::1', 'AAAA'],
+    ['64:ff9b::a00:1', 'AAAA'],
+    ['64:ff9b:1::a00:1', 'AAAA'],
+    ['2001:0:a00:1::', 'AAAA'],
+    ['2002:a00:1::1', 'AAAA'],
   ] as const) {
     test(`never returns the inside address ${address}`, async () => {
       server.replies.set(`${family} db.example.com`, { answers: [record(family, 'db.example.com', address)] });
       assert.deepEqual(await dns.lookup('db.example.com'), []);
     });
   }
+
+  test('asks the same questions, and takes as long, whether addresses are hidden or there are none', async () => {
+    const timed = createDns({ resolver, ownHosts: async () => ['eu.underpass.test'], emptyMs: 300 });
+    server.replies.set('A db.example.com', { answers: [record('A', 'db.example.com', '10.0.0.5')] });
+    const traces = [];
+    for (const host of ['db.example.com', 'none.example.com']) {
+      const [from, start] = [server.asked.length, performance.now()];
+      assert.deepEqual(await timed.lookup(host), []);
+      assert.ok(performance.now() - start > 290, host);
+      traces.push(
+        server.asked
+          .slice(from)
+          .map((question) => String(question).replace(host, 'HOST'))
+          .sort(),
+      );
+    }
+    assert.deepEqual(traces[0], traces[1]);
+  });
 
   test('returns inside addresses that are our own data plane, so a private installation works', async () => {
     server.replies.set('A eu.underpass.test', { answers: [record('A', 'eu.underpass.test', '10.0.0.9')] });
@@ -195,8 +219,8 @@ describe('lookup', () => {
   });
 
   test('asks no server about localhost or about an address', async () => {
-    assert.deepEqual(await dns.lookup('127.0.0.1'), []);
-    const local = createDns({ resolver, ownHosts: async () => ['local.localhost'] });
+    const local = createDns({ resolver, ownHosts: async () => ['local.localhost'], emptyMs: 0 });
+    assert.deepEqual(await local.lookup('127.0.0.1'), []);
     assert.deepEqual(await local.lookup('local.localhost'), ['127.0.0.1', '::1']);
     assert.deepEqual(await local.lookup('brave-otter.tunnels.localhost'), ['127.0.0.1', '::1']);
     assert.deepEqual(server.asked, []);

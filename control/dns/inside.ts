@@ -16,7 +16,21 @@ const ranges4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-const ranges6 = ['::/127', '64:ff9b:1::/48', '100::/64', 'fc00::/7', 'fe80::/10', 'ff00::/8'];
+const ranges6 = [
+  '::/127',
+  '100::/64',
+  'fc00::/7',
+  'fe80::/10',
+  // Site-local, deprecated by RFC 3879 and still used.
+  'fec0::/10',
+  'ff00::/8',
+  // These hold an IPv4 address, perhaps an inside one: IPv4-compatible, NAT64 (RFC 6052, RFC 8215), Teredo, 6to4.
+  '::/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '2001::/32',
+  '2002::/16',
+];
 
 function compileRanges(): BlockList {
   const list = new BlockList();

@@ -81,26 +81,50 @@ const isDataPlaneHost = async (deps: DomainDeps, host: string): Promise<boolean>
   return (await query.executeTakeFirst()) !== undefined;
 };
 
-/** True for an ingress domain of the project and for every name under its domains. */
-const isOfProject = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
-  const apexes = await db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId).execute();
-  if (apexes.some((row) => isSameOrUnder(host, row.apex_name))) return true;
-  const query = db.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId).where('host', '=', host);
-  return (await query.executeTakeFirst()) !== undefined;
+/** Domains of a project that are looked up without proof, and for how long after they were added. */
+const newDomainsMost = 20;
+const newForMs = 24 * 3600_000;
+
+const isUnderVerified = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
+  const query = db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId);
+  const rows = await query.where('verified_at', 'is not', null).execute();
+  return rows.some((row) => isSameOrUnder(host, row.apex_name));
 };
 
-const mayLookUp = async (deps: DomainDeps, caller: Caller, host: string): Promise<boolean> => {
-  if (await isDataPlaneHost(deps, host)) return true;
-  for (const project of await listAccess(deps.store.db, caller)) {
-    if (await isOfProject(deps.store.db, project.id, host)) return true;
+const isUnderNew = async (db: Queries, projectId: string, host: string, nowMs: number): Promise<boolean> => {
+  const query = db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId).orderBy('id', 'desc');
+  const added = query.where('verified_at', 'is', null).where('created_at', '>', nowMs - newForMs);
+  return (await added.limit(newDomainsMost).execute()).some((row) => isSameOrUnder(host, row.apex_name));
+};
+
+const isGenerated = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
+  const query = db.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId).where('apex_name', '=', '');
+  return (await query.where('host', '=', host).executeTakeFirst()) !== undefined;
+};
+
+/** Whose name it is. Our name servers must not answer about names that are nobody's here. */
+const decideLookUp = async (
+  deps: DomainDeps,
+  caller: Caller,
+  host: string,
+  nowMs: number,
+): Promise<'ours' | 'new' | 'foreign'> => {
+  const { db } = deps.store;
+  if (await isDataPlaneHost(deps, host)) return 'ours';
+  const projects = await listAccess(db, caller);
+  for (const { id } of projects) {
+    if ((await isUnderVerified(db, id, host)) || (await isGenerated(db, id, host))) return 'ours';
   }
-  return false;
+  for (const { id } of projects) if (await isUnderNew(db, id, host, nowMs)) return 'new';
+  return 'foreign';
 };
 
 const lookUpDns = async (deps: DomainDeps, context: CallContext<'lookUpDns'>): Promise<DnsLookup> => {
-  const { caller, query } = context;
+  const { caller, query, nowMs } = context;
   const host = parseHostname(query.host) ?? refuse('invalid', 'Please enter a valid domain name.');
-  if (!(await mayLookUp(deps, caller, host))) refuse('forbidden', 'Only hosts of your projects can be looked up.');
+  const whose = await decideLookUp(deps, caller, host, nowMs);
+  if (whose === 'foreign') refuse('forbidden', 'Only names under verified or new domains of your projects can be looked up.');
+  if (whose === 'new') await deps.limiter.take('newDomainDnsPerUser', userShare(caller));
   await takeAllowance(deps.limiter, 'dns', caller);
   return { host, ips: await deps.dnsTurns(userShare(caller), () => deps.dns.lookup(host)) };
 };

@@ -222,6 +222,41 @@ describe('dns look-up', () => {
     assert.deepEqual(await (await lookUp(ann, `WWW.${apex}.`)).json(), { host: `www.${apex}`, ips: ['192.0.2.80'] });
   });
 
+  it('asks under a domain that nobody has verified for one day only, and under a verified one always', async () => {
+    const own = await createTestControl();
+    const [dan, fay] = [await own.signUp('dan@example.com'), await own.signUp('fay@example.com')];
+    const answer = async (who: SignedUp, host: string): Promise<number> => (await lookUp(who, host)).status;
+    await add(dan, 'kept.com');
+    await add(dan, 'proven.com');
+    own.dns.proofs.set('proven.com', 'found');
+    await verify(dan, 'proven.com');
+    own.time.now += 24 * 3600_000 - 1;
+    assert.deepEqual([await answer(dan, 'www.kept.com'), await answer(dan, 'www.proven.com')], [200, 200]);
+    own.time.now += 1;
+    assert.deepEqual([await answer(dan, 'www.kept.com'), await answer(dan, 'www.proven.com')], [403, 200]);
+    for (let i = 0; i < 25; i++) await add(fay, `many-${i}.com`);
+    const statuses = [];
+    for (let i = 0; i < 25; i++) statuses.push(await answer(fay, `many-${i}.com`));
+    assert.deepEqual(statuses, [...Array(5).fill(403), ...Array(20).fill(200)]);
+    await own.close();
+  });
+
+  it('stops at 500 names a day under domains that nobody has verified, even if they are deleted and added again', async () => {
+    const own = await createTestControl({ limited: true });
+    const eve = await own.signUp('eve@example.com');
+    const second = own.client();
+    const link = new URL(await own.control.operator.createLoginLink(eve.email));
+    await second.call('POST', '/auth/login', new URLSearchParams({ token: link.pathname.split('/').at(-1)! }));
+    const statuses: number[] = [];
+    for (const browser of [eve, { ...eve, ...second }]) {
+      await add(browser, 'guessed.com');
+      for (let i = 0; i < 300; i++) statuses.push((await lookUp(browser, `name-${i}.guessed.com`)).status);
+      await browser.send('DELETE', pathOf(eve, 'guessed.com'));
+    }
+    assert.deepEqual(statuses, [...Array(500).fill(200), ...Array(100).fill(429)]);
+    await own.close();
+  });
+
   it('runs at most four look-ups of one user at once, so silent name servers do not delay others', async () => {
     const own = await createTestControl();
     const [eve, carol] = [await own.signUp('eve@example.com'), await own.signUp('carol@example.com')];

@@ -16,7 +16,7 @@ export const failures: { readonly [Name in CallName]?: string } = {
   createDomain: '400: shown under the Name field; 409: the project has it',
   deleteDomain: '409: tunnels use it, named in the text',
   verifyDomain: '409: another project owns it',
-  lookUpDns: "403: neither a data-plane host nor of one of the caller's projects",
+  lookUpDns: "403: neither a data-plane host, nor a generated name, nor under a verified or new domain of the caller's projects",
   getTunnel: notHere,
   createTunnel: '409: the name or an ingress domain is taken',
   updateTunnel: '409: an ingress domain is taken; 412: changed since the state of If-Match',
