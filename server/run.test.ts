@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { saveChallenge } from '@underpass/control/certificate/certificate-rows.ts';
@@ -138,12 +138,27 @@ describe('start', () => {
     assert.match(err, /UNDERPASS_OPERATOR_EMAIL must be/);
   });
 
+  const spoilPage = async (path: string): Promise<void> => {
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill(0xa5, 20 * 4096, 21 * 4096));
+  };
+
   /** What stands in the way of a start, and the code that says so. */
   const obstacles: readonly (readonly [what: string, code: string, Environment, (home: string) => Promise<void>])[] = [
     ['NATS that is away', 'bus-unreachable', { NATS_URL: 'nats://127.0.0.1:1' }, async () => {}],
     ['an address of another machine', 'address-unknown', { UNDERPASS_LISTEN: '192.0.2.1' }, async () => {}],
     ['a folder of pages that is not there', 'file-unusable', { UNDERPASS_DASHBOARD: '/dev/null/pages' }, async () => {}],
-    ['a database that is none', 'database-unusable', {}, (at) => writeFile(join(at, 'underpass.db'), 'no database'.repeat(99))],
+    ['a database that is none', 'database-damaged', {}, (at) => writeFile(join(at, 'underpass.db'), 'no database'.repeat(99))],
+    ['a database with a damaged page', 'database-damaged', {}, (at) => spoilPage(join(at, 'underpass.db'))],
+    ['a database that lost its end', 'database-damaged', {}, (at) => truncate(join(at, 'underpass.db'), 40 * 4096)],
+    ['a database that is lost', 'database-lost', {}, (at) => rm(join(at, 'underpass.db'))],
+    ['a database that was emptied', 'database-lost', {}, (at) => truncate(join(at, 'underpass.db'))],
+    [
+      'a lost database with the keys in a setting',
+      'database-lost',
+      { UNDERPASS_MASTER_KEY: Buffer.alloc(32).toString('base64') },
+      (at) => Promise.all(['underpass.db', 'keys', 'ca.pem', 'ca-key.pem'].map((name) => rm(join(at, name)))).then(() => {}),
+    ],
     [
       'a lock that nobody can open',
       'home-unusable',
@@ -151,6 +166,7 @@ describe('start', () => {
       (at) => rm(join(at, 'edge.lock')).then(() => mkdir(join(at, 'edge.lock'))),
     ],
     ['an authority that is none', 'file-unusable', {}, (at) => writeFile(join(at, 'ca.pem'), 'no certificate')],
+    ['an authority without its key', 'file-unusable', {}, (at) => rm(join(at, 'ca-key.pem'))],
     ['keys that are lost', 'keys-missing', {}, (at) => rm(join(at, 'keys'))],
   ];
   for (const [what, code, env, spoil] of obstacles) {
@@ -164,6 +180,18 @@ describe('start', () => {
       await dropHome(other);
     });
   }
+
+  test('migrate makes no empty database in place of a lost one, and a start after a first one without a database works', async () => {
+    const other = await makeHome();
+    const env = { UNDERPASS_HOME: other };
+    await writeFile(join(other, 'underpass.db'), '');
+    assert.equal((await command('migrate', { env })).code, exitCodes.ok, 'the first start was killed before it wrote anything');
+    await rm(join(other, 'underpass.db'));
+    const { code, err } = await command('migrate', { env });
+    assert.equal(code, exitCodes.local);
+    assert.match(err, /^error database-lost: .*underpass\.db does not exist, but .*keys does\n/);
+    await dropHome(other);
+  });
 
   test('a lost key is not missed for a challenge that has ended', async () => {
     const other = await makeHome();
@@ -311,13 +339,32 @@ describe("the operator's commands", () => {
 });
 
 describe('what is kept', () => {
-  test('a backup restores into an empty home, and nowhere else', async () => {
+  test('one command backs up everything, and one restores it into an empty home, and nowhere else', async () => {
     const file = join(home, 'backup.jsonl');
     const backup = await command(`backup ${file}`);
     assert.equal(backup.code, exitCodes.ok);
-    for (const name of ['keys', 'ca.pem', 'ca-key.pem']) assert.ok(backup.out.includes(join(home, name)), backup.out);
+    assert.match(backup.out, /: the database, keys, ca\.pem, ca-key\.pem, first-tunnel\.token\nwhoever can read this file/);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     assert.equal((await command(`backup ${file}`)).code, exitCodes.local, 'it never overwrites');
+    const empty = await makeHome();
+    const env = { UNDERPASS_HOME: empty };
+    const restored = await command(`restore ${file}`, { env });
+    assert.deepEqual(restored, { code: exitCodes.ok, out: `restored ${file}\n`, err: '' });
+    assert.deepEqual(await json('users', { env }), await json('users'));
+    for (const name of ['keys', 'ca.pem', 'ca-key.pem']) {
+      assert.equal(await readFile(join(empty, name), 'utf8'), await readFile(join(home, name), 'utf8'));
+      assert.equal((await stat(join(empty, name))).mode & 0o777, 0o600);
+    }
+    const again = await command(`restore ${file}`);
+    assert.equal(again.code, exitCodes.refused);
+    assert.match(again.err, /the database is not empty: it has users, .*\. Nothing was restored\. Use an empty folder/);
+    await dropHome(empty);
+  });
+
+  test('a backup of the database alone names what to keep, and restores only beside its key', async () => {
+    const file = join(home, 'database.jsonl');
+    const backup = await command(`backup ${file} --database-only`);
+    for (const name of ['keys', 'ca.pem', 'ca-key.pem']) assert.ok(backup.out.includes(join(home, name)), backup.out);
     const empty = await makeHome();
     const env = { UNDERPASS_HOME: empty };
     const keyless = await command(`restore ${file}`, { env });
@@ -326,11 +373,59 @@ describe('what is kept', () => {
       keyless.err,
       /sealed with a key that is not in .*keys. Nothing was restored. Put the key .* there, or restore --without-keys/,
     );
+    assert.deepEqual(await readdir(empty), ['.writable'], 'a refused restore leaves nothing that a start would take for its own');
     await copyFile(join(home, 'keys'), join(empty, 'keys'));
-    assert.equal((await command(`restore ${file}`, { env })).code, exitCodes.ok);
-    assert.deepEqual(await json('users', { env }), await json('users'));
-    assert.equal((await command(`restore ${file}`)).code, exitCodes.local);
+    const restored = await command(`restore ${file}`, { env });
+    assert.equal(restored.code, exitCodes.ok);
+    assert.match(restored.err, /^warning: put ca\.pem and ca-key\.pem of the backed-up server into /);
     await dropHome(empty);
+  });
+
+  test('with the keys in a setting, a backup leaves them out and says so', async () => {
+    const other = await makeHome();
+    const env = { UNDERPASS_HOME: other, UNDERPASS_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
+    await (await openServer(other, env)).running.close();
+    const file = join(other, 'backup.jsonl');
+    const { out } = await command(`backup ${file}`, { env });
+    assert.match(
+      out,
+      /: the database, ca\.pem, ca-key\.pem, first-tunnel\.token\nkeep UNDERPASS_MASTER_KEY too, in another place/,
+    );
+    const empty = await makeHome();
+    assert.equal((await command(`restore ${file}`, { env: { ...env, UNDERPASS_HOME: empty } })).code, exitCodes.ok);
+    for (const each of [other, empty]) await dropHome(each);
+  });
+
+  test('a restore replaces no file, takes none of an unknown name, and leaves nothing behind when it fails', async () => {
+    const file = join(home, 'whole.jsonl');
+    await command(`backup ${file}`);
+    const text = await readFile(file, 'utf8');
+    const evil = join(home, 'evil.jsonl');
+    const attempts = [
+      [text.replace('"file":"keys"', '"file":"../keys"'), exitCodes.refused, /unknown file "\.\.\/keys"/],
+      [text.replace('"file":"keys"', '"file":7'), exitCodes.refused, /unknown file 7/],
+      [text.slice(0, -20), exitCodes.local, /cut off or damaged/],
+      [text.replace(/^\["users".*\n/m, '7\n'), exitCodes.local, /cut off or damaged/],
+    ] as const;
+    for (const [changed, expected, pattern] of attempts) {
+      await writeFile(evil, changed);
+      const empty = await makeHome();
+      const { code, err } = await command(`restore ${evil}`, { env: { UNDERPASS_HOME: empty } });
+      assert.equal(code, expected, err);
+      assert.match(err, pattern);
+      assert.deepEqual(
+        (await readdir(empty)).filter((name) => name !== '.writable'),
+        [],
+      );
+      await dropHome(empty);
+    }
+    const used = await makeHome();
+    await writeFile(join(used, 'ca.pem'), 'mine');
+    const { code, err } = await command(`restore ${file}`, { env: { UNDERPASS_HOME: used } });
+    assert.equal(code, exitCodes.refused);
+    assert.match(err, /ca\.pem is not the backup's\. Nothing was restored\. Use an empty folder/);
+    assert.deepEqual(await readdir(used), ['ca.pem']);
+    await dropHome(used);
   });
 
   test('keys prune removes an old key only after the server has sealed everything with the new one', async () => {

@@ -22,9 +22,15 @@ export interface LocalCa extends Authority {
 }
 
 async function readRoot(certificatePath: string, keyPath: string): Promise<CertificateWithKey | undefined> {
+  const [certificatePem, privateKeyPem] = await Promise.all([readIfThere(certificatePath), readIfThere(keyPath)]);
+  // The key is written first, so a crash leaves no certificate without it.
+  if (certificatePem !== undefined && privateKeyPem === undefined) throw new Error(`${keyPath} is missing`);
+  return certificatePem === undefined || privateKeyPem === undefined ? undefined : { certificatePem, privateKeyPem };
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    const [certificatePem, privateKeyPem] = await Promise.all([readFile(certificatePath, 'utf8'), readFile(keyPath, 'utf8')]);
-    return { certificatePem, privateKeyPem };
+    return await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

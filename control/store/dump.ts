@@ -1,5 +1,6 @@
 // Backup and restore for both databases: one JSON line per row, in an order that foreign keys accept.
-// A dump of one kind of database restores into the other. The key ring is a separate file: keep both.
+// A dump of one kind of database restores into the other. Its first lines may carry small files that belong to the rows, such as
+// the keys; a release that does not know them skips them.
 
 import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
@@ -51,6 +52,14 @@ const batchRows = 100;
 
 type Row = Record<string, unknown>;
 
+export interface KeptFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+type ReadFiles = () => Promise<readonly KeptFile[]>;
+const noFiles: ReadFiles = async () => [];
+
 /** The last line. Without it, a file that was cut off at the end of a line would look whole. */
 interface Ending {
   readonly rows: number;
@@ -75,8 +84,10 @@ async function* readTable(db: Queries, table: TableName): AsyncGenerator<Row> {
   }
 }
 
-async function* readLines(db: Queries): AsyncGenerator<string> {
+async function* readLines(db: Queries, readFiles: ReadFiles): AsyncGenerator<string> {
+  const files = await readFiles();
   yield `${JSON.stringify({ underpass: 'backup', version: formatVersion })}\n`;
+  for (const file of files) yield `${JSON.stringify(file)}\n`;
   let count = 0;
   for (const table of Object.keys(tables) as TableName[]) {
     for await (const row of readTable(db, table)) {
@@ -84,14 +95,22 @@ async function* readLines(db: Queries): AsyncGenerator<string> {
       yield `${JSON.stringify([table, row])}\n`;
     }
   }
+  // The rows may be sealed with a key that was made while they were read.
+  if (JSON.stringify(await readFiles()) !== JSON.stringify(files)) throw new Error('a key changed during the backup; try again');
   yield `${JSON.stringify({ rows: count } satisfies Ending)}\n`;
 }
 
+/** Writes a consistent copy, line by line. It lacks the last line if it fails. */
+export const printStore = (store: Store, print: (line: string) => void, readFiles = noFiles): Promise<void> =>
+  store.read(async (trx) => {
+    for await (const line of readLines(trx, readFiles)) print(line);
+  });
+
 /** Writes a consistent copy to `path`, which must not exist, readable only by its owner. Servers keep running. A failure leaves no file. */
-export const dumpStore = async (store: Store, path: string): Promise<void> => {
+export const dumpStore = async (store: Store, path: string, readFiles = noFiles): Promise<void> => {
   const file = await open(path, 'wx', 0o600);
   try {
-    await store.read((trx) => file.writeFile(readLines(trx)));
+    await store.read((trx) => file.writeFile(readLines(trx, readFiles)));
     await file.sync();
   } catch (error) {
     await rm(path, { force: true });
@@ -109,7 +128,20 @@ const insertRows = async (db: Queries, table: TableName, rows: readonly object[]
       .execute();
 };
 
-const isEmpty = async (db: Queries): Promise<boolean> => !(await db.selectFrom('users').select('id').limit(1).executeTakeFirst());
+/** The store has rows already: a restore would mix two installations. */
+export class StoreNotEmpty extends Error {
+  constructor(found: readonly TableName[]) {
+    super(`the database is not empty: it has ${found.join(', ')}`);
+    this.name = 'StoreNotEmpty';
+  }
+}
+
+const expectEmpty = async (db: Queries): Promise<void> => {
+  const found: TableName[] = [];
+  for (const table of Object.keys(tables) as TableName[])
+    if ((await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)).rows.length > 0) found.push(table);
+  if (found.length > 0) throw new StoreNotEmpty(found);
+};
 
 const cutOff = 'restore: the file is cut off or damaged; take another copy';
 
@@ -126,8 +158,9 @@ const parseHeader = (line: string): void => {
   if (header.underpass !== 'backup' || header.version !== formatVersion) throw new Error('restore: not a backup of this version');
 };
 
-const parseRow = (line: string): [TableName, object] | Ending => {
-  const parsed = parseLine(line) as [TableName, object] | Ending;
+const parseRow = (line: string): [TableName, object] | KeptFile | Ending => {
+  const parsed = parseLine(line) as [TableName, object] | KeptFile | Ending;
+  if (typeof parsed !== 'object' || parsed === null) throw new Error(cutOff);
   if (Array.isArray(parsed) && !(parsed[0] in tables)) throw new Error(`restore: unknown table ${JSON.stringify(parsed[0])}`);
   return parsed;
 };
@@ -163,11 +196,30 @@ const restoreLines = async (db: Queries, lines: AsyncIterable<string>): Promise<
     if (Array.isArray(parsed)) {
       count += 1;
       await inserter.add(...parsed);
-    } else ending = parsed;
+    } else if ('rows' in parsed) ending = parsed;
   }
   if (!headerSeen) throw new Error('restore: the file is empty');
   if (ending?.rows !== count) throw new Error(cutOff);
   await inserter.flush();
+};
+
+// Opened last: a readline interface loses the lines that arrive before it is read.
+const openLines = (path: string): AsyncIterable<string> =>
+  createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+
+/** The files that a backup carries. */
+export const readKeptFiles = async (path: string): Promise<readonly KeptFile[]> => {
+  const files: KeptFile[] = [];
+  let headerSeen = false;
+  for await (const line of openLines(path)) {
+    if (headerSeen) {
+      const parsed = parseRow(line);
+      if (!('file' in parsed)) break;
+      files.push(parsed);
+    } else parseHeader(line);
+    headerSeen = true;
+  }
+  return files;
 };
 
 /** All or nothing, and only into an empty store. `finish` checks the restored rows and may throw to refuse them. */
@@ -177,9 +229,8 @@ export const restoreStore = async (
   finish: (trx: Queries) => Promise<void> = async () => {},
 ): Promise<void> => {
   await store.write(async (trx) => {
-    if (!(await isEmpty(trx))) throw new Error('restore: the database already holds users; restore into an empty one');
-    // Opened last: a readline interface loses the lines that arrive before it is read.
-    await restoreLines(trx, createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY }));
+    await expectEmpty(trx);
+    await restoreLines(trx, openLines(path));
     await finish(trx);
   });
 };

@@ -30,8 +30,8 @@ const pragmas = `
   pragma trusted_schema = off;
 `;
 
-// SQLite result codes, the low byte: BUSY, READONLY, IOERR, FULL, CANTOPEN.
-const outageCodes = new Set([5, 8, 10, 13, 14]);
+// SQLite result codes, the low byte: BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB.
+const outageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
 const isOutage = (error: unknown): boolean => outageCodes.has(((error as { errcode?: number })?.errcode ?? 0) & 0xff);
 
 const createStatementCache = (database: DatabaseSync) => {

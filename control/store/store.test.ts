@@ -167,7 +167,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.equal(readFileSync(two, 'utf8'), readFileSync(one, 'utf8'));
       assert.equal(readFileSync(one, 'utf8').split('\n').length, 1 + 1203 + 1 + 700 + 1 + 1);
       assert.equal(statSync(one).mode & 0o777, 0o600);
-      await assert.rejects(restoreStore(second, one), /already holds users/);
+      await assert.rejects(restoreStore(second, one), /the database is not empty: it has users, /);
       await assert.rejects(dumpStore(first, one), /EEXIST/);
       const away = { ...first, read: () => Promise.reject(new Error('away')) };
       await assert.rejects(dumpStore(away, join(folder, 'three')), /away/);

@@ -1,7 +1,5 @@
 // Shared by all commands of underpass-server: settings, output as text or JSON, and the operator's functions.
 
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
 import { ServerError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -9,7 +7,8 @@ import { createLog } from '../process/log.ts';
 import { translateRefusal } from '../process/refusal.ts';
 import { openControlCore } from '../serve/control-part.ts';
 import { readSettings, type Settings } from '../settings/settings.ts';
-import { databaseFile, openState, type State } from '../state/state.ts';
+import { hasDatabase } from '../state/database-file.ts';
+import { openState, type State } from '../state/state.ts';
 
 export interface Shell {
   readonly io: Io;
@@ -62,26 +61,21 @@ function renderTable(rows: readonly Readonly<Record<string, unknown>>[]): string
     .join('');
 }
 
-interface StateOptions {
-  /** True if the command may create the database. */
-  readonly mayMake?: boolean;
-}
-
 /** Without its server's settings, a command would create an empty database and find nothing in it. */
 function expectDatabase({ databaseUrl, home }: Settings): void {
-  if (databaseUrl !== undefined || existsSync(join(home, databaseFile))) return;
+  if (databaseUrl !== undefined || hasDatabase(home)) return;
   throw new ServerError('no-state', home);
 }
 
-/** Opens the database without starting a server, runs `work`, and closes it. */
+/** Opens the database without starting a server, runs `work`, and closes it. `expect` throws if the folder is not fit for the command. */
 export async function withState<T>(
   { io }: Shell,
   work: (state: State, settings: Settings) => Promise<T>,
-  { mayMake = false }: StateOptions = {},
+  expect: (settings: Settings) => void | Promise<void> = expectDatabase,
 ): Promise<T> {
   const settings = requireSettings(io);
   if (settings.role === 'edge') throw new ServerError('refused', 'an edge has no database; run this where control runs');
-  if (!mayMake) expectDatabase(settings);
+  await expect(settings);
   const state = await openState(settings, createLog(settings.log === 'info' ? 'warn' : settings.log));
   try {
     return await work(state, settings);

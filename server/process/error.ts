@@ -58,7 +58,17 @@ export const errors = {
   'database-unusable': {
     exit: 'local',
     title: 'The embedded database cannot be used',
-    fix: 'Check that this user may write it; if it is damaged, restore the last backup into another folder.',
+    fix: 'Check that this user may write it.',
+  },
+  'database-damaged': {
+    exit: 'local',
+    title: 'The embedded database is damaged',
+    fix: 'Leave the folder as it is, and restore the last backup into another one: docs/operations.md, "Backup and restore".',
+  },
+  'database-lost': {
+    exit: 'local',
+    title: 'The embedded database is missing',
+    fix: 'Restore the last backup (docs/operations.md, "Backup and restore"), or start afresh with an empty folder.',
   },
   'bus-unreachable': {
     exit: 'local',

@@ -19,14 +19,21 @@ interface Fault extends Error {
 }
 
 const sqliteFull = 13;
-const isNoRoom = ({ code, errcode, cause }: Fault): boolean =>
-  code === 'ENOSPC' || code === 'EDQUOT' || ((errcode ?? cause?.errcode ?? 0) & 0xff) === sqliteFull;
+// CORRUPT, NOTADB.
+const sqliteDamage = [11, 26];
+const sqliteCode = ({ errcode, cause }: Fault): number => (errcode ?? cause?.errcode ?? 0) & 0xff;
+const isNoRoom = (fault: Fault): boolean =>
+  fault.code === 'ENOSPC' || fault.code === 'EDQUOT' || sqliteCode(fault) === sqliteFull;
+
+/** Whether SQLite found its file damaged. */
+export const isDamage = (error: unknown): boolean => error instanceof Error && sqliteDamage.includes(sqliteCode(error as Fault));
 
 /** A full disk or a lost database is not a defect of the program, so the error shows no stack. */
 export function translateFault(error: unknown): unknown {
   if (error instanceof ServerError || !(error instanceof Error)) return error;
   const fault = error as Fault;
   if (isNoRoom(fault)) return new ServerError('no-room', fault.message, { cause: error });
+  if (isDamage(fault)) return new ServerError('database-damaged', fault.message, { cause: error });
   if (!(error instanceof StoreOutage)) return error;
   const code = fault.cause?.errcode === undefined ? 'database-unreachable' : 'database-unusable';
   return new ServerError(code, fault.message, { cause: error });

@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { translateRefusal } from '../process/refusal.ts';
 import { version } from '../process/version.ts';
 import type { Settings } from '../settings/settings.ts';
+import { expectNoLostDatabase, expectWholeDatabase } from '../state/database-file.ts';
 import { lockHome } from '../state/home-lock.ts';
 import { openState, type State } from '../state/state.ts';
 import { type ControlCore, type RunningControl, startControl } from './control-part.ts';
@@ -123,6 +124,8 @@ async function startLocalEdge(settings: Settings, control: RunningControl, log: 
 }
 
 async function startWithControl(settings: Settings, log: Logger): Promise<Running> {
+  expectNoLostDatabase(settings);
+  await expectWholeDatabase(settings, log);
   const state = await openState(settings, log);
   const opened: (() => Promise<void>)[] = [() => state.close()];
   const closeAll = async (): Promise<void> => {

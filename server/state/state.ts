@@ -1,18 +1,15 @@
 // What control stores and shares: database, bus, keys. The server and the operator's commands both open it.
 
-import { join } from 'node:path';
 import type { Bus } from '@underpass/control/bus/bus.ts';
 import { createMemoryBus } from '@underpass/control/bus/memory.ts';
 import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
 import type { Store } from '@underpass/control/store/store.ts';
 import type { Logger } from 'pino';
 import { type ErrorCode, ServerError } from '../process/error.ts';
-import { translateFault } from '../process/refusal.ts';
+import { isDamage, translateFault } from '../process/refusal.ts';
 import type { Settings } from '../settings/settings.ts';
+import { databasePath } from './database-file.ts';
 import { openHome, openKeys } from './home.ts';
-
-/** The embedded database, in the home folder. */
-export const databaseFile = 'underpass.db';
 
 export interface State {
   readonly store: Store;
@@ -37,10 +34,10 @@ function told(code: ErrorCode, place: string, error: unknown): unknown {
 /** Loads the drivers only when used: pg and NATS cost memory that a laptop does not need. */
 async function openStore({ home, databaseUrl }: Settings, log: Logger): Promise<Store> {
   if (databaseUrl === undefined) {
-    const path = join(home, databaseFile);
+    const path = databasePath(home);
     const { openSqliteStore } = await import('@underpass/control/store/sqlite.ts');
     return openSqliteStore(path).catch((error: unknown) => {
-      throw told('database-unusable', `${path}: `, error);
+      throw told(isDamage(error) ? 'database-damaged' : 'database-unusable', `${path}: `, error);
     });
   }
   const { openPostgresStore } = await import('@underpass/control/store/postgres.ts');
@@ -61,22 +58,25 @@ async function openBus(settings: Settings, log: Logger): Promise<Bus> {
 
 export async function openState(settings: Settings, log: Logger): Promise<State> {
   await openHome(settings.home);
-  const keyRing = createKeyRing(await openKeys(settings.home, settings.masterKey));
   const store = await openStore(settings, log);
-  const bus = await openBus(settings, log).catch(async (error: unknown) => {
+  try {
+    // After the database: keys without a database are the sign of a lost one.
+    const keyRing = createKeyRing(await openKeys(settings.home, settings.masterKey));
+    const bus = await openBus(settings, log);
+    return {
+      store,
+      bus,
+      keyRing,
+      log,
+      clock: Date.now,
+      steady: () => Math.round(startedAtMs + performance.now()),
+      close: async () => {
+        await bus.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
     await store.close();
     throw error;
-  });
-  return {
-    store,
-    bus,
-    keyRing,
-    log,
-    clock: Date.now,
-    steady: () => Math.round(startedAtMs + performance.now()),
-    close: async () => {
-      await bus.close();
-      await store.close();
-    },
-  };
+  }
 }

@@ -20,8 +20,8 @@ const deploy = fileURLToPath(new URL('../../deploy', import.meta.url));
 /** The system programs that commands of the docs use. */
 export const tools = ['curl', 'openssl', 'nginx', 'haproxy', 'caddy', 'helm', 'jq', 'python3', 'ssh', 'sshd'] as const;
 
-/** Upstream ports in the docs. The test replaces each by a free port, so that pages can run in parallel. */
-const upstreamPorts = [3000, 8080, 8081, 8082, 9080, 9443, 9444, 2222] as const;
+/** Ports in the docs of upstreams and of a second server. The test replaces each by a free port, so that pages can run in parallel. */
+const upstreamPorts = [3000, 8080, 8081, 8082, 8401, 9080, 9443, 9444, 2222] as const;
 /** curl visits from this address. It differs from the client's, so that a page can show which one an upstream sees. */
 const visitorAddress = '127.0.0.9';
 /** Long enough for a command that starts with a first npx. */
