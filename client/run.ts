@@ -1,4 +1,4 @@
-// The command line as a function: arguments and the outside world go in, the exit code comes out. main.ts is the process.
+// The command line as a function: arguments and the outside world go in, the exit code comes out. underpass.ts is the process.
 import { Command, CommanderError, Help } from 'commander';
 import { addAccountCommands } from './command/account.ts';
 import { addCarryCommands } from './command/carry.ts';

@@ -1,0 +1,60 @@
+// The `underpass` process: runs the command line with the real standard streams, files and network.
+import * as http from 'node:http';
+import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
+import { ClientError, exitCodes, fileReason } from './process/error.ts';
+import type { Io } from './process/io.ts';
+import { createProcessIo } from './process/process-io.ts';
+import { run } from './run.ts';
+import { reportError } from './terminal/output.ts';
+
+/** Longer than a closing carrier waits for its last bytes. A shell that completes a word waits for the end of the program. */
+const lingerMs = process.argv[2] === 'complete' ? 0 : 3_000;
+
+let readerGone: (() => void) | undefined;
+const io: Io = {
+  ...createProcessIo(),
+  onReaderGone: (listener) => {
+    readerGone = listener;
+  },
+};
+process.stdout.on('error', outputLost);
+process.stderr.on('error', pipeClosed);
+takeProxyFromEnvironment();
+countBuffersWithHeap();
+const code = await run(process.argv.slice(2), io);
+process.exitCode ||= code;
+process.stdin.unref?.();
+endBeforeLong();
+
+/** Makes fetch use the proxy under Node. The compiled program does so by itself and lacks this function. */
+function takeProxyFromEnvironment(): void {
+  try {
+    http.setGlobalProxyFromEnv?.();
+  } catch {
+    // The proxy setting is not a URL: the commands that need it report that.
+  }
+}
+
+/** Waits for a slow reader of the output, but not for work that cannot be cancelled, such as a DNS query without an answer. */
+function endBeforeLong(): void {
+  const end = (): void => {
+    if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
+    endBeforeLong();
+  };
+  setTimeout(end, lingerMs).unref();
+}
+
+/** `underpass tunnels | head -1` closes the pipe early, which is not an error. A client that carries drains first. */
+function pipeClosed({ code }: NodeJS.ErrnoException): void {
+  if (code !== 'EPIPE') return;
+  if (readerGone === undefined) process.exit(0);
+  readerGone();
+}
+
+/** A full disk loses output but does not stop the tunnel; it is reported once. A terminal that closes sends SIGHUP as well. */
+function outputLost(cause: NodeJS.ErrnoException): void {
+  pipeClosed(cause);
+  if (['EIO', 'EPIPE'].includes(cause.code ?? '') || process.exitCode === exitCodes.local) return;
+  const error = new ClientError('file-not-written', `standard output (${fileReason(cause)})`, { cause });
+  process.exitCode = reportError(error, io, process.argv.includes('--json'));
+}

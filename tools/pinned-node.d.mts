@@ -1,0 +1,1 @@
+export function runPinned(url: string, load: () => Promise<unknown>): Promise<void>;
