@@ -1,12 +1,27 @@
 // The images as a runtime would start them: as user 1000, on a read-only root, with nothing in it but what was put there.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startFakeEdge } from '../../client/carry/fixture/edge.ts';
+import { startPostgres, type TestPostgres } from '../../control/test-kit-postgres.ts';
+import { chartContainers, composeService } from '../../tests/helpers/deployment.ts';
+import { startNats } from '../../tests/helpers/nats.ts';
 import { freePorts } from '../../tests/helpers/port.ts';
 import { skipWithout } from '../../tests/helpers/tool.ts';
 
@@ -49,31 +64,41 @@ interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Folders that may be written, as a runtime's tmpfs. */
   readonly writable?: readonly string[];
+  /** Folders of this machine, by the path at which the program sees them. */
+  readonly volumes?: Readonly<Record<string, string>>;
 }
 
-function start(
-  t: TestContext,
-  { rootfs, config }: Image,
-  args: readonly string[],
-  { env = {}, writable = [] }: StartOptions = {},
-) {
-  for (const folder of ['proc', 'dev']) mkdirSync(join(rootfs, folder), { recursive: true });
+const environmentOf = ({ config }: Image, env: Readonly<Record<string, string>>): Record<string, string> => ({
+  ...Object.fromEntries(config.Env.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])),
+  ...env,
+});
+
+function start(t: TestContext, image: Image, args: readonly string[], options: StartOptions = {}) {
+  const { rootfs, config } = image;
+  const { env = {}, writable = [], volumes = {} } = options;
+  for (const folder of ['proc', 'dev', ...writable, ...Object.keys(volumes)])
+    mkdirSync(join(rootfs, folder), { recursive: true });
   const mounts = [
     `mount --bind '${rootfs}' '${rootfs}'`,
     `mount --rbind /dev '${rootfs}/dev'`,
     `mount -t proc proc '${rootfs}/proc'`,
     ...writable.map((folder) => `mount -t tmpfs -o uid=1000,gid=1000,mode=700 tmpfs '${rootfs}${folder}'`),
+    ...Object.entries(volumes).map(([path, folder]) => `mount --bind '${folder}' '${rootfs}${path}'`),
     `mount -o remount,bind,ro '${rootfs}'`,
-    `exec chroot --userspec=${config.User} '${rootfs}' "$@"`,
+    'exec env -i "$@"',
   ];
-  const argv = ['--mount', '--', 'sh', '-ec', mounts.join('\n'), 'sh', ...config.Entrypoint, ...args];
-  const own = Object.fromEntries(config.Env.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
-  const child = spawn('unshare', argv, {
-    env: { ...own, PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const own = Object.entries(environmentOf(image, env)).map(([name, value]) => `${name}=${value}`);
+  const enter = ['/usr/bin/setpriv', '--no-new-privs', '--', '/usr/sbin/chroot', `--userspec=${config.User}`, rootfs];
+  const argv = ['--mount', '--', 'sh', '-ec', mounts.join('\n'), 'sh', ...own, ...enter, ...config.Entrypoint, ...args];
+  const child = spawn('unshare', argv, { stdio: ['ignore', 'pipe', 'pipe'] });
   t.after(() => child.kill('SIGKILL'));
-  return watch(child);
+  return { ...watch(child), exec: (command: readonly string[]) => execIn(child.pid ?? 0, command, environmentOf(image, env)) };
+}
+
+/** As `docker exec` and `kubectl exec`: another process in the same root, with the same user and environment. */
+function execIn(pid: number, command: readonly string[], env: Record<string, string>) {
+  const flags = ['--target', String(pid), '--mount', '--root', '--wd', '--setuid', '1000', '--setgid', '1000', '--'];
+  return spawnSync('/usr/bin/nsenter', [...flags, ...command], { env, encoding: 'utf8', timeout: 60_000 });
 }
 
 function watch(child: ChildProcess) {
@@ -171,23 +196,87 @@ describe('the image of the client', { skip }, () => {
   });
 });
 
-describe('the image of the server', { skip }, () => {
-  test('starts control and an edge as user 1000, writes to its home alone, and serves the dashboard', async (t) => {
-    const image = build('server');
+const docs = ['docs/operations.md', 'deploy/helm/underpass/templates/NOTES.txt', 'deploy/README.md'];
+
+/** The arguments of every command that the docs run in a container of this kind, in their order. */
+function documentedExecs(container: 'underpass' | 'deployment/underpass-control'): readonly string[][] {
+  const text = docs.map((path) => readFileSync(join(root, path), 'utf8').replaceAll('\\\n', ' ')).join('\n');
+  const found = [...text.matchAll(/ exec (?:-T )?(\S+)(?: --)?\s+(underpass-server(?: +(?:"[^"]*"|[^\s"|>){]+))*)/g)];
+  return found
+    .filter(([, name]) => name === container)
+    .map(([, , line = '']) => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word));
+}
+
+/** What the docs run beside a server, except what needs a file of the machine. */
+function documentedCommands(): readonly string[][] {
+  const text = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+  const lines = [...text.matchAll(/^underpass-server ([a-z][a-z -]+)$/gm)].map(([, line = '']) => line);
+  return [...new Set(lines)].filter((line) => !/keys|migrate/.test(line)).map((line) => ['underpass-server', ...line.split(' ')]);
+}
+
+/** A new named volume: a runtime copies the image's folder into it, with owner and mode. */
+function namedVolume({ rootfs }: Image, path: string): string {
+  const volume = join(mkdtempSync(join(work, 'volume-')), 'data');
+  execFileSync('cp', ['-a', join(rootfs, path), volume]);
+  return volume;
+}
+
+function secretFolder(secrets: Readonly<Record<string, string>>, mode: number): string {
+  const folder = mkdtempSync(join(work, 'secrets-'));
+  chmodSync(folder, 0o755);
+  for (const [name, text] of Object.entries(secrets)) {
+    writeFileSync(join(folder, name), text);
+    chownSync(join(folder, name), 1000, 1000);
+    chmodSync(join(folder, name), mode);
+  }
+  return folder;
+}
+
+const portsOf = (control: number, https: number, http: number, metrics: number) => ({
+  UNDERPASS_PORT: String(control),
+  UNDERPASS_EDGE_HTTPS_PORT: String(https),
+  UNDERPASS_EDGE_HTTP_PORT: String(http),
+  UNDERPASS_METRICS_PORT: String(metrics),
+});
+
+/** Production asks an authority; here it asks one that is away. */
+const noAuthority = { UNDERPASS_ACME_DIRECTORY: 'https://127.0.0.1:9/directory' };
+
+describe('the image of the server', { skip: skip || skipWithout('postgres', 'nats-server', 'helm') }, () => {
+  let image: Image;
+  let postgres: TestPostgres;
+  before(async () => {
+    image = build('server');
+    postgres = await startPostgres();
+  });
+  after(() => postgres.close());
+
+  /** A new database, and the folder of its socket as the server sees it. */
+  const openDatabase = async () => {
+    const url = new URL(await postgres.createDatabase());
+    const folder = url.searchParams.get('host') ?? '';
+    chmodSync(folder, 0o755);
+    url.searchParams.set('host', '/run/postgres');
+    return { url: url.href, volumes: { '/run/postgres': folder } };
+  };
+
+  test('holds the server alone, owned by root, and a home for user 1000', () => {
     assert.equal(image.config.User, '1000:1000');
     const own = filesOf(join(image.rootfs, 'app')).filter((path) => !path.startsWith('/node_modules/'));
     assert.deepEqual(
       own.filter((path) => /\.test\.ts$|^\/(client|tests|bench|tools)\//.test(path)),
       [],
     );
-    const [control = 0, https = 0, http = 0] = await freePorts(3);
-    const env = {
-      UNDERPASS_PRODUCTION: 'false',
-      UNDERPASS_PORT: String(control),
-      UNDERPASS_EDGE_HTTPS_PORT: String(https),
-      UNDERPASS_EDGE_HTTP_PORT: String(http),
-    };
-    const server = start(t, image, image.config.Cmd, { env, writable: ['/var/lib/underpass', '/tmp'] });
+    for (const path of filesOf(image.rootfs)) assert.equal(statSync(join(image.rootfs, path)).uid, 0, path);
+    const home = statSync(join(image.rootfs, 'var/lib/underpass'));
+    assert.deepEqual([home.uid, home.gid, home.mode & 0o777], [1000, 1000, 0o700]);
+  });
+
+  test('starts by itself with a named volume for its home, and serves the dashboard', async (t) => {
+    const [control = 0, https = 0, http = 0, metrics = 0] = await freePorts(4);
+    const volumes = { '/var/lib/underpass': namedVolume(image, 'var/lib/underpass') };
+    const env = { UNDERPASS_PRODUCTION: 'false', ...portsOf(control, https, http, metrics) };
+    const server = start(t, image, image.config.Cmd, { env, volumes, writable: ['/tmp'] });
     await server.seen(/sign in|login/i);
     const origin = `http://127.0.0.1:${control}`;
     assert.equal((await fetch(`${origin}/readyz`)).status, 200);
@@ -196,4 +285,91 @@ describe('the image of the server', { skip }, () => {
     server.child.kill('SIGTERM');
     assert.equal(await server.ended, 0, server.text());
   });
+
+  test('runs as the compose file starts it, with every command of the docs beside it', async (t) => {
+    const [control = 0, https = 0, http = 0, metrics = 0] = await freePorts(4);
+    const { service, env } = composeService();
+    assert.deepEqual([service.user, service.read_only, service.tmpfs], ['1000:1000', true, ['/tmp']]);
+    const [volume = ''] = service.volumes;
+    const database = await openDatabase();
+    const secrets = {
+      'database-url': database.url,
+      'smtp-url': 'smtp://127.0.0.1:9',
+      'master-key': randomBytes(32).toString('base64'),
+    };
+    assert.deepEqual(service.secrets, Object.keys(secrets));
+    const server = start(t, image, service.command, {
+      env: { ...env, ...portsOf(control, https, http, metrics), ...noAuthority },
+      volumes: {
+        [volume.split(':')[1] ?? '']: namedVolume(image, 'var/lib/underpass'),
+        '/run/secrets': secretFolder(secrets, 0o400),
+        ...database.volumes,
+      },
+      writable: service.tmpfs,
+    });
+    await server.seen(/sign in at/);
+    assert.equal((await fetch(`http://127.0.0.1:${control}/readyz`)).status, 200);
+    const execs = documentedExecs('underpass');
+    assert.ok(execs.length >= 2, 'the docs have commands for compose');
+    for (const command of [...execs, ...documentedCommands()]) {
+      const { status, stdout, stderr } = server.exec(command);
+      assert.equal(status, 0, `${command.join(' ')}: ${stderr}${stdout}`);
+    }
+    server.child.kill('SIGTERM');
+    assert.equal(await server.ended, 0, server.text());
+  });
+
+  test('runs as the chart starts it: migration, control with its documented commands, and an edge', async (t) => {
+    const nats = await startNats(t);
+    const database = await openDatabase();
+    const [control = 0, https = 0, http = 0, controlMetrics = 0, metrics = 0, hop = 0] = await freePorts(6);
+    const containers = chartContainers();
+    const secrets = {
+      'database-url': database.url,
+      'nats-url': nats.url,
+      'smtp-url': 'smtp://127.0.0.1:9',
+      'master-key': randomBytes(32).toString('base64'),
+    };
+    const run = (name: string, files: Readonly<Record<string, string>>, env: Readonly<Record<string, string>>) => {
+      const container = containers.get(name) ?? assert.fail(name);
+      const own = Object.fromEntries(container.env.map((each) => [each.name, each.value ?? '127.0.0.1']));
+      return start(t, image, container.args, {
+        env: { ...own, ...env },
+        volumes: {
+          '/var/lib/underpass': emptyDir(),
+          '/tmp': emptyDir(),
+          '/run/secrets/underpass': secretFolder(files, 0o440),
+          ...database.volumes,
+        },
+      });
+    };
+    const migration = run('migrate', secrets, noAuthority);
+    assert.equal(await migration.ended, 0, migration.text());
+    const server = run('control', secrets, { ...portsOf(control, 0, 0, controlMetrics), ...noAuthority });
+    await server.seen(/sign in at/);
+    assert.equal((await fetch(`http://127.0.0.1:${control}/readyz`)).status, 200);
+    let key = '';
+    for (const command of documentedExecs('deployment/underpass-control')) {
+      const { status, stdout, stderr } = server.exec(command);
+      assert.equal(status, 0, `${command.join(' ')}: ${stderr}${stdout}`);
+      if (command.includes('key')) key = stdout.trim();
+    }
+    assert.match(key, /^[\w-]{43}$/);
+    const edgePorts = { ...portsOf(control, https, http, metrics), UNDERPASS_HOP_PORT: String(hop) };
+    const edge = run('edge', { 'edge-key': key }, { ...edgePorts, UNDERPASS_EDGE_WORKERS: '2' });
+    await edge.seen(/\(edge\)/);
+    assert.equal((await fetch(`http://127.0.0.1:${metrics}/healthz`)).status, 200);
+    for (const each of [edge, server]) {
+      each.child.kill('SIGTERM');
+      assert.equal(await each.ended, 0, each.text());
+    }
+  });
 });
+
+/** As Kubernetes makes one for a pod with `fsGroup: 1000`. */
+function emptyDir(): string {
+  const folder = mkdtempSync(join(work, 'empty-'));
+  chownSync(folder, 0, 1000);
+  chmodSync(folder, 0o2777);
+  return folder;
+}

@@ -1,9 +1,9 @@
 // Builds an image without a Docker engine: node deploy/image/build.ts client|server [--out FILE.tar] [--program FILE]
 // From scratch, non-root; the archive loads into Docker, Podman, containerd and every registry tool.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { addProgram, addServer, topOf, userId, writeBase } from './rootfs.ts';
@@ -15,8 +15,12 @@ interface Recipe {
   readonly about: string;
   readonly config: readonly string[];
   readonly fill: (rootfs: string, program: string) => void;
+  /** The folder that the program may write, if it has one. Runtimes give its owner and mode to a new volume. */
+  readonly home?: string;
   readonly program: (version: string) => string;
 }
+
+const serverHome = '/var/lib/underpass';
 
 const recipes: Readonly<Record<string, Recipe>> = {
   client: {
@@ -30,14 +34,15 @@ const recipes: Readonly<Record<string, Recipe>> = {
     repository: 'ghcr.io/underpass/underpass-server',
     about: 'Underpass, a hosted tunnel service: control and edge',
     config: [
-      ...['--entrypoint', '["/usr/bin/node","/app/server/main.ts"]', '--cmd', 'start', '--workingdir', '/app'],
-      ...['--env', 'NODE_ENV=production', '--env', 'UNDERPASS_HOME=/var/lib/underpass', '--volume', '/var/lib/underpass'],
+      ...['--entrypoint', '["/usr/bin/underpass-server"]', '--cmd', 'start', '--workingdir', '/app'],
+      ...['--env', 'NODE_ENV=production', '--env', `UNDERPASS_HOME=${serverHome}`, '--volume', serverHome],
       ...['--port', '8400', '--port', '8443', '--port', '8480'],
     ],
     fill: (rootfs, program) => {
       addProgram(rootfs, program, 'node');
       addServer(rootfs, root);
     },
+    home: serverHome,
     program: () => process.execPath,
   },
 };
@@ -84,7 +89,14 @@ function buildImage(recipe: Recipe, version: string, program: string, out: strin
     writeBase(rootfs);
     recipe.fill(rootfs, program);
     const container = buildah('from', 'scratch');
-    buildah('copy', '--quiet', container, `${rootfs}/.`, '/');
+    // Everything belongs to root, whoever builds, and the home to the program's user.
+    buildah('copy', '--quiet', '--chown', '0:0', container, `${rootfs}/.`, '/');
+    if (recipe.home !== undefined) {
+      const home = join(work, 'home', basename(recipe.home));
+      mkdirSync(home, { recursive: true });
+      chmodSync(home, 0o700);
+      buildah('copy', '--quiet', '--chown', `${userId}:${userId}`, container, `${dirname(home)}/.`, dirname(recipe.home));
+    }
     buildah('config', ...commonConfig(recipe, version), ...recipe.config, container);
     mkdirSync(dirname(out), { recursive: true });
     rmSync(out, { force: true });
@@ -113,6 +125,8 @@ function commonConfig({ about }: Recipe, version: string): readonly string[] {
       'SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt',
       '--env',
       'HOME=/home/underpass',
+      '--env',
+      'PATH=/usr/bin',
     ],
     ...Object.entries(labels).flatMap(([name, value]) => ['--label', `org.opencontainers.image.${name}=${value}`]),
   ];

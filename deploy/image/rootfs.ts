@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
-  chownSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -79,7 +78,14 @@ export function addServer(rootfs: string, root: string): void {
   if (!existsSync(dashboard)) throw new Error('the dashboard is not built: npm run build');
   cpSync(dashboard, join(app, 'dashboard', 'dist'), { recursive: true });
   copySource(join(root, 'deploy', 'installer'), join(app, 'deploy', 'installer'));
-  makeHome(rootfs);
+  addCommand(rootfs);
+}
+
+/** The command that the docs run by `exec`. The image has no shell; the kernel itself starts what the first line names. */
+function addCommand(rootfs: string): void {
+  const path = join(rootfs, 'usr/bin/underpass-server');
+  writeFileSync(path, "#!/usr/bin/node\nimport('/app/server/underpass-server.ts');\n");
+  chmodSync(path, 0o755);
 }
 
 function workspacesOf(root: string): readonly string[] {
@@ -94,15 +100,10 @@ function copyManifest(root: string, app: string, name: string): void {
 
 function copySource(from: string, to: string): void {
   const isShipped = (path: string) =>
-    !/(^|\/)(node_modules|dist|fixture|test-kit[^/]*|[^/]*\.test\.ts|tsconfig\.json)$/.test(path.slice(from.length));
+    !/(^|\/)(node_modules|dist|fixture|main\.(ts|mjs)|test-kit[^/]*|[^/]*\.test\.ts|tsconfig\.json)$/.test(
+      path.slice(from.length),
+    );
   cpSync(from, to, { recursive: true, filter: isShipped });
-}
-
-function makeHome(rootfs: string): void {
-  const home = join(rootfs, 'var/lib/underpass');
-  mkdirSync(home, { recursive: true });
-  chmodSync(home, 0o700);
-  if (process.getuid?.() === 0) chownSync(home, userId, userId);
 }
 
 /** For the listing after a build. */
