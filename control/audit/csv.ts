@@ -1,10 +1,14 @@
 // CSV both ways (RFC 4180): writes rows that no spreadsheet runs as a formula, and reads imports with bounds.
 
-/** A cell that starts like this gets a leading apostrophe, so a spreadsheet shows it as text: OWASP, CSV Injection. */
-const formulaStart = /^[=+\-@\t\r]/;
+/**
+ * Where a spreadsheet may begin to read a formula, and gets an apostrophe that makes it text (OWASP, CSV Injection): at the
+ * start of a cell, and behind `;`, a tab or a line end, which separate cells where the comma is the decimal sign. Blanks and
+ * quotes before the formula do not hide it, and spreadsheets also take the full-width signs.
+ */
+const formulaStart = /(?<=^|[;\t\r\n])(?=[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r])/g;
 
 const renderCell = (text: string): string => {
-  const safe = formulaStart.test(text) ? `'${text}` : text;
+  const safe = text.replace(formulaStart, "'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
