@@ -18,6 +18,7 @@ import { createDomainCalls } from './domain/calls.ts';
 import { createDomainLoss } from './domain/ownership.ts';
 import { createGroupCalls } from './group/calls.ts';
 import { cookieNames } from './http/cookie.ts';
+import { answerMethod } from './http/method.ts';
 import { createInvitationCalls } from './invitation/calls.ts';
 import { createJobQueue } from './job/queue.ts';
 import { createJobHandlers } from './jobs.ts';
@@ -104,6 +105,7 @@ const addPages = (app: App, parts: Parts, isStopping: () => boolean): void => {
   const { settings, mailbox } = parts;
   const webhook = { ...parts, secret: settings.subscriptionWebhookSecret };
   app.post('/hooks/subscriptions', (c) => takeSubscriptionWebhook(webhook, c.req.raw, c.env.address));
+  app.all('/hooks/subscriptions', (c) => answerMethod(c.req.raw, ['POST']));
   if (mailbox !== undefined && !settings.production) addMailbox(app, { ...parts, mailbox });
   addSite(app, { ...parts, isStopping });
 };

@@ -7,12 +7,14 @@ import type { Logger } from 'pino';
 import type { Handlers } from '../access/call.ts';
 import { createAddressReader } from '../http/address.ts';
 import { loggedPath } from '../http/logged-path.ts';
+import { answerMethod } from '../http/method.ts';
 import { Refusal } from '../http/refusal.ts';
 import { type HeaderSettings, securityHeaders } from '../http/security-headers.ts';
 import { LimitReached } from '../limit/limit-reached.ts';
 import { StoreOutage } from '../store/outage.ts';
 import { isForeignKeyViolation } from '../store/store.ts';
 import { type DispatchDeps, dispatch, readQuery } from './dispatch.ts';
+import { methodsOf } from './methods.ts';
 import type { ControlMetrics } from './metrics.ts';
 
 /** What server/ knows about a request beyond the Request object. */
@@ -36,7 +38,7 @@ const outageRetrySeconds = 5;
 const plain = (text: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(text, {
     status,
-    headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    headers: { 'content-type': 'text/plain; charset=utf-8', ...headers },
   });
 
 const refusalAnswer = (refusal: Refusal): Response =>
@@ -46,9 +48,11 @@ const refusalAnswer = (refusal: Refusal): Response =>
     refusal.retryAfterSeconds === undefined ? {} : { 'retry-after': String(refusal.retryAfterSeconds) },
   );
 
+/** What says nothing about caches may be private (RFC 9111 5.2.2.5). */
 const withHeaders = (response: Response, headers: readonly (readonly [string, string])[], requestId: string): Response => {
   const copy = new Response(response.body, response);
   for (const [name, value] of headers) copy.headers.set(name, value);
+  if (!copy.headers.has('cache-control')) copy.headers.set('cache-control', 'no-store');
   copy.headers.set('x-request-id', requestId);
   return copy;
 };
@@ -71,8 +75,13 @@ const addCalls = (app: App, deps: AppDeps): void => {
       const response = await dispatch(deps, deps.handlers, incoming);
       // For HEAD, Hono drops the body of GET without cancelling it: an event stream would stay open unread.
       if (c.req.raw.method === 'HEAD') await response.body?.cancel();
-      if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
       return response;
+    });
+  }
+  for (const path of ['/api/*', '/auth/*']) {
+    app.all(path, (c) => {
+      const methods = methodsOf(c.req.path);
+      return methods.length === 0 ? plain('Page not found', 404) : answerMethod(c.req.raw, methods);
     });
   }
 };

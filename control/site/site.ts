@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env, Hono } from 'hono';
+import { answerMethod } from '../http/method.ts';
 import type { Store } from '../store/store.ts';
 import { createFileFolder, type FileFolder } from './files.ts';
 import { readReleaseKey } from './release-key.ts';
@@ -20,13 +21,6 @@ const plain = (text: string, status = 200): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
 const notFound = (): Response => plain('Page not found', 404);
 
-/** Everything here is read-only (RFC 9110 15.5.6). */
-const refuseMethod = (): Response => {
-  const response = plain('Method not allowed', 405);
-  response.headers.set('allow', 'GET, HEAD');
-  return response;
-};
-
 /** True when a browser opens or reloads a page. Only then the dashboard's page stands in for a missing file. */
 const wantsPage = (request: Request): boolean =>
   ['GET', 'HEAD'].includes(request.method) && (request.headers.get('accept') ?? '*/*').match(/text\/html|\*\/\*/) !== null;
@@ -39,7 +33,7 @@ const servePage = async (dashboard: FileFolder, request: Request, path: string):
   return page ?? notFound();
 };
 
-/** RFC 9116. The expiry changes once a day: stable for caches, and never in the past. */
+/** RFC 9116. The expiry changes once a day, and is never in the past. */
 const renderSecurityTxt = ({ origin, securityContact }: SiteSettings, nowMs: number): string => {
   const dayMs = 24 * 3600_000;
   const expires = new Date((Math.floor(nowMs / dayMs) + 180) * dayMs).toISOString();
@@ -99,9 +93,7 @@ export const addSite = <E extends Env>(app: Hono<E>, { settings, store, clock, i
   app.get('/.well-known/security.txt', () => plain(renderSecurityTxt(settings, clock())));
   for (const name of ['install.sh', 'install.ps1']) app.get(`/${name}`, () => serveInstaller(settings, name));
   app.get('/releases/*', async (c) => (await releases.serve(c.req.raw, c.req.path.slice('/releases/'.length))) ?? notFound());
-  app.all('/api/*', notFound);
-  app.all('/auth/*', notFound);
   app.get('*', (c) => servePage(dashboard, c.req.raw, c.req.path.slice(1)));
-  app.all('*', refuseMethod);
+  app.all('*', (c) => answerMethod(c.req.raw, ['GET']));
   app.notFound(notFound);
 };
