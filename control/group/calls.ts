@@ -12,8 +12,8 @@ import { takeQuota, withinQuota } from '../access/quota.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { nextUpdate, refuseStale } from '../http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
-import { isUniqueViolation, type Queries, type Store } from '../store/store.ts';
-import { assignedTunnels, findGroup, insertGroup, listGroups, toGroup } from './groups.ts';
+import type { Queries, Store } from '../store/store.ts';
+import { assignedTunnels, findGroup, findNameAlike, insertGroup, listGroups, toGroup } from './groups.ts';
 
 export interface GroupDeps {
   readonly store: Store;
@@ -43,16 +43,14 @@ const createGroup = async (deps: GroupDeps, context: CallContext<'createSecurity
   const { access, body, nowMs } = context;
   const name = orInvalid(parseSecurityGroupName(body.name));
   const allowList = parseRules(access, body.allow);
-  try {
-    await deps.store.write(async (trx) => {
-      await takeQuota(trx, access, 'securityGroups');
-      await insertGroup(trx, { projectId: access.id, name, allowList }, nowMs);
-      await auditCall(trx, context, 'security-group.create', name, { allow: allowList });
-    });
-  } catch (error) {
-    if (isUniqueViolation(error)) refuse('conflict', `Security group '${name}' already exists`);
-    throw error;
-  }
+  await deps.store.write(async (trx) => {
+    // It also locks the project, so no two calls find the name free.
+    await takeQuota(trx, access, 'securityGroups');
+    const alike = await findNameAlike(trx, access.id, name);
+    if (alike !== undefined) refuse('conflict', `Security group '${alike}' already exists`);
+    await insertGroup(trx, { projectId: access.id, name, allowList }, nowMs);
+    await auditCall(trx, context, 'security-group.create', name, { allow: allowList });
+  });
   return readGroup(deps.store.db, access, name);
 };
 

@@ -213,11 +213,28 @@ describe('409', () => {
     await create(ann, name);
     const body = { name, allow: ['192.0.2.1'] };
     assert.deepEqual(await refusal(await ann.send('POST', listOf(ann), body)), [409, `Security group '${name}' already exists`]);
-    const fifty = { name: unique(), allow: ['192.0.2.1'] };
+    const fifty = unique();
     const statuses = await Promise.all(
-      Array.from({ length: 50 }, async () => (await ann.send('POST', listOf(ann), fifty)).status),
+      Array.from({ length: 50 }, async (_, i) => {
+        const spelled = i % 2 === 0 ? fifty : fifty.toUpperCase();
+        return (await ann.send('POST', listOf(ann), { ...body, name: spelled })).status;
+      }),
     );
     assert.equal(statuses.filter((status) => status === 200).length, 1);
+  });
+
+  it('refuses a name that differs from another only in upper and lower case, and names the other', async () => {
+    const bob = await test.signUp(`${unique()}@example.com`);
+    await create(bob, 'Office 1');
+    for (const [name, other] of [
+      ['OFFICE 1', 'Office 1'],
+      ['office 1', 'Office 1'],
+      ['Default', 'default'],
+    ] as const) {
+      const response = await bob.send('POST', listOf(bob), { name, allow: ['192.0.2.1'] });
+      assert.deepEqual(await refusal(response), [409, `Security group '${other}' already exists`]);
+    }
+    await create(bob, 'Office-1');
   });
 
   it('refuses to delete a group in use, naming the tunnels', async () => {
@@ -250,7 +267,7 @@ describe('412', () => {
     const { updatedAt } = await create(ann, name);
     const theirs = await ann.call<SecurityGroup>('PATCH', pathOf(ann, name), { allow: ['198.51.100.7'] });
     const mine = await ann.send('PATCH', pathOf(ann, name), { allow: ['203.0.113.9'] }, ifMatch(updatedAt));
-    assert.deepEqual(await refusal(mine), [412, `Security group '${name}' was changed meanwhile.`]);
+    assert.deepEqual(await refusal(mine), [412, `Security group '${name}' has changed since you opened it.`]);
     assert.deepEqual(await ann.call('GET', pathOf(ann, name)), theirs);
   });
 });
