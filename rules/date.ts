@@ -18,7 +18,7 @@ function dateFormat(timeZone: string): Intl.DateTimeFormat {
   });
 }
 
-const isoTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|([+-]\d\d)(?::?(\d\d))?)?)?$/i;
+export const isoTime = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:[Zz]|([+-]\d\d)(?::?(\d\d))?)?)?$/;
 
 /**
  * Milliseconds of an ISO 8601 date or time, or null. Without a zone it is UTC: what is meant must not hang on where the

@@ -5,6 +5,7 @@ import { accept, type Parsed, refuse } from './parsed.ts';
 /** Consonants without look-alikes: no words, nothing to mistake. 20^8 is 2.5e10, tried 20 times per quarter hour. */
 const alphabet = 'BCDFGHJKLMNPQRSTVWXZ';
 const codeChars = 8;
+export const userCodePattern = new RegExp(`^[${alphabet}]{${codeChars / 2}}-[${alphabet}]{${codeChars / 2}}$`);
 
 /** `pick(n)` gives a random integer from 0 up to, not including, n. */
 export function generateUserCode(pick: (bound: number) => number): string {

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { roles } from './permission.ts';
 import { proxyProtocolOptions } from './proxy-protocol.ts';
-import { array, boolean, count, type Described, email, entity, maybe, number, string, time } from './schema.ts';
+import { array, boolean, count, type Described, email, entity, hostname, maybe, rate, string, time } from './schema.ts';
 import { tunnelStatuses } from './tunnel-status.ts';
 import { tunnelTypeNames } from './tunnel-type.ts';
 
@@ -33,7 +33,7 @@ export const Project = entity({ id: string(), name: string(), role: Role });
 export type Project = Described<typeof Project>;
 
 export const Domain = entity({
-  apexName: string(),
+  apexName: hostname(),
   verified: boolean(),
   /** The bare challenge; the TXT value is the fixed prefix followed by it. */
   challenge: string(),
@@ -41,7 +41,7 @@ export const Domain = entity({
 export type Domain = Described<typeof Domain>;
 
 export const IngressDomain = entity({
-  name: string(),
+  name: hostname(),
   /** Empty for a generated name: its DNS is ours, so there is nothing to configure. */
   apexName: string(),
   verified: boolean(),
@@ -52,11 +52,11 @@ export type IngressDomain = Described<typeof IngressDomain>;
 
 export const TunnelMetrics = entity({
   /** Bytes per second over 5 minutes, visitors to upstream. */
-  rx: number(),
+  rx: rate(),
   /** Bytes per second over 5 minutes, upstream to visitors. */
-  tx: number(),
+  tx: rate(),
   /** Visitor TCP connections per second over 5 minutes. */
-  tcpConnectionRate: number(),
+  tcpConnectionRate: rate(),
 });
 export type TunnelMetrics = Described<typeof TunnelMetrics>;
 
@@ -68,7 +68,7 @@ export const Tunnel = entity({
   status: TunnelStatus,
   ingressDomains: array(IngressDomain),
   connectedClients: maybe(count()),
-  dataPlaneHost: string(),
+  dataPlaneHost: hostname(),
   proxyProtocol: ProxyProtocol,
   securityGroup: string(),
   /** When a person last changed the tunnel. */
@@ -87,7 +87,7 @@ export const Region = entity({
   description: string(),
   available: boolean(),
   tlsTermination: boolean(),
-  wildcardIngressDomain: maybe(string()),
+  wildcardIngressDomain: maybe(hostname()),
 });
 export type Region = Described<typeof Region>;
 
@@ -99,7 +99,7 @@ export const SecurityGroup = entity({
 });
 export type SecurityGroup = Described<typeof SecurityGroup>;
 
-export const DnsLookup = entity({ host: string(), ips: array(string()) });
+export const DnsLookup = entity({ host: hostname(), ips: array(string()) });
 export type DnsLookup = Described<typeof DnsLookup>;
 
 export type DnsCheck = 'dns_ok' | 'no_dns';

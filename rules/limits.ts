@@ -62,6 +62,17 @@ export const projectQuotas = {
   apiTokens: 50,
 } as const;
 
+/** The most that the operator can allow: more would not fit into one request or feed message. */
+export const highestQuotas: ProjectQuotas = {
+  tunnels: 10_000,
+  domains: 10_000,
+  securityGroups: 1_000,
+  rulesPerGroup: limits.rulesPerGroup,
+  ingressDomainsPerTunnel: limits.ingressDomainsPerTunnel,
+  members: 10_000,
+  apiTokens: 1_000,
+};
+
 const quotaNouns: Readonly<Record<QuotaName, string>> = {
   tunnels: 'tunnels',
   domains: 'domains',

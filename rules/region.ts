@@ -25,6 +25,10 @@ export function generatorDomain(region: Pick<Region, 'wildcardIngressDomain'>, t
   return tunnelTypes[type].edgeEndsTls && region.wildcardIngressDomain ? region.wildcardIngressDomain : null;
 }
 
+export const regionDescriptionMaxChars = 120;
+/** One label of DNS. */
+export const regionNamePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
 export const regionMissingMessage = 'Please select a region';
 
 /** The chosen region, if it exists, is available and offers the type. */

@@ -30,9 +30,11 @@ export interface Registration {
 }
 
 /** What a ticked box sends when its value attribute is missing (`on`), or ours (`true`). */
-const tickedValues: readonly string[] = ['on', 'true'];
-const nameBounds = { required: true, maxChars: 100 };
-const optionalBounds = { required: false, maxChars: 200 };
+export const tickedValues: readonly string[] = ['on', 'true'];
+export const personNameMaxChars = 100;
+export const optionalNameMaxChars = 200;
+const nameBounds = { required: true, maxChars: personNameMaxChars };
+const optionalBounds = { required: false, maxChars: optionalNameMaxChars };
 
 export function parseRegistration(
   fields: Readonly<Partial<Record<RegistrationField, string>>>,

@@ -2,9 +2,24 @@
 // The entities of the spec are in entity.ts.
 
 import { z } from 'zod';
+import { userCodePattern } from './device-code.ts';
 import { Project, Role, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
 import { projectQuotas, type QuotaName } from './limits.ts';
-import { array, boolean, count, type Described, email, entity, maybe, nullable, number, string, time } from './schema.ts';
+import {
+  array,
+  boolean,
+  count,
+  type Described,
+  email,
+  entity,
+  hostname,
+  maybe,
+  nullable,
+  path,
+  rate,
+  string,
+  time,
+} from './schema.ts';
 
 /** The company or person who runs this service: for the legal pages and the footer. */
 export const OperatorIdentity = entity({
@@ -24,7 +39,7 @@ export const LoginLinkCheck = entity({ sameBrowser: boolean() });
 export type LoginLinkCheck = Described<typeof LoginLinkCheck>;
 
 export const BotCheck = z.union([
-  entity({ kind: z.literal('altcha'), challengeUrl: string() }),
+  entity({ kind: z.literal('altcha'), challengeUrl: path() }),
   entity({ kind: z.literal('turnstile'), siteKey: string() }),
 ]);
 export type BotCheck = Described<typeof BotCheck>;
@@ -92,7 +107,8 @@ export const AuditEntry = entity({
   id: string(),
   at: time(),
   actor: string(),
-  action: string(),
+  /** A noun and what happened to it: `tunnel.create`. */
+  action: string().regex(/^[a-z-]+\.[a-z-]+$/),
   target: string(),
   address: string(),
   detail: z.record(string(), z.unknown()),
@@ -112,7 +128,7 @@ export const ConnectedClient = entity({
   version: string(),
   since: time(),
   edge: string(),
-  rttMs: nullable(number()),
+  rttMs: nullable(rate()),
   healthy: boolean(),
 });
 export type ConnectedClient = Described<typeof ConnectedClient>;
@@ -136,7 +152,7 @@ export interface TunnelEvent {
 
 export const DeviceStart = entity({
   deviceCode: string(),
-  userCode: string(),
+  userCode: string().regex(userCodePattern),
   verificationUrl: z.url(),
   /** Seconds. */
   expiresIn: count(),
@@ -151,7 +167,10 @@ export type DeviceToken = Described<typeof DeviceToken>;
 export const Device = entity({ name: string(), address: string(), createdAt: time() });
 export type Device = Described<typeof Device>;
 
-export const ReleaseFile = entity({ name: string(), platform: string(), size: count(), sha256: string(), url: string() });
+/** SHA-256, in hex. */
+const digest = () => string().regex(/^[0-9a-f]{64}$/);
+
+export const ReleaseFile = entity({ name: string(), platform: string(), size: count(), sha256: digest(), url: path() });
 export type ReleaseFile = Described<typeof ReleaseFile>;
 
 export const Release = entity({ version: string(), files: array(ReleaseFile) });
@@ -227,7 +246,7 @@ export const OperatorTunnel = entity({
   status: TunnelStatus,
   /** Absent where it is not known: commands of underpass-server do not hear about clients. */
   connectedClients: maybe(count()),
-  ingressDomains: array(string()),
+  ingressDomains: array(hostname()),
   suspended: boolean(),
 });
 export type OperatorTunnel = Described<typeof OperatorTunnel>;
@@ -237,8 +256,8 @@ export const OperatorRegion = entity({
   description: string(),
   available: boolean(),
   tlsTermination: boolean(),
-  wildcardIngressDomain: maybe(string()),
-  dataPlaneHost: string(),
+  wildcardIngressDomain: maybe(hostname()),
+  dataPlaneHost: hostname(),
   httpsPort: count(),
   httpPort: count(),
   tunnels: count(),
@@ -268,7 +287,7 @@ export type AbuseReportState = Described<typeof AbuseReportState>;
 
 export const AbuseReport = entity({
   id: string(),
-  host: string(),
+  host: hostname(),
   email: email(),
   text: string(),
   state: AbuseReportState,

@@ -23,6 +23,12 @@ export const maybe = z.exactOptional;
 export const count = () => number().int().nonnegative();
 /** ISO 8601, UTC. */
 export const time = () => z.iso.datetime();
+/** What a meter counts or measures. */
+export const rate = () => number().nonnegative();
+/** Canonical: A-labels. */
+export const hostname = () => string().meta({ format: 'hostname' });
+/** Of this server. */
+export const path = () => string().meta({ format: 'uri-reference' });
 export const email = () => string().meta({ format: 'email' });
 
 /** What the OpenAPI document says about a value beyond its type. The rule that parses the value decides, not the schema. */
@@ -30,6 +36,7 @@ interface Facts {
   readonly description?: string;
   readonly format?: string;
   readonly pattern?: string;
+  readonly enum?: readonly string[];
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -43,9 +50,9 @@ const mustBe = (noun: string) => ({
 const plain = (noun: string) => string(mustBe(noun)).refine(isPlainText, 'must not hold control characters.');
 
 export const textField = (facts: Facts = {}) => plain('a string').meta({ ...facts });
-export const textsField = (facts: Facts = {}) => {
+export const textsField = (facts: Facts, size: { readonly minItems?: number; readonly maxItems: number }) => {
   const noun = 'a list of strings';
-  return array(plain(noun).meta({ ...facts }), mustBe(noun));
+  return array(plain(noun).meta({ ...facts }), mustBe(noun)).meta(size);
 };
 export const booleanField = () => boolean(mustBe('true or false'));
 export const numberField = (facts: Facts = {}) => number(mustBe('a number')).meta({ type: 'integer', ...facts });
@@ -58,11 +65,16 @@ export const wordField = <Word extends string>({ options }: { readonly options: 
   plain('a string').meta({ enum: options }) as unknown as z.ZodType<string, Word>;
 
 /** Callers name only the counts that they change. A handler gets any names, because it refuses unknown ones with a text. */
-export const countsField = <Name extends string>(names: readonly Name[]) => {
+export const countsField = <Name extends string>(highest: Readonly<Record<Name, number>>) => {
   const noun = mustBe('an object of whole numbers');
-  const whole = z.int(noun).meta({ minimum: 0 });
-  const shape = Object.fromEntries(names.map((name) => [name, maybe(whole)]));
-  return z.object(shape, noun).catchall(whole) as unknown as z.ZodType<
+  const counts = Object.entries<number>(highest).map(([name, maximum]) => [
+    name,
+    maybe(z.int(noun).meta({ minimum: 0, maximum })),
+  ]);
+  return z
+    .object(Object.fromEntries(counts), noun)
+    .catchall(z.int(noun))
+    .meta({ additionalProperties: false }) as unknown as z.ZodType<
     Readonly<Record<string, number>>,
     { readonly [Key in Name]?: number }
   >;

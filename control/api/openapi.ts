@@ -41,14 +41,19 @@ const answerContent = (answer: string): object => {
 const success = ({ answer }: Call): object =>
   answer === undefined ? { 204: { description: 'Done' } } : { 200: { description: 'OK', content: answerContent(answer) } };
 
+const redirect = { description: 'Done; a browser that navigates goes on', headers: { Location: text } };
+
 const refusal = (description: string): object => ({ description, content: { 'text/plain': text } });
 
 const responses = (name: CallName, call: Call): object => ({
   ...success(call),
+  ...(call.seeOther ? { 303: redirect } : {}),
   '4XX': refusal(failures[name] ?? 'Refused; the body says why'),
   429: { ...refusal('Too many requests'), headers: { 'Retry-After': { schema: { type: 'integer' } } } },
   '5XX': refusal('A defect or an outage; the body has the id of the request'),
 });
+
+const ifMatchText = 'The `updatedAt` that the change is based on, in quotes.';
 
 const queryParameters = (query: z.ZodObject): object[] => {
   const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
@@ -58,7 +63,7 @@ const queryParameters = (query: z.ZodObject): object[] => {
 const parameters = ({ path, query, ifMatch }: Call): object[] => [
   ...[...path.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
   ...(query ? queryParameters(querySchemas[query]) : []),
-  ...(ifMatch ? [{ name: 'If-Match', in: 'header', required: false, schema: { type: 'string' } }] : []),
+  ...(ifMatch ? [{ name: 'If-Match', in: 'header', required: false, description: ifMatchText, ...text }] : []),
 ];
 
 const security = ({ who, session }: Call): object[] => {
@@ -84,6 +89,11 @@ const paths = (): Record<string, Record<string, object>> => {
   return all;
 };
 
+const description =
+  'Names and addresses are described in their canonical spelling. Callers may also send them with blanks around them and, ' +
+  'where the canonical spelling is lower case, in upper case. No text may hold control characters. Every path answers ' +
+  'another method with 405 and `Allow`.';
+
 export const renderOpenApi = ({
   version,
   origin,
@@ -94,7 +104,7 @@ export const renderOpenApi = ({
   readonly sessionCookie: string;
 }): object => ({
   openapi: '3.1.0',
-  info: { title: 'Underpass', version },
+  info: { title: 'Underpass', version, description },
   servers: [{ url: origin }],
   paths: paths(),
   components: {

@@ -198,6 +198,9 @@ const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel
   deps.feed.tunnelsChanged([id]);
 };
 
+const parseMetrics = (text: string | undefined): boolean =>
+  text !== undefined && (text === '1' || refuse('invalid', "Metrics must be '1', or left out."));
+
 /** Refuses every value but '0': a caller who means to end the old token at once must not miss a typing error. */
 const parseOverlap = (text: string | undefined): boolean =>
   text === undefined || (text !== '0' && refuse('invalid', "Overlap must be '0', or left out."));
@@ -243,7 +246,7 @@ export const createTunnelCalls = (
   | 'listRegions'
 > => ({
   listTunnels: ({ access }) => listTunnels(deps, access),
-  getTunnel: ({ access, segments, query }) => getTunnel(deps, access, segments.name, query.metrics === '1'),
+  getTunnel: ({ access, segments, query }) => getTunnel(deps, access, segments.name, parseMetrics(query.metrics)),
   createTunnel: (context) => createTunnel(deps, context),
   updateTunnel: (context) => updateTunnel(deps, context),
   deleteTunnel: (context) => deleteTunnel(deps, context),

@@ -24,6 +24,8 @@ export interface Call {
   readonly csv?: true;
   /** A schema of entity.ts or resource.ts, `[]` for a list, or a media type. Absent: the answer is empty. */
   readonly answer?: AnswerName | `${AnswerName}[]` | 'text/csv' | 'text/event-stream';
+  /** To a browser that navigates there, the answer is 303 to the home page. */
+  readonly seeOther?: true;
   /** An action of permission.ts means the caller's role in the project of the query. */
   readonly who: 'anyone' | 'user' | 'operator' | Action;
   /** Only a signed-in browser may call it: an API token is refused. */

@@ -3,56 +3,70 @@
 import { z } from 'zod';
 import { abuseTextMaxChars } from '../abuse-report.ts';
 import { botCheckField, botCheckMaxChars } from '../bot-check.ts';
+import { isoTime } from '../date.ts';
+import { emailMaxChars } from '../email.ts';
 import { ProxyProtocol, Role, TunnelType } from '../entity.ts';
-import { limits, projectQuotas } from '../limits.ts';
+import { highestQuotas, limits } from '../limits.ts';
+import { regionDescriptionMaxChars, regionNamePattern } from '../region.ts';
+import { optionalNameMaxChars, personNameMaxChars, tickedValues } from '../registration.ts';
 import { AbuseReportState } from '../resource.ts';
 import { booleanField, countsField, numberField, optionalField, textField, textsField, wordField } from '../schema.ts';
 import { securityGroupNameMaxChars, securityGroupNamePattern } from '../security-group-name.ts';
 import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel-name.ts';
 
 const role = wordField(Role);
-const email = { format: 'email' };
-const botCheck = { maxLength: botCheckMaxChars };
-const projectName = { maxLength: limits.projectNameChars };
-const apiTokenName = { maxLength: limits.apiTokenNameChars };
-const hostnames = { format: 'idn-hostname' };
-const ranges = { description: 'An IP address or a range in CIDR notation.' };
+/** A text that the rules refuse when it is empty or blank. */
+const filled = (maxLength: number) => ({ pattern: '\\S', maxLength });
+const email = { format: 'email', ...filled(emailMaxChars) };
+const botCheck = filled(botCheckMaxChars);
+const projectName = filled(limits.projectNameChars);
+const apiTokenName = filled(limits.apiTokenNameChars);
+/** At least two labels. */
+const hostname = { format: 'idn-hostname', pattern: '[^.]\\.[^.]' };
+const ingressDomains = textsField(hostname, { maxItems: limits.ingressDomainsPerTunnel });
+const allow = textsField(
+  { description: 'An IP address or a range in CIDR notation.' },
+  { minItems: 1, maxItems: limits.rulesPerGroup },
+);
+/** Empty, or what `parseTime` reads. */
+const timePattern = `^$|${isoTime.source}`;
+const wildcard = { description: 'A host name, with or without `*.` before it; empty: none.', pattern: '^$|[^.]\\.[^.]' };
 const port = { minimum: 1, maximum: 65_535 };
 
 export const LoginToken = z.object({ token: textField() });
 export const LoginLinkRequest = z.object({ email: textField(email), [botCheckField]: textField(botCheck) });
 export const RegistrationForm = z.object({
-  'first-name': textField(),
-  'last-name': textField(),
+  'first-name': textField(filled(personNameMaxChars)),
+  'last-name': textField(filled(personNameMaxChars)),
   email: textField(email),
-  company: textField().optional(),
-  'github-link': textField().optional(),
-  'twitter-link': textField().optional(),
-  'accept-terms': textField({ description: '`on` or `true`' }),
+  company: textField({ maxLength: optionalNameMaxChars }).optional(),
+  'github-link': textField({ maxLength: optionalNameMaxChars }).optional(),
+  'twitter-link': textField({ maxLength: optionalNameMaxChars }).optional(),
+  'accept-terms': textField({ enum: tickedValues }),
   [botCheckField]: textField(botCheck),
 });
 
-export const NewDomain = z.object({ name: textField(hostnames) });
+export const NewDomain = z.object({ name: textField(hostname) });
 
 export const NewTunnel = z.object({
   name: textField({ pattern: tunnelNamePattern.source, maxLength: tunnelNameMaxChars }),
   region: textField(),
   /** Empty for an http tunnel: control generates a name under the region's wildcard domain. */
-  ingressDomains: optionalField(textsField(hostnames)),
+  ingressDomains: optionalField(ingressDomains),
   proxyProtocol: optionalField(wordField(ProxyProtocol)),
   type: optionalField(wordField(TunnelType)),
 });
 export const TunnelChange = z.object({
-  ingressDomains: optionalField(textsField(hostnames)),
+  ingressDomains: optionalField(ingressDomains),
   proxyProtocol: optionalField(wordField(ProxyProtocol)),
   securityGroup: optionalField(textField()),
 });
 
 export const NewSecurityGroup = z.object({
   name: textField({ pattern: securityGroupNamePattern.source, maxLength: securityGroupNameMaxChars }),
-  allow: textsField(ranges),
+  allow,
 });
-export const SecurityGroupChange = z.object({ allow: textsField(ranges) });
+export const SecurityGroupChange = z.object({ allow });
 
 export const ProjectName = z.object({ name: textField(projectName) });
 export const RoleChange = z.object({ role });
@@ -61,7 +75,7 @@ export const InvitationToken = z.object({ token: textField() });
 export const ApiTokenRequest = z.object({
   name: textField(apiTokenName),
   role,
-  /** Absent: the token does not expire. */
+  /** Absent: as long as a token may live. */
   expiresInDays: optionalField(numberField({ minimum: 1, maximum: limits.apiTokenDays })),
 });
 
@@ -72,35 +86,37 @@ export const DevicePoll = z.object({ deviceCode: textField() });
 export const DeviceDecision = z.object({ approve: booleanField(), project: textField(), role });
 
 export const NewAbuseReport = z.object({
-  host: textField(),
+  /** People paste what the address bar shows. */
+  host: textField({ description: 'A host name, or a URL of it.', pattern: '\\S' }),
   email: textField(email),
-  text: textField({ maxLength: abuseTextMaxChars }),
+  text: textField(filled(abuseTextMaxChars)),
   [botCheckField]: textField(botCheck),
 });
 
 export const NewSubscription = z.object({
   email: textField(email),
-  expiresAt: optionalField(textField({ description: 'A date or a time, in ISO 8601.' })),
+  /** Absent or empty: it does not end. */
+  expiresAt: optionalField(textField({ description: 'A date or a time, in ISO 8601; empty: no end.', pattern: timePattern })),
 });
 export const UserChange = z.object({ suspended: optionalField(booleanField()), operator: optionalField(booleanField()) });
 export const ProjectChange = z.object({
   suspended: optionalField(booleanField()),
-  limits: optionalField(countsField(Object.keys(projectQuotas) as (keyof typeof projectQuotas)[])),
+  limits: optionalField(countsField(highestQuotas)),
 });
 export const TunnelSuspension = z.object({ suspended: booleanField() });
 export const NewRegion = z.object({
-  name: textField(),
-  description: textField(),
-  dataPlaneHost: textField({ format: 'hostname' }),
+  name: textField({ pattern: regionNamePattern.source }),
+  description: textField(filled(regionDescriptionMaxChars)),
+  dataPlaneHost: textField(hostname),
   tlsTermination: booleanField(),
-  wildcardIngressDomain: optionalField(textField({ format: 'hostname' })),
+  wildcardIngressDomain: optionalField(textField(wildcard)),
   available: optionalField(booleanField()),
   httpsPort: optionalField(numberField(port)),
   httpPort: optionalField(numberField(port)),
 });
 export const RegionChange = z.object({
-  description: optionalField(textField()),
+  description: optionalField(textField(filled(regionDescriptionMaxChars))),
   available: optionalField(booleanField()),
-  wildcardIngressDomain: optionalField(textField()),
+  wildcardIngressDomain: optionalField(textField(wildcard)),
 });
 export const AbuseReportChange = z.object({ state: wordField(AbuseReportState) });

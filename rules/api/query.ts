@@ -1,18 +1,20 @@
 // The query parameters of the calls.
 
 import { z } from 'zod';
+import { isoTime } from '../date.ts';
 import { AbuseReportState, HistoryRange, RegistrationState } from '../resource.ts';
 import { textField, wordField } from '../schema.ts';
 
 const project = textField({ description: "A project's id." });
 /** The last id of the previous page: the answer starts after it. */
 const before = textField({ description: 'The answer begins behind this entry.' }).optional();
+const time = { description: 'A date or a time, in ISO 8601.', pattern: isoTime.source };
 const auditFilter = {
   before,
   action: textField().optional(),
   actor: textField().optional(),
-  from: textField({ format: 'date-time' }).optional(),
-  to: textField({ format: 'date-time' }).optional(),
+  from: textField(time).optional(),
+  to: textField(time).optional(),
 };
 
 export const InProject = z.object({ project });
@@ -22,7 +24,7 @@ export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1']))
 /** `overlap=0` ends the old token at once, for one that leaked. */
 export const RotationQuery = z.object({ project, overlap: wordField(z.enum(['0'])).optional() });
 export const HistoryQuery = z.object({ project, range: wordField(HistoryRange) });
-export const HostQuery = z.object({ host: textField({ format: 'hostname' }) });
+export const HostQuery = z.object({ host: textField({ format: 'idn-hostname' }) });
 export const AuditQuery = z.object({ project, ...auditFilter });
 export const ServiceAuditQuery = z.object(auditFilter);
 export const RegistrationQuery = z.object({ state: wordField(RegistrationState).optional(), before });

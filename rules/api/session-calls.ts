@@ -11,8 +11,8 @@ export const sessionCalls = {
    * Consumes nothing, and says nothing about a link that another browser asked for.
    */
   checkLoginLink: { method: 'POST', path: '/auth/link', form: 'LoginToken', answer: 'LoginLinkCheck', who: 'anyone' },
-  logOut: { method: 'GET', path: '/auth/logout', who: 'anyone' },
-  logOutByPost: { method: 'POST', path: '/auth/logout', who: 'anyone' },
+  logOut: { method: 'GET', path: '/auth/logout', seeOther: true, who: 'anyone' },
+  logOutByPost: { method: 'POST', path: '/auth/logout', seeOther: true, who: 'anyone' },
   requestLoginLink: { method: 'POST', path: '/auth/magiclink', multipart: 'LoginLinkRequest', who: 'anyone' },
   register: { method: 'POST', path: '/auth/register', multipart: 'RegistrationForm', who: 'anyone' },
 } as const satisfies Readonly<Record<string, Call>>;
