@@ -49,7 +49,7 @@ test("set --add keeps another client's change, and gives up after five conflicts
   const save = ({ headers }: ApiCall) => {
     if (changes-- > 0) current = { ...group, updatedAt: `${changes}`, allowList: [...current.allowList, `10.1.0.${changes}`] };
     const isStale = headers['if-match'] !== `"${current.updatedAt}"`;
-    return isStale ? { status: 412, body: "Security group 'office' was changed meanwhile." } : { body: current };
+    return isStale ? { status: 412, body: "Security group 'office' has changed since you opened it." } : { body: current };
   };
   const show = () => ({ body: current });
   const routes = { 'GET /api/security-groups/office': show, 'PATCH /api/security-groups/office': save };
@@ -65,7 +65,7 @@ test("set --add keeps another client's change, and gives up after five conflicts
   assert.deepEqual([code, changes > 90], [7, true]);
   assert.match(
     stderr,
-    /^error: Nothing was saved: Security group 'office' was changed meanwhile\.\n {2}fix: Run the command again\.\n/,
+    /^error: Nothing was saved: Security group 'office' has changed since you opened it\.\n {2}fix: Run the command again\.\n/,
   );
 });
 

@@ -8,7 +8,7 @@ export const refuseStale = ({ headers }: Request, updatedAt: number, what: strin
   const asked = headers.get('if-match');
   const tags = [`"${new Date(updatedAt).toISOString()}"`, '*'];
   if (asked === null || asked.split(',').some((tag) => tags.includes(tag.trim()))) return;
-  refuse('stale', `${what} was changed meanwhile.`);
+  refuse('stale', `${what} has changed since you opened it.`);
 };
 
 /** The time of a change, which also names the new state: always later than the last one, even if the clock was set back. */

@@ -475,7 +475,7 @@ describe('412', () => {
     const theirs = await ann.call<Tunnel>('PATCH', tunnelOf(ann, name), { proxyProtocol: 'v1' });
     for (const body of [{ proxyProtocol: 'v2' }, { ingressDomains: [`new.${ingressDomains[0]}`] }]) {
       const refused = await refusal(await save(body, `"${updatedAt}"`));
-      assert.deepEqual(refused, [412, `Tunnel '${name}' was changed meanwhile.`]);
+      assert.deepEqual(refused, [412, `Tunnel '${name}' has changed since you opened it.`]);
     }
     assert.deepEqual(await ann.call('GET', tunnelOf(ann, name)), theirs);
     assert.equal((await save({ proxyProtocol: 'v1' }, `"${updatedAt}"`)).status, 200, 'it is as asked already');

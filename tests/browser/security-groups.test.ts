@@ -126,7 +126,7 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await source(page).press('Enter');
     await account.call('PATCH', path, { allow: [...saved, '192.0.2.99'] });
     await save(page).click();
-    await expect(page.getByRole('alert')).toContainText("Security group 'Office' was changed meanwhile.");
+    await expect(page.getByRole('alert')).toContainText("Security group 'Office' has changed since you opened it.");
     await page.getByRole('button', { name: 'Load latest version' }).click();
     await expect(rules(page)).toHaveText([...saved, '192.0.2.99']);
     await expect(page.getByRole('alert')).toBeHidden();

@@ -319,7 +319,7 @@ async function updateTests(t: TestContext, stage: Stage): Promise<void> {
     const theirs = { ingressDomains: ['edited.example.com', 'second.example.com', 'theirs.example.com'] };
     await account.call('PATCH', `/api/tunnels/edited?project=${account.project}`, theirs);
     await panel(page).getByRole('button', { name: 'Save' }).click();
-    await expect(panel(page).getByRole('alert')).toContainText("Tunnel 'edited' was changed meanwhile.");
+    await expect(panel(page).getByRole('alert')).toContainText("Tunnel 'edited' has changed since you opened it.");
     const list = panel(page).getByRole('list', { name: 'Ingress domains' }).getByRole('listitem');
     await expect(list).toHaveText(['edited.example.com', 'second.example.com', 'mine.example.com']);
     await panel(page).getByRole('button', { name: 'Load latest version' }).click();
