@@ -64,15 +64,13 @@ function createConcurrencyLimit(): <T>(run: () => Promise<T>, turnedAway: T) => 
   };
 }
 
-export function createResolver(options: ResolverOptions): RecordResolver {
-  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-  const limited = createConcurrencyLimit();
-  const underWay = new Set<Resolver>();
+type Ask = <T>(question: (resolver: Resolver) => Promise<T>, otherwise: (code: string) => T) => Promise<T>;
 
-  /** A resolver of its own for each question, because cancel() ends all of a resolver's questions. */
-  const ask = async <T>(question: (resolver: Resolver) => Promise<T>, otherwise: (code: string) => T): Promise<T> => {
+/** A resolver of its own for each question, because cancel() ends all of a resolver's questions. */
+function createAsk({ servers, timeoutMs = defaultTimeoutMs }: ResolverOptions, underWay: Set<Resolver>): Ask {
+  return async (question, otherwise) => {
     const resolver = new Resolver({ timeout: Math.ceil(timeoutMs / 3), tries: 2 });
-    if (options.servers.length > 0) resolver.setServers(options.servers.map(serverText));
+    if (servers.length > 0) resolver.setServers(servers.map(serverText));
     const timer = setTimeout(() => resolver.cancel(), timeoutMs);
     underWay.add(resolver);
     try {
@@ -84,6 +82,12 @@ export function createResolver(options: ResolverOptions): RecordResolver {
       underWay.delete(resolver);
     }
   };
+}
+
+export function createResolver(options: ResolverOptions): RecordResolver {
+  const limited = createConcurrencyLimit();
+  const underWay = new Set<Resolver>();
+  const ask = createAsk(options, underWay);
 
   const txt = (name: string): Promise<TxtAnswer> =>
     limited<TxtAnswer>(

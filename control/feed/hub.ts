@@ -20,7 +20,7 @@ import { LiveRoutes } from './live-routes.ts';
 import { MinuteTally } from './minute-tally.ts';
 import type { FeedPort } from './port.ts';
 import { PresenceBoard } from './presence-board.ts';
-import { createRefresh, type Refresh } from './refresh.ts';
+import { Refresh } from './refresh.ts';
 import { Regions } from './regions.ts';
 import { createReportJoiner, cutReport } from './report-relay.ts';
 import { StateReader } from './state-reader.ts';
@@ -96,7 +96,7 @@ export class FeedHub implements FeedPort {
     });
     const silentMs = silentPings * timing.pingMs;
     this.#live = new LiveRoutes({ store, log, steady, bus, regions, onLive, lateMs: timing.deliveryMs, silentMs });
-    this.#refresh = createRefresh({
+    this.#refresh = new Refresh({
       reader: new StateReader({ ...deps, regions, onLive }),
       onWhole: () => {
         this.#isWhole = true;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRefresh } from './refresh.ts';
+import { Refresh } from './refresh.ts';
 import { certificateContext } from './region-content.ts';
 import { Regions } from './regions.ts';
 import { StateReader } from './state-reader.ts';
@@ -44,7 +44,7 @@ test('a host that a tunnel gets during a full reading keeps its certificate', as
     if (changes.length === 0 && message?.type === 'delta' && message.put.tunnels !== undefined) addHost();
     publish(message);
   };
-  const refresh = createRefresh({
+  const refresh = new Refresh({
     reader: new StateReader({ store, keyRing, clock: Date.now, givenCertificates: () => [], regions, onLive: ignore }),
     onWhole: ignore,
     onError: (error) => assert.fail(String(error)),

@@ -2,20 +2,6 @@
 
 import type { StateReader } from './state-reader.ts';
 
-export interface Refresh {
-  readonly tunnels: (ids: readonly string[]) => void;
-  readonly challenges: () => void;
-  readonly everything: () => void;
-  /** Resolves when all requests are done. */
-  readonly idle: () => Promise<void>;
-}
-
-interface Requested {
-  readonly ids: Set<string>;
-  challenges: boolean;
-  everything: boolean;
-}
-
 export interface RefreshDeps {
   readonly reader: Pick<StateReader, 'tunnels' | 'challenges' | 'everything'>;
   /** Everything was read. */
@@ -23,52 +9,62 @@ export interface RefreshDeps {
   readonly onError: (error: unknown) => void;
 }
 
-export function createRefresh({ reader, onWhole, onError }: RefreshDeps): Refresh {
-  const requested: Requested = { ids: new Set(), challenges: false, everything: false };
-  let running: Promise<void> | undefined;
+export class Refresh {
+  readonly #deps: RefreshDeps;
+  readonly #ids = new Set<string>();
+  #challenges = false;
+  #everything = false;
+  #running: Promise<void> | undefined;
 
-  const readSmall = async (): Promise<void> => {
-    const ids = [...requested.ids];
-    const { challenges } = requested;
-    requested.ids.clear();
-    requested.challenges = false;
+  constructor(deps: RefreshDeps) {
+    this.#deps = deps;
+  }
+
+  tunnels(ids: readonly string[]): void {
+    for (const id of ids) this.#ids.add(id);
+    this.#start();
+  }
+
+  challenges(): void {
+    this.#challenges = true;
+    this.#start();
+  }
+
+  everything(): void {
+    this.#everything = true;
+    this.#start();
+  }
+
+  /** Resolves when all requests are done. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  #start(): void {
+    this.#running ??= Promise.resolve().then(() => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    while (this.#everything || this.#challenges || this.#ids.size > 0) await this.#readOnce().catch(this.#deps.onError);
+    this.#running = undefined;
+  }
+
+  async #readOnce(): Promise<void> {
+    if (this.#everything) {
+      this.#everything = false;
+      await this.#deps.reader.everything(() => this.#readSmall());
+      this.#deps.onWhole();
+    }
+    await this.#readSmall();
+  }
+
+  async #readSmall(): Promise<void> {
+    const { reader } = this.#deps;
+    const ids = [...this.#ids];
+    const challenges = this.#challenges;
+    this.#ids.clear();
+    this.#challenges = false;
     if (challenges) await reader.challenges();
     await reader.tunnels(ids);
-  };
-
-  const readOnce = async (): Promise<void> => {
-    if (requested.everything) {
-      requested.everything = false;
-      await reader.everything(readSmall);
-      onWhole();
-    }
-    await readSmall();
-  };
-
-  const run = async (): Promise<void> => {
-    while (requested.everything || requested.challenges || requested.ids.size > 0) await readOnce().catch(onError);
-    running = undefined;
-  };
-
-  const start = (): void => {
-    running ??= Promise.resolve().then(run);
-  };
-
-  return {
-    tunnels: (ids) => {
-      for (const id of ids) requested.ids.add(id);
-      start();
-    },
-    challenges: () => {
-      requested.challenges = true;
-      start();
-    },
-    everything: () => {
-      requested.everything = true;
-      start();
-    },
-    idle: async () => {
-      while (running !== undefined) await running;
-    },
-  };
+  }
 }

@@ -1,6 +1,6 @@
 // The operator's view of projects: their limits and suspension.
 
-import { limits, type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
+import { highestQuotas, type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
 import type { OperatorProject } from '@underpass/rules/resource.ts';
 import { sql } from 'kysely';
 import { readQuotas } from '../access/project-access.ts';
@@ -11,6 +11,7 @@ import { deleteProject } from '../project/deletion.ts';
 import type { ProjectsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 import { auditDesk, containing, type Desk, pageOf } from './actor.ts';
+import { countTunnels } from './tunnels.ts';
 
 const ownersOf = async (db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> => {
   const query = db.selectFrom('members as m').innerJoin('users as u', 'u.id', 'm.user_id').select(['m.project_id', 'u.email']);
@@ -20,16 +21,10 @@ const ownersOf = async (db: Queries, ids: readonly string[]): Promise<Map<string
   return owners;
 };
 
-const tunnelCounts = async (db: Queries, ids: readonly string[]): Promise<Map<string, number>> => {
-  const query = db.selectFrom('tunnels').select((eb) => ['project_id', eb.fn.countAll<number>().as('n')]);
-  const rows = await query.where('project_id', 'in', ids).groupBy('project_id').execute();
-  return new Map(rows.map((row) => [row.project_id, Number(row.n)]));
-};
-
 const toProjects = async (db: Queries, rows: readonly ProjectsTable[]): Promise<OperatorProject[]> => {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  const [owners, tunnels] = await Promise.all([ownersOf(db, ids), tunnelCounts(db, ids)]);
+  const [owners, tunnels] = await Promise.all([ownersOf(db, ids), countTunnels(db, 'project_id', ids)]);
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
@@ -54,21 +49,10 @@ export const listAllProjects = async ({ deps }: Desk, q = '', before?: string): 
   return toProjects(db, await pageOf(found, 'p.id', before).execute());
 };
 
-// Hard limits: a higher quota would not fit into one request or feed message.
-const highest: Readonly<Record<keyof ProjectQuotas, number>> = {
-  tunnels: 10_000,
-  domains: 10_000,
-  securityGroups: 1_000,
-  rulesPerGroup: limits.rulesPerGroup,
-  ingressDomainsPerTunnel: limits.ingressDomainsPerTunnel,
-  members: 10_000,
-  apiTokens: 1_000,
-};
-
 const parseQuotas = (given: Readonly<Record<string, number>>): Partial<ProjectQuotas> => {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(projectQuotas, name)) refuse('invalid', `There is no limit '${name}'.`);
-    const most = highest[name as keyof ProjectQuotas];
+    const most = highestQuotas[name as keyof ProjectQuotas];
     if (value < 0 || value > most) refuse('invalid', `Limit '${name}' must be from 0 to ${most}, is ${value}.`);
   }
   return given;

@@ -1,6 +1,7 @@
 // The operator's view of regions: creates, changes and deletes them, and makes keys for their edges.
 
 import { parseHostname } from '@underpass/rules/hostname.ts';
+import { regionDescriptionMaxChars, regionNamePattern } from '@underpass/rules/region.ts';
 import type { OperatorRegion, RegionKey } from '@underpass/rules/resource.ts';
 import { parseSingleLine } from '@underpass/rules/single-line.ts';
 import { readOwnProblems } from '../certificate/certificate-rows.ts';
@@ -10,15 +11,13 @@ import { listRegionRows, rotateEdgeKey, toRegion } from '../region/regions.ts';
 import type { RegionsTable } from '../store/schema.ts';
 import { isForeignKeyViolation, isUniqueViolation, type Queries } from '../store/store.ts';
 import { auditDesk, type Desk } from './actor.ts';
-
-const tunnelCounts = async (db: Queries): Promise<Map<string, number>> => {
-  const query = db.selectFrom('tunnels').select((eb) => ['region', eb.fn.countAll<number>().as('n')]);
-  return new Map((await query.groupBy('region').execute()).map((row) => [row.region, Number(row.n)]));
-};
+import { countTunnels } from './tunnels.ts';
 
 export const listOperatorRegions = async ({ deps }: Desk): Promise<OperatorRegion[]> => {
   const { db } = deps.store;
-  const [rows, tunnels, problems] = await Promise.all([listRegionRows(db), tunnelCounts(db), readOwnProblems(db)]);
+  const rows = await listRegionRows(db);
+  const names = rows.map((row) => row.name);
+  const [tunnels, problems] = await Promise.all([countTunnels(db, 'region', names), readOwnProblems(db)]);
   return rows.map((row) => ({
     ...toRegion(row),
     dataPlaneHost: row.data_plane_host,
@@ -47,9 +46,7 @@ export interface NewRegion {
 }
 
 const parseName = (text: string): string =>
-  /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
-    ? text
-    : refuse('invalid', 'Name must be lower-case letters, digits and hyphens.');
+  regionNamePattern.test(text) ? text : refuse('invalid', 'Name must be lower-case letters, digits and hyphens.');
 
 const parseHost = (text: string): string => {
   const host = parseHostname(text);
@@ -64,7 +61,8 @@ const parseWildcard = (text: string | undefined): string | null => {
 const parsePort = (port: number): number =>
   Number.isInteger(port) && port >= 1 && port <= 65_535 ? port : refuse('invalid', `A port must be from 1 to 65535, is ${port}.`);
 
-const parseDescription = (text: string): string => orInvalid(parseSingleLine(text, { required: true, maxChars: 120 }));
+const parseDescription = (text: string): string =>
+  orInvalid(parseSingleLine(text, { required: true, maxChars: regionDescriptionMaxChars }));
 
 const toRow = (region: NewRegion, nowMs: number): RegionsTable => ({
   name: parseName(region.name),
@@ -131,7 +129,7 @@ export const changeRegion = async (desk: Desk, name: string, change: RegionChang
 };
 
 const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
-  const count = (await tunnelCounts(trx)).get(name) ?? 0;
+  const count = (await countTunnels(trx, 'region', [name])).get(name) ?? 0;
   if (count > 0) refuse('conflict', `Region '${name}' has ${count} tunnels`);
 };
 

@@ -38,6 +38,17 @@ const toTunnels = async (deps: DeskDeps, rows: readonly Row[]): Promise<Operator
   });
 };
 
+/** How many tunnels each of these regions or projects has. One that has none is missing. */
+export const countTunnels = async (
+  db: Queries,
+  by: 'region' | 'project_id',
+  among: readonly string[],
+): Promise<Map<string, number>> => {
+  if (among.length === 0) return new Map();
+  const query = db.selectFrom('tunnels').select((eb) => [eb.ref(by).as('key'), eb.fn.countAll<number>().as('n')]);
+  return new Map((await query.where(by, 'in', among).groupBy(by).execute()).map(({ key, n }) => [key, Number(n)]));
+};
+
 /** `q` finds a tunnel's name, an ingress domain or a project's name. */
 export const listAllTunnels = async ({ deps }: Desk, q = '', before?: string): Promise<OperatorTunnel[]> => {
   const pattern = containing(q);

@@ -16,7 +16,7 @@ import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { refuseSuspendedIn } from '../tunnel/tunnels.ts';
 import { deleteProject } from './deletion.ts';
-import { countOwners, insertProject, listProjects } from './projects.ts';
+import { countOwnedProjects, countOwners, insertProject, listProjects } from './projects.ts';
 
 export interface ProjectDeps {
   readonly store: Store;
@@ -26,16 +26,6 @@ export interface ProjectDeps {
 
 // The operator approves accounts, so only a script would need more.
 const ownedProjectsPerUser = 20;
-
-const countOwned = async (db: Queries, userId: string): Promise<number> => {
-  const row = await db
-    .selectFrom('members')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('user_id', '=', userId)
-    .where('role', '=', 'owner')
-    .executeTakeFirstOrThrow();
-  return Number(row.n);
-};
 
 const createProject = async (
   deps: ProjectDeps,
@@ -50,7 +40,7 @@ const createProject = async (
       .where('id', '=', caller.userId)
       .executeTakeFirst();
     if (user.numUpdatedRows === 0n) refuse('signedOut', 'Sign in first.');
-    if ((await countOwned(trx, caller.userId)) >= ownedProjectsPerUser) {
+    if ((await countOwnedProjects(trx, caller.userId)) >= ownedProjectsPerUser) {
       refuse('conflict', `You may own at most ${ownedProjectsPerUser} projects.`);
     }
     const projectId = await insertProject(trx, { name, ownerId: caller.userId }, nowMs);

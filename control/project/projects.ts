@@ -33,12 +33,15 @@ export const insertMember = async (
 export const listProjects = async (db: Queries, caller: Caller): Promise<Project[]> =>
   (await listAccess(db, caller)).map(({ id, name, role }) => ({ id, name, role }));
 
-export const countOwners = async (db: Queries, projectId: string): Promise<number> => {
+const countOwnerships = async (db: Queries, column: 'project_id' | 'user_id', id: string): Promise<number> => {
   const row = await db
     .selectFrom('members')
     .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('project_id', '=', projectId)
+    .where(column, '=', id)
     .where('role', '=', 'owner')
     .executeTakeFirstOrThrow();
   return Number(row.n);
 };
+
+export const countOwners = (db: Queries, projectId: string): Promise<number> => countOwnerships(db, 'project_id', projectId);
+export const countOwnedProjects = (db: Queries, userId: string): Promise<number> => countOwnerships(db, 'user_id', userId);

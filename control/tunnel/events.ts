@@ -12,7 +12,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { Refusal } from '../http/refusal.ts';
 import type { Store } from '../store/store.ts';
-import { openLiveStream } from './live-stream.ts';
+import { LiveStream } from './live-stream.ts';
 import { listMoved, listTunnels, type TunnelReadDeps } from './tunnels.ts';
 
 // A browser has a handful of tabs open; a script does not need more.
@@ -87,7 +87,7 @@ export const createEventStreams = (deps: EventDeps): EventStreams => {
     const own = open.get(caller.userId) ?? new Set();
     refuseTooMany(own, caller);
     const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: access.id, caller };
-    const stream = openLiveStream({
+    const stream = new LiveStream({
       listen: (listener) => deps.feed.onMoved(listener),
       renderAll: async () => renderEvents(await listTunnels(deps, access, true)),
       render: async (ids) => renderEvents(await listMoved(deps, access, ids)),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { setImmediate as settle } from 'node:timers/promises';
-import { openLiveStream } from './live-stream.ts';
+import { LiveStream } from './live-stream.ts';
 
 const gatherMs = 500;
 
@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => mock.timers.reset());
 
 const open = () => {
-  const stream = openLiveStream({
+  const stream = new LiveStream({
     listen: (onMoved) => {
       move = onMoved;
       isHeard = true;

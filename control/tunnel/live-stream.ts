@@ -19,75 +19,91 @@ export interface LiveSource {
   readonly onEnd: () => void;
 }
 
-export interface LiveStream {
+export class LiveStream {
   readonly body: ReadableStream<Uint8Array>;
+  readonly #source: LiveSource;
+  readonly #encoder = new TextEncoder();
+  /** Tunnels that changed since the last batch. */
+  readonly #moved = new Set<string>();
+  readonly #stops: (() => void)[] = [];
+  /** Undefined once the stream has ended. */
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+
+  constructor(source: LiveSource) {
+    this.#source = source;
+    // `cancel` means that the reader has closed it.
+    this.body = new ReadableStream({ start: (opened) => this.#start(opened), cancel: () => void this.#stop() });
+  }
+
   /** Checks the reader's right now. */
-  check(): void;
-  end(): void;
-}
+  check(): void {
+    this.#beat().catch(() => this.end());
+  }
 
-export const openLiveStream = (source: LiveSource): LiveStream => {
-  const encoder = new TextEncoder();
-  const moved = new Set<string>();
-  const stops: (() => void)[] = [];
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  end(): void {
+    this.#stop()?.close();
+  }
 
-  /** Releases everything, once. Answers the controller if the stream is still to be closed. */
-  const stop = (): ReadableStreamDefaultController<Uint8Array> | undefined => {
-    const open = controller;
-    controller = undefined;
-    for (const each of stops.splice(0)) each();
-    if (open) source.onEnd();
-    return open;
-  };
-  const end = (): void => stop()?.close();
-  /** Cuts the stream with its connection: a close would wait behind the unread chunks. */
-  const drop = (): void => stop()?.error(new Error('live view: the reader does not read'));
-  const write = (text: string): void => {
-    if (!controller || text === '') return;
-    if ((controller.desiredSize ?? 0) < -waitingChunksMost) drop();
-    else controller.enqueue(encoder.encode(text));
-  };
-  const flush = async (): Promise<void> => {
-    const ids = [...moved];
-    moved.clear();
-    const text = ids.length === 0 ? '' : await source.render(ids);
+  #start(opened: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = opened;
+    this.#every(beatMs, () => this.#beat());
+    const hear = (ids: readonly string[]): void => {
+      for (const id of ids) this.#moved.add(id);
+    };
+    this.#stops.push(this.#source.listen(hear));
+    this.#write(': live\n\n');
+    this.#begin().catch(() => this.end());
+  }
+
+  async #begin(): Promise<void> {
+    this.#write(await this.#source.renderAll());
+    if (this.#controller) this.#every(gatherMs, () => this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    const ids = [...this.#moved];
+    this.#moved.clear();
+    const text = ids.length === 0 ? '' : await this.#source.render(ids);
     if (text === '') return;
-    if (await source.isStillPermitted()) write(text);
-    else end();
-  };
-  const beat = async (): Promise<void> => ((await source.isStillPermitted()) ? write(': still here\n\n') : end());
-  /** Never runs twice at once, so that events stay in order. */
-  const every = (ms: number, work: () => Promise<void>): void => {
+    if (await this.#source.isStillPermitted()) this.#write(text);
+    else this.end();
+  }
+
+  async #beat(): Promise<void> {
+    if (await this.#source.isStillPermitted()) this.#write(': still here\n\n');
+    else this.end();
+  }
+
+  #write(text: string): void {
+    if (!this.#controller || text === '') return;
+    if ((this.#controller.desiredSize ?? 0) < -waitingChunksMost) this.#drop();
+    else this.#controller.enqueue(this.#encoder.encode(text));
+  }
+
+  /** Cuts the stream with its connection: a close would wait behind the unread chunks. */
+  #drop(): void {
+    this.#stop()?.error(new Error('live view: the reader does not read'));
+  }
+
+  /** Never runs `work` twice at once, so that events stay in order. */
+  #every(ms: number, work: () => Promise<void>): void {
     let busy = false;
     const run = async (): Promise<void> => {
       if (busy) return;
       busy = true;
-      await work().catch(end);
+      await work().catch(() => this.end());
       busy = false;
     };
     const timer = setInterval(run, ms);
-    stops.push(() => clearInterval(timer));
-  };
-  const begin = async (): Promise<void> => {
-    write(await source.renderAll());
-    if (controller) every(gatherMs, flush);
-  };
+    this.#stops.push(() => clearInterval(timer));
+  }
 
-  const body = new ReadableStream<Uint8Array>({
-    start: (opened) => {
-      controller = opened;
-      every(beatMs, beat);
-      stops.push(
-        source.listen((ids) => {
-          for (const id of ids) moved.add(id);
-        }),
-      );
-      write(': live\n\n');
-      begin().catch(end);
-    },
-    // The reader has closed it.
-    cancel: () => void stop(),
-  });
-  return { body, check: () => void beat().catch(end), end };
-};
+  /** Releases everything, once. Answers the controller if the stream is still to be closed. */
+  #stop(): ReadableStreamDefaultController<Uint8Array> | undefined {
+    const open = this.#controller;
+    this.#controller = undefined;
+    for (const each of this.#stops.splice(0)) each();
+    if (open) this.#source.onEnd();
+    return open;
+  }
+}

@@ -46,20 +46,28 @@ interface Waiting {
   readonly agreed: Set<string>;
 }
 
-export function createAgreement({ self, lateMs, silentMs }: AgreementDeps): Agreement {
+/** The edges that work, and the process that each is connected to. */
+function createWorkingEdges(silentMs: number) {
   /** By region and edge. */
   const edges = new Map<string, Map<string, Heard>>();
-  const waiting = new Map<string, Waiting>();
-
   const hear: Agreement['hear'] = (process, { region, edgeId }, nowMs) => {
     const heard = edges.get(region) ?? new Map<string, Heard>();
     for (const [each, { atMs }] of heard) if (nowMs - atMs > silentMs) heard.delete(each);
     edges.set(region, heard.set(edgeId, { process, atMs: nowMs }));
   };
+  const processesOf = (region: string, nowMs: number): readonly string[] => {
+    const heard = [...(edges.get(region)?.values() ?? [])];
+    return heard.filter(({ atMs }) => nowMs - atMs <= silentMs).map(({ process }) => process);
+  };
+  return { hear, processesOf };
+}
+
+export function createAgreement({ self, lateMs, silentMs }: AgreementDeps): Agreement {
+  const { hear, processesOf } = createWorkingEdges(silentMs);
+  const waiting = new Map<string, Waiting>();
 
   const isLive = ({ region, sinceMs, agreed }: Waiting, nowMs: number): boolean =>
-    nowMs - sinceMs > lateMs ||
-    [...(edges.get(region)?.values() ?? [])].every(({ process, atMs }) => agreed.has(process) || nowMs - atMs > silentMs);
+    nowMs - sinceMs > lateMs || processesOf(region, nowMs).every((process) => agreed.has(process));
 
   const find = ({ tunnelId, hosts }: Mark): Waiting | undefined => {
     const found = waiting.get(tunnelId);
