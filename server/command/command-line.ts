@@ -5,7 +5,7 @@ import { ServerError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { createLog } from '../process/log.ts';
 import { translateRefusal } from '../process/refusal.ts';
-import { openControlCore } from '../serve/control-part.ts';
+import { openControlCore } from '../serve/control-core.ts';
 import { readSettings, type Settings } from '../settings/settings.ts';
 import { hasDatabase } from '../state/database-file.ts';
 import { openState, type State } from '../state/state.ts';

@@ -1,4 +1,4 @@
-// The certificates of control: files from the operator, and those of an authority: ACME if set, else one on this machine.
+// Where certificates come from: the operator's files, and an authority: ACME if set, else one on this machine.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { dropChallenge, saveChallenge } from '@underpass/control/certificate/cer
 import { createGivenFiles, type GivenFiles } from '@underpass/control/certificate/given-files.ts';
 import { type LocalCa, openLocalCa } from '@underpass/control/certificate/local-ca.ts';
 import { createDnsUpdater, type DnsUpdater } from '@underpass/control/certificate/rfc2136/updater.ts';
+import { createUncoveredNotice } from '@underpass/control/certificate/uncovered-notice.ts';
 import { createUpkeep, type Upkeep } from '@underpass/control/certificate/upkeep.ts';
 import type { Control } from '@underpass/control/control.ts';
 import type { DnsPort } from '@underpass/control/dns/port.ts';
@@ -96,7 +97,7 @@ interface UpkeepNeeds {
 }
 
 /** Undefined if the server uses only given files. */
-export async function openUpkeep(
+async function openUpkeep(
   settings: Settings,
   state: State,
   { control, hub, dns, sources }: UpkeepNeeds,
@@ -124,4 +125,40 @@ export async function openUpkeep(
     onOrder: metrics.observe,
     onTrouble: (trouble) => addJob(store.db, clock(), 'operator-mail', certificateTroubleMail(trouble)),
   });
+}
+
+export interface RunningUpkeep {
+  readonly order: () => void;
+  readonly close: () => Promise<void>;
+}
+
+export async function startUpkeep(settings: Settings, state: State, core: UpkeepNeeds): Promise<RunningUpkeep> {
+  const { hub, sources } = core;
+  const upkeep = await openUpkeep(settings, state, core);
+  if (upkeep === undefined) return await keepNotice(state, core);
+  sources.given?.watch(() => hub.certificatesChanged());
+  const unsubscribe = state.bus.subscribe('feed.tunnels', () => upkeep.nudge());
+  upkeep.start();
+  // The first tunnel needs its certificate now, and the local authority answers at once. ACME has to wait for the edge (`order`).
+  if (sources.localCa !== undefined) await upkeep.run();
+  return {
+    order: () => void (sources.localCa === undefined && upkeep.run()),
+    close: async () => {
+      unsubscribe();
+      await upkeep.close();
+    },
+  };
+}
+
+/** For a server that uses only given files: logs which names they do not cover, now and after each change of a tunnel. */
+async function keepNotice({ store, clock, log, bus }: State, { hub, sources }: UpkeepNeeds): Promise<RunningUpkeep> {
+  const tell = createUncoveredNotice({ store, clock, log, givenCertificates: sources.certificates });
+  const tellAgain = (): void => void tell().catch((error) => log.warn({ err: error }, 'certificates: not looked through'));
+  await tell();
+  sources.given?.watch(() => {
+    hub.certificatesChanged();
+    tellAgain();
+  });
+  const unsubscribe = bus.subscribe('feed.tunnels', tellAgain);
+  return { order: () => {}, close: async () => unsubscribe() };
 }

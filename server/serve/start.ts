@@ -11,7 +11,8 @@ import type { Settings } from '../settings/settings.ts';
 import { expectNoLostDatabase, expectWholeDatabase } from '../state/database-file.ts';
 import { lockHome } from '../state/home-lock.ts';
 import { openState, type State } from '../state/state.ts';
-import { type ControlCore, type RunningControl, startControl } from './control-part.ts';
+import type { ControlCore } from './control-core.ts';
+import { type RunningControl, startControl } from './control-part.ts';
 import { openEdge } from './edge-part.ts';
 import { dialFeed } from './feed-dial.ts';
 import { type FirstTunnel, isUnused, openFirstTunnel } from './first-run.ts';
@@ -85,7 +86,7 @@ interface First {
   readonly tunnel: FirstTunnel | undefined;
 }
 
-/** Creates or updates the region that the settings describe. `httpsPort` is the port that the system chose if they name none. */
+/** Creates or updates the region that the settings describe. Where they name no port, `httpsPort` is the one that the system chose. */
 async function ensureRegion(settings: Settings, { control }: ControlCore, httpsPort: number, httpPort: number): Promise<void> {
   const { region: name, regionDescription: description, dataPlaneHost, wildcardDomain: wildcardIngressDomain } = settings;
   await control.operator.ensureRegion({
@@ -100,8 +101,8 @@ async function ensureRegion(settings: Settings, { control }: ControlCore, httpsP
 }
 
 /**
- * Runs before the first request: makes the region, and on the first start the operator and, on a laptop, a tunnel. Every
- * start prints the welcome until the first sign-in: it may have scrolled away, or the first start may have failed at a port.
+ * Runs before the first request. Makes the region; on the first start also the operator and, on a laptop, a tunnel. Each start
+ * prints the welcome until somebody has signed in: it may have scrolled away, or the first start may have failed at a port.
  */
 async function prepare(settings: Settings, state: State, core: ControlCore): Promise<First | undefined> {
   const { operator } = core.control;
@@ -161,7 +162,7 @@ async function startWithControl(settings: Settings, log: Logger): Promise<Runnin
   }
 }
 
-/** As control serves it (control/site/mailbox-page.ts). */
+/** Control serves it there (control/site/mailbox-page.ts). */
 const mailboxUrl = ({ origin, production, smtpUrl }: Settings): string | undefined =>
   production || smtpUrl !== undefined ? undefined : `${origin}/dev/mailbox`;
 

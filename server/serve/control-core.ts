@@ -1,0 +1,50 @@
+// All of control except its port: the server serves it, and the operator's commands use it too.
+
+import { type Control, createControl } from '@underpass/control/control.ts';
+import { createDns } from '@underpass/control/dns/dns.ts';
+import type { DnsPort } from '@underpass/control/dns/port.ts';
+import { createResolver } from '@underpass/control/dns/resolver.ts';
+import { FeedHub } from '@underpass/control/feed/hub.ts';
+import { keyOpensRegion, ownHosts } from '@underpass/control/region/regions.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { State } from '../state/state.ts';
+import { type CertificateSources, openCertificateSources } from './certificate-part.ts';
+import { controlSettings, openMail } from './control-settings.ts';
+
+export interface ControlCore {
+  readonly control: Control;
+  readonly hub: FeedHub;
+  readonly dns: DnsPort;
+  readonly sources: CertificateSources;
+  close(): Promise<void>;
+}
+
+export async function openControlCore(settings: Settings, state: State): Promise<ControlCore> {
+  const { store, bus, keyRing, clock, steady, log } = state;
+  const sources = await openCertificateSources(settings, state);
+  const keyOpens = (region: string, keyHash: string): Promise<boolean> => keyOpensRegion(store.db, region, keyHash, clock());
+  const hub = new FeedHub({ store, bus, keyRing, clock, steady, log, givenCertificates: sources.certificates, keyOpens });
+  const resolver = createResolver({ servers: settings.dnsServers });
+  const dns = createDns({ resolver, ownHosts: () => ownHosts(store.db, settings.origin) });
+  const { sendMail, mailbox, closeMail } = await openMail(settings, clock);
+  const control = createControl({
+    ...{ store, bus, keyRing, clock, log, dns, sendMail },
+    settings: controlSettings(settings),
+    feed: hub,
+    certificates: { clientPin: () => sources.localCa?.fingerprint },
+    ...(mailbox === undefined ? {} : { mailbox }),
+  });
+  return {
+    control,
+    hub,
+    dns,
+    sources,
+    close: async () => {
+      await control.close();
+      await hub.close();
+      resolver.close();
+      sources.given?.close();
+      closeMail();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+// The HTTP server of control: the API and pages, the feed's upgrade, and the door for visitors that come through the edge.
+
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { createAddressReader } from '@underpass/control/http/address.ts';
+import { createLimiter } from '@underpass/control/limit/limiter.ts';
+import { keyOpensRegion } from '@underpass/control/region/regions.ts';
+import { decideConnectionLimits } from '@underpass/edge/core/connection-limits.ts';
+import { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
+import { readProcessLimits } from '@underpass/edge/limits/process-limits.ts';
+import { addressKey } from '@underpass/rules/address.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { State } from '../state/state.ts';
+import { type ConsoleDoor, openConsoleDoor } from './console-door.ts';
+import type { ControlCore } from './control-core.ts';
+import { openFeedDoor } from './feed-door.ts';
+import { createHttpServer, seatCallers } from './http-server.ts';
+
+/** How long a stop waits for requests to finish. */
+const requestGraceMs = 5_000;
+
+interface Http {
+  readonly server: Server;
+  /** For the dashboard's visitors that come through the edge. */
+  readonly door: ConsoleDoor | undefined;
+  /** From now on each response closes its connection. */
+  beginStop(): void;
+}
+
+export async function openHttp(settings: Settings, state: State, { control, hub, sources }: ControlCore): Promise<Http> {
+  let isStopping = false;
+  let door: ConsoleDoor | undefined;
+  const addressOf = (socket: Socket): string => door?.addressOf(socket) ?? socket.remoteAddress ?? '';
+  const answer = getRequestListener(async (request, { incoming }) => {
+    if (sources.localCa !== undefined && new URL(request.url).pathname === '/ca.pem')
+      return answerCa(sources.localCa.certificatePem);
+    const response = await control.fetch(request, { remoteAddress: addressOf(incoming.socket) });
+    if (isStopping) response.headers.set('connection', 'close');
+    return response;
+  });
+  const server = createHttpServer(answer);
+  seatCallers(
+    server,
+    new ConnectionLimiter(decideConnectionLimits(readProcessLimits(1), {}), state.log),
+    settings.trustedProxies,
+  );
+  openFeedDoor(server, {
+    mayAsk: createFeedLimit(settings, state, addressOf),
+    keyOpens: (region, keyHash) => keyOpensRegion(state.store.db, region, keyHash, state.clock()),
+    accept: (duplex, options) => hub.accept(duplex, options),
+    log: state.log,
+  });
+  if (settings.edgeConsole) door = await openConsoleDoor(server);
+  const closeIdle = (): void => server.closeIdleConnections();
+  // The connection of a live view that ends stays open for another request, which a server that stops does not want.
+  server.on('request', (_, response) => response.once('finish', () => isStopping && setImmediate(closeIdle)));
+  const beginStop = (): void => {
+    isStopping = true;
+    closeIdle();
+  };
+  return { server, door, beginStop };
+}
+
+/** The same rate as the API's limit for each address, with a separate count. */
+const createFeedLimit = ({ trustedProxies }: Settings, { store }: State, addressOf: (socket: Socket) => string) => {
+  const limiter = createLimiter(store);
+  const readAddress = createAddressReader(trustedProxies);
+  return async ({ socket, headers }: IncomingMessage): Promise<boolean> => {
+    const forwarded = new Headers({ 'x-forwarded-for': String(headers['x-forwarded-for'] ?? '') });
+    const address = readAddress(addressOf(socket), forwarded);
+    return limiter.take('apiPerAddress', addressKey(address)).then(
+      () => true,
+      () => false,
+    );
+  };
+};
+
+const answerCa = (pem: string): Response => new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
+
+export async function closeHttp(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), requestGraceMs);
+  await closed;
+  clearTimeout(timer);
+}

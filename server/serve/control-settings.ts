@@ -1,0 +1,86 @@
+// What the server's settings mean to control: values, folders and the way that mails leave.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ControlDeps, ControlSettings } from '@underpass/control/deps.ts';
+import type { SendMail } from '@underpass/control/mail/mail.ts';
+import { createMailbox } from '@underpass/control/mail/mailbox.ts';
+import type { Logger } from 'pino';
+import { ServerError } from '../process/error.ts';
+import { version } from '../process/version.ts';
+import { type Settings, settingTable } from '../settings/settings.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The folder, or undefined if it does not exist: a fresh clone has no releases yet. */
+const folderOf = (setting: string | undefined, ...fallback: readonly string[]): string | undefined => {
+  const path = setting ?? join(root, ...fallback);
+  return existsSync(path) ? path : undefined;
+};
+
+const builtDashboard = ['dashboard', 'dist'] as const;
+
+export function controlSettings(settings: Settings): ControlSettings {
+  const dashboard = folderOf(settings.dashboard, ...builtDashboard);
+  const releases = folderOf(settings.releases, 'client', 'dist', 'releases');
+  const installers = folderOf(undefined, 'deploy', 'installer');
+  const {
+    turnstileSiteKey: siteKey,
+    turnstileSecret: secret,
+    turnstileUrl,
+    subscriptionLookupUrl,
+    subscriptionLookupToken: token,
+  } = settings;
+  return {
+    origin: settings.origin,
+    production: settings.production,
+    version,
+    operatorEmail: settings.operatorEmail,
+    securityContact: settings.securityContact ?? `mailto:${settings.operatorEmail}`,
+    trustedProxies: settings.trustedProxies,
+    operatorIdentity: {
+      name: settings.operatorName,
+      email: settings.operatorEmail,
+      ...(settings.operatorAddress === undefined ? {} : { address: settings.operatorAddress }),
+      ...(settings.operatorCompanyNumber === undefined ? {} : { companyNumber: settings.operatorCompanyNumber }),
+    },
+    ...(siteKey === undefined || secret === undefined ? {} : { turnstile: { siteKey, secret, url: turnstileUrl } }),
+    ...(subscriptionLookupUrl === undefined
+      ? {}
+      : { subscriptionLookup: { url: subscriptionLookupUrl, ...(token === undefined ? {} : { token }) } }),
+    ...(settings.subscriptionWebhookSecret === undefined
+      ? {}
+      : { subscriptionWebhookSecret: settings.subscriptionWebhookSecret }),
+    ...(dashboard === undefined ? {} : { dashboard }),
+    ...(releases === undefined ? {} : { releases }),
+    ...(installers === undefined ? {} : { installers }),
+  };
+}
+
+/** Fails at the start instead of answering "Page not found" later without a reason. */
+export function expectFolders({ dashboard, releases }: Settings, log: Logger): void {
+  const given = [
+    [settingTable.dashboard.name, dashboard],
+    [settingTable.releases.name, releases],
+  ] as const;
+  for (const [name, path] of given)
+    if (path !== undefined && !existsSync(path)) throw new ServerError('file-unusable', `${path} (${name})`);
+  if (folderOf(dashboard, ...builtDashboard) === undefined)
+    log.warn('dashboard: it is not built, so that its pages are not found; npm run build makes it');
+}
+
+interface Mail extends Pick<ControlDeps, 'mailbox'> {
+  readonly sendMail: SendMail;
+  readonly closeMail: () => void;
+}
+
+export async function openMail(settings: Settings, clock: () => number): Promise<Mail> {
+  if (settings.smtpUrl === undefined) {
+    const mailbox = createMailbox(join(settings.home, 'mailbox'), clock);
+    return { sendMail: mailbox.send, mailbox, closeMail: () => {} };
+  }
+  const { createSmtpMail } = await import('@underpass/control/mail/smtp.ts');
+  const smtp = createSmtpMail(settings.smtpUrl, settings.mailFrom);
+  return { sendMail: smtp.send, closeMail: () => smtp.close() };
+}
