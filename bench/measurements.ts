@@ -14,7 +14,7 @@ type On = Parameters<Measurement['run']>[0];
 
 const idleWebSockets = 5000;
 const bulkBytes = 768 * 1024 * 1024;
-/** Warm-up requests, because peers run for days. A count, not a time: a busy machine does little in a second. */
+/** Real servers run for days, so the path is warmed up first. A number of requests, because a busy machine does little in a second. */
 const warmExchanges = 30_000;
 const warmAtMostMs = 20_000;
 
@@ -34,7 +34,7 @@ function load(on: On, workload: string, more: { connections: number; bytes?: num
   return start(process.execPath, [join(import.meta.dirname, 'load.ts'), workload, JSON.stringify(target)]);
 }
 
-/** Runs the workload briefly to warm the path, then again between two readings of the peer's CPU time. */
+/** Runs the workload briefly to warm up the path, then in full, and measures the CPU time that the peer used for it. */
 async function accounted<T>(
   on: On,
   workload: string,
@@ -62,7 +62,7 @@ function pidsOf({ edgeSide, clientSide }: Running): number[] {
 const column = (name: string, unit: string, better: Column['better'], bound?: number): Column =>
   bound === undefined ? { name, unit, better } : { name, unit, better, bound };
 
-/** Only https has promised bounds, because there both chains do the same work. */
+/** Only https has bounds to hold, because there both chains do the same work. */
 const bounded = (carries: Peer['carries'], ...[name, unit, better, bound]: Required<Parameters<typeof column>>): Column =>
   column(name, unit, better, carries === 'https' ? bound : undefined);
 
@@ -154,5 +154,5 @@ const stalled: Measurement = {
   },
 };
 
-/** Idle memory comes first, on fresh processes. */
+/** Idle memory comes first, because it needs fresh processes. */
 export const measurements: readonly Measurement[] = [idle, small, latency, connect, bulk, stalled];

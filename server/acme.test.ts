@@ -80,7 +80,7 @@ describe('a server with an ACME authority (pebble) and RFC 2136 (knot)', () => {
     await dropHome(home);
   });
 
-  test('the host of the region proves itself by http-01 through its own edge', async () => {
+  test('gets a certificate for the host of the region by http-01 through its own edge', async () => {
     const found = await eventually(
       () => shown(`eu.${zone}`),
       (each) => each !== null,
@@ -89,7 +89,7 @@ describe('a server with an ACME authority (pebble) and RFC 2136 (knot)', () => {
     assert.match(found?.issuer ?? '', /Pebble/);
   });
 
-  test('the dashboard is served on the same port, its host proven by the same edge', async () => {
+  test('serves the dashboard on the same port, with a certificate that the same edge proved', async () => {
     const found = await eventually(
       () => shown(`console.${zone}`),
       (each) => each !== null,
@@ -98,7 +98,7 @@ describe('a server with an ACME authority (pebble) and RFC 2136 (knot)', () => {
     assert.match(found?.issuer ?? '', /Pebble/);
   });
 
-  test('a generated name is served under the wildcard that dns-01 proved, and its tunnel is Created', async () => {
+  test('serves a generated name under the wildcard that dns-01 proved, and its tunnel is Created', async () => {
     const browser = await signIn(server);
     const { defaultProject: project } = await browser.read<{ defaultProject: string }>('/api/user');
     const body = { name: 'web', region: 'local', ingressDomains: [], proxyProtocol: '', type: 'http' };
@@ -115,7 +115,7 @@ describe('a server with an ACME authority (pebble) and RFC 2136 (knot)', () => {
   });
 });
 
-test('tls-alpn-01 is proven through a real edge', async () => {
+test('a real edge answers tls-alpn-01', async () => {
   const home = await makeHome();
   const settings = testSettings(home, edgePorts());
   const state = await openState(settings, silentLog);
@@ -166,7 +166,7 @@ test('tls-alpn-01 is proven through a real edge', async () => {
   await dropHome(home);
 });
 
-test('an authority is not asked before the edge of the same process can prove the names', async () => {
+test('control orders certificates only once the edge of the same process can prove the names', async () => {
   const [http = 0, https = 0] = await freePorts(2);
   const asked = Promise.withResolvers<string>();
   const authority = createServer((socket) => {

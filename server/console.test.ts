@@ -94,7 +94,7 @@ for (const workers of ['1', '2']) {
       cookie = line.split(';')[0] ?? '';
     };
 
-    test('its sign-in page comes with a certificate for its host, over HTTP/1.1, and asks for https from then on', async () => {
+    test('serves the sign-in page over HTTP/1.1 with a certificate for its host, and sets HSTS', async () => {
       const socket = await dial(host);
       assert.equal(socket.authorized, true);
       assert.equal(socket.alpnProtocol, 'http/1.1');
@@ -105,7 +105,7 @@ for (const workers of ['1', '2']) {
       assert.match(String(answer.headers['strict-transport-security']), /max-age=\d{8}/);
     });
 
-    test('signing in gives a cookie for this host alone, and control sees the address of the visitor', async () => {
+    test('a sign-in sets a cookie for this host alone, and control sees the address of the visitor', async () => {
       await signIn('203.0.113.77');
       const sessions = JSON.parse((await ask('GET', '/api/sessions')).text) as Session[];
       assert.deepEqual(
@@ -124,7 +124,7 @@ for (const workers of ['1', '2']) {
       assert.equal(await statusFrom('203.0.113.11'), 200);
     });
 
-    test('live events arrive at once', async () => {
+    test('live events arrive without delay', async () => {
       const { defaultProject } = JSON.parse((await ask('GET', '/api/user')).text) as { defaultProject: string };
       const socket = await dial(host);
       socket.write(`GET /api/events?project=${defaultProject} HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`);
@@ -136,7 +136,7 @@ for (const workers of ['1', '2']) {
       assert.match(text, /content-type: text\/event-stream/i);
     });
 
-    test('a page of a megabyte arrives whole, and a body goes up', async () => {
+    test('a page of a megabyte arrives whole, and control gets a body', async () => {
       const csv = `email\n${'x'.repeat(600_000)}\n`;
       const answer = await ask('POST', '/api/operator/subscriptions/import', {
         body: csv,
@@ -171,7 +171,7 @@ for (const workers of ['1', '2']) {
       assert.match(text, new RegExp(`location: https://${host}:${port}/login\r\n`));
     });
 
-    test("no tunnel can be made for it, and a tunnel's server name does not lead to it", async () => {
+    test("refuses a tunnel for its host, and a tunnel's server name does not lead to it", async () => {
       const { defaultProject } = JSON.parse((await ask('GET', '/api/user')).text) as { defaultProject: string };
       const create = async (name: string, ingressDomains: readonly string[]) =>
         ask('POST', `/api/tunnels?project=${defaultProject}`, {
@@ -183,7 +183,7 @@ for (const workers of ['1', '2']) {
       const made = JSON.parse((await create('other', [])).text) as Tunnel;
       const name = made.ingressDomains[0]?.name ?? '';
       assert.notEqual(name, '');
-      // The name of the dashboard behind a tunnel's server name is misdirected, and the other way round it is the dashboard.
+      // A request for the dashboard under a tunnel's server name is misdirected (421). A request for the tunnel under the dashboard's name gets the dashboard.
       await eventually(
         async () => JSON.parse((await ask('GET', `/api/tunnels/other?project=${defaultProject}`)).text) as Tunnel,
         (tunnel) => tunnel.status === 'Created',
@@ -209,7 +209,7 @@ for (const workers of ['1', '2']) {
       await dropHome(plain);
     });
 
-    test('a stop ends live views and does not wait for them', async () => {
+    test('a stop ends live views instead of waiting for them', async () => {
       const { defaultProject } = JSON.parse((await ask('GET', '/api/user')).text) as { defaultProject: string };
       const socket = await dial(host);
       socket.write(`GET /api/events?project=${defaultProject} HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`);
@@ -264,7 +264,7 @@ describe('whether the edge serves the dashboard', () => {
     ['in role control', { UNDERPASS_ROLE: 'control' }, /is for role all/],
   ];
   for (const [what, env, problem] of refused) {
-    test(`${what} it is refused`, () => {
+    test(`refuses it ${what}`, () => {
       const result = readSettings({ ...basics, UNDERPASS_EDGE_CONSOLE: 'true', ...env }, () => '');
       assert.match(result.ok ? '' : result.problems.join('\n'), problem);
     });

@@ -1,4 +1,4 @@
-// Two control processes on one Postgres and one NATS, with an edge at one of them: what the other one shows.
+// Two control processes share one Postgres and one NATS, and an edge is connected to one of them: what the other one shows.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -72,7 +72,7 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
     };
     const home = await freshHome();
     one = await openServer(home, shared);
-    // The same home: a laptop's authority is one file; in production it is none.
+    // They share a home, because the local authority is a file there. In production there is no such file.
     two = await openServer(home, shared);
     atOne = await signIn(one);
     atTwo = browserAt(two, atOne.cookie);
@@ -110,7 +110,7 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
     browser.read<Tunnel>(`/api/tunnels/${name}?project=${project}&metrics=1`);
   const port = (): number => edge.ports.https ?? 0;
 
-  test('a tunnel made at the one without the edge is live at the edge within seconds', async () => {
+  test('a tunnel created at the process without the edge is live at the edge within seconds', async () => {
     const body = { name: 'web', region: 'eu', ingressDomains: [], proxyProtocol: '', type: 'http' };
     assert.ok((await atTwo.send('POST', `/api/tunnels?project=${project}`, body)).ok);
     const tunnel = await eventually(
@@ -122,7 +122,7 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
     assert.equal(await visit(port(), ca, tunnel.ingressDomains[0]?.name ?? ''), 'hello');
   });
 
-  test('both tell the same clients and metrics, though the edge reports to one', async () => {
+  test('both show the same clients and metrics, although the edge reports to one', async () => {
     for (const browser of [atOne, atTwo]) {
       const tunnel = await eventually(
         () => tunnelAt(browser, 'web'),
@@ -137,7 +137,7 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
     );
   });
 
-  test('a deletion at the other one cuts the client within seconds', async () => {
+  test('a deletion at the process without the edge disconnects the client within seconds', async () => {
     const start = performance.now();
     await atTwo.send('DELETE', `/api/tunnels/web?project=${project}`);
     await eventually(
@@ -147,7 +147,7 @@ describe('two control processes', { skip: skipWithout('postgres', 'nats-server')
     assert.ok(performance.now() - start < appliedMs);
   });
 
-  test('the edge is known to both', async () => {
+  test('both list the edge', async () => {
     for (const browser of [atOne, atTwo]) {
       const edges = await eventually(
         () => browser.read<{ region: string; connected: boolean }[]>('/api/operator/edges'),

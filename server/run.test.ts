@@ -84,11 +84,11 @@ describe('start', () => {
     );
   });
 
-  test('no command at all starts it too', async () => {
+  test('starts without a command too', async () => {
     assert.equal((await command('', { onOutput: (stop) => stop() })).code, exitCodes.ok);
   });
 
-  test('a signal that npm forwards does not count as a second one', async () => {
+  test('does not count the signal that npm forwards as a second one', async () => {
     const onOutput = (stop: () => void): void => {
       stop();
       stop();
@@ -96,7 +96,7 @@ describe('start', () => {
     assert.equal((await command('start', { onOutput, now: () => 0 })).code, exitCodes.ok);
   });
 
-  test('a second signal does not wait', async () => {
+  test('stops at once on a second signal', async () => {
     let clock = 0;
     const onOutput = (stop: () => void): void => {
       stop();
@@ -107,21 +107,21 @@ describe('start', () => {
     assert.equal(code, exitCodes.forced);
   });
 
-  test('refused settings are all named, and nothing is started', async () => {
+  test('names every refused setting, and starts nothing', async () => {
     const { code, err } = await command('start', { env: { UNDERPASS_PORT: 'x', UNDERPASS_ROLE: 'y' } });
     assert.equal(code, exitCodes.settings);
     assert.match(err, /UNDERPASS_PORT must/);
     assert.match(err, /UNDERPASS_ROLE must/);
   });
 
-  test('a home folder that cannot be written gives one clear line', async () => {
+  test('tells in one line that the home folder cannot be written', async () => {
     await writeFile(join(home, 'file'), '');
     const { code, err } = await command('start', { env: { UNDERPASS_HOME: join(home, 'file', 'home') } });
     assert.equal(code, exitCodes.local);
     assert.match(err, /^error home-unusable: The home folder cannot be used: /);
   });
 
-  test('a command without the settings of its server creates no database', async () => {
+  test('creates no database for a command without the settings of its server', async () => {
     const empty = await makeHome();
     const { code, err } = await command('login-link', { env: { UNDERPASS_HOME: empty } });
     assert.equal(code, exitCodes.local);
@@ -143,34 +143,39 @@ describe('start', () => {
     await writeFile(path, bytes.fill(0xa5, 20 * 4096, 21 * 4096));
   };
 
-  /** What stands in the way of a start, and the code that says so. */
+  /** What prevents a start, and its code. */
   const obstacles: readonly (readonly [what: string, code: string, Environment, (home: string) => Promise<void>])[] = [
-    ['NATS that is away', 'bus-unreachable', { NATS_URL: 'nats://127.0.0.1:1' }, async () => {}],
-    ['an address of another machine', 'address-unknown', { UNDERPASS_LISTEN: '192.0.2.1' }, async () => {}],
-    ['a folder of pages that is not there', 'file-unusable', { UNDERPASS_DASHBOARD: '/dev/null/pages' }, async () => {}],
-    ['a database that is none', 'database-damaged', {}, (at) => writeFile(join(at, 'underpass.db'), 'no database'.repeat(99))],
-    ['a database with a damaged page', 'database-damaged', {}, (at) => spoilPage(join(at, 'underpass.db'))],
-    ['a database that lost its end', 'database-damaged', {}, (at) => truncate(join(at, 'underpass.db'), 40 * 4096)],
-    ['a database that is lost', 'database-lost', {}, (at) => rm(join(at, 'underpass.db'))],
-    ['a database that was emptied', 'database-lost', {}, (at) => truncate(join(at, 'underpass.db'))],
+    ['that NATS does not answer', 'bus-unreachable', { NATS_URL: 'nats://127.0.0.1:1' }, async () => {}],
+    ['that the address belongs to another machine', 'address-unknown', { UNDERPASS_LISTEN: '192.0.2.1' }, async () => {}],
+    ['that the folder of pages does not exist', 'file-unusable', { UNDERPASS_DASHBOARD: '/dev/null/pages' }, async () => {}],
     [
-      'a lost database with the keys in a setting',
+      'that the database file is not a database',
+      'database-damaged',
+      {},
+      (at) => writeFile(join(at, 'underpass.db'), 'no database'.repeat(99)),
+    ],
+    ['that a page of the database is damaged', 'database-damaged', {}, (at) => spoilPage(join(at, 'underpass.db'))],
+    ['that the database is cut short', 'database-damaged', {}, (at) => truncate(join(at, 'underpass.db'), 40 * 4096)],
+    ['that the database is missing', 'database-lost', {}, (at) => rm(join(at, 'underpass.db'))],
+    ['that the database is empty', 'database-lost', {}, (at) => truncate(join(at, 'underpass.db'))],
+    [
+      'that the database is missing while a setting holds the keys',
       'database-lost',
       { UNDERPASS_MASTER_KEY: Buffer.alloc(32).toString('base64') },
       (at) => Promise.all(['underpass.db', 'keys', 'ca.pem', 'ca-key.pem'].map((name) => rm(join(at, name)))).then(() => {}),
     ],
     [
-      'a lock that nobody can open',
+      'that the lock cannot be opened',
       'home-unusable',
       {},
       (at) => rm(join(at, 'edge.lock')).then(() => mkdir(join(at, 'edge.lock'))),
     ],
-    ['an authority that is none', 'file-unusable', {}, (at) => writeFile(join(at, 'ca.pem'), 'no certificate')],
-    ['an authority without its key', 'file-unusable', {}, (at) => rm(join(at, 'ca-key.pem'))],
-    ['keys that are lost', 'keys-missing', {}, (at) => rm(join(at, 'keys'))],
+    ['that the authority cannot be read', 'file-unusable', {}, (at) => writeFile(join(at, 'ca.pem'), 'no certificate')],
+    ['that the key of the authority is missing', 'file-unusable', {}, (at) => rm(join(at, 'ca-key.pem'))],
+    ['that keys are lost', 'keys-missing', {}, (at) => rm(join(at, 'keys'))],
   ];
   for (const [what, code, env, spoil] of obstacles) {
-    test(`${what} is two clear lines, without a stack`, async () => {
+    test(`tells ${what} in two lines, without a stack`, async () => {
       const other = await makeHome();
       await (await openServer(other)).running.close();
       await spoil(other);
@@ -193,7 +198,7 @@ describe('start', () => {
     await dropHome(other);
   });
 
-  test('a lost key is not missed for a challenge that has ended', async () => {
+  test('starts without the key of a challenge that has ended', async () => {
     const other = await makeHome();
     await (await openServer(other)).running.close();
     const store = await openSqliteStore(join(other, 'underpass.db'));
@@ -213,7 +218,7 @@ describe('start', () => {
     assert.match(err, /^error home-unusable: .*\/proc\/underpass\/home \(ENOENT\)$/m);
   });
 
-  test('a database that cannot be reached gives one clear line without its password', async () => {
+  test('tells in one line, without the password, that the database does not answer', async () => {
     const { code, err } = await command('users', { env: { DATABASE_URL: 'postgres://ann:hunter2@127.0.0.1:1/x' } });
     assert.equal(code, exitCodes.local);
     assert.match(err, /^error database-unreachable: /);
@@ -254,13 +259,13 @@ describe("the operator's commands", () => {
     }
   });
 
-  test('a mistyped command is a usage error', async () => {
+  test('refuses a mistyped command as a usage error', async () => {
     const { code, err } = await command('usres');
     assert.equal(code, exitCodes.usage);
     assert.match(err, /usres/);
   });
 
-  test('the first operator is a user; a login link is made for a known user only', async () => {
+  test('lists the first operator as a user, and makes login links for known users only', async () => {
     const users = await json<{ email: string; operator: boolean }[]>('users operator');
     assert.deepEqual(
       users.map((user) => [user.email, user.operator]),
@@ -271,7 +276,7 @@ describe("the operator's commands", () => {
     assert.equal(unknown.code, exitCodes.notFound);
   });
 
-  test('a tunnel, a project and a user are suspended and resumed', async () => {
+  test('suspends and resumes a tunnel, a project and a user', async () => {
     const [tunnel] = await json<{ id: string; project: { id: string } }[]>('tunnels first');
     assert.ok(tunnel);
     for (const target of [`tunnel ${tunnel.id}`, `project ${tunnel.project.id}`]) {
@@ -301,7 +306,7 @@ describe("the operator's commands", () => {
     await dropHome(spare);
   });
 
-  test('limits are set by name', async () => {
+  test('sets limits by name', async () => {
     const [project] = await json<{ id: string; limits: Record<string, number> }[]>('projects');
     const changed = await json<{ limits: Record<string, number> }>(`limits ${project?.id} tunnels=7`);
     assert.equal(changed.limits.tunnels, 7);
@@ -309,14 +314,14 @@ describe("the operator's commands", () => {
     assert.equal((await command(`limits ${project?.id} wings=7`)).code, exitCodes.refused);
   });
 
-  test('subscriptions are read from a file and from standard input', async () => {
+  test('reads subscriptions from a file and from standard input', async () => {
     await command('subscriptions import list.csv', { files: { 'list.csv': 'email\nann@example.com\n' } });
     await command('subscriptions import -', { stdin: 'email\nbob@example.com\n' });
     const list = await json<{ email: string }[]>('subscriptions list');
     assert.deepEqual(list.map((each) => each.email).sort(), ['ann@example.com', 'bob@example.com']);
   });
 
-  test('a region is made with a key for its edges', async () => {
+  test('adds a region with a key for its edges', async () => {
     const made = await command('regions add eu --host eu.example.com --wildcard eu.example.net --description Europe');
     assert.equal(made.code, exitCodes.ok, made.err);
     assert.match((await command('regions key eu')).out, /^[\w-]{43}\n$/);
@@ -324,7 +329,7 @@ describe("the operator's commands", () => {
     assert.equal((await command('regions add eu --host eu.example.com')).code, exitCodes.refused);
   });
 
-  test('the edges of the last run are remembered', async () => {
+  test('lists the edges of the last run', async () => {
     const edges = await json<{ region: string }[]>('regions edges');
     assert.deepEqual(
       edges.map((edge) => edge.region),
@@ -332,7 +337,7 @@ describe("the operator's commands", () => {
     );
   });
 
-  test('tunnels show what the edges have acknowledged, although no server runs', async () => {
+  test('shows which tunnels the edges have acknowledged, although no server runs', async () => {
     const [tunnel] = await json<{ status: string }[]>('tunnels first');
     assert.equal(tunnel?.status, 'Created');
   });

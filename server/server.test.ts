@@ -60,7 +60,7 @@ describe('role all', () => {
     return client;
   };
 
-  test('the first start makes a tunnel that carries at once with the files that it names', async () => {
+  test('the first start makes a tunnel, and the files that it names carry it at once', async () => {
     const tokenPath = join(home, 'first-tunnel.token');
     assert.equal((await stat(tokenPath)).mode & 0o777, 0o600);
     const host = /https:\/\/([a-z0-9-]+\.tunnels\.localhost)/.exec(server.running.text)?.[1] ?? '';
@@ -69,13 +69,13 @@ describe('role all', () => {
     assert.equal(await visit(port(), ca, host), 'first');
   });
 
-  test('the first start prints where the mails are, and they are there', async () => {
+  test('the first start prints the folder that holds the mails', async () => {
     assert.ok(server.running.text.includes(`${server.origin}/dev/mailbox`), server.running.text);
     const headers = { cookie: browser.cookie };
     assert.equal((await fetch(server.url('/dev/mailbox'), { headers })).status, 200);
   });
 
-  test('a tunnel made by the API is live at the edge within seconds', async () => {
+  test('a tunnel created by the API is live at the edge within seconds', async () => {
     const start = performance.now();
     const tunnel = await makeTunnel('quick');
     await eventually(
@@ -87,7 +87,7 @@ describe('role all', () => {
     assert.equal(await visit(port(), ca, tunnel.ingressDomains[0]?.name ?? ''), 'quick');
   });
 
-  test('its client is shown as connected, its bytes are counted, and the pin is that of the authority', async () => {
+  test('shows its client as connected, counts its bytes, and gives the pin of the authority', async () => {
     const tunnel = await makeTunnel('counted');
     await carryTunnel(tunnel, 'x'.repeat(30_000));
     await visit(port(), ca, tunnel.ingressDomains[0]?.name ?? '');
@@ -115,7 +115,7 @@ describe('role all', () => {
     assert.equal(await visit(port(), ca, tunnel.ingressDomains[0]?.name ?? ''), 'new');
   });
 
-  test('a deleted tunnel is gone from the edge within seconds, its client with it', async () => {
+  test('a deleted tunnel and its client leave the edge within seconds', async () => {
     const tunnel = await makeTunnel('gone');
     const host = tunnel.ingressDomains[0]?.name ?? '';
     const client = await carryTunnel(tunnel, 'gone');
@@ -133,7 +133,7 @@ describe('role all', () => {
     assert.ok(performance.now() - start < appliedMs);
   });
 
-  test('an allow-list that changes is obeyed within seconds', async () => {
+  test('the edge obeys a changed allow-list within seconds', async () => {
     const tunnel = await makeTunnel('walled');
     const host = tunnel.ingressDomains[0]?.name ?? '';
     await carryTunnel(tunnel, 'open');
@@ -150,7 +150,7 @@ describe('role all', () => {
     assert.ok(performance.now() - start < appliedMs);
   });
 
-  test("the authority's certificate can be fetched", async () => {
+  test("serves the authority's certificate", async () => {
     const answer = await fetch(server.url('/ca.pem'));
     assert.equal(await answer.text(), ca);
   });
@@ -161,8 +161,8 @@ describe('role all', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('a restart keeps tunnels, keys and names, and says how to sign in, where mails are and how to stop', async () => {
+describe('a restart', () => {
+  test('keeps tunnels, keys and names, and prints how to sign in, where mails are and how to stop', async () => {
     const home = await makeHome();
     const first = await openServer(home);
     await signIn(first);
@@ -185,7 +185,7 @@ describe('what is kept', () => {
     assert.doesNotMatch(second.running.text, /magiclink/);
   });
 
-  test('after a first start that fails at a port, the next start prints the whole welcome', async () => {
+  test('prints the whole welcome after a first start that failed at a port', async () => {
     const home = await makeHome();
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -207,7 +207,7 @@ describe('what is kept', () => {
   });
 });
 
-test('with SMTP there is no mailbox, and the start names none', async () => {
+test('a server with SMTP has no mailbox, and its start names none', async () => {
   const home = await makeHome();
   const env = { SMTP_URL: 'smtp://127.0.0.1:1' };
   const first = await openServer(home, env);
@@ -260,7 +260,7 @@ describe('control and edge apart', () => {
     ...over,
   });
 
-  test('an edge of another process dials in with its key and carries', async () => {
+  test('an edge in another process connects with its key and carries', async () => {
     edge = await startServer(testSettings(edgeHome, edgeEnv({ UNDERPASS_EDGE_WORKERS: '2' })), createLog('silent'));
     assert.match(edge.text, /^underpass \S+ \(edge\), region eu, ports \d+, \d+\n$/);
     const { defaultProject: project } = await browser.read<{ defaultProject: string }>('/api/user');
@@ -303,7 +303,7 @@ describe('control and edge apart', () => {
     assert.equal(await knock({ token: 'x'.repeat(1_000), region: 'eu' }), 'refused');
   });
 
-  test('refuses an address that tries many keys before looking one up', async () => {
+  test('refuses an address that tries many keys, before it looks one up', async () => {
     const head = `Connection: Upgrade\r\nUpgrade: underpass-feed\r\nAuthorization: Bearer ${key}\r\nUnderpass-Region: eu`;
     const statusOf = async (localAddress: string): Promise<string> => {
       const socket = connect({ host: '127.0.0.1', port: control.running.ports.control ?? 0, localAddress });
@@ -318,8 +318,8 @@ describe('control and edge apart', () => {
   });
 });
 
-describe('what stands in the way', () => {
-  test('a folder in use by another server gives one clear line, and is free after that server ends', async () => {
+describe('a start fails', () => {
+  test('in one line while another server uses the folder, and succeeds after that server ends', async () => {
     const home = await makeHome();
     const first = await openServer(home);
     await assert.rejects(openServer(home), { code: 'home-in-use', message: home });
@@ -328,7 +328,7 @@ describe('what stands in the way', () => {
     await dropHome(home);
   });
 
-  test('a port in use gives one clear line that names the setting', async () => {
+  test('in one line that names the setting of a port in use', async () => {
     const taken = createServer((socket: Socket) => socket.destroy()).listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;

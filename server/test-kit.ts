@@ -48,7 +48,7 @@ export interface Browser {
   read<T>(path: string): Promise<T>;
 }
 
-/** Signs in by the link that the first start printed. */
+/** Signs in with the link that the first start printed. */
 export async function signIn(server: TestServer): Promise<Browser> {
   const token = /\/magiclink\/(\S+)/.exec(server.running.text)?.[1] ?? '';
   const headers = { origin: server.origin };
@@ -110,7 +110,7 @@ export async function carry(
       stream.write(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`));
     };
   };
-  // As the client: it is connected when the edge has answered.
+  // The real client waits for the same: it counts as connected once the edge has answered.
   await new Promise<unknown>((resolve) => (session.onProof = resolve));
   return { session, close: () => socket.destroy() };
 }
@@ -131,10 +131,10 @@ export async function visit(port: number, ca: string, host: string): Promise<str
   }
 }
 
-/** A change applies within this, well before everything is read anew (20 s). Some 50 ms where nothing else runs. */
+/** A change applies within this time, well before control reads everything again (20 s). An idle machine needs some 50 ms. */
 export const appliedMs = 15_000;
 
-/** Asks again until the claim holds: for what another process tells in its own time. */
+/** Asks again until the claim holds: for what depends on another process. */
 export async function eventually<T>(ask: () => Promise<T>, holds: (value: T) => boolean, withinMs = 60_000): Promise<T> {
   const end = performance.now() + withinMs;
   for (;;) {

@@ -1,4 +1,4 @@
-// Two haproxy processes in a row: TLS edge, TLS hop, origin. The cost of two hops in good C code.
+// Two haproxy processes between visitor and origin, as edge and client are: what two TLS hops cost in good C code.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeCertificate, onPath, type Peer, type Running, type Setup } from './peer.ts';

@@ -1,4 +1,4 @@
-// The edges as they were a minute ago at most, in one row of the store: for commands that run beside the server.
+// The health of all edges, stored once a minute in one row: commands that run beside the server read it.
 
 import type { EdgeHealth } from '@underpass/rules/resource.ts';
 import type { Queries } from '../store/store.ts';

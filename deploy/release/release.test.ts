@@ -1,5 +1,5 @@
-// The release build as it is run, and what `update` makes of what it is offered. The compiled file of this machine then
-// takes the client's whole suite.
+// The release build, what `update` does with the releases that a server offers, and the client's whole test suite against
+// the compiled program.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync } from 'node:crypto';
@@ -33,7 +33,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('the build leaves program, sums, signature and manifest, which agree', () => {
+test('the build writes a program, sums, signature and manifest that agree', () => {
   assert.deepEqual(readdirSync(built).sort(), [
     'SHA256SUMS',
     'SHA256SUMS.sig',
@@ -56,7 +56,7 @@ test('the same source and key always build the same file', () => {
   assert.equal(sha256Of(join(again, version, `underpass-${version}-${platform}`)), sha256Of(program));
 });
 
-test('a key that is not Ed25519 is refused, and one for development is made once, private', () => {
+test('refuses a key that is not Ed25519, and makes a private development key once', () => {
   const rsa = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   assert.throws(() => releaseKey({ UNDERPASS_RELEASE_KEY: rsa }), /wanted is ed25519/);
   const home = join(folder, 'home');
@@ -65,7 +65,7 @@ test('a key that is not Ed25519 is refused, and one for development is made once
 });
 
 describe('update', () => {
-  test('replaces the program by a newer one that the key signed, which runs', async (t) => {
+  test('replaces the program with a newer one that the key signed', async (t) => {
     const offer = publish(t, '99.0.0', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
     const { code, stdout, file } = await update(offer);
     assert.equal(code, 0);
@@ -166,11 +166,11 @@ describe('programs of other systems', () => {
   });
 
   for (const name of ['darwin-arm64', 'darwin-x64']) {
-    test(`${name} bears an ad-hoc signature that matches every page`, () => {
+    test(`${name} has an ad-hoc signature that matches every page`, () => {
       const program = read(name);
       assert.equal(program.readUInt32LE(4), name.endsWith('arm64') ? 0x0100000c : 0x01000007);
       assert.equal(isSignedAdHoc(program), true);
-      // One byte of the payload changed is seen.
+      // The check must notice one changed byte.
       const at = program.indexOf('UNDERPASS_TOKEN');
       program.writeUInt8(0, at);
       assert.equal(isSignedAdHoc(program), false);
@@ -196,7 +196,7 @@ test('the compiled file passes the whole test suite of the client', (t) => {
     readFileSync(join(root, file), 'utf8').includes("test-kit.ts'"),
   );
   assert.ok(files.length >= 8);
-  // This waits without turns, so that its own bound could not end it: the inner run has the same (tools/test.mjs).
+  // spawnSync blocks the event loop, so the timeout of this test cannot end it. The inner run has the same one (tools/test.mjs).
   const suite = spawnSync(process.execPath, ['--test', '--test-timeout=600000', ...files], {
     cwd: root,
     env: { ...process.env, UNDERPASS_TEST_BINARY: program, NODE_TEST_CONTEXT: undefined },

@@ -1,4 +1,4 @@
-// Which sockets the dashboard's door leaves in the temp folder, which all users share.
+// All users share the temp folder: which sockets the dashboard's door leaves there.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openConsoleDoor } from './console-door.ts';
 
-/** Listens on the socket and is killed at once. */
+/** Listens on the socket, and is killed at once: the socket's file stays. */
 const leaveBehind = async (path: string): Promise<void> => {
   const program = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
   await once(spawn(process.execPath, ['-e', program, path], { stdio: 'inherit' }), 'exit');
 };
 
-test('a start removes the socket of a killed server, and keeps that of a running one', async (t) => {
+test('a start removes the socket of a killed server and keeps that of a running one', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'underpass-door-'));
   const { TMPDIR } = process.env;
   process.env.TMPDIR = folder;

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { dialFeed } from './feed-dial.ts';
 
-test('a refusal names what to correct: the key, the address of control, or nothing', async (t) => {
+test('the log line of a refusal names what to correct: the key, the address of control, or nothing', async (t) => {
   let status = 0;
   const server = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,7 +8,7 @@ import { isUnused } from './first-run.ts';
 
 const dayMs = 24 * 3600_000;
 
-test('a server counts as unused until the first sign-in, and does not count as unused again after the log expires', async () => {
+test('a server counts as unused until the first sign-in, and never again, even once the log has expired', async () => {
   const control = await createTestControl();
   const { store, time } = control;
   const operatorEmail = 'operator@example.com';

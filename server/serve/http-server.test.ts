@@ -1,4 +1,4 @@
-// Callers that occupy control's port without using it; none of them has signed in.
+// Callers that have not signed in and hold connections to control's port without using them.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ async function openPort(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Says this, and never ends its side; the second is the server's end of the same connection. */
+/** Sends this text and never ends its side. Answers both ends of the connection: the caller's and the server's. */
 async function dial(t: TestContext, server: Server, text: string): Promise<readonly [Socket, Socket]> {
   const port = await openPort(t, server);
   const accepted = once(server, 'connection');
@@ -40,9 +40,9 @@ async function dial(t: TestContext, server: Server, text: string): Promise<reado
 
 for (const [what, text] of [
   ['a feed with a wrong key', feedRequest('wrong').replace('local', 'elsewhere')],
-  ['a feed whose caller asks too often, whatever its key,', feedRequest('often')],
+  ['a feed from a caller that asks too often', feedRequest('often')],
 ] as const) {
-  test(`${what} is refused, and the connection is gone though its caller never ends it`, async (t) => {
+  test(`refuses ${what}, and ends the connection although its caller does not`, async (t) => {
     const [socket, held] = await dial(
       t,
       createHttpServer(() => {}),
@@ -75,14 +75,14 @@ for (const [what, text] of [
   });
 }
 
-test('ends the connection of a caller that reads nothing of a large answer', async (t) => {
+test('ends the connection of a caller that does not read a large answer', async (t) => {
   const server = createHttpServer((_, response) => void response.end(Buffer.alloc(32 * 1024 ** 2)), idleMs);
   const [socket, held] = await dial(t, server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   socket.pause();
   await once(held, 'close');
 });
 
-test('resets connections over the limit of an address unread, and gives freed places out again', async (t) => {
+test('resets connections over the limit of an address without reading them, and accepts new ones once others end', async (t) => {
   const server = createHttpServer((_, response) => void response.end());
   const limiter = new ConnectionLimiter({ total: Number.POSITIVE_INFINITY, perAddress: 2 }, createLog('silent'));
   seatCallers(server, limiter, ['127.0.0.3']);
@@ -117,7 +117,7 @@ test('an accepted edge may stay silent for longer than other callers', async (t)
   );
   const [answer] = await once(socket, 'data');
   assert.match(String(answer), /^HTTP\/1\.1 101 /);
-  // From here on: a bound that ends before it is let in would be that of a caller who asks nothing.
+  // Count from here: only the limit for callers who ask nothing could end it earlier.
   held.setTimeout(1);
   await once(held, 'timeout');
   assert.equal(held.destroyed, false);

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { testSettings } from '../test-kit.ts';
 import { openMetricsDoor } from './metrics-door.ts';
 
-test('a metric that cannot be read fails the scrape and logs a line; the server runs on', async () => {
+test('a metric that cannot be read fails the scrape with a log line, and the server keeps running', async () => {
   const lines: string[] = [];
   const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
   const broken = { contentType: 'text/plain', metrics: () => Promise.reject(new Error('no figure')) };

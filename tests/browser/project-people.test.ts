@@ -114,7 +114,7 @@ test('a project and its people', async (t) => {
     const releaseChanged = await holdList();
     await role.selectOption('Admin');
     await expect(page.getByText(/is now admin\./).first()).toBeVisible();
-    expect(await role.inputValue(), 'before the list has come anew').toBe('admin');
+    expect(await role.inputValue(), 'before the new list arrives').toBe('admin');
     await releaseChanged();
     await page.reload();
     await expect(role).toHaveValue('admin');
@@ -122,7 +122,7 @@ test('a project and its people', async (t) => {
     await page.route('**/api/members/*', (route) => route.fulfill({ status: 409, body: 'Not now.' }));
     await role.selectOption('Viewer');
     await expect(page.getByText('The role could not be changed.').first()).toBeVisible();
-    expect(await role.inputValue(), 'before the list has come anew').toBe('admin');
+    expect(await role.inputValue(), 'before the new list arrives').toBe('admin');
     await releaseRefused();
     const own = page.getByRole('row').filter({ hasText: 'You' });
     await expect(own.getByRole('combobox')).toBeHidden();

@@ -71,7 +71,7 @@ async function assertNewTunnelServes(account: Account, product: StartedServer, n
   await visitUntil(door, 503);
 }
 
-test('a clock that jumps breaks no connection, spins no timer and freezes no rate limit', {
+test('a jump of the clock breaks no connection, keeps no timer busy and blocks no rate limit', {
   skip: skipWithout('faketime'),
 }, async (t) => {
   const clock = await createFakeClock(t);

@@ -116,7 +116,7 @@ test('replacing edges and clients one by one breaks no download and fails no vis
 /** A stop that ignores UNDERPASS_DRAIN_SECONDS waits for ever. */
 const mostStopMs = 20_000;
 
-test('a stop waits for a download until UNDERPASS_DRAIN_SECONDS are over', async (t) => {
+test('a stop waits for a download, at most UNDERPASS_DRAIN_SECONDS', async (t) => {
   const [publicPort = 0] = await freePorts(1);
   const region = await startRegion(t, publicPort);
   const env = { UNDERPASS_EDGE_HTTPS_PORT: String(publicPort), UNDERPASS_DRAIN_SECONDS: '1' };

@@ -120,7 +120,7 @@ function busiestTenth(waitsMs: readonly number[]): number {
   return Math.max(...tenths.values().map(({ length }) => length)) / waitsMs.length;
 }
 
-test('thousands of clients reconnect after a restart of their edge, spread out, while visitors are served', async (t) => {
+test('thousands of clients spread their reconnects after a restart of their edge, and visitors are served throughout', async (t) => {
   const size = herdSize();
   const { edge, door, target } = await setUp(t, Math.ceil(size / clientsPerTunnel));
   const comesBack = await watchFootprints(t, {

@@ -90,9 +90,10 @@ test('with 100 ms of delay and 1 % of loss pages and downloads arrive complete',
 
 const silences = { both: 'both directions', out: 'the direction to the client', back: 'the direction to the edge' } as const;
 
-describe('a wire that falls silent', { skip, concurrency: 3 }, () => {
+describe('a network path that falls silent', { skip, concurrency: 3 }, () => {
   for (const [drop, way] of Object.entries(silences) as [keyof typeof silences, string][]) {
-    it(`in ${way} closes the carriers in time, gives visitors an error, and heals by itself`, (t) => assertHeals(t, drop));
+    it(`in ${way}: carriers close in time, visitors get an error, and the client reconnects by itself`, (t) =>
+      assertHeals(t, drop));
   }
 });
 

@@ -77,7 +77,7 @@ describe('the first start', () => {
     await rm(home, { recursive: true, force: true });
   });
 
-  test('the printed lines, as pasted, serve a local port at a public name', async () => {
+  test('the printed lines, pasted into a shell, serve a local port at a public name', async () => {
     const { port } = upstream.address() as AddressInfo;
     const carry = lineWith(output, 'npx underpass http ').replace('127.0.0.1:3000', `127.0.0.1:${port}`);
     client = spawn('sh', ['-c', `exec ${carry}`], { cwd: root, env, detached: true });
@@ -120,7 +120,7 @@ describe('the first start', () => {
     }
   });
 
-  test(`the whole process takes under ${mostRestMb} MB`, {
+  test(`the whole process uses less than ${mostRestMb} MB when idle`, {
     skip: process.platform === 'linux' ? false : 'reads /proc',
   }, async () => {
     const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
@@ -128,7 +128,7 @@ describe('the first start', () => {
     assert.ok(megabytes < mostRestMb, `${Math.round(megabytes)} MB`);
   });
 
-  test('SIGTERM stops it in order within a few seconds while a client is connected', async () => {
+  test('stops on SIGTERM within seconds while a client is connected', async () => {
     const start = performance.now();
     server.kill('SIGTERM');
     const [code] = await once(server, 'exit');

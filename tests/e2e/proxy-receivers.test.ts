@@ -238,7 +238,7 @@ async function startBalancer(
   return { http, https };
 }
 
-test('the edge believes PROXY headers of the trusted haproxy and refuses those of others', {
+test('the edge accepts PROXY headers from the trusted haproxy only', {
   skip: skipWithout('nginx', 'haproxy', 'openssl'),
 }, async (t) => {
   const { product, account } = await startStage(t);

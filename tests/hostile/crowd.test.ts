@@ -45,7 +45,7 @@ async function keptSettle(kept: ReadonlySet<Socket>): Promise<void> {
   }
 }
 
-test('refuses connections past the limit of an address, and only those', async (t) => {
+test('refuses connections over the limit of an address, and no others', async (t) => {
   const product = await startServerProcess(t, { UNDERPASS_EDGE_CONNECTIONS_PER_ADDRESS: String(allowed) });
   const door: Door = { port: product.ports.https, host: new URL(product.tunnel.publicUrl).hostname, caPem: product.caPem };
   const client = await startClientProcess(t, product, await startUpstream(t));

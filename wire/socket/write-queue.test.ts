@@ -5,7 +5,7 @@ import { poolsFor } from './buffer-pool.ts';
 import { atTurnEnd } from './turn-end.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** A target that completes a write when the test calls settle(). It remembers the bytes of each write as they were at first. */
+/** A target that completes a write when the test calls settle(). It keeps a copy of the bytes of each write. */
 function createTarget() {
   const writes: string[] = [];
   const memory: Buffer[] = [];
@@ -28,7 +28,7 @@ function createTarget() {
 const turn = () => new Promise<void>((resolve) => atTurnEnd(resolve));
 
 describe('a write queue', () => {
-  it('writes what is put in one turn at once', async () => {
+  it('writes everything that is put in one turn in one write', async () => {
     const { target, writes } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     for (const piece of ['a', 'b', 'c']) {
@@ -40,7 +40,7 @@ describe('a write queue', () => {
     assert.deepEqual(writes, ['abc']);
   });
 
-  it('has one write under way at a time; what is put meanwhile follows in one write', async () => {
+  it('has one write in progress at a time, and writes what is put during it in one write afterwards', async () => {
     const { target, writes, settle } = createTarget();
     const written: number[] = [];
     const queue = new WriteQueue(target, poolsFor.visitor, (bytes) => void written.push(bytes));
@@ -57,7 +57,7 @@ describe('a write queue', () => {
     assert.deepEqual([written, queue.pendingBytes], [[3, 3], 0]);
   });
 
-  it('copies the bytes of its caller, and uses no buffer again while a write holds it', async () => {
+  it('copies the bytes of its caller, and does not reuse a buffer that a write still holds', async () => {
     const { target, writes, settle } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => {}, true);
     const lent = Buffer.from('first');
@@ -70,7 +70,7 @@ describe('a write queue', () => {
     assert.deepEqual(writes, ['first', 'xxxxx']);
   });
 
-  it('passes any size whole and in order, in writes of at most one buffer', async () => {
+  it('writes data of any size completely and in order, at most one buffer at a time', async () => {
     const { target, writes, settle } = createTarget();
     const queue = new WriteQueue(target, poolsFor.carrier, () => {});
     let expected = '';
@@ -88,7 +88,7 @@ describe('a write queue', () => {
     assert.ok(Math.max(...writes.map((write) => write.length)) <= poolsFor.carrier.bulk.bytes);
   });
 
-  it('finish() hands over everything in order, and counts it until it has left', async () => {
+  it('finish() writes everything in order, and counts it until it is written', async () => {
     const { target, writes, settle } = createTarget();
     const written: number[] = [];
     const queue = new WriteQueue(target, poolsFor.visitor, (bytes) => void written.push(bytes));
@@ -125,7 +125,7 @@ describe('a write queue', () => {
     assert.deepEqual(sizes, [first.bytes, first.bytes, bulk.bytes]);
   });
 
-  it('uses a written buffer again, unless the target may still read it', async () => {
+  it('reuses a written buffer, unless the target may still read it', async () => {
     for (const recycles of [true, undefined]) {
       const { target, memory, settle } = createTarget();
       const queue = new WriteQueue(target, poolsFor.visitor, () => {}, recycles);
@@ -166,7 +166,7 @@ describe('a write queue', () => {
     const queue = new WriteQueue(target as never, poolsFor.visitor, () => {});
     queue.put(Buffer.from('one'));
     queue.flush();
-    // As with TLS: each read has a tick of its own, and behind it come the callbacks of writes that were taken at once.
+    // TLS does this: each read has its own tick, and the callbacks of writes that completed at once follow it.
     for (const piece of ['tw', 'o']) {
       queue.put(Buffer.from(piece));
       queue.schedule();
@@ -197,7 +197,7 @@ describe('a write queue', () => {
     assert.ok(writes.join('') === `${sent}answer`);
   });
 
-  it('finish() hands over all that waits, and nothing that is put later', async () => {
+  it('finish() writes everything that waits, and nothing that is put later', async () => {
     const { target, writes, settle } = createTarget();
     const queue = new WriteQueue(target, poolsFor.visitor, () => {});
     const sent = 'abcde'.repeat(60_000);
