@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { homedir, hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import * as tls from 'node:tls';
 import type { CommandResult, Io, TextOut } from './io.ts';
 import { takeKeys } from './keys.ts';
 import { builtFor } from './version.ts';
@@ -37,17 +37,18 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
 }
 
 function createFetch(): Pick<Io, 'fetch' | 'trust'> {
+  const withSystem = (caPem: string): string[] => [...tls.getCACertificates('default'), caPem];
   if (process.versions.bun === undefined) {
-    const trust = (caPem: string) => setDefaultCACertificates([...getCACertificates('default'), caPem]);
-    return { fetch: globalThis.fetch, trust };
+    return { fetch: globalThis.fetch, trust: (caPem) => tls.setDefaultCACertificates(withSystem(caPem)) };
   }
   // The runtime of the compiled program takes CAs with each request.
-  let tls = {};
-  const trust = (caPem: string) => {
-    tls = { tls: { ca: [...getCACertificates('default'), caPem] } };
+  let trusted = {};
+  return {
+    fetch: (input, init) => fetch(input, { ...init, ...trusted }),
+    trust(caPem) {
+      trusted = { tls: { ca: withSystem(caPem) } };
+    },
   };
-  const trusting: typeof fetch = (input, init) => fetch(input, { ...init, ...tls });
-  return { fetch: trusting, trust };
 }
 
 /** Node throws if the user id has no name or home, as in some containers, or if the current folder is deleted. */
