@@ -2,7 +2,7 @@
 
 const bash = `# underpass completion for bash: source <(underpass completion bash)
 _underpass() {
-  local candidate rest
+  local candidate quoted rest
   COMPREPLY=()
   while IFS=$'\\t' read -r candidate rest; do
     if [ "$candidate" = ":files" ]; then
@@ -10,7 +10,9 @@ _underpass() {
       COMPREPLY=()
       return
     fi
-    COMPREPLY+=("$candidate")
+    # A name may hold characters that bash would run.
+    printf -v quoted '%q' "$candidate"
+    COMPREPLY+=("$quoted")
   done < <("\${COMP_WORDS[0]}" complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -F _underpass underpass

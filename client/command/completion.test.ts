@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { skipWithout } from '../../tests/helpers/tool.ts';
 import { accountRoutes, binary, createCli, startFakeApi } from '../test-kit.ts';
 
@@ -100,9 +101,21 @@ describe('names of the account', () => {
     assert.equal(api.calls.length, 0);
   });
 
-  test('cannot control the terminal', async (t) => {
-    const { at } = await signedIn(t, { 'GET /api/regions': { body: [{ name: 'eu\u001b]0;owned\u0007' }] } });
-    assert.deepEqual(await at('tunnels', 'add', 'x', '--region', ''), ['eu\ufffd]0;owned\ufffd']);
+  test('are left out if they control the terminal, span lines or look like an option', async (t) => {
+    const hostile = ['eu\u001b]0;owned\u0007', 'two\nlines', 'two\tcolumns', '--server=http://evil.example'];
+    const { at } = await signedIn(t, { 'GET /api/regions': { body: [...hostile, 'eu1'].map((name) => ({ name })) } });
+    assert.deepEqual(await at('tunnels', 'add', 'x', '--region', ''), ['eu1']);
+  });
+
+  test('are quoted for bash, which would run them', async (t) => {
+    const projects = [{ id: 'p1', name: '$(touch owned) `id`; x' }];
+    const { api } = await signedIn(t, { 'GET /api/projects': { body: projects } });
+    const { env, home } = await installed(t);
+    const script = `source <(underpass completion bash)
+COMP_WORDS=(underpass whoami --project ''); COMP_CWORD=3; _underpass; eval "printf '%s' \${COMPREPLY[0]}"; ls`;
+    const settings = { env: { ...env, UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' }, cwd: home };
+    const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], settings);
+    assert.equal(stdout, `${projects[0]?.name}bin\n`);
   });
 });
 

@@ -25,7 +25,7 @@ export function addCompletionCommands(program: Command, shell: Shell): void {
     .argument('[words...]')
     .action(async (words: string[]) => {
       for (const { value, about } of await candidatesFor(program, shell.io, words)) {
-        shell.io.stdout.write(`${printable(value)}\t${about}\n`);
+        shell.io.stdout.write(`${value}\t${about}\n`);
       }
     });
 }
@@ -45,9 +45,12 @@ async function candidatesFor(program: Command, io: Io, words: readonly string[])
   const place = walk(program, words.slice(0, -1));
   const kind = typed.startsWith('-') ? undefined : namesAt(place);
   const names = kind === undefined ? [] : await knownNames(io, kind, place.flags).catch(() => []);
-  const all = [...names.map((value) => ({ value, about: '' })), ...candidatesAt(place, typed)];
+  const all = [...names.filter(isPlain).map((value) => ({ value, about: '' })), ...candidatesAt(place, typed)];
   return all.filter(({ value }) => value === files.value || value.startsWith(typed));
 }
+
+/** Other people choose names of projects: one must not look like an option, span lines or control the terminal. */
+const isPlain = (name: string): boolean => !/^-|[\n\t]/.test(name) && printable(name) === name;
 
 interface Place {
   readonly command: Command;
