@@ -70,7 +70,7 @@ export const problems = {
     title: 'TLS to the upstream fails',
     fix: 'Give its CA with --upstream-ca FILE, accept any certificate with --upstream-insecure, or use http:// if it does not speak TLS.',
   },
-  'upstream-expects-tls': {
+  'upstream-speaks-tls': {
     title: 'The upstream speaks TLS, and this client sends plain HTTP',
     fix: 'Write it with https:// in --upstream, or give a port that speaks plain HTTP.',
   },

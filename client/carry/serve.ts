@@ -64,7 +64,7 @@ function takeTlsAnswer(stream: Stream, upstream: Upstream, options: ServeOptions
   if (upstream.scheme !== 'http') return undefined;
   const { host, preface } = stream.request;
   const settle = (speaksTls: boolean, wasSilent: boolean): void => {
-    const code = 'upstream-expects-tls';
+    const code = 'upstream-speaks-tls';
     if (speaksTls) options.onFailed(host, upstream, { code, detail: formatUpstream(upstream) });
     if (wasSilent && !stream.closed) stream.reset(speaksTls ? code : 'upstream-reset');
   };

@@ -542,9 +542,9 @@ describe('an http upstream that speaks TLS', () => {
       stream.write(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
       const answer = await got;
       if (expected === 'page') assert.match(answer, /^HTTP\/1\.1 400 /);
-      else assert.equal(answer, 'reset upstream-expects-tls');
-      assert.equal((await client.event('stream-failed')).problem.code, 'upstream-expects-tls');
-      assert.equal(client.carrying.status().problem?.code, 'upstream-expects-tls');
+      else assert.equal(answer, 'reset upstream-speaks-tls');
+      assert.equal((await client.event('stream-failed')).problem.code, 'upstream-speaks-tls');
+      assert.equal(client.carrying.status().problem?.code, 'upstream-speaks-tls');
     });
   }
 

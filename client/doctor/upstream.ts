@@ -123,7 +123,7 @@ function wrongTalk({ upstream, port }: UpstreamTarget, place: string): Finding {
     return problem('upstream TLS', `${place} speaks TLS, and port 80 of the tunnel carries plain HTTP`, fix);
   }
   if (upstream.scheme === 'http') {
-    const { fix } = problems['upstream-expects-tls'];
+    const { fix } = problems['upstream-speaks-tls'];
     return problem('upstream TLS', `${place} speaks TLS, and --upstream says http://`, fix);
   }
   return problem(

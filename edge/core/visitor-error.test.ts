@@ -23,7 +23,7 @@ it('every reset before a response has an error page', () => {
     internal: 'UPSTREAM_BROKE',
     protocol: 'UPSTREAM_BROKE',
     'carrier-lost': 'CLIENT_LOST',
-    'upstream-expects-tls': 'UPSTREAM_EXPECTS_TLS',
+    'upstream-speaks-tls': 'UPSTREAM_SPEAKS_TLS',
   });
 });
 

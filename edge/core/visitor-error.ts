@@ -57,9 +57,9 @@ const table = {
     title: 'Service not trusted',
     text: 'The tunnel works, but TLS to the service failed.',
   },
-  UNDERPASS_UPSTREAM_EXPECTS_TLS: {
+  UNDERPASS_UPSTREAM_SPEAKS_TLS: {
     status: 502,
-    title: 'Service expects TLS',
+    title: 'Service speaks TLS',
     text: 'The tunnel works, but its client sends plain HTTP to a service that speaks TLS.',
   },
   UNDERPASS_UPSTREAM_BROKE: {
@@ -124,7 +124,7 @@ const byFailure: Partial<Record<UpstreamFailure, VisitorError>> = {
   'upstream-unresolved': 'UNDERPASS_UPSTREAM_UNRESOLVED',
   'upstream-unreachable': 'UNDERPASS_UPSTREAM_UNREACHABLE',
   'upstream-tls': 'UNDERPASS_UPSTREAM_TLS',
-  'upstream-expects-tls': 'UNDERPASS_UPSTREAM_EXPECTS_TLS',
+  'upstream-speaks-tls': 'UNDERPASS_UPSTREAM_SPEAKS_TLS',
   'carrier-lost': 'UNDERPASS_CLIENT_LOST',
   denied: 'UNDERPASS_SOURCE_DENIED',
 };

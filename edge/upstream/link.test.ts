@@ -99,7 +99,7 @@ const repeatable: readonly ResetCode[] = [
   'upstream-tls',
   'upstream-unreachable',
 ];
-const final: readonly ResetCode[] = ['cancelled', 'upstream-reset', 'upstream-expects-tls', 'idle', 'internal', 'protocol'];
+const final: readonly ResetCode[] = ['cancelled', 'upstream-reset', 'upstream-speaks-tls', 'idle', 'internal', 'protocol'];
 
 describe('a stream that a client does not take', () => {
   for (const code of repeatable) {

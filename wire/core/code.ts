@@ -29,7 +29,7 @@ export const resetCodes = {
   /** Local, never sent: the carrier under the stream is lost. */
   'carrier-lost': 15,
   /** The upstream speaks TLS, and the client sends it plain HTTP. */
-  'upstream-expects-tls': 16,
+  'upstream-speaks-tls': 16,
 } as const;
 
 export type ResetCode = keyof typeof resetCodes;
