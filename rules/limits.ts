@@ -103,6 +103,7 @@ const deviceSentence = 'Too many device codes were requested. Please try again l
 const requestSentence = 'Too many requests. Please slow down.';
 const changeSentence = 'Too many changes. Please slow down.';
 const dnsSentence = 'Too many DNS lookups. Please try again in a minute.';
+const reportSentence = 'Too many reports. Please write to the operator.';
 const invitationSentence = 'Too many invitations. Please try again tomorrow.';
 const registerSentence = 'Too many registrations. Please try again later.';
 
@@ -130,9 +131,10 @@ export const rateLimits = {
   deviceStartPerNetwork: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
   devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait for the interval.' },
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
-  abuseReport: { points: 5, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
-  /** Each sends a mail to the operator. */
-  abuseReportOverall: { points: 200, windowSeconds: 3600, sentence: 'Too many reports. Please write to the operator.' },
+  abuseReport: { points: 5, windowSeconds: 3600, sentence: reportSentence },
+  /** Each sends a mail to the operator. Beyond it a report waits in the operator's list, a few from each network. */
+  abuseReportOverall: { points: 200, windowSeconds: 3600, sentence: reportSentence },
+  abuseReportPerNetwork: { points: 5, windowSeconds: 3600, sentence: reportSentence },
   /** Only of callers that are not signed in. */
   apiPerAddress: { points: 3000, windowSeconds: 60, sentence: requestSentence },
   // A credential is a session or an API token. Per user, sessions and tokens count apart, and each has more than one credential

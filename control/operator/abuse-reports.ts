@@ -1,13 +1,13 @@
 // Abuse reports: anybody may send one, and operators read and close them.
 
 import { parseAbuseReport } from '@underpass/rules/abuse-report.ts';
-import { addressKey } from '@underpass/rules/address.ts';
+import { addressKey, networkKey } from '@underpass/rules/address.ts';
 import type { AbuseReport } from '@underpass/rules/resource.ts';
 import type { CallContext } from '../access/call.ts';
 import { type BotCheck, passBotCheck } from '../auth/bot-check.ts';
 import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
 import { addJob } from '../job/queue.ts';
-import type { Limiter } from '../limit/limiter.ts';
+import { hasRoom, type Limiter } from '../limit/limiter.ts';
 import { createId } from '../store/id.ts';
 import type { AbuseReportsTable } from '../store/schema.ts';
 import { auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
@@ -21,10 +21,13 @@ export const reportAbuse = async (deps: AbuseDeps, { body, address, nowMs }: Cal
   const { host, email, text, botCheck } = orInvalidForm(parseAbuseReport(body));
   await deps.limiter.take('abuseReport', addressKey(address));
   await passBotCheck(deps.botCheck, botCheck, address);
-  await deps.limiter.take('abuseReportOverall', 'all');
+  // A flood fills the operator's mailbox and the list only so far, and keeps nobody from another network from reporting.
+  const isMailed = await hasRoom(deps.limiter, 'abuseReportOverall', 'all');
+  if (!isMailed) await deps.limiter.take('abuseReportPerNetwork', networkKey(address));
   await deps.store.write(async (trx) => {
     const row = { id: createId(nowMs), host, email, text, state: 'open' as const, address, created_at: nowMs };
     await trx.insertInto('abuse_reports').values(row).execute();
+    if (!isMailed) return;
     const mail = `${email} reports ${host}. Read it at ${deps.origin}/operator/abuse-reports\n`;
     await addJob(trx, nowMs, 'operator-mail', { subject: `Abuse report about ${host}`, text: mail });
   });

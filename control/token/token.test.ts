@@ -205,6 +205,17 @@ describe('sign-in from a terminal', () => {
     await limited.close();
   });
 
+  it('counts polls by sign-in, so that another one from the same address goes on', async () => {
+    const limited = await createTestControl({ limited: true });
+    const cli = limited.client();
+    const begin = async (): Promise<string> => (await cli.call<DeviceStart>('POST', '/auth/device', { name: 'x' })).deviceCode;
+    const ask = async (deviceCode: string) => (await cli.send('POST', '/auth/device/token', { deviceCode })).status;
+    const [greedy, patient] = [await begin(), await begin()];
+    for (let i = 0; i < rateLimits.devicePoll.points; i++) assert.equal(await ask(greedy), 428);
+    assert.deepEqual([await ask(greedy), await ask(patient), await ask('A'.repeat(43))], [429, 428, 410]);
+    await limited.close();
+  });
+
   it('stops a user who guesses codes', async () => {
     const limited = await createTestControl({ limited: true });
     const bob = await limited.signUp('bob@example.com');
