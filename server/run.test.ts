@@ -259,6 +259,42 @@ describe("the operator's commands", () => {
     }
   });
 
+  test('fits every list into a terminal of 120 columns, with long names too', async () => {
+    const env = { UNDERPASS_HOME: await makeHome() };
+    await (await openServer(env.UNDERPASS_HOME)).running.close();
+    const emails = ['ann-with-a-long-name@mail.department.example.com', 'bob@example.com'];
+    await command('subscriptions import -', { env, stdin: `email,expiresAt\n${emails.join(',2030-01-01T00:00:00Z\n')},\n` });
+    await command('regions add eu-central-frankfurt --host eu-central-frankfurt.edge.example.com --wildcard t.example.com', {
+      env,
+    });
+    for (const name of [
+      'registrations list',
+      'subscriptions list',
+      'users',
+      'projects',
+      'tunnels',
+      'regions list',
+      'feed status',
+      'certificates list',
+    ]) {
+      const { out } = await command(name, { env });
+      const widest = Math.max(...out.split('\n').map((line) => line.length));
+      assert.ok(widest <= 120, `${name}: ${widest}\n${out}`);
+    }
+    const [user] = await json<{ id: string }[]>('users', { env });
+    assert.ok(user && (await command('users', { env })).out.includes(user.id), 'ids stay whole');
+    await dropHome(env.UNDERPASS_HOME);
+  });
+
+  test('shows the help of a group without one of its commands', async () => {
+    for (const name of ['suspend', 'resume', 'registrations', 'subscriptions', 'regions', 'keys', 'certificates', 'feed']) {
+      const { code, out, err } = await command(name);
+      assert.deepEqual([code, out], [exitCodes.usage, ''], name);
+      assert.match(err, new RegExp(`^Usage: underpass-server ${name} `));
+      assert.doesNotMatch(err, /outputHelp/);
+    }
+  });
+
   test('refuses a mistyped command as a usage error', async () => {
     const { code, err } = await command('usres');
     assert.equal(code, exitCodes.usage);

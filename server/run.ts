@@ -17,11 +17,20 @@ const groups = [addStartCommand, addConfigCommand, addPeopleCommands, addPlaceCo
 
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };
+  let help = '';
+  const keepHelp = (text: string): void => {
+    help += text;
+  };
   try {
-    await createProgram(shell).parseAsync([...argv], { from: 'user' });
+    await createProgram(shell, keepHelp).parseAsync([...argv], { from: 'user' });
     return shell.exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
+    if (error instanceof CommanderError && error.code === 'commander.help') {
+      // A group such as `suspend` without one of its commands.
+      io.stderr.write(help);
+      return exitCodes.usage;
+    }
     const told =
       error instanceof CommanderError ? new ServerError('usage', error.message.replace(/^error: /, '')) : translateFault(error);
     io.stderr.write(renderError(told));
@@ -29,12 +38,12 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function createProgram(shell: Shell): Command {
+function createProgram(shell: Shell, writeErr: (text: string) => void): Command {
   const { stdout } = shell.io;
   const program = new Command('underpass-server')
     .description('Runs Underpass: control, edge, or both. Settings are environment variables: see underpass-server config.')
     .version(version, '-V, --version', 'print the version')
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: () => {} })
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr })
     .showSuggestionAfterError()
     .exitOverride();
   for (const add of groups) add(program, shell);

@@ -27,21 +27,32 @@ export interface OutputOptions {
   readonly json?: boolean;
 }
 
-/** Prints one line for each row, in columns, or all rows as JSON. */
-export function printRows({ io }: Shell, rows: readonly object[], { json = false }: OutputOptions): void {
+/** Prints one line for each row, in columns, or all rows as JSON. `pick` leaves out what a terminal has no room for. */
+export function printRows<Row extends object>(
+  { io }: Shell,
+  rows: readonly Row[],
+  { json = false }: OutputOptions,
+  pick: (row: Row) => object = (row) => row,
+): void {
   if (json) io.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-  else io.stdout.write(renderTable(rows.map((row) => row as Readonly<Record<string, unknown>>)));
+  else io.stdout.write(renderTable(rows.map((row) => pick(row) as Readonly<Record<string, unknown>>)));
 }
 
 export function printValue({ io }: Shell, value: object, text: string, { json = false }: OutputOptions): void {
   io.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${text}\n`);
 }
 
+/** Ids have 26 characters, and commands need them whole. */
+const cellWidth = 30;
+
 function showCell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-';
-  if (typeof value === 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return value.length < 2 ? showCell(value[0]) : `${showCell(value[0])} +${value.length - 1}`;
   // Another user's text must not send control characters to the terminal.
-  return String(value).replace(/\p{Cc}/gu, '?');
+  const text = String(value).replace(/\p{Cc}/gu, '?');
+  const minute = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):[\d.]+Z$/.exec(text)?.[1];
+  if (minute !== undefined) return `${minute}Z`;
+  return text.length > cellWidth ? `${text.slice(0, cellWidth - 1)}…` : text;
 }
 
 function renderTable(rows: readonly Readonly<Record<string, unknown>>[]): string {

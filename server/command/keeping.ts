@@ -1,7 +1,7 @@
 // Commands about what the server keeps: migration, keys, certificates, the feed's last known state.
 
 import { readFile } from 'node:fs/promises';
-import { readEdgeNotes } from '@underpass/control/feed/edge-notes.ts';
+import { type EdgeNote, readEdgeNotes } from '@underpass/control/feed/edge-notes.ts';
 import { readSealed } from '@underpass/control/operator/sealed-rows.ts';
 import { createKeyRing, type KeyRing } from '@underpass/control/secret/key-ring.ts';
 import type { Command } from 'commander';
@@ -48,7 +48,11 @@ export function addKeepingCommands(program: Command, shell: Shell): void {
 }
 
 const showEdges = (shell: Shell, options: OutputOptions): Promise<void> =>
-  withState(shell, async ({ store }) => printRows(shell, await readEdgeNotes(store.db), options));
+  withState(shell, async ({ store }) => printRows(shell, await readEdgeNotes(store.db), options, pickEdge));
+
+const pickEdge = ({ id, region, version, connected, clients, acknowledged, lastSeenAt }: EdgeNote): object => ({
+  ...{ id, region, version, connected, clients, acknowledged, lastSeenAt },
+});
 
 async function listCertificates({ store }: State): Promise<object[]> {
   const rows = await store.db

@@ -1,6 +1,7 @@
 // Commands about people: registrations, subscriptions, users, sign-in links.
 
 import type { OperatorDesk } from '@underpass/control/operator/desk.ts';
+import type { OperatorRegistration, OperatorUser, Subscription } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';
@@ -22,6 +23,24 @@ export function addPeopleCommands(program: Command, shell: Shell): void {
     });
 }
 
+const pickRegistration = ({
+  email,
+  firstName,
+  lastName,
+  company,
+  state,
+  isSubscribed,
+  createdAt,
+}: OperatorRegistration): object => ({
+  ...{ email, name: `${firstName} ${lastName}`, company, state, isSubscribed, createdAt },
+});
+
+const pickSubscription = ({ id: _, ...rest }: Subscription): object => rest;
+
+const pickUser = ({ id, email, firstName, lastName, operator, suspended, createdAt }: OperatorUser): object => ({
+  ...{ id, email, name: `${firstName} ${lastName}`.trim(), operator, suspended, createdAt },
+});
+
 function addRegistrations(program: Command, shell: Shell): void {
   const group = program.command('registrations').description('requests for an account');
   group
@@ -30,7 +49,7 @@ function addRegistrations(program: Command, shell: Shell): void {
     .option('--state <state>', 'waiting, approved or rejected')
     .option('--json', 'print JSON')
     .action((options: OutputOptions & { state?: string }) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listRegistrations(options.state), options)),
+      withDesk(shell, async (desk) => printRows(shell, await desk.listRegistrations(options.state), options, pickRegistration)),
     );
   for (const [name, about] of [
     ['approve', 'approve a registration'],
@@ -57,7 +76,7 @@ function addSubscriptions(program: Command, shell: Shell): void {
     .description('list subscriptions')
     .option('--json', 'print JSON')
     .action((options: OutputOptions) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listSubscriptions(), options)),
+      withDesk(shell, async (desk) => printRows(shell, await desk.listSubscriptions(), options, pickSubscription)),
     );
   group
     .command('import')
@@ -92,7 +111,7 @@ function addUsers(program: Command, shell: Shell): void {
     .argument('[text]', 'part of a name or e-mail')
     .option('--json', 'print JSON')
     .action((text: string | undefined, options: OutputOptions) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listUsers(text), options)),
+      withDesk(shell, async (desk) => printRows(shell, await desk.listUsers(text), options, pickUser)),
     );
   group
     .command('delete')

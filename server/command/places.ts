@@ -1,29 +1,44 @@
 // Commands about projects, tunnels and regions: lists, limits, suspension, keys.
 
+import type { OperatorProject, OperatorRegion, OperatorTunnel } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
 import { type OutputOptions, printRows, printValue, type Shell, withDesk } from './command-line.ts';
 import { userIdOf } from './people.ts';
 
 export function addPlaceCommands(program: Command, shell: Shell): void {
-  for (const [name, list] of [
-    ['projects', 'listProjects'],
-    ['tunnels', 'listTunnels'],
-  ] as const) {
-    const group = program
-      .command(name)
-      .description(`list ${name}`)
-      .argument('[text]', 'part of a name')
-      .option('--json', 'print JSON')
-      .action((text: string | undefined, options: OutputOptions) =>
-        withDesk(shell, async (desk) => printRows(shell, await desk[list](text), options)),
-      );
-    if (name === 'projects') addProjectDeletion(group, shell);
-  }
+  const projects = program
+    .command('projects')
+    .description('list projects')
+    .argument('[text]', 'part of a name')
+    .option('--json', 'print JSON')
+    .action((text: string | undefined, options: OutputOptions) =>
+      withDesk(shell, async (desk) => printRows(shell, await desk.listProjects(text), options, pickProject)),
+    );
+  addProjectDeletion(projects, shell);
+  program
+    .command('tunnels')
+    .description('list tunnels')
+    .argument('[text]', 'part of a name')
+    .option('--json', 'print JSON')
+    .action((text: string | undefined, options: OutputOptions) =>
+      withDesk(shell, async (desk) => printRows(shell, await desk.listTunnels(text), options, pickTunnel)),
+    );
   addLimits(program, shell);
   addSuspension(program, shell);
   addRegions(program, shell);
 }
+
+const pickProject = ({ limits: _, ...rest }: OperatorProject): object => rest;
+
+const pickTunnel = ({ id, name, project, region, status, ingressDomains, suspended }: OperatorTunnel): object => ({
+  ...{ id, name, project: project.name, region, status, ingressDomains, suspended },
+});
+
+const pickRegion = ({ name, dataPlaneHost, wildcardIngressDomain, tunnels, available, certificateProblem }: OperatorRegion) => ({
+  ...{ name, dataPlaneHost, wildcardIngressDomain, tunnels, available },
+  ...(certificateProblem === undefined ? {} : { certificateProblem }),
+});
 
 function addProjectDeletion(group: Command, shell: Shell): void {
   group
@@ -109,7 +124,9 @@ function addRegions(program: Command, shell: Shell): void {
     .command('list')
     .description('list regions')
     .option('--json', 'print JSON')
-    .action((options: OutputOptions) => withDesk(shell, async (desk) => printRows(shell, await desk.listRegions(), options)));
+    .action((options: OutputOptions) =>
+      withDesk(shell, async (desk) => printRows(shell, await desk.listRegions(), options, pickRegion)),
+    );
   group
     .command('add')
     .description('make a region')
