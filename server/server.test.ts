@@ -9,6 +9,7 @@ import { rateLimits } from '@underpass/rules/limits.ts';
 import type { ConnectedClient } from '@underpass/rules/resource.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
 import { createLog } from './process/log.ts';
+import { controlSettings } from './serve/control-settings.ts';
 import { type Running, startServer } from './serve/start.ts';
 import {
   appliedMs,
@@ -316,6 +317,14 @@ describe('control and edge apart', () => {
     for (let i = 0; i < tries.length; i += 50) await Promise.all(tries.slice(i, i + 50).map(statusOf));
     assert.deepEqual([await statusOf('127.0.0.9'), await statusOf('127.0.0.8')], ['429', '101']);
   });
+});
+
+test('control looks for the dashboard and the releases in their folders, also if these are built after the start', () => {
+  const { dashboard, releases } = controlSettings(testSettings('/nowhere'));
+  assert.deepEqual(
+    [dashboard, releases].map((path) => path?.replace(/^.*\/(?=dashboard|client)/, '')),
+    ['dashboard/dist', 'client/dist/releases'],
+  );
 });
 
 describe('a start fails', () => {

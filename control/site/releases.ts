@@ -40,6 +40,11 @@ const compareVersions = (a: string, b: string): number => {
   return index < 0 ? b.localeCompare(a, 'en', { numeric: true }) : right[index]! - left[index]!;
 };
 
+/** A release that is built again is away for a moment. */
+const unlessGone = (error: unknown): undefined => {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+};
+
 export interface Releases {
   list(): Promise<readonly Release[]>;
 }
@@ -68,7 +73,8 @@ export const createReleases = (folder: string | undefined): Releases => {
       if (folder === undefined) return [];
       const names = await readdir(folder).catch(() => []);
       const versions = names.filter((name) => versionPattern.test(name)).sort(compareVersions);
-      return Promise.all(versions.map((version) => readRelease(folder, version)));
+      const releases = await Promise.all(versions.map((version) => readRelease(folder, version).catch(unlessGone)));
+      return releases.filter((release) => release !== undefined);
     },
   };
 };

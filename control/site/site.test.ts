@@ -168,6 +168,18 @@ describe('downloads', () => {
     assert.equal((await get('/install.ps1')).status, 404);
   });
 
+  it('appear when the first release is built, without a restart', async () => {
+    const folder = join(root, 'later');
+    const early = await createTestControl({ settings: { releases: folder } });
+    const versions = async () => ((await early.client().call('GET', '/api/releases')) as Release[]).map(({ version }) => version);
+    assert.deepEqual(await versions(), []);
+    put('later/0.1.0/underpass-0.1.0-linux-x64', 'binary');
+    put('later/0.2.0.new/underpass-0.2.0-linux-x64', 'half');
+    assert.deepEqual(await versions(), ['0.1.0'], 'a release that is not complete yet is not offered');
+    assert.equal((await early.client().send('GET', '/releases/0.1.0/underpass-0.1.0-linux-x64')).status, 200);
+    await early.close();
+  });
+
   it('are an empty list without a folder', async () => {
     const bare = await createTestControl();
     assert.deepEqual(await bare.client().call('GET', '/api/releases'), []);

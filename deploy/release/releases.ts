@@ -1,7 +1,7 @@
 // Compiles the command line for every platform, with sums and a signature: node deploy/release/build.ts [--only PLATFORM] [--out FOLDER]
 // Control serves the result at /api/releases and /releases/<version>/.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -27,7 +27,8 @@ interface BuiltFile {
 }
 
 function buildRelease(options: BuildOptions): readonly BuiltFile[] {
-  const folder = join(options.out, options.version);
+  // A server offers every folder with the name of a version, so this one gets its name when it is complete.
+  const folder = join(options.out, `${options.version}.new`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const key = releaseKey(process.env);
@@ -39,6 +40,8 @@ function buildRelease(options: BuildOptions): readonly BuiltFile[] {
   // Read by control/site/release-key.ts.
   writeFileSync(join(options.out, 'release-key.pem'), publicPem(key));
   writeFileSync(join(folder, 'manifest.json'), `${JSON.stringify({ version: options.version, files }, null, 2)}\n`);
+  rmSync(join(options.out, options.version), { recursive: true, force: true });
+  renameSync(folder, join(options.out, options.version));
   return files;
 }
 

@@ -13,18 +13,11 @@ import { type Settings, settingTable } from '../settings/settings.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The folder, or undefined if it does not exist: a fresh clone has no releases yet. */
-const folderOf = (setting: string | undefined, ...fallback: readonly string[]): string | undefined => {
-  const path = setting ?? join(root, ...fallback);
-  return existsSync(path) ? path : undefined;
-};
-
-const builtDashboard = ['dashboard', 'dist'] as const;
+/** A fresh clone has neither a dashboard nor releases yet; control serves them as soon as they are built. */
+const dashboardOf = ({ dashboard }: Settings): string => dashboard ?? join(root, 'dashboard', 'dist');
+const releasesOf = ({ releases }: Settings): string => releases ?? join(root, 'client', 'dist', 'releases');
 
 export function controlSettings(settings: Settings): ControlSettings {
-  const dashboard = folderOf(settings.dashboard, ...builtDashboard);
-  const releases = folderOf(settings.releases, 'client', 'dist', 'releases');
-  const installers = folderOf(undefined, 'deploy', 'installer');
   const {
     turnstileSiteKey: siteKey,
     turnstileSecret: secret,
@@ -52,21 +45,22 @@ export function controlSettings(settings: Settings): ControlSettings {
     ...(settings.subscriptionWebhookSecret === undefined
       ? {}
       : { subscriptionWebhookSecret: settings.subscriptionWebhookSecret }),
-    ...(dashboard === undefined ? {} : { dashboard }),
-    ...(releases === undefined ? {} : { releases }),
-    ...(installers === undefined ? {} : { installers }),
+    dashboard: dashboardOf(settings),
+    releases: releasesOf(settings),
+    installers: join(root, 'deploy', 'installer'),
   };
 }
 
 /** Fails at the start instead of answering "Page not found" later without a reason. */
-export function expectFolders({ dashboard, releases }: Settings, log: Logger): void {
+export function expectFolders(settings: Settings, log: Logger): void {
+  const { dashboard, releases } = settings;
   const given = [
     [settingTable.dashboard.name, dashboard],
     [settingTable.releases.name, releases],
   ] as const;
   for (const [name, path] of given)
     if (path !== undefined && !existsSync(path)) throw new ServerError('file-unusable', `${path} (${name})`);
-  if (folderOf(dashboard, ...builtDashboard) === undefined)
+  if (!existsSync(dashboardOf(settings)))
     log.warn('dashboard: it is not built, so that its pages are not found; npm run build makes it');
 }
 
