@@ -1,5 +1,5 @@
 // The private web server that every peer exposes: raw TCP, so that its own cost stays small and equal.
-// GET /small answers 100 bytes, GET /bulk/N answers N bytes, POST /sink reads all and answers, an Upgrade is accepted and idles.
+// GET /small answers 100 bytes, GET /bulk/N answers N bytes, POST /sink reads all and answers. After an Upgrade it stays idle.
 import { createServer, type Socket } from 'node:net';
 
 const smallAnswer = Buffer.from(

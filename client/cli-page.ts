@@ -1,5 +1,5 @@
-// The generated parts of docs/cli.md: help of every command, exit codes, errors, problems. `node client/cli-page.ts` renews them.
-// They are between `<!-- generated NAME -->` and `<!-- end -->`; a test compares the page with the program.
+// The generated parts of docs/cli.md: help of every command, exit codes, errors, problems. `node client/cli-page.ts` writes them.
+// Each part is between `<!-- generated NAME -->` and `<!-- end -->`; a test compares the page with the program.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -10,7 +10,7 @@ import { createProgram } from './run.ts';
 
 const pagePath = fileURLToPath(new URL('../docs/cli.md', import.meta.url));
 
-/** The page with every generated part renewed. */
+/** The page with every part generated from the present program. */
 export function renewPage(page: string): string {
   const parts = generatedParts();
   const renewed = page.replace(

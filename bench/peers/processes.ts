@@ -36,7 +36,7 @@ async function endWithin(child: ChildProcess, gone: Promise<void>): Promise<void
 /** The first line of JSON that the process prints. */
 export function firstJson<T>(started: Started, timeoutMs = 20_000): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('no line within the time')), timeoutMs);
+    const timer = setTimeout(() => reject(new Error(`no line of JSON within ${timeoutMs} ms`)), timeoutMs);
     let text = '';
     started.child.once('exit', (code) => reject(new Error(`ended with ${code} before its first line`)));
     started.child.stdout?.on('data', (data: Buffer) => {

@@ -49,7 +49,7 @@ export async function readCredentials(io: Io): Promise<Credentials> {
 async function homeBehindSudo({ userId, env, execute }: Io): Promise<string | undefined> {
   const user = env.SUDO_USER ?? '';
   if (userId !== 0 || user === 'root' || !/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(user)) return undefined;
-  // The shell looks the name up where the system keeps its users, and leaves an unknown one as it is.
+  // The shell expands ~NAME from the system's list of users, and does not change the text if the user is unknown.
   const { stdout } = await execute('/bin/sh', ['-c', `echo ~${user}`]);
   const home = stdout.trim();
   return home.startsWith('/') ? home : undefined;

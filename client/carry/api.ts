@@ -75,7 +75,7 @@ export interface CarryStatus {
   /** Payload bytes: rx from visitors to the upstream, tx towards visitors. */
   readonly rxBytes: number;
   readonly txBytes: number;
-  /** The name that edges give the tunnel, if they do. Kept while no edge is connected. */
+  /** The tunnel's name, as an edge sent it; null if none has. Kept while no edge is connected. */
   readonly tunnel: string | null;
   readonly urls: readonly string[];
   /** The most important problem; null if there is none. */

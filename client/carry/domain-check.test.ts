@@ -18,16 +18,16 @@ const sixteen = Array.from({ length: 16 }, (_, index) => `https://n${index}.exam
 for (const { name, of, urls, detail } of [
   { name: 'a domain of the tunnel', of: [shop], urls: ['https://shop.example.com:8443'], detail: undefined },
   { name: 'an upstream for all domains', of: [url], urls: [], detail: undefined },
-  { name: 'an edge that names no addresses', of: [shop], urls: undefined, detail: undefined },
-  { name: 'an edge that may have more than it names', of: [shop], urls: sixteen, detail: undefined },
+  { name: 'a domain while the edge sends no addresses', of: [shop], urls: undefined, detail: undefined },
+  { name: 'a domain missing from a list that may be incomplete', of: [shop], urls: sixteen, detail: undefined },
   {
-    name: 'a slip',
+    name: 'a misspelt domain',
     of: [`shpo.example.com=${url}`, `www.example.com=${url}`, url],
     urls: ['https://shop.example.com', 'https://www.example.com'],
     detail: 'shpo.example.com; the tunnel has shop.example.com, www.example.com',
   },
   {
-    name: 'a tunnel whose domains are not verified',
+    name: 'a domain of a tunnel without verified domains',
     of: [shop, `b.example.com=${url}`],
     urls: [],
     detail: 'shop.example.com, b.example.com; the tunnel has none',

@@ -39,7 +39,7 @@ export function createOffers({ offered, clock, sessions, onEvent }: OffersOption
   });
 
   function sendTo(session: Session): void {
-    // Without an OFFER an edge assumes that this client serves everything; one OFFER cannot hold more hosts.
+    // An OFFER holds at most maxOffers hosts. Without an OFFER an edge assumes that this client serves everything.
     if (offered.length > maxOffers) return;
     session.offer(offered.map(({ key, upstream }) => ({ key, healthy: probe.healthy(upstream) })));
   }

@@ -25,7 +25,7 @@ const setting = (env: Env, name: string): string => (env[name.toLowerCase()] ?? 
 
 export const isLocal = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 
-/** A proxy cannot reach it. */
+/** Hosts that a proxy cannot reach, because they are this machine. */
 export const isThisMachine = (host: string): boolean => isLocal(host) || isLoopback(host);
 
 const isLoopback = compileAllowList(['127.0.0.0/8', '::1']);
@@ -33,7 +33,7 @@ const isLoopback = compileAllowList(['127.0.0.0/8', '::1']);
 function parseProxy(text: string): HttpProxy {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
-    // Not the text itself: it may hold a password.
+    // The error leaves the text out, because it may contain a password.
     throw new CarryError('proxy-invalid', 'it is not an http or https URL');
   }
   const tls = url.protocol === 'https:';

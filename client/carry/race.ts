@@ -1,12 +1,12 @@
-// Connects to one of several addresses: if one does not answer soon, the next is tried beside it (RFC 8305). A broken IPv6 route
-// or a dead machine then costs a quarter of a second, not a whole connection timeout.
+// Connects to one of several addresses. If one does not answer soon, dials the next at the same time (RFC 8305), so a broken
+// IPv6 route or a dead machine costs a quarter of a second and not a whole connection timeout.
 
 import type { Socket } from 'node:net';
 
 /** RFC 8305 5: the recommended delay. */
 const nextAddressMs = 250;
 
-/** Dials in the given order. The first connection wins and the other dials are aborted. Rejects with the error of the last one. */
+/** Dials in the given order. The first connection wins and the other dials are aborted. Rejects with the error of the last dial. */
 export function raceAddresses(
   addresses: readonly string[],
   signal: AbortSignal,

@@ -86,7 +86,7 @@ const failures: Readonly<Record<string, ResetCode & ProblemCode>> = {
   ETIMEDOUT: 'upstream-timeout',
 };
 
-/** Maps a system error to a protocol code. TLS errors have their own codes, and EPROTO if data was waiting to be written. */
+/** Maps a system error to a protocol code. A TLS error has a code of its own, or EPROTO if data was waiting to be written. */
 export function decideFailure({ code = '' }: NodeJS.ErrnoException): ResetCode & ProblemCode {
   if (/^(ERR_(SSL|TLS)|EPROTO$)|CERT|ISSUER|SIGNATURE/.test(code)) return 'upstream-tls';
   return failures[code] ?? 'upstream-unreachable';

@@ -38,7 +38,7 @@ function heard(socket: Socket, words: Uint8Array): Promise<void> {
 const happens = <Value>(assign: (resolve: (value: Value) => void) => void): Promise<Value> => new Promise(assign);
 
 describe('carriers', () => {
-  it('are two to a single edge, with one client id, and the status shows both', async () => {
+  it('number two to a single edge, share one client id, and both appear in the status', async () => {
     await using edge = await startFakeEdge({ info: { tunnel: 'shop', urls: ['https://shop.example'] } });
     using client = carry({ url: edge.url });
     const [first, second] = [await edge.next(), await edge.next()];
@@ -115,7 +115,7 @@ describe('carriers', () => {
     await client.event('connected');
   });
 
-  it('stay if the second edge answers and drains', async () => {
+  it('to the first edge stay if the second edge answers and drains', async () => {
     let words: Uint8Array | null = null;
     await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-1', 'edge-2'], info: { edges: 2 }, mute: () => words });
     using client = carry({ url: edge.url });
@@ -156,7 +156,7 @@ describe('carriers', () => {
     assert.equal(client.carrying.status().state, 'connected');
   });
 
-  it('are dialled less and less often if each is lost at once', async () => {
+  it('are dialled at growing intervals if each is lost right after it connects', async () => {
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url });
     const loseBoth = async (): Promise<void> => {
@@ -202,7 +202,7 @@ describe('carriers', () => {
     ['http', 'ingress'],
     ['ingress', 'http'],
   ] as const) {
-    it(`of an ${type} client are closed if the token is of an ${other} tunnel, and the problem says so`, async () => {
+    it(`with upstreams for ${type} are closed if the token belongs to an ${other} tunnel, and the problem says so`, async () => {
       await using edge = await startFakeEdge({ info: { tunnel: 'shop', type: other } });
       const upstreams = type === 'http' ? http(nowhere) : ({ type, list: [{ port: 80, upstream: nowhere }] } as const);
       using client = carry({ url: edge.url, upstreams });
@@ -245,7 +245,7 @@ describe('carriers', () => {
     );
   });
 
-  it('search for a second edge once at a time, and stop when closed', async () => {
+  it('start one search for a second edge at a time, and end it when closed', async () => {
     let words: Uint8Array | null = null;
     await using edge = await startFakeEdge({
       edges: ['edge-1', 'edge-1', 'edge-2', 'edge-1'],
@@ -270,7 +270,7 @@ describe('carriers', () => {
     while (client.clock.timers > 0) await new Promise(setImmediate);
   });
 
-  it('to an edge that is already in use get no HELLO, so that no visitor comes over them', async () => {
+  it('to an edge that is already in use get no HELLO, so that the edge sends no visitor over them', async () => {
     await using edge = await startFakeEdge({ edges: ['edge-1', 'edge-1', 'edge-1', 'edge-2'], info: { edges: 2 } });
     using client = carry({ url: edge.url });
     for (const _ of [await edge.next(), await edge.next()]) await client.event('connected');
@@ -629,7 +629,7 @@ describe('drain', () => {
     while (client.clock.timers > 0) await new Promise(setImmediate);
   });
 
-  it('resolves for both of two callers', async () => {
+  it('resolves for each of two callers', async () => {
     await using edge = await startFakeEdge();
     using client = carry({ url: edge.url });
     await client.event('connected');
@@ -704,7 +704,7 @@ describe('a proxy', () => {
     const found = [
       { address: '127.0.0.2', family: 4 },
       { address: '127.0.0.1', family: 4 },
-    ]; // the proxy listens at the second alone
+    ]; // the proxy listens only at the second
     const resolver = t.mock.method(dns.promises, 'lookup', async () => found);
     syncBuiltinESMExports();
     t.after(() => {

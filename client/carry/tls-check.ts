@@ -1,4 +1,4 @@
-// Finds out that an http upstream speaks TLS: from the first bytes of its answer, or by a handshake if they leave that open.
+// Detects an http upstream that speaks TLS: by the first bytes of its answer, or by a handshake if the bytes do not decide.
 
 import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
@@ -15,7 +15,7 @@ export function judgeFirst(first: Buffer | null): 'tls' | 'plain' | 'unclear' {
 const alertRecord = 21;
 
 export interface TlsCheck {
-  /** The upstream has answered in plain HTTP: later answers are not suspected. */
+  /** The upstream has answered in plain HTTP, so later unclear answers do not count as TLS. */
   markPlain(upstream: Upstream): void;
   isPlain(upstream: Upstream): boolean;
   speaksTls(upstream: Upstream, preface: Uint8Array): Promise<boolean>;

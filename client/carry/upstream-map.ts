@@ -21,7 +21,7 @@ export function listOffered(upstreams: TunnelUpstreams): OfferedUpstream[] {
 
 export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => Upstream | null;
 
-/** An http client refuses passthrough streams, and an ingress client http streams: the bytes have another meaning. */
+/** Refuses streams of the other tunnel type: on an http stream the edge speaks HTTP, on an ingress stream the visitor's own protocol. */
 export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
   const byKey = new Map(listOffered(upstreams).map(({ key, upstream }) => [key, upstream]));
   const kinds: readonly StreamKind[] = kindsOfType[upstreams.type];

@@ -49,7 +49,7 @@ describe('the queue', () => {
     assert.equal(await left(), 0);
   });
 
-  it('shares jobs between workers, none done twice', async () => {
+  it('shares jobs between workers, and does none twice', async () => {
     const done: string[] = [];
     const make = () => createQueue(handlersWith(async ({ subject }) => void done.push(subject)));
     for (let i = 0; i < 30; i++) await addMail(`${i}`);
@@ -58,7 +58,7 @@ describe('the queue', () => {
     assert.equal(new Set(done).size, 30);
   });
 
-  it('tries again after growing pauses, half an hour at most', async () => {
+  it('retries after growing pauses of at most half an hour', async () => {
     let attempts = 0;
     const queue = createQueue(
       handlersWith(async () => {
@@ -118,7 +118,7 @@ describe('the queue', () => {
   });
 
   for (const kind of ['login-link', 'registration-mail'] as const) {
-    it(`starts a ${kind} on time while the mail of another one hangs, so its arrival does not tell of the other`, async () => {
+    it(`starts a ${kind} on time while another one hangs, so the time of a mail reveals nothing about other addresses`, async () => {
       const hanging = Promise.withResolvers<void>();
       const sent: string[] = [];
       const last = Promise.withResolvers<void>();
@@ -162,7 +162,7 @@ describe('the queue', () => {
     assert.equal(await left(), 0);
   });
 
-  it('drops a login link after its 15 minutes, tried or not', async () => {
+  it('drops a login link after 15 minutes, even if it was never tried', async () => {
     let attempts = 0;
     const failing = async (): Promise<void> => {
       attempts++;
@@ -219,7 +219,7 @@ describe('the queue', () => {
 describe('a clock that jumps', () => {
   const jumpMs = 400 * 24 * 3600_000;
 
-  it('gives up no mail, and sends it soon after the clock is back', async () => {
+  it('keeps a mail that failed, and sends it soon after the clock is correct', async () => {
     let sent = 0;
     let refuses = true;
     const queue = createQueue(

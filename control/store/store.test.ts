@@ -63,7 +63,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.deepEqual({ ...read }, row);
     });
 
-    it('names the unique key that is taken, on a column and on a primary key', async () => {
+    it('reports a taken unique key, on a column and on a primary key', async () => {
       const store = await fresh();
       const row = user('ann@example.com');
       await store.db.insertInto('users').values(row).execute();
@@ -73,7 +73,7 @@ const suite: StoreSuite = (name, skip, open) =>
       }
     });
 
-    it('lets any number of projects ask for an apex, and one own it', async () => {
+    it('lets several projects add an apex, and only one own it', async () => {
       const store = await fresh();
       for (const id of ['a', 'b', 'c']) await store.db.insertInto('projects').values(project(id)).execute();
       await store.db
@@ -130,7 +130,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.deepEqual(seen, [1, 1]);
     });
 
-    it('deletes the rows of a project with it', async () => {
+    it('deletes a project with its rows', async () => {
       const store = await fresh();
       await store.db.insertInto('projects').values(project('p')).execute();
       await store.db
@@ -150,7 +150,7 @@ const suite: StoreSuite = (name, skip, open) =>
       assert.equal(await countDomains(store.db), 0);
     });
 
-    it('restores a dump to the byte, into an empty store only', async () => {
+    it('restores a dump exactly, and only into an empty store', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'underpass-dump-'));
       const [first, second] = [await fresh(), await fresh()];
       const people = times(1203, (index) => user(`person-${index}@example.com`));
@@ -171,7 +171,7 @@ const suite: StoreSuite = (name, skip, open) =>
       await assert.rejects(dumpStore(first, one), /EEXIST/);
       const away = { ...first, read: () => Promise.reject(new Error('away')) };
       await assert.rejects(dumpStore(away, join(folder, 'three')), /away/);
-      assert.deepEqual(readdirSync(folder), ['one', 'two'], 'an incomplete dump is not kept, and the older dumps are');
+      assert.deepEqual(readdirSync(folder), ['one', 'two'], 'a dump that fails leaves no file, and older dumps stay');
       rmSync(folder, { recursive: true });
     });
 

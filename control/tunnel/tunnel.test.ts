@@ -96,7 +96,7 @@ describe('200', () => {
     assert.match(domain.challenge, /^[0-9a-f]{32}$/);
   });
 
-  it('goes from Pending over Progressing to Created as its domain is verified and an edge serves it', async () => {
+  it('goes from Pending through Progressing to Created as its domain is verified and an edge serves it', async () => {
     const name = unique();
     const apex = `${unique('apex')}.com`;
     await create(ann, { name, ingressDomains: [apex], type: 'ingress' });

@@ -21,13 +21,13 @@ export const isApiError = (error: unknown): error is ApiError => error instanceo
 /** True if a newer request replaced this one. Show nothing then. */
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
-/** Statuses that a retry does not change. 404 is not one: the object may be created in between, and spec 8 wants the retry. */
+/** Statuses that a retry does not change. A 404 may change, because somebody may create the object; spec 8 asks for a retry. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 403, 410]);
 
 /** True if a retry may help. */
 export const mayRetry = (error: unknown): boolean => !(isApiError(error) && FINAL_STATUSES.has(error.status));
 
-/** True if the network or a busy server caused it: the data shown before is most likely still true. */
+/** True if the network or a busy server caused the error: the data on the page is most likely still correct. */
 export const isTemporary = (error: unknown): boolean =>
   isApiError(error) && (error.status === NO_ANSWER || error.status === 429 || error.status >= 500);
 

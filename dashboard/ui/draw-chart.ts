@@ -9,7 +9,7 @@ export interface ChartData {
   /** Seconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly format: (value: number) => string;
-  /** The least upper end of the axis: without it an idle chart repeats its labels. */
+  /** The axis ends at this value or higher. A smaller axis would show rounded labels twice. */
   readonly leastTop: number;
   readonly series: readonly { readonly label: string; readonly values: readonly number[]; readonly tone: SeriesTone }[];
 }

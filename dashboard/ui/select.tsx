@@ -1,5 +1,5 @@
-// A choice from a short list: the native control. Its list has the product's styles where the browser supports customizable select
-// (styles/app.css), and the system's elsewhere.
+// A choice from a short list: the native control. styles/app.css styles the open list in browsers that support customizable
+// select; other browsers show the system's list.
 import clsx from 'clsx';
 import { ChevronsUpDown } from 'lucide-react';
 import type { ControlProps } from './field.tsx';

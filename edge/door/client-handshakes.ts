@@ -1,6 +1,6 @@
 // Starts clients' TLS handshakes, a few in each turn of the event loop, so that clients that all return after a restart do
-// not delay visitors (visitor-handshakes.ts). It bounds how many run, and starts the newest first: an edge that cannot keep up
-// would otherwise spend all its time on clients that have just given up.
+// not delay visitors (visitor-handshakes.ts). Bounds how many run at once, and starts the newest first: an edge that cannot keep
+// up would otherwise spend all its time on clients that have just given up.
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
@@ -15,11 +15,11 @@ interface Waiting {
 
 /** A handshake costs some 0.5 ms of signing and set-up, so these take at most 4 ms of a turn. */
 export const beginsPerTurn = 8;
-/** With a round trip of 100 ms still 1,280 handshakes a second, more than one core can do. */
+/** Even with a round trip of 100 ms this allows 1,280 handshakes a second, more than one core can do. */
 const mostUnderWay = 128;
 /** A quarter of the slots is reserved for sources that use fewer than that, so one stalling source cannot take them all. */
 const reservedSlots = mostUnderWay / 4;
-/** Waiting clients to skip in one search: thousands may wait behind one address that may start no more. */
+/** Waiting clients to skip in one search: thousands of them may share one address that has used its slots. */
 const mostSkipped = 256;
 /** A handshake that stalls gives up its slot after this long. */
 const underWayMs = 1_000;

@@ -33,7 +33,7 @@ function join(): Joined {
   return { table, feed, worker, said };
 }
 
-it('the last report of a worker counts once, also if it arrives after the worker ended', async () => {
+it('the last report of a worker counts once, even if it arrives after the worker ended', async () => {
   const { feed, worker } = join();
   worker.send({ type: 'report', atMs: 0, tunnels: [report] });
   await heard();
@@ -63,7 +63,7 @@ describe('a tunnel that is gone', () => {
     feed.close();
   });
 
-  it('leaves no counters of workers that have ended, also if a snapshot removes it', async () => {
+  it('leaves no counters of workers that have ended, even if a snapshot removes the tunnel', async () => {
     const { table, feed, worker } = join();
     worker.send({ type: 'report', atMs: 0, tunnels: [report] });
     worker.end();

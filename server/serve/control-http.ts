@@ -15,7 +15,7 @@ import type { State } from '../state/state.ts';
 import { type ConsoleDoor, openConsoleDoor } from './console-door.ts';
 import type { ControlCore } from './control-core.ts';
 import { openFeedDoor } from './feed-door.ts';
-import { createHttpServer, seatCallers } from './http-server.ts';
+import { createHttpServer, limitCallers } from './http-server.ts';
 
 /** How long a stop waits for requests to finish. */
 const requestGraceMs = 5_000;
@@ -40,7 +40,7 @@ export async function openHttp(settings: Settings, state: State, { control, hub,
     return response;
   });
   const server = createHttpServer(answer);
-  seatCallers(
+  limitCallers(
     server,
     new ConnectionLimiter(decideConnectionLimits(readProcessLimits(1), {}), state.log),
     settings.trustedProxies,
@@ -53,7 +53,7 @@ export async function openHttp(settings: Settings, state: State, { control, hub,
   });
   if (settings.edgeConsole) door = await openConsoleDoor(server);
   const closeIdle = (): void => server.closeIdleConnections();
-  // The connection of a live view that ends stays open for another request, which a server that stops does not want.
+  // After a live view ends, its connection would stay open for another request. A stopping server closes it.
   server.on('request', (_, response) => response.once('finish', () => isStopping && setImmediate(closeIdle)));
   const beginStop = (): void => {
     isStopping = true;

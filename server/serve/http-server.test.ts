@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { ConnectionLimiter } from '@underpass/edge/limits/connection-limiter.ts';
 import { createLog } from '../process/log.ts';
 import { openFeedDoor } from './feed-door.ts';
-import { createHttpServer, seatCallers } from './http-server.ts';
+import { createHttpServer, limitCallers } from './http-server.ts';
 
 const idleMs = 100;
 const feedRequest = (key: string): string =>
@@ -85,7 +85,7 @@ test('ends the connection of a caller that does not read a large answer', async 
 test('resets connections over the limit of an address without reading them, and accepts new ones once others end', async (t) => {
   const server = createHttpServer((_, response) => void response.end());
   const limiter = new ConnectionLimiter({ total: Number.POSITIVE_INFINITY, perAddress: 2 }, createLog('silent'));
-  seatCallers(server, limiter, ['127.0.0.3']);
+  limitCallers(server, limiter, ['127.0.0.3']);
   const port = await openPort(t, server);
   const ask = async (localAddress: string): Promise<readonly [string, Socket]> => {
     const socket = connect({ port, host: '127.0.0.1', localAddress });

@@ -19,8 +19,9 @@ export function createHttpServer(answer: RequestListener, idleMs = quietMs): Ser
   return server;
 }
 
-/** Turned away before a byte is read. A proxy of ours holds those of many, and who comes through the edge was counted there. */
-export function seatCallers(server: Server, limiter: ConnectionLimiter, trustedProxies: readonly string[]): void {
+/** Resets connections over the limit of an address before reading a byte. Does not count trusted proxies, whose connections
+    belong to many visitors, or connections from this machine's edge, which counts its visitors itself. */
+export function limitCallers(server: Server, limiter: ConnectionLimiter, trustedProxies: readonly string[]): void {
   const isProxy = compileProxies(trustedProxies);
   server.on('connection', (socket: Socket) => {
     const address = canonicalAddress(socket.remoteAddress ?? '');

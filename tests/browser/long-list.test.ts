@@ -74,7 +74,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     const drawn = () =>
       page.evaluate<number>(`[...document.querySelectorAll('tbody tr td:first-child a')]
         .filter((link) => link.checkVisibility({ contentVisibilityAuto: true })).length`);
-    // The browser knows a frame later which rows are in view.
+    // The browser finds out which rows are in view one frame later.
     await expect.poll(drawn).toBeGreaterThan(5);
     await expect.poll(drawn).toBeLessThan(150);
   });
@@ -85,7 +85,7 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
       await search.fill('tunnel-1987');
       await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(1);
     });
-    await within('all again', 5, async () => {
+    await within('clear', 5, async () => {
       await search.fill('');
       await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(count);
     });

@@ -19,7 +19,7 @@ const act = async (page: Page, on: string, action: string): Promise<void> => {
   await page.getByRole('menuitem', { name: action }).click();
 };
 
-test('running the service', async (t) => {
+test('the operator pages', async (t) => {
   const { product, browser, account } = await openStage(t);
   const person = await createPerson(product, 'ada@example.com');
   const list = async <T>(path: string): Promise<T> => (await account.call<T>('GET', `/api/operator/${path}`)).body;

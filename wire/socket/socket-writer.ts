@@ -1,11 +1,11 @@
-// Writes what a stream delivers to a socket: gathered for a turn of the event loop, with credit given back as the system
-// takes it. It holds at most the stream's window: the peer may send no more until onTaken has given credit.
+// Writes a stream's data to a socket. Gathers the data of one turn of the event loop, and reports what the system has taken.
+// Holds at most the stream's window, because the peer may send no more until onTaken gives credit.
 
 import type { Duplex } from 'node:stream';
 import { type PoolChoice, poolsFor } from './buffer-pool.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** A piece this small leaves at once when nothing waits: somebody may be waiting for this answer. */
+/** Writes a piece this small at once if the queue is empty, because a person may be waiting for it. */
 const promptBytes = 4_096;
 
 export interface SocketWriterOptions {
@@ -44,7 +44,7 @@ export class SocketWriter {
     else queue.schedule();
   }
 
-  /** Ends the socket's writing side behind everything written. */
+  /** Ends the socket's writing side after everything that was written. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
