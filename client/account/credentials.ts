@@ -98,14 +98,15 @@ export async function saveSignIn(io: Io, origin: string, signIn: SignIn, caPem?:
   await writeCredentials(io, { version: 1, current: origin, servers: { ...before.servers, [origin]: signIn }, authorities });
 }
 
-/** Returns false if there was no sign-in. The server itself is remembered for the next login. */
-export async function forgetSignIn(io: Io, origin: string): Promise<boolean> {
+/** Returns what it forgot, if there was a sign-in. The server itself is remembered for the next login. */
+export async function forgetSignIn(io: Io, origin: string): Promise<SignIn | undefined> {
   const before = (await readFrom(credentialsPath(io))) ?? none;
-  if (before.servers[origin] === undefined) return false;
+  const signIn = before.servers[origin];
+  if (signIn === undefined) return undefined;
   const servers = Object.fromEntries(Object.entries(before.servers).filter(([key]) => key !== origin));
   const current = before.current === origin ? (Object.keys(servers)[0] ?? origin) : before.current;
   await writeCredentials(io, { ...before, current, servers });
-  return true;
+  return signIn;
 }
 
 async function writeCredentials(io: Io, credentials: Credentials): Promise<void> {

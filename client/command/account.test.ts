@@ -9,7 +9,7 @@ import { accountRoutes, binary, createCli, startFakeApi } from '../test-kit.ts';
 const device = {
   deviceCode: 'd',
   userCode: 'ABCD-EFGH',
-  verificationUrl: 'http://127.0.0.1/activate?code=ABCD-EFGH',
+  verificationUrl: 'http://127.0.0.1/activate',
   expiresIn: 60,
   interval: 0,
 };
@@ -23,9 +23,10 @@ test('login prints link and code, polls until confirmed, and saves the token in 
       ++polls < 3 ? { status: 428 } : { body: { token: 'secret-api-token', email: 'ada@example.com', projects: [] } },
   });
   const cli = await createCli(t);
-  const login = await cli.run(['login', '--server', api.origin]);
+  const login = await cli.run(['login', '--server', api.origin], { io: { hostName: 'workbench' } });
   assert.equal(login.code, 0, login.stderr);
   assert.match(login.stderr, /ABCD-EFGH/);
+  assert.deepEqual(api.calls[0]?.body, { name: 'workbench' });
   assert.match(login.stdout, /Signed in to .* as ada@example\.com, project Acme/);
   assert.equal(login.stdout.includes('secret-api-token'), false);
   const path = join(cli.home, '.config/underpass/credentials.json');
@@ -40,7 +41,7 @@ test('login shows the code without control characters', async (t) => {
   const routes = { 'POST /auth/device': { body: { ...device, userCode: 'AB\x1b]0;owned\x07CD' } } };
   const api = await startFakeApi(t, { ...routes, 'POST /auth/device/token': { status: 410 } });
   const { stderr } = await (await createCli(t)).run(['login', '--server', api.origin]);
-  assert.match(stderr, /confirm the code {2}AB\ufffd\]0;owned\ufffdCD\n/);
+  assert.match(stderr, /enter the code {2}AB\ufffd\]0;owned\ufffdCD\n/);
 });
 
 test('login does not wait for a browser that stays in the foreground', {
@@ -149,7 +150,7 @@ test('logout forgets the token of one server, and remembers the server for the n
 test('the name of a device is that of its host', async (t) => {
   const api = await startFakeApi(t, { 'POST /auth/device': { body: device }, 'POST /auth/device/token': { status: 410 } });
   await (await createCli(t)).run(['login', '--server', api.origin]);
-  assert.deepEqual(api.calls[0]?.body, { name: `underpass on ${hostname()}` });
+  assert.deepEqual(api.calls[0]?.body, { name: hostname() });
 });
 
 describe('sudo', { skip: binary && 'needs a fake user' }, () => {
@@ -195,6 +196,32 @@ describe('sudo', { skip: binary && 'needs a fake user' }, () => {
     await root.run(['whoami'], { env: { SUDO_USER: 'ada' }, io: { userId: 0, execute: () => assert.fail('a shell') } });
     assert.equal(api.calls.at(-1)?.headers.authorization, 'Bearer root-tok');
   });
+});
+
+test('logout ends the token at the server, and says so when it stays valid', async (t) => {
+  const asked: (string | undefined)[] = [];
+  let answer = { status: 204, body: '' };
+  const logout = ({ headers }: { headers: { authorization?: string } }) => {
+    asked.push(headers.authorization);
+    return answer;
+  };
+  const api = await startFakeApi(t, { ...accountRoutes, 'POST /auth/logout': logout });
+  const cli = await createCli(t);
+  const signOut = async () => {
+    await cli.run(['login', '--with-token', '--server', api.origin], { stdin: 'tok' });
+    const { code, stdout, stderr } = await cli.run(['logout']);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /Signed out of/);
+    return stderr;
+  };
+  assert.equal(await signOut(), '');
+  answer = { status: 401, body: 'Sign in first.' };
+  assert.equal(await signOut(), '');
+  answer = { status: 403, body: 'This API token stays valid.' };
+  assert.match(await signOut(), /This API token stays valid\./);
+  answer = { status: 503, body: 'no' };
+  assert.match(await signOut(), /the token stays valid, because the server was not told .* page Account/);
+  assert.deepEqual(asked, Array(4).fill('Bearer tok'));
 });
 
 test('the error for a damaged credentials file names it and the fix', async (t) => {

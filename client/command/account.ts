@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import { limits } from '@underpass/rules/limits.ts';
 import { tunnelTypesOf } from '@underpass/rules/region.ts';
 import type { DeviceStart } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
@@ -29,7 +30,7 @@ interface LoginFlags extends CommonFlags {
 
 export function addAccountCommands(program: Command, shell: Shell): void {
   withServer(
-    describe(program.command('login'), 'Sign in: confirm a code in the browser, or give an API token on standard input.', [
+    describe(program.command('login'), 'Sign in: enter a code in the browser, or give an API token on standard input.', [
       'underpass login --server https://underpass.example.com',
       'underpass login --server https://underpass.internal --ca internal-ca.pem',
       'underpass login --with-token < api-token.txt',
@@ -41,9 +42,9 @@ export function addAccountCommands(program: Command, shell: Shell): void {
     .option('--ca <file>', 'CA certificates (PEM) to trust for this server from now on, besides those of the system')
     .action((flags: LoginFlags) => login(shell, flags));
 
-  withServer(describe(program.command('logout'), 'Forget the sign-in of this machine.', ['underpass logout'])).action(
-    (flags: CommonFlags) => logout(shell, flags),
-  );
+  withServer(
+    describe(program.command('logout'), 'End the sign-in of this machine, here and at the server.', ['underpass logout']),
+  ).action((flags: CommonFlags) => logout(shell, flags));
   withProject(
     describe(program.command('whoami'), 'Show who is signed in, where, and with which role.', ['underpass whoami']),
   ).action((flags: CommonFlags) => whoami(shell, flags));
@@ -90,13 +91,13 @@ function warnOfPlainHttp(origin: string, output: Output): void {
 
 async function deviceLogin(shell: Shell, flags: LoginFlags, origin: string): Promise<string> {
   const { io } = shell;
-  const name = flags.name ?? `underpass on ${io.hostName}`;
+  const name = flags.name ?? io.hostName.slice(0, limits.apiTokenNameChars);
   const { value: device } = await exchange(io, origin, accountCalls.startDevice, { payload: { name } });
   if (device === undefined) throw new ClientError('server-unknown', `${origin} does not answer with a code`);
   const link = webLink(device.verificationUrl);
   const opened = flags.browser && io.stderr.isTTY && (await openBrowser(io, link));
   const lead = opened ? 'A browser window opens at' : 'Open this link:';
-  io.stderr.write(printable(`${lead}\n\n  ${link}\n\nand confirm the code  ${device.userCode}\n\n`));
+  io.stderr.write(printable(`${lead}\n\n  ${link}\n\nand enter the code  ${device.userCode}\n\n`));
   const minutes = Math.ceil(device.expiresIn / 60);
   io.stderr.write(`Waiting for the confirmation; the code is valid for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.\n`);
   return pollDevice(io, origin, device);
@@ -132,10 +133,28 @@ function notYet(error: unknown): { status: number; value: undefined } {
 }
 
 async function logout(shell: Shell, flags: CommonFlags): Promise<void> {
-  const origin = await serverOf(shell.io, flags);
-  const forgotten = await forgetSignIn(shell.io, origin);
+  const { io } = shell;
+  const output = outputOf(shell, flags);
+  const origin = await serverOf(io, flags);
+  const signIn = await forgetSignIn(io, origin);
+  const forgotten = signIn !== undefined;
+  const stays = forgotten ? await revoke(io, origin, signIn.token) : undefined;
+  if (stays !== undefined) output.warning(stays);
   const text = forgotten ? `Signed out of ${origin}.` : `There was no sign-in to ${origin}.`;
-  outputOf(shell, flags).result({ server: origin, signedOut: forgotten }, text);
+  output.result({ server: origin, signedOut: forgotten }, text);
+}
+
+/** Ends the token at the server. Answers why it stays valid there, if it does; this machine forgets it anyway. */
+async function revoke(io: Io, origin: string, token: string): Promise<string | undefined> {
+  try {
+    await createApi(io, { origin, token }).call(sessionCalls.logOutByPost, {});
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    if (error.code === 'not-signed-in') return undefined;
+    if (error.code === 'forbidden') return error.message;
+    return `the token stays valid, because the server was not told (${error.message}): revoke it on the page Account of the dashboard`;
+  }
 }
 
 async function whoami(shell: Shell, flags: CommonFlags): Promise<void> {

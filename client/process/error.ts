@@ -98,7 +98,7 @@ export const errors = {
   'not-signed-in': { title: 'You are not signed in', fix: 'Run "underpass login".', exit: 'signIn' },
   'login-expired': {
     title: 'The sign-in was denied or not confirmed in time',
-    fix: 'Run "underpass login" again and confirm the code in the browser.',
+    fix: 'Run "underpass login" again and enter the code in the browser.',
     exit: 'signIn',
   },
   forbidden: {
