@@ -1,7 +1,8 @@
 // What each kind of job does. Jobs write every mail, and make the token that a mail contains.
 
-import { createLoginLink, loginUrl } from './auth/login-link.ts';
+import { createLoginLink, loginUrl, proofUrl } from './auth/login-link.ts';
 import type { ControlDeps } from './deps.ts';
+import { byActiveMember } from './invitation/calls.ts';
 import { addJob, type JobHandlers, type JobPayloads } from './job/queue.ts';
 import {
   accountDeletedMail,
@@ -10,6 +11,7 @@ import {
   loginLinkMail,
   type MailText,
   plainName,
+  proofLinkMail,
   registrationApprovedMail,
   registrationReceivedMail,
   registrationRejectedMail,
@@ -25,7 +27,8 @@ type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail
 const send = (deps: Deps, to: string, mail: MailText): Promise<void> => deps.sendMail({ to, ...mail });
 
 /** Sends nothing to an address without an account or with a suspended one. The caller got the same answer in every case. */
-const sendLoginLink = async (deps: Deps, { email, browserHash, isMailed = true }: JobPayloads['login-link']): Promise<void> => {
+const sendLoginLink = async (deps: Deps, payload: JobPayloads['login-link']): Promise<void> => {
+  const { email, browserHash, isMailed = true, sessionId } = payload;
   if (!isMailed) return;
   const { db } = deps.store;
   const user = await db
@@ -35,8 +38,12 @@ const sendLoginLink = async (deps: Deps, { email, browserHash, isMailed = true }
     .where('suspended_at', 'is', null)
     .executeTakeFirst();
   // Also without a user, so that the time it takes does not reveal whether the account exists.
-  const token = await createLoginLink(db, { userId: user?.id ?? null, browserHash }, deps.clock());
-  if (user) await send(deps, email, loginLinkMail(user.first_name, loginUrl(deps.settings.origin, token)));
+  const link = { userId: user?.id ?? null, browserHash, ...(sessionId === undefined ? {} : { sessionId }) };
+  const token = await createLoginLink(db, link, deps.clock());
+  const { origin } = deps.settings;
+  const mail = sessionId === undefined ? loginLinkMail : proofLinkMail;
+  const url = (sessionId === undefined ? loginUrl : proofUrl)(origin, token);
+  if (user) await send(deps, email, mail(user.first_name, url));
 };
 
 /**
@@ -87,6 +94,7 @@ const sendInvitation = async (deps: Deps, { invitationId }: JobPayloads['invitat
     .updateTable('invitations')
     .set({ token_hash: hashToken(token) })
     .where('id', '=', invitationId)
+    .where(byActiveMember)
     .returning(['email', 'project_id', 'invited_by'])
     .executeTakeFirst();
   const project = row && (await db.selectFrom('projects').select('name').where('id', '=', row.project_id).executeTakeFirst());
@@ -103,6 +111,7 @@ export const createJobHandlers = (deps: Deps): JobHandlers => ({
     send(deps, email, registrationMails[step](firstName, deps.settings.origin)),
   'operator-mail': (mail) => send(deps, deps.settings.operatorEmail, mail),
   invitation: (payload) => sendInvitation(deps, payload),
+  notice: ({ email, ...mail }) => send(deps, email, mail),
   'account-deleted': ({ email, firstName }) => send(deps, email, accountDeletedMail(firstName)),
   'domain-lost': ({ email, apexName }) => send(deps, email, domainLostMail(apexName, deps.settings.origin)),
 });

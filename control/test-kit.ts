@@ -164,6 +164,8 @@ export interface TestControl {
   /** Makes a user with a project, signed in by a link. */
   signUp(email: string, options?: { operator?: boolean }): Promise<SignedUp>;
   addMember(projectId: string, userId: string, role: Role): Promise<void>;
+  /** As if the person had just signed in: for tests that move the time. */
+  makeFresh(who: SignedUp): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -272,6 +274,9 @@ export const createTestControl = async (options: TestControlOptions = {}): Promi
     logged,
     client: (token, address) => createTestClient(control, token, address),
     signUp,
+    makeFresh: async ({ userId }) => {
+      await store.db.updateTable('sessions').set({ proven_at: time.now }).where('user_id', '=', userId).execute();
+    },
     addMember: (projectId, userId, role) => insertMember(store.db, { projectId, userId, role }, time.now),
     close: async () => {
       await control.close();

@@ -28,6 +28,7 @@ const publicPages: RouteObject[] = [
   { path: 'terms-of-service', lazy: page(() => import('./pages/legal/terms-of-service-page.tsx')) },
   { path: 'login/:token', lazy: page(() => import('./pages/token-sign-in.tsx')) },
   { path: 'magiclink/:token?', lazy: page(() => import('./pages/token-sign-in.tsx')) },
+  { path: 'confirm/:token', lazy: page(() => import('./pages/confirm.tsx')) },
   { path: 'abuse', lazy: page(() => import('./pages/report-abuse.tsx')) },
   { path: '*', lazy: page(() => import('./pages/not-found.tsx')) },
 ];

@@ -10,6 +10,8 @@ export const limits = {
   auditPageRows: 50,
   operatorPageRows: 200,
   apiTokenDays: 365,
+  /** A CLI token lives this long after its last use. */
+  cliTokenDays: 90,
 } as const;
 
 export const durations = {
@@ -19,8 +21,15 @@ export const durations = {
   invitationDays: 7,
   deviceCodeMinutes: 10,
   devicePollSeconds: 5,
+  /** How long calls that need a recent proof stay open after a sign-in or another proof. */
+  proofMinutes: 10,
   sessionIdleDays: 14,
   sessionMaxDays: 90,
+  /** An operator's session can do more, so it lives shorter. */
+  operatorSessionIdleHours: 12,
+  operatorSessionMaxDays: 7,
+  /** How long a browser is recognised after a sign-in with it. 400 days is the longest that browsers keep a cookie. */
+  knownBrowserDays: 400,
   /** After a rotation the old token still opens carriers for this long. */
   tokenOverlapHours: 24,
   /** A released generated name is not given to another tunnel for this long. */
@@ -120,6 +129,8 @@ export const rateLimits = {
   loginLinkPerNetwork: { points: 5, windowSeconds: 3600, sentence: linkSentence },
   /** Only links that do not work: a person with a right one is never kept out by others at the same address. */
   wrongLink: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
+  /** Only the person's own sessions can use it up. */
+  proofPerUser: { points: 10, windowSeconds: 900, sentence: linkSentence },
   register: { points: 10, windowSeconds: 3600, sentence: registerSentence },
   registerOverall: { points: 200, windowSeconds: 60, sentence: registerSentence },
   /** As `loginLinkPerNetwork`. */
@@ -131,6 +142,10 @@ export const rateLimits = {
   deviceStartPerNetwork: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
   devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait for the interval.' },
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
+  /** Mails that tell of new tokens and owners, by person or project. Beyond it the change is made without a mail. */
+  noticePerSubject: { points: 20, windowSeconds: 3600, sentence: '' },
+  /** Refusals in the audit log, by caller; sign-ins that fail for an unknown person, together. Beyond it they are not logged. */
+  refusalInAudit: { points: 20, windowSeconds: 3600, sentence: '' },
   abuseReport: { points: 5, windowSeconds: 3600, sentence: reportSentence },
   /** Each sends a mail to the operator. Beyond it a report waits in the operator's list, a few from each network. */
   abuseReportOverall: { points: 200, windowSeconds: 3600, sentence: reportSentence },

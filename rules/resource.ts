@@ -92,12 +92,18 @@ export const ApiToken = entity({
   id: string(),
   name: string(),
   role: Role,
+  /** Made by `underpass login`. */
+  cli: boolean(),
   createdBy: string(),
   createdAt: time(),
   expiresAt: nullable(time()),
   usedAt: nullable(time()),
 });
 export type ApiToken = Described<typeof ApiToken>;
+
+/** A token of the caller, in any project. */
+export const OwnToken = entity({ ...ApiToken.omit({ createdBy: true }).shape, projectName: string() });
+export type OwnToken = Described<typeof OwnToken>;
 
 /** Answered once, at creation: afterwards only a hash of the token exists. */
 export const NewApiToken = entity({ ...ApiToken.shape, token: string() });

@@ -5,6 +5,7 @@ import { limits } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import { unlessOutage } from '../store/outage.ts';
+import type { Flag } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 import type { Caller } from './caller.ts';
 
@@ -19,6 +20,8 @@ export interface NewToken {
   readonly name: string;
   readonly role: Role;
   readonly expiresInDays: number;
+  /** For a terminal: see ApiTokensTable. */
+  readonly cli: boolean;
 }
 
 export const createApiToken = async (db: Queries, token: NewToken, nowMs: number): Promise<{ id: string; token: string }> => {
@@ -32,6 +35,7 @@ export const createApiToken = async (db: Queries, token: NewToken, nowMs: number
       user_id: token.userId,
       name: token.name,
       role: token.role,
+      cli: token.cli ? 1 : 0,
       token_hash: hashToken(secret),
       created_at: nowMs,
       expires_at: nowMs + Math.min(token.expiresInDays, limits.apiTokenDays) * dayMs,
@@ -45,14 +49,29 @@ const findToken = (db: Queries, secret: string, nowMs: number) =>
   db
     .selectFrom('api_tokens as t')
     .innerJoin('users as u', 'u.id', 't.user_id')
-    .select(['t.id', 't.project_id', 't.role', 't.used_at', 'u.id as user_id', 'u.email', 'u.first_name', 'u.default_project'])
+    .select([
+      't.id',
+      't.project_id',
+      't.role',
+      't.cli',
+      't.used_at',
+      'u.id as user_id',
+      'u.email',
+      'u.first_name',
+      'u.default_project',
+    ])
     .where('t.token_hash', '=', hashToken(secret))
     .where((eb) => eb.or([eb('t.expires_at', 'is', null), eb('t.expires_at', '>', nowMs)]))
     .where('u.suspended_at', 'is', null)
     .executeTakeFirst();
 
-const markUsed = async (db: Queries, id: string, nowMs: number): Promise<void> => {
-  await db.updateTable('api_tokens').set({ used_at: nowMs }).where('id', '=', id).execute();
+const markUsed = async (db: Queries, { id, cli }: { id: string; cli: Flag }, nowMs: number): Promise<void> => {
+  const renewed = cli ? { expires_at: nowMs + limits.cliTokenDays * dayMs } : {};
+  await db
+    .updateTable('api_tokens')
+    .set({ used_at: nowMs, ...renewed })
+    .where('id', '=', id)
+    .execute();
 };
 
 export const findTokenCaller = async (db: Queries, secret: string, nowMs: number): Promise<Caller | null> => {
@@ -61,7 +80,7 @@ export const findTokenCaller = async (db: Queries, secret: string, nowMs: number
   if (!row) return null;
   if (row.used_at === null || nowMs - row.used_at >= usedEveryMs) {
     // On a full disk a read goes on without it.
-    await unlessOutage(() => markUsed(db, row.id, nowMs));
+    await unlessOutage(() => markUsed(db, row, nowMs));
   }
   return {
     userId: row.user_id,
@@ -70,6 +89,7 @@ export const findTokenCaller = async (db: Queries, secret: string, nowMs: number
     operator: false,
     defaultProject: row.default_project,
     sessionId: null,
-    token: { id: row.id, projectId: row.project_id, role: row.role },
+    fresh: false,
+    token: { id: row.id, projectId: row.project_id, role: row.role, cli: row.cli === 1 },
   };
 };

@@ -8,6 +8,8 @@ export interface Caller {
   readonly operator: boolean;
   readonly defaultProject: string | null;
   readonly sessionId: string | null;
+  /** The session has proven lately who uses it: by its sign-in, or again since. */
+  readonly fresh: boolean;
   /** An API token sees one project, with at most this role. */
-  readonly token: { readonly id: string; readonly projectId: string; readonly role: Role } | null;
+  readonly token: { readonly id: string; readonly projectId: string; readonly role: Role; readonly cli: boolean } | null;
 }

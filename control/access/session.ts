@@ -9,7 +9,10 @@ import { writeAudit } from './audit.ts';
 import type { Caller } from './caller.ts';
 
 const dayMs = 24 * 3600_000;
-export const idleMs = durations.sessionIdleDays * dayMs;
+const freshMs = durations.proofMinutes * 60_000;
+const idleMs = durations.sessionIdleDays * dayMs;
+const operatorIdleMs = durations.operatorSessionIdleHours * 3600_000;
+const operatorMaxMs = durations.operatorSessionMaxDays * dayMs;
 export const sessionMaxSeconds = durations.sessionMaxDays * 24 * 3600;
 // `seen_at` is written at most this often, so that reads rarely cause a write. On a full disk it is not written, and the read
 // goes on.
@@ -44,21 +47,33 @@ export const createSession = async (db: Queries, session: NewSession, nowMs: num
       user_agent: session.userAgent.slice(0, userAgentMaxChars),
       created_at: nowMs,
       seen_at: nowMs,
+      proven_at: nowMs,
       expires_at: nowMs + sessionMaxSeconds * 1000,
     })
     .execute();
   return token;
 };
 
-const findSession = (db: Queries, token: string, nowMs: number) =>
+interface Life {
+  readonly created_at: number;
+  readonly seen_at: number;
+  readonly expires_at: number;
+}
+
+/** A user who becomes an operator has the shorter life in the sessions that exist, too. */
+export const isLive = ({ created_at, seen_at, expires_at }: Life, operator: boolean, nowMs: number): boolean => {
+  if (expires_at <= nowMs || seen_at <= nowMs - idleMs) return false;
+  return !operator || (seen_at > nowMs - operatorIdleMs && created_at > nowMs - operatorMaxMs);
+};
+
+const findSession = (db: Queries, token: string) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
-    .select(['sessions.id as session_id', 'sessions.seen_at', 'users.id as user_id'])
+    .select(['sessions.id as session_id', 'sessions.created_at', 'sessions.seen_at', 'sessions.proven_at', 'sessions.expires_at'])
+    .select('users.id as user_id')
     .select(['users.email', 'users.first_name', 'users.operator', 'users.default_project'])
     .where('sessions.token_hash', '=', hashToken(token))
-    .where('sessions.expires_at', '>', nowMs)
-    .where('sessions.seen_at', '>', nowMs - idleMs)
     .where('users.suspended_at', 'is', null)
     .executeTakeFirst();
 
@@ -66,10 +81,18 @@ const markSeen = async (db: Queries, id: string, nowMs: number): Promise<void> =
   await db.updateTable('sessions').set({ seen_at: nowMs }).where('id', '=', id).execute();
 };
 
+/** A proof of the future, from before the clock went back, does not count. */
+const isFresh = (provenAt: number, nowMs: number): boolean => provenAt <= nowMs && nowMs - provenAt < freshMs;
+
+/** The session's user has just proven who they are. */
+export const renewProof = async (db: Queries, sessionId: string, nowMs: number): Promise<void> => {
+  await db.updateTable('sessions').set({ proven_at: nowMs }).where('id', '=', sessionId).execute();
+};
+
 export const findSessionCaller = async (db: Queries, token: string, nowMs: number): Promise<Caller | null> => {
   if (token.length !== tokenLength) return null;
-  const row = await findSession(db, token, nowMs);
-  if (!row) return null;
+  const row = await findSession(db, token);
+  if (!row || !isLive(row, row.operator === 1, nowMs)) return null;
   if (nowMs - row.seen_at >= seenEveryMs) await unlessOutage(() => markSeen(db, row.session_id, nowMs));
   return {
     userId: row.user_id,
@@ -78,7 +101,25 @@ export const findSessionCaller = async (db: Queries, token: string, nowMs: numbe
     operator: row.operator === 1,
     defaultProject: row.default_project,
     sessionId: row.session_id,
+    fresh: isFresh(row.proven_at, nowMs),
     token: null,
+  };
+};
+
+/**
+ * Ends a user's sessions but one, their CLI tokens, and terminals that wait for one. API tokens stay: programs use them. Answers how
+ * many sessions and tokens ended.
+ */
+export const endSignIns = async (trx: Queries, userId: string, except: string | null) => {
+  const sessions = trx
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id', '<>', except ?? '');
+  const tokens = trx.deleteFrom('api_tokens').where('user_id', '=', userId).where('cli', '=', 1);
+  await trx.deleteFrom('device_logins').where('user_id', '=', userId).execute();
+  return {
+    sessions: Number((await sessions.executeTakeFirst()).numDeletedRows),
+    cliTokens: Number((await tokens.executeTakeFirst()).numDeletedRows),
   };
 };
 

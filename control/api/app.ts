@@ -2,13 +2,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
+import { errorHeader } from '@underpass/rules/api/refusal-code.ts';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Handlers } from '../access/call.ts';
 import { createAddressReader } from '../http/address.ts';
 import { loggedPath } from '../http/logged-path.ts';
 import { answerMethod } from '../http/method.ts';
-import { Refusal } from '../http/refusal.ts';
+import { namedRefusals, Refusal } from '../http/refusal.ts';
 import { type HeaderSettings, securityHeaders } from '../http/security-headers.ts';
 import { LimitReached } from '../limit/limit-reached.ts';
 import { StoreOutage } from '../store/outage.ts';
@@ -41,12 +42,13 @@ const plain = (text: string, status: number, headers: Record<string, string> = {
     headers: { 'content-type': 'text/plain; charset=utf-8', ...headers },
   });
 
-const refusalAnswer = (refusal: Refusal): Response =>
-  plain(
-    refusal.message,
-    refusal.status,
-    refusal.retryAfterSeconds === undefined ? {} : { 'retry-after': String(refusal.retryAfterSeconds) },
-  );
+const refusalAnswer = ({ code, message, status, retryAfterSeconds }: Refusal): Response => {
+  const name = namedRefusals[code];
+  return plain(message, status, {
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    ...(name === undefined ? {} : { [errorHeader]: name }),
+  });
+};
 
 /** What says nothing about caches may be private (RFC 9111 5.2.2.5). */
 const withHeaders = (response: Response, headers: readonly (readonly [string, string])[], requestId: string): Response => {

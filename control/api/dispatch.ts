@@ -10,6 +10,7 @@ import { credentialOf, takeAllowance, userShare } from '../access/allowance.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Caller } from '../access/caller.ts';
 import { findCaller, type IdentifyDeps, readCredential } from '../access/identify.ts';
+import { auditRefusedCall } from '../access/refusal-audit.ts';
 import { limitedAddress } from '../http/address.ts';
 import { readBody } from '../http/body.ts';
 import { isForeignRead, isOwnRequest, isUnsafe } from '../http/origin.ts';
@@ -79,15 +80,24 @@ const identify = async (deps: DispatchDeps, { request, address }: Incoming): Pro
   return sender;
 };
 
-const byAccess = new Set<RefusalCode>(['signedOut', 'forbidden', 'missing']);
+const byAccess = new Set<RefusalCode>(['signedOut', 'forbidden', 'sessionNeeded', 'proofNeeded', 'missing']);
 
 /** Runs the call. What access refuses counts by itself, so that it uses up no limit of what the caller may do. */
-const countRefused = async <T>({ limiter }: DispatchDeps, caller: Caller | null, run: () => Promise<T>): Promise<T> => {
+const countRefused = async <T>(
+  deps: DispatchDeps,
+  caller: Caller | null,
+  { name, address, segments, query }: Incoming,
+  run: () => Promise<T>,
+): Promise<T> => {
   try {
     return await run();
   } catch (error) {
-    const isRefused = caller !== null && error instanceof Refusal && byAccess.has(error.code);
-    if (isRefused) await limiter.take('refusedPerCredential', credentialOf(caller));
+    if (caller !== null && error instanceof Refusal && byAccess.has(error.code)) {
+      await deps.limiter.take('refusedPerCredential', credentialOf(caller));
+      const call: Call = calls[name];
+      const projectId = query.project ?? (call.path.startsWith('/api/projects/') ? segments.id : undefined);
+      await auditRefusedCall(deps, { name, call, caller, refusal: error, projectId, address, nowMs: deps.clock() });
+    }
     throw error;
   }
 };
@@ -104,7 +114,7 @@ export const dispatch = async (deps: DispatchDeps, handlers: Handlers, incoming:
   if (isForeign(deps.origin, call, request)) refuse('forbidden', 'This request came from another site.');
   refuseOddSegments(segments);
   const sender = await identify(deps, incoming);
-  return countRefused(deps, sender, async () => {
+  return countRefused(deps, sender, incoming, async () => {
     const allowed = await permit(deps.store.db, call, sender, { segments, query });
     if (sender) await takePermitted(deps, sender, call);
     const body = await readBody(request, call);

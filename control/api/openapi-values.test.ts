@@ -39,6 +39,7 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
   'deleteProject.name': 'must be the name of the project',
   'checkInvitation.token': 'must be that of an invitation',
   'acceptInvitation.token': 'must be that of an invitation',
+  'redeemProof.token': 'must be that of a link for this session',
   'deleteAccount.email': "must be the caller's own",
   'changeUser.suspended': 'may be null beside another change only',
   'createRegion.wildcardIngressDomain': 'must be a host name behind its `*.`',
@@ -50,7 +51,6 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
 const otherSpellings: Readonly<Record<string, string>> = {
   'createTunnel.name': 'trimmed and lowered',
   'createSecurityGroup.name': 'trimmed',
-  'decideDevice.role': 'not read in a denial',
 };
 
 const texts = [

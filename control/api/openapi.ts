@@ -3,7 +3,9 @@
 import type { AnswerName, Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { failures } from '@underpass/rules/api/failures.ts';
+import { proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { answerSchemas, payloadSchemas, querySchemas } from '@underpass/rules/api/schemas.ts';
+import { durations } from '@underpass/rules/limits.ts';
 import { z } from 'zod';
 
 const namedSchemas = { ...answerSchemas, ...payloadSchemas };
@@ -66,14 +68,22 @@ const parameters = ({ path, query, ifMatch }: Call): object[] => [
   ...(ifMatch ? [{ name: 'If-Match', in: 'header', required: false, description: ifMatchText, ...text }] : []),
 ];
 
-const security = ({ who, session }: Call): object[] => {
+const security = ({ who, needs }: Call): object[] => {
   if (who === 'anyone') return [];
-  return session ? [{ session: [] }] : [{ session: [] }, { token: [] }];
+  return needs ? [{ session: [] }] : [{ session: [] }, { token: [] }];
+};
+
+const proofNote = `for owners and operators a proof not older than ${durations.proofMinutes} minutes (${proofNeededCode})`;
+
+const described = ({ who, needs }: Call): object => {
+  const rights = who === 'anyone' || who === 'user' ? [] : [who];
+  const all = needs === 'fresh' ? [...rights, proofNote] : rights;
+  return all.length === 0 ? {} : { description: `Needs: ${all.join('; ')}` };
 };
 
 const operation = (name: CallName, call: Call): object => ({
   operationId: name,
-  ...(call.who === 'anyone' || call.who === 'user' ? {} : { description: `Needs: ${call.who}` }),
+  ...described(call),
   security: security(call),
   parameters: parameters(call),
   ...requestBody(call),

@@ -6,6 +6,7 @@ import type { Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
 import type { Role } from '@underpass/rules/entity.ts';
+import { durations } from '@underpass/rules/limits.ts';
 import { type Action, may, permissions, roles } from '@underpass/rules/permission.ts';
 import { createTestControl, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
 import { callsOfInvited, prepareCall, sendCall, type World } from './test-kit-calls.ts';
@@ -24,12 +25,18 @@ before(async () => {
 });
 after(() => test.close());
 
+const makeStale = ({ userId }: SignedUp) => {
+  const longAgo = test.time.now - durations.proofMinutes * 60_000;
+  return test.store.db.updateTable('sessions').set({ proven_at: longAgo }).where('user_id', '=', userId).execute();
+};
+
 const nextEmail = (): string => `person-${++count}@example.com`;
 
 /** A new project for each pair of call and caller, so that no test sees what another left. */
 const createWorld = async (): Promise<World> => {
   // The test makes more calls than the rate limits allow in a minute.
   test.time.now += 60_000;
+  await test.makeFresh(operator);
   return { test, owner: await test.signUp(nextEmail()), operator };
 };
 
@@ -100,7 +107,7 @@ describe('calls of a project', () => {
       const world = await createWorld();
       for (const role of ['owner', 'viewer'] as const) {
         const status = await statusFor(world, await tokenWith(world, role), name);
-        const allowed = roleMay(role, name) && rowOf(name).session !== true;
+        const allowed = roleMay(role, name) && rowOf(name).needs === undefined;
         assert.equal(isSuccess(status), allowed, `${role}: status ${status}`);
         if (!allowed) assert.equal(status, 403);
       }
@@ -109,7 +116,7 @@ describe('calls of a project', () => {
     it(`${name}: an API token of another project gets 404`, async () => {
       const [world, other] = [await createWorld(), await createWorld()];
       const status = await statusFor(world, await tokenWith(other, 'owner'), name);
-      assert.equal(status, rowOf(name).session ? 403 : 404);
+      assert.equal(status, rowOf(name).needs ? 403 : 404);
     });
 
     if ('project' in queryShapeOf(rowOf(name)) && rowOf(name).query !== 'InProjectOrOnly') {
@@ -124,6 +131,57 @@ describe('calls of a project', () => {
       });
     }
   }
+});
+
+describe('calls that give power which outlives a session', () => {
+  const fresh = names.filter((name) => rowOf(name).needs === 'fresh');
+
+  it('are invitations, roles, tokens, approvals of terminals, operators, and keys of regions', () => {
+    const wanted = ['approveDevice', 'changeMember', 'changeUser', 'createApiToken', 'createInvitation', 'createRegionKey'];
+    assert.deepEqual(fresh.toSorted(), wanted);
+  });
+
+  const proofNeeded = async (world: World, caller: SignedUp, name: CallName): Promise<boolean> => {
+    const prepared = await prepareCall[name](world, caller);
+    await makeStale(caller);
+    const response = await sendCall(caller, name, prepared, world.owner.projectId);
+    await response.body?.cancel();
+    const refused = response.headers.get('underpass-error') === 'UNDERPASS_PROOF_NEEDED';
+    assert.ok(refused ? response.status === 403 : isSuccess(response.status), `status ${response.status}`);
+    return refused;
+  };
+
+  for (const name of fresh.filter((each) => isAction(rowOf(each).who))) {
+    it(`${name}: an owner needs a proof of the last ten minutes, an admin does not`, async () => {
+      const world = await createWorld();
+      assert.equal(await proofNeeded(world, world.owner, name), true);
+      const next = await createWorld();
+      assert.equal(await proofNeeded(next, await memberWith(next, 'admin'), name), false);
+    });
+  }
+
+  for (const name of fresh.filter((each) => rowOf(each).who === 'operator')) {
+    it(`${name}: an operator needs a proof of the last ten minutes`, async () => {
+      assert.equal(await proofNeeded(await createWorld(), operator, name), true);
+    });
+  }
+
+  it('tell a caller without the right that first', async () => {
+    const world = await createWorld();
+    const viewer = await memberWith(world, 'viewer');
+    await makeStale(viewer);
+    const body = { email: nextEmail(), role: 'viewer' };
+    const response = await viewer.send('POST', `/api/invitations?project=${world.owner.projectId}`, body);
+    assert.deepEqual([response.status, response.headers.get('underpass-error')], [403, null]);
+  });
+
+  it('are closed to an API token of an owner, with a code of their own', async () => {
+    const world = await createWorld();
+    const token = await tokenWith(world, 'owner');
+    const body = { email: nextEmail(), role: 'owner' };
+    const response = await token.send('POST', `/api/invitations?project=${world.owner.projectId}`, body);
+    assert.deepEqual([response.status, response.headers.get('underpass-error')], [403, 'UNDERPASS_SESSION_NEEDED']);
+  });
 });
 
 describe('calls of a suspended project', () => {
@@ -172,7 +230,7 @@ describe('calls without a sign-in', () => {
 
 describe('calls of a person', () => {
   for (const name of names.filter((each) => rowOf(each).who === 'user')) {
-    it(`${name}: a user may; an API token ${rowOf(name).session ? 'gets 403' : 'may'}`, async () => {
+    it(`${name}: a user may; an API token ${rowOf(name).needs ? 'gets 403' : 'may'}`, async () => {
       const world = await createWorld();
       const person = callsOfInvited.has(name) ? await test.signUp(nextEmail()) : world.owner;
       const user = await statusFor(world, person, name);
@@ -180,7 +238,7 @@ describe('calls of a person', () => {
       // Without the session above, the token could not be made.
       const next = await createWorld();
       const status = await statusFor(next, await tokenWith(next, 'owner'), name);
-      assert.equal(isSuccess(status), rowOf(name).session !== true, `token: status ${status}`);
+      assert.equal(isSuccess(status), rowOf(name).needs === undefined, `token: status ${status}`);
     });
   }
 });

@@ -1,6 +1,7 @@
 // Decides whether a caller may make a call, before its body is read. rules/permission.ts has the table of roles and actions.
 
 import type { Call } from '@underpass/rules/api/call.ts';
+import { durations } from '@underpass/rules/limits.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
 import type { Caller } from '../access/caller.ts';
 import { type Access, findAccess, refuseStopped } from '../access/project-access.ts';
@@ -35,13 +36,27 @@ export interface Values {
 const permitAccount = (call: Call, caller: Caller | null): void => {
   if (call.who === 'anyone') return;
   if (caller === null) throw new Refusal('signedOut', 'Sign in first.');
-  if (call.session && caller.token !== null) refuse('forbidden', 'An API token may not do this. Use the dashboard.');
+  if (call.needs && caller.token !== null) refuse('sessionNeeded', 'An API token may not do this. Use the dashboard.');
   if (call.who === 'operator' && !caller.operator) refuse('forbidden', 'Only operators may do this.');
+};
+
+const proofText = `Confirm that it is you first: your last sign-in is more than ${durations.proofMinutes} minutes ago.`;
+
+/** Who holds an owner's or operator's session for a moment must not gain power that outlives it. */
+const expectProof = (call: Call, caller: Caller | null, access: Access | null): void => {
+  if (call.needs !== 'fresh' || caller === null || caller.fresh) return;
+  if (caller.operator || access?.role === 'owner') refuse('proofNeeded', proofText);
 };
 
 /** The project that the call may act in, or null for calls that act in none. */
 export const permit = async (db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
   permitAccount(call, caller);
+  const access = await permitProject(db, call, caller, values);
+  expectProof(call, caller, access);
+  return access;
+};
+
+const permitProject = async (db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
   if (withoutProject.has(call.who) || caller === null) return null;
   const projectId = await projectOf(db, call, caller, values);
   const access = orMissing(await findAccess(db, caller, projectId), 'Project');

@@ -68,13 +68,19 @@ const makeLink = async ({ test, owner }: World, browser: TestClient): Promise<st
   return linkToken(test.mails, owner.email);
 };
 
+/** A caller who cannot have asked gets a token that nobody has. */
+const makeProof = async ({ test }: World, caller: TestClient & { email?: string }): Promise<string> => {
+  const asked = await caller.send('POST', '/api/proof');
+  await test.control.settle();
+  return asked.ok ? linkToken(test.mails, caller.email!) : 'none';
+};
+
 const startDevice = ({ test }: World) =>
   test.client().call<{ deviceCode: string; userCode: string }>('POST', '/auth/device', { name: 'laptop' });
 
 const approvedDevice = async (world: World): Promise<string> => {
   const { deviceCode, userCode } = await startDevice(world);
-  const decision = { approve: true, project: world.owner.projectId, role: 'viewer' };
-  await world.owner.call('POST', `/api/device/${userCode}`, decision);
+  await world.owner.call('POST', `/api/device/${userCode}/approve${withProject(world)}`, { role: 'viewer' });
   return deviceCode;
 };
 
@@ -193,6 +199,9 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
     const list = sessions.ok ? ((await sessions.json()) as { id: string }[]) : [];
     return { segments: { id: list[0]?.id ?? 'none' } };
   },
+  endOtherSignIns: nothing,
+  listOwnTokens: nothing,
+  deleteOwnToken: async (world, caller) => ({ segments: { id: caller === world.owner ? await makeToken(world) : 'none' } }),
   listApiTokens: onceThereIs(makeToken),
   createApiToken: async () => ({ body: { name: 'ci', role: 'viewer', expiresInDays: 30 } }),
   deleteApiToken: async (world) => ({ segments: { id: await makeToken(world) } }),
@@ -205,10 +214,10 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   startDevice: async () => ({ body: { name: 'laptop' } }),
   pollDevice: async (world) => ({ body: { deviceCode: await approvedDevice(world) } }),
   getDevice: async (world) => ({ segments: { userCode: (await startDevice(world)).userCode } }),
-  decideDevice: async (world) => ({
-    segments: { userCode: (await startDevice(world)).userCode },
-    body: { approve: false, project: world.owner.projectId, role: 'viewer' },
-  }),
+  approveDevice: async (world) => ({ segments: { userCode: (await startDevice(world)).userCode }, body: { role: 'viewer' } }),
+  denyDevice: async (world) => ({ segments: { userCode: (await startDevice(world)).userCode } }),
+  requestProof: nothing,
+  redeemProof: async (world, caller) => ({ body: { token: await makeProof(world, caller) } }),
   listReleases: nothing,
   reportAbuse: async () => ({ body: report }),
   listRegistrations: nothing,

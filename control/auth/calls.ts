@@ -6,9 +6,12 @@ import { durations } from '@underpass/rules/limits.ts';
 import { parseLoginForm } from '@underpass/rules/login-form.ts';
 import type { Session } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
+import { describeUserAgent } from '@underpass/rules/user-agent.ts';
 import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import { createSession, endSession, sessionMaxSeconds } from '../access/session.ts';
+import { addNotices } from '../access/notice.ts';
+import { auditFailedSignIn } from '../access/refusal-audit.ts';
+import { createSession, endSession, endSignIns, isLive, renewProof, sessionMaxSeconds } from '../access/session.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
 import { limitedAddress } from '../http/address.ts';
@@ -17,10 +20,12 @@ import { isOwnNavigation } from '../http/origin.ts';
 import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
 import { addJob, type JobQueue } from '../job/queue.ts';
 import { hasRoom, type Limiter, takeShare } from '../limit/limiter.ts';
+import { newSignInMail } from '../mail/mails.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import type { Store } from '../store/store.ts';
 import { type BotCheck, passBotCheck } from './bot-check.ts';
-import { isOwnLink, isUsableLink, redeemLoginLink } from './login-link.ts';
+import { meetBrowser } from './known-browser.ts';
+import { isOwnLink, isUsableLink, redeemLoginLink, redeemProofLink } from './login-link.ts';
 
 export interface AuthDeps {
   readonly store: Store;
@@ -29,15 +34,19 @@ export interface AuthDeps {
   readonly jobs: Pick<JobQueue, 'wake'>;
   readonly botCheck: BotCheck;
   readonly cookies: CookieNames;
+  readonly origin: string;
 }
 
-// Longer than a link lives: a browser that asks twice keeps its cookie, so both of its links work without a button.
-const browserCookieSeconds = 24 * 3600;
+// It recognises the browser that asked for a link, and one in which the person has signed in before.
+const browserCookieSeconds = durations.knownBrowserDays * 24 * 3600;
 
 const browserToken = (deps: AuthDeps, headers: Headers): string => {
   const known = readCookie(headers, deps.cookies.browser);
   return known?.length === tokenLength ? known : createToken();
 };
+
+const browserCookie = (deps: AuthDeps, browser: string): string =>
+  renderCookie(deps.cookies.browser, browser, browserCookieSeconds, deps.cookies.secure);
 
 /**
  * Does the same work and gives the same answer for every e-mail: the job looks up the account later. After many requests for one
@@ -53,30 +62,61 @@ const requestLoginLink = async (deps: AuthDeps, { request, body, address, nowMs 
   const browser = browserToken(deps, request.headers);
   await addJob(deps.store.db, nowMs, 'login-link', { email, browserHash: hashToken(browser), isMailed });
   deps.jobs.wake();
-  const cookie = renderCookie(deps.cookies.browser, browser, browserCookieSeconds, deps.cookies.secure);
-  return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
+  return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps, browser) } });
 };
 
 /** Only a link that does not work counts, so that others at the same address cannot keep out a person with a right one. */
-const refuseLink = async (deps: AuthDeps, address: string): Promise<never> => {
+const refuseLink = async (deps: AuthDeps, { body, address, nowMs }: CallContext<'redeemLoginLink'>): Promise<never> => {
   await deps.limiter.take('wrongLink', addressKey(address));
+  await auditFailedSignIn(deps, { token: body.token, address, nowMs });
   return refuse('signedOut', text.login.failed);
 };
 
-const redeem = async (deps: AuthDeps, { request, body, caller, address, nowMs }: CallContext<'redeemLoginLink'>) => {
-  if (!(await isUsableLink(deps.store.db, body.token, nowMs))) return refuseLink(deps, address);
+const redeem = async (deps: AuthDeps, context: CallContext<'redeemLoginLink'>) => {
+  const { request, body, caller, address, nowMs } = context;
+  if (!(await isUsableLink(deps.store.db, body.token, nowMs))) return refuseLink(deps, context);
   const old = readCookie(request.headers, deps.cookies.session);
+  const browser = browserToken(deps, request.headers);
   const token = await deps.store.write(async (trx) => {
     const user = await redeemLoginLink(trx, body.token, nowMs);
-    if (!user) return refuse('signedOut', text.login.failed);
+    if (!user) return undefined;
     if (old !== undefined) await endSession(trx, old, address, nowMs);
     await writeAudit(trx, { projectId: null, actor: user.email, action: 'session.create', target: user.email, address }, nowMs);
     const userAgent = request.headers.get('user-agent') ?? '';
+    const mail = newSignInMail(describeUserAgent(userAgent), { address, nowMs }, deps.origin);
+    if (await meetBrowser(trx, user.userId, hashToken(browser), nowMs)) await addNotices(trx, [user.email], mail, nowMs);
     return createSession(trx, { userId: user.userId, address, userAgent }, nowMs);
   });
+  if (token === undefined) return refuseLink(deps, context);
   if (caller) tellNarrowed(deps.bus, caller.userId);
-  const cookie = renderCookie(deps.cookies.session, token, sessionMaxSeconds, deps.cookies.secure);
-  return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
+  deps.jobs.wake();
+  const headers = new Headers({
+    'set-cookie': renderCookie(deps.cookies.session, token, sessionMaxSeconds, deps.cookies.secure),
+  });
+  headers.append('set-cookie', browserCookie(deps, browser));
+  return new Response(null, { status: 204, headers });
+};
+
+const requestProof = async (deps: AuthDeps, { request, caller, nowMs }: CallContext<'requestProof'>): Promise<Response> => {
+  await deps.limiter.take('proofPerUser', caller.userId);
+  const browser = browserToken(deps, request.headers);
+  const job = { email: caller.email, browserHash: hashToken(browser), sessionId: caller.sessionId! };
+  await addJob(deps.store.db, nowMs, 'login-link', job);
+  deps.jobs.wake();
+  return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps, browser) } });
+};
+
+const otherLinkText = 'This link is invalid, used or expired, or was asked for in another browser.';
+
+const redeemProof = async (deps: AuthDeps, context: CallContext<'redeemProof'>): Promise<void> => {
+  const { request, caller, body, nowMs } = context;
+  const sessionId = caller.sessionId!;
+  const link = { token: body.token, sessionId, browser: readCookie(request.headers, deps.cookies.browser) };
+  await deps.store.write(async (trx) => {
+    if (!(await redeemProofLink(trx, link, nowMs))) refuse('invalid', otherLinkText);
+    await renewProof(trx, sessionId, nowMs);
+    await auditCall(trx, context, 'session.prove', caller.email);
+  });
 };
 
 const logOut = async (deps: AuthDeps, { request, caller, address, nowMs }: CallContext<'logOut' | 'logOutByPost'>) => {
@@ -89,16 +129,48 @@ const logOut = async (deps: AuthDeps, { request, caller, address, nowMs }: CallC
   return new Response(null, { status: 303, headers });
 };
 
+/** `underpass logout`. A token that somebody made for programs is not this terminal's to end. */
+const endCliToken = async (
+  deps: AuthDeps,
+  token: { id: string; cli: boolean; projectId: string },
+  context: CallContext<'logOutByPost'>,
+) => {
+  const { caller, address, nowMs } = context;
+  if (!token.cli)
+    refuse('forbidden', 'This API token was not made by "underpass login" and stays valid. Revoke it in the dashboard.');
+  await deps.store.write(async (trx) => {
+    const row = await trx.deleteFrom('api_tokens').where('id', '=', token.id).returning('name').executeTakeFirst();
+    if (!row) return;
+    const audit = { projectId: token.projectId, actor: caller!.email, action: 'api-token.delete', target: row.name, address };
+    await writeAudit(trx, { ...audit, detail: { by: 'logout' } }, nowMs);
+  });
+  tellNarrowed(deps.bus, caller!.userId);
+  return new Response(null, { status: 204 });
+};
+
+const logOutByPost = async (deps: AuthDeps, context: CallContext<'logOutByPost'>): Promise<Response> => {
+  const token = context.caller?.token;
+  return token ? endCliToken(deps, token, context) : logOut(deps, context);
+};
+
+const endOtherSignIns = async (deps: AuthDeps, context: CallContext<'endOtherSignIns'>): Promise<void> => {
+  const { caller } = context;
+  await deps.store.write(async (trx) => {
+    const ended = await endSignIns(trx, caller.userId, caller.sessionId);
+    await auditCall(trx, context, 'session.end-others', caller.email, ended);
+  });
+  tellNarrowed(deps.bus, caller.userId);
+};
+
 const listSessions = async (deps: AuthDeps, { caller, nowMs }: CallContext<'listSessions'>): Promise<Session[]> => {
   const rows = await deps.store.db
     .selectFrom('sessions')
     .selectAll()
     .where('user_id', '=', caller.userId)
-    .where('expires_at', '>', nowMs)
-    .where('seen_at', '>', nowMs - durations.sessionIdleDays * 24 * 3600_000)
     .orderBy('seen_at', 'desc')
     .execute();
-  return rows.map((row) => ({
+  const live = rows.filter((row) => isLive(row, caller.operator, nowMs));
+  return live.map((row) => ({
     id: row.id,
     address: row.address,
     userAgent: row.user_agent,
@@ -132,6 +204,9 @@ type Names =
   | 'redeemLoginLink'
   | 'logOut'
   | 'logOutByPost'
+  | 'endOtherSignIns'
+  | 'requestProof'
+  | 'redeemProof'
   | 'listSessions'
   | 'deleteSession'
   | 'getBotCheck'
@@ -147,7 +222,10 @@ export const createAuthCalls = (deps: AuthDeps): Handlers<Names> => ({
   redeemLoginLink: (context) => redeem(deps, context),
   logOut: async (context) =>
     isOwnNavigation(context.request.headers) ? logOut(deps, context) : refuse('forbidden', 'Log out from a page of this site.'),
-  logOutByPost: (context) => logOut(deps, context),
+  logOutByPost: (context) => logOutByPost(deps, context),
+  endOtherSignIns: (context) => endOtherSignIns(deps, context),
+  requestProof: (context) => requestProof(deps, context),
+  redeemProof: (context) => redeemProof(deps, context),
   listSessions: (context) => listSessions(deps, context),
   deleteSession: (context) => deleteSession(deps, context),
   getBotCheck: async () => deps.botCheck.describe(),

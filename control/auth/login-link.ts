@@ -1,4 +1,5 @@
-// One-time login links: 15 minutes, hashed, redeemed once, bound to the browser that asked.
+// One-time login links: 15 minutes, hashed, redeemed once, bound to the browser that asked. The same kind of link
+// renews the proof of a session.
 
 import { durations } from '@underpass/rules/limits.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
@@ -10,10 +11,10 @@ const lifeMs = durations.loginLinkMinutes * 60_000;
 /** The link's URL starts with the configured origin, never with a request's Host. */
 export const loginUrl = (origin: string, token: string): string => `${origin}/magiclink/${token}`;
 
-/** Answers the token. `browserHash` is null for a link that the operator made. */
+/** Answers the token. `browserHash` is null for a link that the operator made. With a session it proves, and does not sign in. */
 export const createLoginLink = async (
   db: Queries,
-  link: { readonly userId: string | null; readonly browserHash: string | null },
+  link: { readonly userId: string | null; readonly browserHash: string | null; readonly sessionId?: string },
   nowMs: number,
 ): Promise<string> => {
   const token = createToken();
@@ -24,6 +25,7 @@ export const createLoginLink = async (
       user_id: link.userId,
       token_hash: hashToken(token),
       browser_hash: link.browserHash,
+      session_id: link.sessionId ?? null,
       created_at: nowMs,
       expires_at: nowMs + lifeMs,
       used_at: null,
@@ -39,6 +41,7 @@ const findUsable = async (db: Queries, token: string, nowMs: number) => {
     .selectFrom('login_links')
     .select('browser_hash')
     .where('token_hash', '=', hashToken(token))
+    .where('session_id', 'is', null)
     .where('used_at', 'is', null)
     .where('expires_at', '>', nowMs)
     .executeTakeFirst();
@@ -52,6 +55,33 @@ export const isOwnLink = async (db: Queries, token: string, browser: string | un
 export const isUsableLink = async (db: Queries, token: string, nowMs: number): Promise<boolean> =>
   (await findUsable(db, token, nowMs)) !== undefined;
 
+/** `/confirm` and the token. */
+export const proofUrl = (origin: string, token: string): string => `${origin}/confirm/${token}`;
+
+export interface ProofLink {
+  readonly token: string;
+  readonly sessionId: string;
+  readonly browser: string | undefined;
+}
+
+/**
+ * True once, in the session and browser that asked for the link. A thief who has only the session's cookie asks from another
+ * browser, so the link that its owner opens renews nothing.
+ */
+export const redeemProofLink = async (db: Queries, { token, sessionId, browser }: ProofLink, nowMs: number): Promise<boolean> => {
+  if (token.length !== tokenLength || browser === undefined) return false;
+  const used = await db
+    .updateTable('login_links')
+    .set({ used_at: nowMs })
+    .where('token_hash', '=', hashToken(token))
+    .where('session_id', '=', sessionId)
+    .where('browser_hash', '=', hashToken(browser))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .executeTakeFirst();
+  return used.numUpdatedRows > 0n;
+};
+
 /** The link's user, the first time: of several requests at once, only one statement finds the link unused. */
 export const redeemLoginLink = async (
   db: Queries,
@@ -63,6 +93,7 @@ export const redeemLoginLink = async (
     .updateTable('login_links')
     .set({ used_at: nowMs })
     .where('token_hash', '=', hashToken(token))
+    .where('session_id', 'is', null)
     .where('used_at', 'is', null)
     .where('expires_at', '>', nowMs)
     .returning('user_id')

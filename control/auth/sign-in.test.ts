@@ -292,6 +292,29 @@ describe('a session', () => {
     assert.equal(await userStatus(busy), 401);
   });
 
+  it('of an operator ends after 12 hours without use, and after 7 days in any case', async () => {
+    const idle = await test.signUp('idle-operator@example.com', { operator: true });
+    test.time.now += days(0.5) - 1;
+    assert.equal(await userStatus(idle), 200);
+    test.time.now += days(0.5);
+    assert.equal(await userStatus(idle), 401);
+    const busy = await test.signUp('busy-operator@example.com', { operator: true });
+    for (let hour = 10; hour < 7 * 24; hour += 10) {
+      test.time.now += days(10 / 24);
+      assert.equal(await userStatus(busy), 200, `hour ${hour}`);
+    }
+    test.time.now += days(8 / 24);
+    assert.equal(await userStatus(busy), 401);
+  });
+
+  it('of a person who becomes an operator has the shorter life', async () => {
+    const person = await test.signUp('later-operator@example.com');
+    test.time.now += days(8);
+    assert.equal(await userStatus(person), 200);
+    await test.control.operator.changeUser(person.userId, { operator: true });
+    assert.equal(await userStatus(person), 401);
+  });
+
   it('is listed and revoked only by its user', async () => {
     const phone = test.client();
     await redeem(phone, await askLink(phone));

@@ -5,17 +5,20 @@ import { randomInt } from 'node:crypto';
 import { addressKey } from '@underpass/rules/address.ts';
 import { generateUserCode, parseUserCode } from '@underpass/rules/device-code.ts';
 import { durations, limits } from '@underpass/rules/limits.ts';
-import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
+import { forbiddenMessage, mayGrant, parseRole } from '@underpass/rules/permission.ts';
 import { parseApiTokenName } from '@underpass/rules/project-name.ts';
 import type { Device, DeviceStart, DeviceToken } from '@underpass/rules/resource.ts';
 import { createApiToken } from '../access/api-token.ts';
 import { writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
+import { addNotices } from '../access/notice.ts';
 import type { Access } from '../access/project-access.ts';
 import { findAccess, lowerRole, refuseStopped } from '../access/project-access.ts';
 import { takeQuota } from '../access/quota.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
+import type { JobQueue } from '../job/queue.ts';
 import { type Limiter, takeShare } from '../limit/limiter.ts';
+import { newTokenMail } from '../mail/mails.ts';
 import { createToken, hashToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { DeviceLoginsTable } from '../store/schema.ts';
@@ -25,6 +28,7 @@ export interface DeviceDeps {
   readonly store: Store;
   readonly limiter: Limiter;
   readonly origin: string;
+  readonly jobs: Pick<JobQueue, 'wake'>;
 }
 
 const lifeMs = durations.deviceCodeMinutes * 60_000;
@@ -51,7 +55,8 @@ const startDevice = async (deps: DeviceDeps, { body, address, nowMs }: CallConte
       expires_at: nowMs + lifeMs,
     })
     .execute();
-  const verificationUrl = `${deps.origin}/activate?code=${userCode}`;
+  // Without the code: a link that carried it would let a stranger have their terminal approved with one click.
+  const verificationUrl = `${deps.origin}/activate`;
   return { deviceCode, userCode, verificationUrl, expiresIn: lifeMs / 1000, interval: durations.devicePollSeconds };
 };
 
@@ -80,6 +85,7 @@ const asCaller = (user: { id: string; email: string }) => ({
   operator: false,
   defaultProject: null,
   sessionId: null,
+  fresh: false,
   token: null,
 });
 
@@ -87,25 +93,28 @@ const pollDevice = async (deps: DeviceDeps, { body, nowMs }: CallContext<'pollDe
   // Counts by sign-in and not by address, so that others at the same address cannot stop this one.
   const known = await findByDevice(deps.store.db, body.deviceCode, nowMs);
   await deps.limiter.take('devicePoll', known?.id ?? refuse('gone', 'The sign-in was denied or has expired.'));
-  return deps.store.write(async (trx) => {
+  const issued = await deps.store.write(async (trx) => {
     const row = await findByDevice(trx, body.deviceCode, nowMs);
     if (row?.state === 'pending') return refuse('undecided', 'The sign-in waits for approval.');
     if (row?.state !== 'approved') return refuse('gone', 'The sign-in was denied or has expired.');
     const user = await findApprover(trx, row);
     const access = await findAccess(trx, asCaller(user), row.project_id ?? '');
     if (!access || row.role === null) return refuse('gone', 'The sign-in was denied or has expired.');
-    return issueToken(trx, { row, user, access, nowMs });
+    return issueToken(trx, { row, user, access, origin: deps.origin, nowMs });
   });
+  deps.jobs.wake();
+  return issued;
 };
 
 interface Approved {
   readonly row: DeviceLoginsTable;
   readonly user: { readonly id: string; readonly email: string };
   readonly access: Access;
+  readonly origin: string;
   readonly nowMs: number;
 }
 
-const issueToken = async (trx: Queries, { row, user, access, nowMs }: Approved): Promise<DeviceToken> => {
+const issueToken = async (trx: Queries, { row, user, access, origin, nowMs }: Approved): Promise<DeviceToken> => {
   const taken = await trx.deleteFrom('device_logins').where('id', '=', row.id).executeTakeFirst();
   if (taken.numDeletedRows === 0n) return refuse('gone', 'The sign-in was denied or has expired.');
   await takeQuota(trx, access, 'apiTokens');
@@ -113,14 +122,16 @@ const issueToken = async (trx: Queries, { row, user, access, nowMs }: Approved):
   const now = (await findAccess(trx, asCaller(user), access.id)) ?? refuse('gone', 'The sign-in was denied or has expired.');
   refuseStopped(now);
   const role = lowerRole(now.role, row.role ?? 'viewer');
-  const made = { projectId: access.id, userId: user.id, name: row.name, role, expiresInDays: limits.apiTokenDays };
+  const made = { projectId: access.id, userId: user.id, name: row.name, role, expiresInDays: limits.cliTokenDays, cli: true };
   const { token } = await createApiToken(trx, made, nowMs);
   const audit = { projectId: access.id, actor: user.email, action: 'api-token.create', target: row.name, address: row.address };
   await writeAudit(trx, { ...audit, detail: { role, by: 'device' } }, nowMs);
+  const facts = { name: row.name, role, projectName: access.name, cli: true, address: row.address, nowMs };
+  await addNotices(trx, [user.email], newTokenMail(facts, origin), nowMs);
   return { token, email: user.email, projects: [{ id: access.id, name: access.name, role }] };
 };
 
-type CodeCall = CallContext<'getDevice'> | CallContext<'decideDevice'>;
+type CodeCall = CallContext<'getDevice'> | CallContext<'approveDevice'> | CallContext<'denyDevice'>;
 
 const findWaiting = async (deps: DeviceDeps, { caller, segments, nowMs }: CodeCall): Promise<DeviceLoginsTable> => {
   await deps.limiter.take('deviceCodePerUser', caller.userId);
@@ -146,20 +157,25 @@ const decide = async (deps: DeviceDeps, id: string, change: Partial<DeviceLogins
   if (numUpdatedRows === 0n) refuse('missing', 'Code not found');
 };
 
-const decideDevice = async (deps: DeviceDeps, context: CallContext<'decideDevice'>): Promise<void> => {
-  const { caller, body } = context;
+const approveDevice = async (deps: DeviceDeps, context: CallContext<'approveDevice'>): Promise<void> => {
+  const { caller, access, body } = context;
   const row = await findWaiting(deps, context);
-  if (!body.approve) return decide(deps, row.id, { state: 'denied' });
   const role = orInvalid(parseRole(body.role));
-  const access = orMissing(await findAccess(deps.store.db, caller, body.project), 'Project');
-  if (!may(access.role, 'device.approve') || !mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
-  refuseStopped(access);
+  if (!mayGrant(access.role, role)) refuse('forbidden', forbiddenMessage);
   await decide(deps, row.id, { state: 'approved', user_id: caller.userId, project_id: access.id, role });
 };
 
-export const createDeviceCalls = (deps: DeviceDeps): Handlers<'startDevice' | 'pollDevice' | 'getDevice' | 'decideDevice'> => ({
+const denyDevice = async (deps: DeviceDeps, context: CallContext<'denyDevice'>): Promise<void> => {
+  const row = await findWaiting(deps, context);
+  await decide(deps, row.id, { state: 'denied' });
+};
+
+type DeviceCalls = 'startDevice' | 'pollDevice' | 'getDevice' | 'approveDevice' | 'denyDevice';
+
+export const createDeviceCalls = (deps: DeviceDeps): Handlers<DeviceCalls> => ({
   startDevice: (context) => startDevice(deps, context),
   pollDevice: (context) => pollDevice(deps, context),
   getDevice: (context) => getDevice(deps, context),
-  decideDevice: (context) => decideDevice(deps, context),
+  approveDevice: (context) => approveDevice(deps, context),
+  denyDevice: (context) => denyDevice(deps, context),
 });

@@ -99,7 +99,14 @@ describe('the log', () => {
   it('has no token of a page that a mail links to, however its path is written', async () => {
     const token = randomBytes(32).toString('base64url');
     const paths = [
-      ...[`/login/${token}`, `/magiclink/${token}`, `/invitations/${token}`, `/Magiclink/${token}`, `//login//${token}`],
+      ...[
+        `/login/${token}`,
+        `/magiclink/${token}`,
+        `/confirm/${token}`,
+        `/invitations/${token}`,
+        `/Magiclink/${token}`,
+        `//login//${token}`,
+      ],
       ...[`/%6Cogin/${token}`, `/magiclink/${token}/`, `/projects/${token}`, `/activate?code=${token}`, `/login?token=${token}`],
     ];
     for (const path of paths) {

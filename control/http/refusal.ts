@@ -1,10 +1,14 @@
 // How a call refuses: a code, its status, and the public text, which the API answers as plain text (spec 8).
 // Any other error is a defect: the API answers 500 and reveals nothing of it.
 
+import { proofNeededCode, sessionNeededCode } from '@underpass/rules/api/refusal-code.ts';
+
 const statusOf = {
   invalid: 400,
   signedOut: 401,
   forbidden: 403,
+  sessionNeeded: 403,
+  proofNeeded: 403,
   missing: 404,
   conflict: 409,
   gone: 410,
@@ -17,6 +21,12 @@ const statusOf = {
 } as const;
 
 export type RefusalCode = keyof typeof statusOf;
+
+/** Refusals that programs must tell from others of the same status. docs/errors.md explains them. */
+export const namedRefusals: { readonly [Code in RefusalCode]?: string } = {
+  sessionNeeded: sessionNeededCode,
+  proofNeeded: proofNeededCode,
+};
 
 export class Refusal extends Error {
   readonly code: RefusalCode;

@@ -5,25 +5,29 @@ import type { Project, Role } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
 import type { Invitation, InvitationOffer } from '@underpass/rules/resource.ts';
+import type { ExpressionBuilder } from 'kysely';
 import { userShare } from '../access/allowance.ts';
 import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
+import { addNotices, ownersOf } from '../access/notice.ts';
 import { findAccess, refuseStopped } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { takeMemberQuota } from '../access/quota.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { addJob, type JobQueue } from '../job/queue.ts';
 import type { Limiter } from '../limit/limiter.ts';
+import { newOwnerMail } from '../mail/mails.ts';
 import { insertMember } from '../project/projects.ts';
 import { hashToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
-import type { InvitationsTable } from '../store/schema.ts';
+import type { InvitationsTable, Schema } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 
 export interface InvitationDeps {
   readonly store: Store;
   readonly limiter: Limiter;
   readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly origin: string;
 }
 
 const lifeMs = durations.invitationDays * 24 * 3600_000;
@@ -93,6 +97,19 @@ const deleteInvitation = async (deps: InvitationDeps, context: CallContext<'dele
   });
 };
 
+/**
+ * A suspended person's invitations are void, and valid again if the suspension is lifted before they expire. The list keeps them, so
+ * that other members can withdraw them.
+ */
+export const byActiveMember = (eb: ExpressionBuilder<Schema, 'invitations'>) =>
+  eb.exists(
+    eb
+      .selectFrom('users as inviter')
+      .select('inviter.id')
+      .whereRef('inviter.email', '=', 'invitations.invited_by')
+      .where('inviter.suspended_at', 'is', null),
+  );
+
 const invalidText = 'This invitation is invalid, used or expired, or is for another e-mail address.';
 
 const checkInvitation = async (
@@ -100,25 +117,27 @@ const checkInvitation = async (
   { caller, body, nowMs }: CallContext<'checkInvitation'>,
 ): Promise<InvitationOffer> => {
   const row = await deps.store.db
-    .selectFrom('invitations as i')
-    .innerJoin('projects as p', 'p.id', 'i.project_id')
-    .select(['p.name as projectName', 'i.invited_by as invitedBy', 'i.role'])
-    .where('i.token_hash', '=', hashToken(body.token))
-    .where('i.email', '=', caller.email)
-    .where('i.expires_at', '>', nowMs)
+    .selectFrom('invitations')
+    .innerJoin('projects as p', 'p.id', 'invitations.project_id')
+    .select(['p.name as projectName', 'invitations.invited_by as invitedBy', 'invitations.role'])
+    .where('invitations.token_hash', '=', hashToken(body.token))
+    .where('invitations.email', '=', caller.email)
+    .where('invitations.expires_at', '>', nowMs)
+    .where(byActiveMember)
     .executeTakeFirst();
   return row ?? refuse('invalid', invalidText);
 };
 
 const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acceptInvitation'>): Promise<Project> => {
   const { caller, body, address, nowMs } = context;
-  return deps.store.write(async (trx) => {
+  const joined = await deps.store.write(async (trx) => {
     // One statement finds and deletes the row, so it is accepted once.
     const row = await trx
       .deleteFrom('invitations')
       .where('token_hash', '=', hashToken(body.token))
       .where('email', '=', caller.email)
       .where('expires_at', '>', nowMs)
+      .where(byActiveMember)
       .returningAll()
       .executeTakeFirst();
     if (!row) return refuse('invalid', invalidText);
@@ -132,8 +151,12 @@ const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acce
     );
     const access = orMissing(await findAccess(trx, caller, projectId), 'Project');
     refuseStopped(access);
+    const mail = newOwnerMail(caller.email, caller.email, access.name, deps.origin);
+    if (role === 'owner') await addNotices(trx, await ownersOf(trx, projectId), mail, nowMs);
     return { id: projectId, name: access.name, role: access.role };
   });
+  deps.jobs.wake();
+  return joined;
 };
 
 type InvitationCalls = 'listInvitations' | 'createInvitation' | 'deleteInvitation' | 'checkInvitation' | 'acceptInvitation';

@@ -28,6 +28,7 @@ const handlersWith = (
   'operator-mail': operatorMail,
   invitation: unexpected,
   'domain-lost': unexpected,
+  notice: unexpected,
   'account-deleted': unexpected,
 });
 const createQueue = (handlers: JobHandlers) =>

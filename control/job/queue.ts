@@ -12,8 +12,16 @@ import type { Queries, Store } from '../store/store.ts';
 
 /** Every kind of job and its payload. Payloads hold no secrets: tokens are made when their mail is written. */
 export interface JobPayloads {
-  /** Without `isMailed`, which earlier releases do not write, the mail is sent. */
-  'login-link': { readonly email: string; readonly browserHash: string | null; readonly isMailed?: boolean };
+  /**
+   * Without `isMailed`, which earlier releases do not write, the mail is sent. With a session, the link renews its proof and does
+   * not sign in.
+   */
+  'login-link': {
+    readonly email: string;
+    readonly browserHash: string | null;
+    readonly isMailed?: boolean;
+    readonly sessionId?: string;
+  };
   registration: {
     readonly email: string;
     readonly firstName: string;
@@ -31,6 +39,8 @@ export interface JobPayloads {
   invitation: { readonly invitationId: string };
   /** One job per recipient: a failing address delays no other, and repeats no other's mail. */
   'domain-lost': { readonly email: string; readonly apexName: string };
+  /** Tells a person what changed in their account or project. One job per recipient. */
+  notice: { readonly email: string; readonly subject: string; readonly text: string };
   'account-deleted': { readonly email: string; readonly firstName: string };
 }
 export type JobKind = keyof JobPayloads;
@@ -45,6 +55,7 @@ const lifeMs: Readonly<Record<JobKind, number>> = {
   'operator-mail': day,
   invitation: day,
   'domain-lost': 3 * day,
+  notice: 3 * day,
   'account-deleted': 3 * day,
 };
 

@@ -34,6 +34,15 @@ export const loginLinkMail = (firstName: string, url: string): MailText =>
     `It works once, within ${durations.loginLinkMinutes} minutes. If you did not ask for it, ignore this mail: nobody can sign in without the link.`,
   );
 
+export const proofLinkMail = (firstName: string, url: string): MailText =>
+  compose(
+    `Confirm that it is you on ${productName}`,
+    hello(firstName),
+    'Open this link in the browser in which you were asked to confirm that it is you:',
+    url,
+    `It works once, within ${durations.loginLinkMinutes} minutes, and only there. If you did not ask for it, do not open it: somebody may be using your account. Sign out your other sessions on the Account page.`,
+  );
+
 export const registrationReceivedMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} registration`,
@@ -77,6 +86,58 @@ export const accountDeletedMail = (firstName: string): MailText =>
     hello(firstName),
     'Your account has been deleted, and so have the projects in which you were the only member: their tunnels, domains, security groups and tokens no longer work.',
     'The audit logs of other projects keep the changes that you made, without your name or address. If you did not ask for this, reply to this mail at once.',
+  );
+
+/** What a person must be able to notice when it was not them. `origin` leads to the page that undoes it. */
+const noticeMail = (subject: string, origin: string, news: string, undo: string): MailText =>
+  compose(subject, 'Hello,', news, `If you expected this, there is nothing to do. If not: ${undo}`, `${origin}/account`);
+
+const quoted = (name: string, otherwise: string): string => (plainName(name) === '' ? otherwise : `"${name}"`);
+
+interface Place {
+  readonly address: string;
+  readonly nowMs: number;
+}
+
+const from = ({ address, nowMs }: Place): string => `from ${address}, at ${new Date(nowMs).toISOString()}`;
+
+export const newSignInMail = (browser: string, place: Place, origin: string): MailText =>
+  noticeMail(
+    `New sign-in to ${productName}`,
+    origin,
+    `Somebody signed in to your account in a browser that you have not used before: ${plainName(browser) || 'an unknown one'}, ${from(place)}.`,
+    'press "Sign out everywhere else" on your account page, and secure your mailbox. The login link was sent there.',
+  );
+
+export interface NewTokenFacts extends Place {
+  readonly name: string;
+  readonly role: string;
+  readonly projectName: string;
+  readonly cli: boolean;
+}
+
+export const newTokenMail = ({ name, role, projectName, cli, ...place }: NewTokenFacts, origin: string): MailText =>
+  noticeMail(
+    cli ? `A terminal was signed in to ${productName}` : `New API token on ${productName}`,
+    origin,
+    `${cli ? 'A terminal was signed in' : 'An API token was created'} in your name: ${quoted(name, 'without a plain name')}, as ${role} of ${quoted(projectName, 'a project')}, ${from(place)}.`,
+    'revoke it on your account page, and sign out everywhere else.',
+  );
+
+export const newOwnerMail = (owner: string, by: string, projectName: string, origin: string): MailText =>
+  noticeMail(
+    `New owner of a project on ${productName}`,
+    origin,
+    `${owner} is now an owner of ${quoted(projectName, 'a project')} that you own too. ${by === owner ? 'They accepted an invitation.' : `${by} made the change.`}`,
+    'take the role back on the page Members of the project, and sign out everywhere else.',
+  );
+
+export const newOperatorMail = (operator: string, by: string, origin: string): MailText =>
+  noticeMail(
+    `New operator of ${productName}`,
+    origin,
+    `${operator} is now an operator of this installation. ${by === 'operator' ? 'A command on the server made the change.' : `${by} made the change.`}`,
+    'revoke the rights on the operator page Users, and sign out everywhere else.',
   );
 
 export interface CertificateTroubleFacts {

@@ -542,7 +542,7 @@ describe('projects and tunnels', () => {
     const { userCode, deviceCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'laptop' });
     const ways: readonly (() => Promise<Response>)[] = [
       () => bob.send('POST', '/api/invitations/accept', { token }),
-      () => ann.send('POST', `/api/device/${userCode}`, { approve: true, project: ann.projectId, role: 'owner' }),
+      () => ann.send('POST', `/api/device/${userCode}/approve?project=${ann.projectId}`, { role: 'owner' }),
     ];
     const suspend = (suspended: boolean) => operator.call('PATCH', `/api/operator/projects/${ann.projectId}`, { suspended });
     await suspend(true);

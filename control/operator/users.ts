@@ -3,10 +3,13 @@
 import { parseEmail } from '@underpass/rules/email.ts';
 import type { OperatorUser } from '@underpass/rules/resource.ts';
 import { sql } from 'kysely';
+import { addNotices, operatorsOf } from '../access/notice.ts';
+import { endSignIns } from '../access/session.ts';
 import { eraseUser } from '../account/erasure.ts';
 import { createLoginLink, loginUrl } from '../auth/login-link.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
+import { newOperatorMail } from '../mail/mails.ts';
 import { insertUser } from '../registration/registrations.ts';
 import type { UsersTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
@@ -65,14 +68,18 @@ export const changeUser = async (desk: Desk, id: string, change: UserChange): Pr
   if (Object.keys(set).length === 0) refuse('invalid', "Nothing to change: give 'suspended' or 'operator'.");
   const { row, tunnelIds } = await deps.store.write(async (trx) => {
     await lockOperators(trx);
+    const before = await operatorsOf(trx);
     const updated = await trx.updateTable('users').set(set).where('id', '=', id).returningAll().executeTakeFirst();
     const user = orMissing(updated, 'User');
     if ((await countOperators(trx)) === 0) refuse('conflict', 'This is the last operator. Make another user an operator first.');
-    if (change.suspended) await trx.deleteFrom('sessions').where('user_id', '=', id).execute();
+    if (change.suspended) await endSignIns(trx, id, null);
     await auditDesk(trx, desk, { action: 'user.change', target: user.email, detail: { ...change } });
+    const mail = newOperatorMail(user.email, desk.by, deps.origin);
+    if (change.operator && !before.includes(user.email)) await addNotices(trx, [...before, user.email], mail, nowMs);
     return { row: user, tunnelIds: await ownedTunnels(trx, id) };
   });
   deps.feed.tunnelsChanged(tunnelIds);
+  deps.jobs.wake();
   tellNarrowed(deps.bus, id);
   return toUser(row);
 };

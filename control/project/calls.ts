@@ -7,12 +7,16 @@ import { parseProjectName } from '@underpass/rules/project-name.ts';
 import type { Member } from '@underpass/rules/resource.ts';
 import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
+import { addNotices, ownersOf } from '../access/notice.ts';
 import { findAccess, refuseStopped } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
+import type { JobQueue } from '../job/queue.ts';
+import { hasRoom, type Limiter } from '../limit/limiter.ts';
+import { newOwnerMail } from '../mail/mails.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { refuseSuspendedIn } from '../tunnel/tunnels.ts';
 import { deleteProject } from './deletion.ts';
@@ -22,6 +26,9 @@ export interface ProjectDeps {
   readonly store: Store;
   readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
   readonly bus: Bus;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly origin: string;
 }
 
 // The operator approves accounts, so only a script would need more.
@@ -123,16 +130,20 @@ const withdrawInvitations = async (trx: Queries, projectId: string, email: strin
 };
 
 const changeMember = async (deps: ProjectDeps, context: CallContext<'changeMember'>): Promise<Member> => {
-  const { access, caller, body } = context;
+  const { access, caller, body, nowMs } = context;
   const role = orInvalid(parseRole(body.role));
+  const tells = role === 'owner' && (await hasRoom(deps.limiter, 'noticePerSubject', access.id));
   const row = await deps.store.write(async (trx) => {
     const member = await decideChange(trx, context, role);
     const change = trx.updateTable('members').set({ role }).where('project_id', '=', access.id);
     await change.where('user_id', '=', member.id).execute();
     await withdrawInvitations(trx, access.id, member.email, role);
     await auditCall(trx, context, 'member.change', member.email, { from: member.role, to: role });
+    const mail = newOwnerMail(member.email, caller.email, access.name, deps.origin);
+    if (tells && member.role !== 'owner') await addNotices(trx, await ownersOf(trx, access.id), mail, nowMs);
     return member;
   });
+  deps.jobs.wake();
   return toMember({ ...row, role }, caller.userId);
 };
 

@@ -16,6 +16,7 @@ const tables = {
   users: ['id'],
   login_links: ['id'],
   sessions: ['id'],
+  known_browsers: ['id'],
   registrations: ['id'],
   subscriptions: ['id'],
   projects: ['id'],

@@ -133,6 +133,21 @@ const attemptRetries = ['alter table certificate_attempts add column retry_at bi
 // Which authority said so: it does not bind another one.
 const attemptAuthorities = ["alter table certificate_attempts add column retry_issuer text not null default ''"];
 
+// Sessions from before must prove again.
+const proofs = [
+  'alter table sessions add column proven_at bigint not null default 0',
+  'alter table login_links add column session_id text',
+];
+
+// CLI tokens from before count as API tokens.
+const cliTokens = ['alter table api_tokens add column cli integer not null default 0'];
+
+const knownBrowsers = [
+  `create table known_browsers (
+    id text primary key, user_id text not null references users (id) on delete cascade,
+    browser_hash text not null, seen_at bigint not null, unique (user_id, browser_hash))`,
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -145,4 +160,7 @@ export const migrations: Record<string, Migration> = {
   '0003-attempt-owners': migration(attemptOwners),
   '0004-attempt-retries': migration(attemptRetries),
   '0005-attempt-authorities': migration(attemptAuthorities),
+  '0006-proofs': migration(proofs),
+  '0007-cli-tokens': migration(cliTokens),
+  '0008-known-browsers': migration(knownBrowsers),
 };

@@ -25,6 +25,8 @@ export interface LoginLinksTable {
   token_hash: string;
   /** SHA-256 of the asking browser's cookie; null for links that an operator made. */
   browser_hash: string | null;
+  /** Set on a link that renews the proof of this session; such a link signs nobody in. */
+  session_id: string | null;
   created_at: number;
   expires_at: number;
   used_at: number | null;
@@ -38,7 +40,17 @@ export interface SessionsTable {
   user_agent: string;
   created_at: number;
   seen_at: number;
+  /** When the user last proved who they are: by the sign-in, or again since. 0 for a session from before this was kept. */
+  proven_at: number;
   expires_at: number;
+}
+
+/** A browser in which the user has signed in: by the hash of its cookie. */
+export interface KnownBrowsersTable {
+  id: string;
+  user_id: string;
+  browser_hash: string;
+  seen_at: number;
 }
 
 export type RegistrationState = 'waiting' | 'approved' | 'rejected';
@@ -167,6 +179,8 @@ export interface ApiTokensTable {
   user_id: string;
   name: string;
   role: Role;
+  /** Made by `underpass login`: it belongs to one terminal, ends with the user's sign-ins, and every use prolongs it. */
+  cli: Flag;
   token_hash: string;
   created_at: number;
   expires_at: number | null;
@@ -337,6 +351,7 @@ export interface Schema {
   users: UsersTable;
   login_links: LoginLinksTable;
   sessions: SessionsTable;
+  known_browsers: KnownBrowsersTable;
   registrations: RegistrationsTable;
   subscriptions: SubscriptionsTable;
   projects: ProjectsTable;

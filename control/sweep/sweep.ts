@@ -38,6 +38,7 @@ const idle = (nowMs: number) => before('seen_at', nowMs - durations.sessionIdleD
 
 const rules: readonly Rule[] = [
   { table: 'sessions', lasting: true, expired: (now) => sql`(${before('expires_at', now)} or ${idle(now)})` },
+  { table: 'known_browsers', lasting: true, expired: (now) => before('seen_at', now - durations.knownBrowserDays * dayMs) },
   { table: 'invitations', lasting: true, expired: expiredADay },
   { table: 'api_tokens', lasting: true, expired: expiredADay },
   { table: 'login_links', expired: expiredADay },

@@ -3,21 +3,28 @@
 import { limits } from '@underpass/rules/limits.ts';
 import { forbiddenMessage, may, mayGrant, parseRole } from '@underpass/rules/permission.ts';
 import { parseApiTokenName } from '@underpass/rules/project-name.ts';
-import type { ApiToken, NewApiToken } from '@underpass/rules/resource.ts';
+import type { ApiToken, NewApiToken, OwnToken } from '@underpass/rules/resource.ts';
 import { createApiToken } from '../access/api-token.ts';
-import { auditCall } from '../access/audit.ts';
+import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
+import { addNotices } from '../access/notice.ts';
 import { findAccess } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
+import type { JobQueue } from '../job/queue.ts';
+import { hasRoom, type Limiter } from '../limit/limiter.ts';
+import { newTokenMail } from '../mail/mails.ts';
 import type { Queries, Store } from '../store/store.ts';
 
 export interface TokenDeps {
   readonly store: Store;
   readonly bus: Bus;
+  readonly limiter: Limiter;
+  readonly jobs: Pick<JobQueue, 'wake'>;
+  readonly origin: string;
 }
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
@@ -26,21 +33,23 @@ const tokenRows = (db: Queries, projectId: string) =>
   db
     .selectFrom('api_tokens as t')
     .innerJoin('users as u', 'u.id', 't.user_id')
-    .select(['t.id', 't.name', 't.role', 't.user_id', 'u.email', 't.created_at', 't.expires_at', 't.used_at'])
+    .select(['t.id', 't.name', 't.role', 't.cli', 't.user_id', 'u.email', 't.created_at', 't.expires_at', 't.used_at'])
     .where('t.project_id', '=', projectId)
     .orderBy('t.id');
 
 type TokenRow = Awaited<ReturnType<ReturnType<typeof tokenRows>['execute']>>[number];
 
-const toApiToken = (row: TokenRow): ApiToken => ({
+const shown = (row: Omit<TokenRow, 'email' | 'user_id'>) => ({
   id: row.id,
   name: row.name,
   role: row.role,
-  createdBy: row.email,
+  cli: row.cli === 1,
   createdAt: new Date(row.created_at).toISOString(),
   expiresAt: isoOrNull(row.expires_at),
   usedAt: isoOrNull(row.used_at),
 });
+
+const toApiToken = (row: TokenRow): ApiToken => ({ ...shown(row), createdBy: row.email });
 
 const parseDays = (days: number | undefined): number => {
   const whole = days ?? limits.apiTokenDays;
@@ -49,20 +58,28 @@ const parseDays = (days: number | undefined): number => {
 };
 
 const createToken = async (deps: TokenDeps, context: CallContext<'createApiToken'>): Promise<NewApiToken> => {
-  const { access, caller, body, nowMs } = context;
+  const { access, caller, body, address, nowMs } = context;
   const name = orInvalid(parseApiTokenName(body.name));
   const role = orInvalid(parseRole(body.role));
   const expiresInDays = parseDays(body.expiresInDays);
+  const tells = await hasRoom(deps.limiter, 'noticePerSubject', caller.userId);
   const made = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     // Read again under the lock: a member who was just removed must not leave a token that works if they come back.
     const actor = orMissing(await findAccess(trx, caller, access.id), 'Project').role;
     if (!may(actor, 'api-token.create') || !mayGrant(actor, role)) refuse('forbidden', forbiddenMessage);
     await takeQuota(trx, access, 'apiTokens');
-    const token = await createApiToken(trx, { projectId: access.id, userId: caller.userId, name, role, expiresInDays }, nowMs);
+    const token = await createApiToken(
+      trx,
+      { projectId: access.id, userId: caller.userId, name, role, expiresInDays, cli: false },
+      nowMs,
+    );
     await auditCall(trx, context, 'api-token.create', name, { role, expiresInDays });
+    const mail = newTokenMail({ name, role, projectName: access.name, cli: false, address, nowMs }, deps.origin);
+    if (tells) await addNotices(trx, [caller.email], mail, nowMs);
     return token;
   });
+  deps.jobs.wake();
   const row = await tokenRows(deps.store.db, access.id).where('t.id', '=', made.id).executeTakeFirstOrThrow();
   return { ...toApiToken(row), token: made.token };
 };
@@ -80,7 +97,34 @@ const deleteToken = async (deps: TokenDeps, context: CallContext<'deleteApiToken
   tellNarrowed(deps.bus, access.id);
 };
 
-export const createTokenCalls = (deps: TokenDeps): Handlers<'listApiTokens' | 'createApiToken' | 'deleteApiToken'> => ({
+/** Whatever the role: a viewer signs in terminals too, and a member who became one keeps earlier tokens. */
+const listOwn = async (deps: TokenDeps, { caller, nowMs }: CallContext<'listOwnTokens'>): Promise<OwnToken[]> => {
+  const rows = await deps.store.db
+    .selectFrom('api_tokens as t')
+    .innerJoin('projects as p', 'p.id', 't.project_id')
+    .select(['t.id', 't.name', 't.role', 't.cli', 't.created_at', 't.expires_at', 't.used_at', 'p.name as project'])
+    .where('t.user_id', '=', caller.userId)
+    .where((eb) => eb.or([eb('t.expires_at', 'is', null), eb('t.expires_at', '>', nowMs)]))
+    .orderBy('t.id')
+    .execute();
+  return rows.map((row) => ({ ...shown(row), projectName: row.project }));
+};
+
+const deleteOwn = async (deps: TokenDeps, { caller, segments, address, nowMs }: CallContext<'deleteOwnToken'>): Promise<void> => {
+  await deps.store.write(async (trx) => {
+    const own = trx.deleteFrom('api_tokens').where('id', '=', segments.id).where('user_id', '=', caller.userId);
+    const row = orMissing(await own.returning(['project_id', 'name']).executeTakeFirst(), 'Token');
+    const audit = { projectId: row.project_id, actor: caller.email, action: 'api-token.delete', target: row.name, address };
+    await writeAudit(trx, audit, nowMs);
+  });
+  tellNarrowed(deps.bus, caller.userId);
+};
+
+type TokenCalls = 'listApiTokens' | 'createApiToken' | 'deleteApiToken' | 'listOwnTokens' | 'deleteOwnToken';
+
+export const createTokenCalls = (deps: TokenDeps): Handlers<TokenCalls> => ({
+  listOwnTokens: (context) => listOwn(deps, context),
+  deleteOwnToken: (context) => deleteOwn(deps, context),
   listApiTokens: async ({ access }) => (await tokenRows(deps.store.db, access.id).execute()).map(toApiToken),
   createApiToken: (context) => createToken(deps, context),
   deleteApiToken: (context) => deleteToken(deps, context),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rateLimits } from '@underpass/rules/limits.ts';
-import type { ApiToken, AuditPage, DeviceStart, DeviceToken, NewApiToken } from '@underpass/rules/resource.ts';
+import type { ApiToken, AuditPage, DeviceStart, DeviceToken, NewApiToken, OwnToken } from '@underpass/rules/resource.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 
 let test: TestControl;
@@ -134,20 +134,93 @@ describe('API tokens', () => {
   });
 });
 
+describe('CLI tokens', () => {
+  const dayMs = 24 * 3600_000;
+  const signInTerminal = async (who: SignedUp, owner = who, role = 'viewer'): Promise<string> => {
+    const { deviceCode, userCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'laptop' });
+    await who.call('POST', `/api/device/${userCode}/approve?project=${owner.projectId}`, { role });
+    return (await test.client().call<DeviceToken>('POST', '/auth/device/token', { deviceCode })).token;
+  };
+  const own = (who: SignedUp) => who.call<OwnToken[]>('GET', '/api/account/tokens');
+
+  it('of a viewer are listed for their owner, who revokes them', async () => {
+    const [owner, viewer] = [await person(), await person()];
+    await test.addMember(owner.projectId, viewer.userId, 'viewer');
+    const token = await signInTerminal(viewer, owner);
+    const [listed, ...more] = await own(viewer);
+    const { id, createdAt, expiresAt } = listed!;
+    const at = (days: number) => new Date(test.time.now + days * dayMs).toISOString();
+    assert.deepEqual([more, createdAt, expiresAt], [[], at(0), at(90)]);
+    assert.deepEqual([listed!.name, listed!.role, listed!.cli, listed!.projectName], ['laptop', 'viewer', true, 'default']);
+    const stranger = await person();
+    assert.equal((await stranger.send('DELETE', `/api/account/tokens/${id}`)).status, 404);
+    await viewer.call('DELETE', `/api/account/tokens/${id}`);
+    assert.equal(await tunnelsStatus(token, owner), 401);
+    const [entry] = (await owner.call<AuditPage>('GET', `/api/audit?project=${owner.projectId}`)).entries;
+    assert.deepEqual([entry!.action, entry!.actor, entry!.target], ['api-token.delete', viewer.email, 'laptop']);
+  });
+
+  it('live for 90 days after their last use', async () => {
+    const bob = await person();
+    const [used, unused] = [await signInTerminal(bob), await signInTerminal(bob)];
+    test.time.now += 60 * dayMs;
+    assert.equal(await tunnelsStatus(used, bob), 200);
+    test.time.now += 89 * dayMs;
+    assert.deepEqual([await tunnelsStatus(used, bob), await tunnelsStatus(unused, bob)], [200, 401]);
+    test.time.now += 90 * dayMs;
+    assert.equal(await tunnelsStatus(used, bob), 401);
+    ann = await test.signUp(`ann-${++count}@example.com`);
+  });
+
+  it('end at the server when their terminal logs out; an API token for programs does not', async () => {
+    const bob = await person();
+    const token = await signInTerminal(bob);
+    assert.equal((await test.client(token).send('POST', '/auth/logout')).status, 204);
+    assert.equal(await tunnelsStatus(token, bob), 401);
+    const api = await createToken(bob, bob, { role: 'viewer' });
+    const [status, words] = await refusal(await test.client(api.token).send('POST', '/auth/logout'));
+    assert.deepEqual([status, words.includes('stays valid')], [403, true]);
+    assert.equal(await tunnelsStatus(api.token, bob), 200);
+  });
+
+  it('end with the other sign-ins of their user; this session and tokens for programs stay', async () => {
+    const bob = await person();
+    const [token, api] = [await signInTerminal(bob), await createToken(bob, bob, { role: 'viewer' })];
+    const url = new URL(await test.control.operator.createLoginLink(bob.email));
+    const elsewhere = test.client();
+    await elsewhere.call('POST', '/auth/login', new URLSearchParams({ token: url.pathname.split('/').at(-1)! }));
+    const { deviceCode, userCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'thief' });
+    await bob.call('POST', `/api/device/${userCode}/approve?project=${bob.projectId}`, { role: 'viewer' });
+    await bob.call('POST', '/api/sessions/end-others');
+    assert.equal((await elsewhere.send('GET', '/api/user')).status, 401);
+    assert.deepEqual([await tunnelsStatus(token, bob), await tunnelsStatus(api.token, bob)], [401, 200]);
+    assert.equal((await test.client().send('POST', '/auth/device/token', { deviceCode })).status, 410, 'approved, not fetched');
+    assert.equal((await bob.call<unknown[]>('GET', '/api/sessions')).length, 1);
+  });
+
+  it('do not come back when a suspension is lifted', async () => {
+    const bob = await person();
+    const [token, api] = [await signInTerminal(bob), await createToken(bob, bob, { role: 'viewer' })];
+    await test.control.operator.changeUser(bob.userId, { suspended: true });
+    await test.control.operator.changeUser(bob.userId, { suspended: false });
+    assert.deepEqual([await tunnelsStatus(token, bob), await tunnelsStatus(api.token, bob)], [401, 200]);
+  });
+});
+
 describe('sign-in from a terminal', () => {
   const start = (): Promise<DeviceStart> => test.client().call('POST', '/auth/device', { name: 'laptop' });
   const poll = (deviceCode: string): Promise<Response> => test.client().send('POST', '/auth/device/token', { deviceCode });
-  const decide = (who: SignedUp, userCode: string, body: object = {}): Promise<Response> =>
-    who.send('POST', `/api/device/${userCode}`, { approve: true, project: who.projectId, role: 'member', ...body });
+  const approve = (who: SignedUp, userCode: string, { project = who.projectId, role = 'member' } = {}): Promise<Response> =>
+    who.send('POST', `/api/device/${userCode}/approve?project=${project}`, { role });
 
   it('gives the CLI a token once a user has approved the code that it shows', async () => {
     const { deviceCode, userCode, verificationUrl, expiresIn, interval } = await start();
-    assert.equal(verificationUrl, `http://localhost:8400/activate?code=${userCode}`);
+    assert.equal(verificationUrl, 'http://localhost:8400/activate');
     assert.deepEqual([expiresIn, interval], [600, 5]);
     assert.equal((await poll(deviceCode)).status, 428);
     const device = await ann.call<{ name: string }>('GET', `/api/device/${userCode.toLowerCase().replace('-', '')}`);
     assert.equal(device.name, 'laptop');
-    assert.equal((await decide(ann, userCode)).status, 204);
+    assert.equal((await approve(ann, userCode)).status, 204);
     const { token, email, projects } = (await (await poll(deviceCode)).json()) as DeviceToken;
     assert.deepEqual([email, projects], [ann.email, [{ id: ann.projectId, name: 'default', role: 'member' }]]);
     assert.equal(await tunnelsStatus(token, ann), 200);
@@ -156,25 +229,26 @@ describe('sign-in from a terminal', () => {
 
   it('can be denied, expires, and is decided once', async () => {
     const denied = await start();
-    await decide(ann, denied.userCode, { approve: false });
+    await ann.call('POST', `/api/device/${denied.userCode}/deny`);
     assert.equal((await poll(denied.deviceCode)).status, 410);
-    assert.equal((await decide(ann, denied.userCode)).status, 404);
+    assert.equal((await approve(ann, denied.userCode)).status, 404);
     const late = await start();
-    await decide(ann, late.userCode);
+    await approve(ann, late.userCode);
     test.time.now += 10 * 60_000;
     assert.equal((await poll(late.deviceCode)).status, 410);
     assert.equal((await poll('nonsense')).status, 410);
+    await test.makeFresh(ann);
   });
 
   it('gives no role above the approver’s and no foreign project, and refuses approval by an API token', async () => {
     const [viewer, stranger] = [await person(), await person()];
     await test.addMember(ann.projectId, viewer.userId, 'viewer');
     const { userCode } = await start();
-    assert.equal((await decide(viewer, userCode, { project: ann.projectId, role: 'member' })).status, 403);
-    assert.equal((await decide(stranger, userCode, { project: ann.projectId })).status, 404);
+    assert.equal((await approve(viewer, userCode, { project: ann.projectId, role: 'member' })).status, 403);
+    assert.equal((await approve(stranger, userCode, { project: ann.projectId })).status, 404);
     const { token } = await createToken(ann, ann, { role: 'owner' });
     assert.equal(
-      (await test.client(token).send('POST', `/api/device/${userCode}`, { approve: true, project: ann.projectId, role: 'owner' }))
+      (await test.client(token).send('POST', `/api/device/${userCode}/approve?project=${ann.projectId}`, { role: 'owner' }))
         .status,
       403,
     );
@@ -184,12 +258,12 @@ describe('sign-in from a terminal', () => {
     const member = await person();
     await test.addMember(ann.projectId, member.userId, 'member');
     const { deviceCode, userCode } = await start();
-    await decide(member, userCode, { project: ann.projectId });
+    await approve(member, userCode, { project: ann.projectId });
     await ann.call('PATCH', `/api/members/${member.userId}?project=${ann.projectId}`, { role: 'viewer' });
     const { projects } = (await (await poll(deviceCode)).json()) as DeviceToken;
     assert.equal(projects[0]?.role, 'viewer');
     const gone = await start();
-    await decide(member, gone.userCode, { project: ann.projectId, role: 'viewer' });
+    await approve(member, gone.userCode, { project: ann.projectId, role: 'viewer' });
     await ann.call('DELETE', `/api/members/${member.userId}?project=${ann.projectId}`);
     assert.equal((await poll(gone.deviceCode)).status, 410);
   });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import { ApiError, isApiError, messageOf } from './error.ts';
-import { callApi, onSignedOut } from './request.ts';
+import { callApi, onProofNeeded, onSignedOut } from './request.ts';
 
 const { listTunnels, createTunnel, deleteTunnel, getUser } = { ...tunnelCalls, ...sessionCalls };
 const inProject = { project: 'p' };
@@ -72,6 +72,34 @@ test('a 401 to a change or to a background request does not leave the page', asy
   stop();
   assert.equal(told, 0);
   assert.match(messageOf(refused) ?? '', /^Your session has ended\./);
+});
+
+test('a call that needs a proof asks for it, and is repeated as it was', async () => {
+  const proofNeeded = () =>
+    new Response('Confirm that it is you first.', { status: 403, headers: { 'Underpass-Error': 'UNDERPASS_PROOF_NEEDED' } });
+  const answers = [proofNeeded, proofNeeded, () => Response.json({ name: 'shop' })];
+  answer = () => answers.shift()!();
+  let asked = 0;
+  const stop = onProofNeeded(async () => ++asked > 0);
+  assert.deepEqual(await callApi(createTunnel, newTunnel), { name: 'shop' });
+  assert.equal(asked, 2);
+  assert.equal(sent.length, 3);
+  assert.ok(sent.every(({ url, init }) => url === sent[0]!.url && init.body === sent[0]!.init.body));
+  stop();
+  answer = proofNeeded;
+  for (const decline of [undefined, async () => false]) {
+    const end = decline && onProofNeeded(decline);
+    assert.equal(messageOf(await failure(callApi(createTunnel, newTunnel))), 'Confirm that it is you first.');
+    end?.();
+  }
+  assert.equal(sent.length, 5);
+});
+
+test('another 403 asks for no proof', async () => {
+  answer = () => new Response('Your role does not allow this.', { status: 403 });
+  const stop = onProofNeeded(() => assert.fail('asked'));
+  await failure(callApi(createTunnel, newTunnel));
+  stop();
 });
 
 test('a network failure is an ApiError without a status', async () => {

@@ -1,5 +1,6 @@
 // Sends one call to control: same origin, with the session cookie and a timeout. All requests of api/ go through here.
 import { type AnswerOf, type Call, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
+import { errorHeader, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { ApiError, isAbort, NO_ANSWER } from './error.ts';
 import { retryOnce } from './retry-once.ts';
@@ -10,6 +11,18 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The person does not wait for the answer, so an ended session is reported at their next action. */
   readonly background?: boolean;
+}
+
+/** Asks the person to prove who they are; false if they decline. */
+type Prove = () => Promise<boolean>;
+let prove: Prove | undefined;
+
+/** While a page of the shell is open, its dialog answers refusals that ask for a proof. */
+export function onProofNeeded(listener: Prove): () => void {
+  prove = listener;
+  return () => {
+    if (prove === listener) prove = undefined;
+  };
 }
 
 const signedOut = new EventTarget();
@@ -29,6 +42,7 @@ export async function callApi<Row extends Call>(
   const { url, ...init } = requestOf(row, input);
   const response = await send(url, init, options.signal);
   if (response.ok) return readBody(response);
+  if (response.headers.get(errorHeader) === proofNeededCode && (await prove?.())) return callApi(row, input, options);
   throw isSessionEnd(response, row) ? endSession(row, options) : await failureOf(response);
 }
 

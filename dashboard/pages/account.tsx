@@ -1,6 +1,8 @@
-// The user's account: their sessions, and deleting the account.
+// The user's account: their sessions and tokens, and deleting the account.
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
-import type { Session } from '@underpass/rules/resource.ts';
+import { roleLabels } from '@underpass/rules/permission.ts';
+import type { OwnToken, Session } from '@underpass/rules/resource.ts';
+import { describeUserAgent } from '@underpass/rules/user-agent.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../api/later.ts';
 import { callApi } from '../api/request.ts';
@@ -16,23 +18,33 @@ import { buttonColumn, dateColumn } from '../ui/columns.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Load } from '../ui/load.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
-import { describeUserAgent } from './user-agent.ts';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   sessions: later(callApi(accountCalls.listSessions, {}, { signal: request.signal })),
+  tokens: later(callApi(accountCalls.listOwnTokens, {}, { signal: request.signal })),
 });
 
 export function Component() {
-  const { sessions } = useLoaderData<typeof loader>();
+  const { sessions, tokens } = useLoaderData<typeof loader>();
   const { user } = useShell();
   const confirm = useConfirm();
   return (
     <>
       <PageHeader title="Account" subtitle={<Breakable text={user.email} />} />
       <div className="grid gap-6">
-        <Card title="Sessions" description="Where you are signed in. Revoke any session you don't recognise." flush>
+        <Card
+          title="Sessions"
+          description="Where you are signed in. Revoke any session you don't recognise."
+          actions={<SignOutElsewhere ask={confirm.ask} />}
+          flush
+        >
           <div className="border-t">
             <Load promise={sessions}>{(loaded) => <SessionList sessions={loaded} ask={confirm.ask} />}</Load>
+          </div>
+        </Card>
+        <Card title="Terminals and API tokens" description="What acts for you outside the browser, in all your projects." flush>
+          <div className="border-t">
+            <Load promise={tokens}>{(loaded) => <TokenList tokens={loaded} ask={confirm.ask} />}</Load>
           </div>
         </Card>
         <DeleteAccount email={user.email} ask={confirm.ask} />
@@ -54,6 +66,23 @@ function DeleteAccount({ email, ask }: { readonly email: string; readonly ask: C
       leadsTo={paths.login()}
       ask={ask}
     />
+  );
+}
+
+function SignOutElsewhere({ ask }: { readonly ask: Confirm['ask'] }) {
+  const signOut = () =>
+    ask({
+      title: 'Sign Out Everywhere Else',
+      warning:
+        'Every other browser and every terminal that used ‘underpass login’ is signed out immediately. API tokens for programs stay valid: revoke them one by one.',
+      confirmLabel: 'Sign out',
+      work: () => callApi(accountCalls.endOtherSignIns, {}),
+      done: 'Signed out everywhere else.',
+    });
+  return (
+    <Button size="sm" onClick={signOut}>
+      Sign out everywhere else
+    </Button>
   );
 }
 
@@ -108,6 +137,60 @@ function RevokeButton({ session, ask }: { readonly session: Session; readonly as
     });
   return (
     <Button size="sm" onClick={revoke} aria-label={`Revoke ${device} at ${session.address}`}>
+      Revoke
+    </Button>
+  );
+}
+
+function TokenList({ tokens, ask }: { readonly tokens: readonly OwnToken[]; readonly ask: Confirm['ask'] }) {
+  if (tokens.length === 0) return <p className="px-5 py-4 text-ink-soft">None.</p>;
+  const columns: readonly Column<OwnToken>[] = [
+    {
+      key: 'name',
+      header: 'Name',
+      width: 'minmax(0, 1.4fr)',
+      cell: ({ name, cli }) => (
+        <span className="flex flex-wrap items-center gap-2 wrap-anywhere">
+          <span className="font-semibold">{name}</span>
+          {cli && <Badge>Terminal</Badge>}
+        </span>
+      ),
+      sortBy: ({ name }) => name,
+    },
+    { key: 'project', header: 'Project', cell: ({ projectName }) => projectName, sortBy: ({ projectName }) => projectName },
+    { key: 'role', header: 'Role', width: '6.5rem', cell: ({ role }) => <Badge>{roleLabels[role]}</Badge> },
+    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, { text: 'Never', sortsAs: 'first' }),
+    dateColumn('expires', 'Expires', ({ expiresAt }) => expiresAt, { text: 'Never', sortsAs: 'last' }),
+    buttonColumn('Revoke', '6rem', (token) => <RevokeToken token={token} ask={ask} />),
+  ];
+  return (
+    <DataTable
+      label="Terminals and API tokens"
+      wide
+      columns={columns}
+      rows={tokens}
+      rowKey={({ id }) => id}
+      searchText={({ name, projectName }) => `${name} ${projectName}`}
+      noun="tokens"
+      initialSort={{ key: 'used', direction: 'descending' }}
+      bare
+    />
+  );
+}
+
+function RevokeToken({ token, ask }: { readonly token: OwnToken; readonly ask: Confirm['ask'] }) {
+  const revoke = () =>
+    ask({
+      title: token.cli ? 'Sign Out Terminal' : 'Revoke API Token',
+      warning: token.cli
+        ? `${token.name} is signed out immediately. Tunnels that it carries stay connected.`
+        : `Programs that use ${token.name} stop working immediately. This operation is permanent.`,
+      confirmLabel: 'Revoke',
+      work: () => callApi(accountCalls.deleteOwnToken, { id: token.id }),
+      done: `${token.name} revoked.`,
+    });
+  return (
+    <Button size="sm" onClick={revoke} aria-label={`Revoke ${token.name} in ${token.projectName}`}>
       Revoke
     </Button>
   );

@@ -7,7 +7,7 @@ import { mayGrant } from '@underpass/rules/permission.ts';
 import type { Device } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useState } from 'react';
-import { type LoaderFunctionArgs, useSearchParams } from 'react-router';
+import type { LoaderFunctionArgs } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
@@ -28,29 +28,24 @@ import { Select } from '../ui/select.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { grantableRoles } from './project/role-options.ts';
 
-/** Search parameter of the terminal's link that holds the code. */
-const CODE_PARAM = 'code';
-
 type Outcome = 'approved' | 'denied';
 
 /** A visitor without a session goes to /login (by the shell) and returns here after signing in. */
 export async function loader({ request }: LoaderFunctionArgs) {
-  const { pathname, search } = new URL(request.url);
-  if (!(await loadSession())) keepReturnPath(pathname + search);
+  if (!(await loadSession())) keepReturnPath(new URL(request.url).pathname);
   return null;
 }
 
 export function Component() {
-  const [search, setSearch] = useSearchParams();
+  const [code, setCode] = useState<string>();
   const [outcome, setOutcome] = useState<Outcome>();
-  const parsed = parseUserCode(search.get(CODE_PARAM) ?? '');
   return (
     <div className="mx-auto max-w-xl">
       <PageHeader title="Sign in a command line client" />
       {outcome && <OutcomeNote outcome={outcome} />}
-      {!outcome && !parsed.ok && <CodeForm onCode={(code) => setSearch({ [CODE_PARAM]: code }, { replace: true })} />}
-      {!outcome && parsed.ok && (
-        <DeviceQuestion code={parsed.value} onOutcome={setOutcome} onOtherCode={() => setSearch({}, { replace: true })} />
+      {!outcome && code === undefined && <CodeForm onCode={setCode} />}
+      {!outcome && code !== undefined && (
+        <DeviceQuestion code={code} onOutcome={setOutcome} onOtherCode={() => setCode(undefined)} />
       )}
     </div>
   );
@@ -147,13 +142,14 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
   const [role, setRole] = useState<Role>(suggestedRole(project));
   useEffect(() => setRole(suggestedRole(project)), [project]);
   const task = useTask(async (approve: boolean) => {
-    await callApi(accountCalls.decideDevice, { userCode: code, payload: { approve, project: projectId, role } });
+    if (approve) await callApi(accountCalls.approveDevice, { userCode: code, project: projectId, payload: { role } });
+    else await callApi(accountCalls.denyDevice, { userCode: code });
     onOutcome(approve ? 'approved' : 'denied');
   });
   return (
     <Card
-      title={`Allow ${device.name} to sign in?`}
-      description="Approve only if you just started this yourself and the code matches."
+      title="Allow a command line client to sign in?"
+      description="Approve only if you just started ‘underpass login’ yourself and got the code from your own terminal. If somebody sent you the code, deny."
     >
       <div className="grid gap-5">
         <DeviceFacts code={code} device={device} />
@@ -194,9 +190,9 @@ function DeviceFacts({ code, device }: { readonly code: string; readonly device:
     <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-1.5 rounded-md bg-sunken px-4 py-3 [&>dt]:text-ink-soft">
       <dt>Code</dt>
       <dd className="font-mono text-lg font-bold tracking-widest">{code}</dd>
-      <dt>Client</dt>
-      <dd className="wrap-anywhere">{device.name}</dd>
-      <dt>Address</dt>
+      <dt>It calls itself</dt>
+      <dd className="wrap-anywhere">‘{device.name}’</dd>
+      <dt>It asked from</dt>
       <dd className="font-mono text-sm leading-6 wrap-anywhere">{device.address}</dd>
       <dt>Requested</dt>
       <dd>

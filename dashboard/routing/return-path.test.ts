@@ -6,7 +6,7 @@ import { parseKeptPath } from './return-path.ts';
 const NOW = 1_000;
 
 const CASES: readonly (readonly [name: string, stored: string | null, path: string | undefined])[] = [
-  ['a fresh path is used', '{"path":"/activate?code=BCDF-GHJK","untilMs":1001}', '/activate?code=BCDF-GHJK'],
+  ['a fresh path is used', '{"path":"/download?os=linux","untilMs":1001}', '/download?os=linux'],
   ['an expired path is ignored', '{"path":"/activate","untilMs":1000}', undefined],
   ['nothing is stored', null, undefined],
   ['another site is refused', '{"path":"https://evil.example/","untilMs":9999}', undefined],

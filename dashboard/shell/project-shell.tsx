@@ -11,6 +11,7 @@ import { PageHeader } from '../ui/page-header.tsx';
 import { ToastArea } from '../ui/toast.tsx';
 import { Navigation } from './navigation.tsx';
 import { OfflineNotice } from './offline-notice.tsx';
+import { ProofDialog } from './proof-dialog.tsx';
 import { SessionNotice, useCatchUp } from './session-notice.tsx';
 import { TopBar } from './top-bar.tsx';
 
@@ -58,6 +59,7 @@ export function Component() {
             </div>
           </main>
         </div>
+        <ProofDialog email={user.email} />
       </ToastArea>
     </CSPProvider>
   );

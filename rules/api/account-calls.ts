@@ -4,11 +4,23 @@ import type { Call } from './call.ts';
 
 export const accountCalls = {
   /** Erases the person, and projects with no other member. The caller types `email` again to confirm. */
-  deleteAccount: { method: 'DELETE', path: '/api/account', json: 'AccountDeletion', who: 'user', session: true },
-  listSessions: { method: 'GET', path: '/api/sessions', answer: 'Session[]', who: 'user', session: true },
-  deleteSession: { method: 'DELETE', path: '/api/sessions/:id', who: 'user', session: true },
+  deleteAccount: { method: 'DELETE', path: '/api/account', json: 'AccountDeletion', who: 'user', needs: 'session' },
+  listSessions: { method: 'GET', path: '/api/sessions', answer: 'Session[]', who: 'user', needs: 'session' },
+  deleteSession: { method: 'DELETE', path: '/api/sessions/:id', who: 'user', needs: 'session' },
+  /** Ends the caller's other sessions, and the CLI tokens: the sign-ins of terminals. */
+  endOtherSignIns: { method: 'POST', path: '/api/sessions/end-others', who: 'user', needs: 'session' },
+  listOwnTokens: { method: 'GET', path: '/api/account/tokens', answer: 'OwnToken[]', who: 'user', needs: 'session' },
+  deleteOwnToken: { method: 'DELETE', path: '/api/account/tokens/:id', who: 'user', needs: 'session' },
   startDevice: { method: 'POST', path: '/auth/device', json: 'DeviceRequest', answer: 'DeviceStart', who: 'anyone' },
   pollDevice: { method: 'POST', path: '/auth/device/token', json: 'DevicePoll', answer: 'DeviceToken', who: 'anyone' },
-  getDevice: { method: 'GET', path: '/api/device/:userCode', answer: 'Device', who: 'user', session: true },
-  decideDevice: { method: 'POST', path: '/api/device/:userCode', json: 'DeviceDecision', who: 'user', session: true },
+  getDevice: { method: 'GET', path: '/api/device/:userCode', answer: 'Device', who: 'user', needs: 'session' },
+  approveDevice: {
+    method: 'POST',
+    path: '/api/device/:userCode/approve',
+    query: 'InProject',
+    json: 'DeviceApproval',
+    who: 'device.approve',
+    needs: 'fresh',
+  },
+  denyDevice: { method: 'POST', path: '/api/device/:userCode/deny', who: 'user', needs: 'session' },
 } as const satisfies Readonly<Record<string, Call>>;

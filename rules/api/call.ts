@@ -28,8 +28,11 @@ export interface Call {
   readonly seeOther?: true;
   /** An action of permission.ts means the caller's role in the project of the query. */
   readonly who: 'anyone' | 'user' | 'operator' | Action;
-  /** Only a signed-in browser may call it: an API token is refused. */
-  readonly session?: true;
+  /**
+   * What the caller must have beside the right. `session`: a signed-in browser; an API token is refused. `fresh`: the same, and
+   * owners and operators have lately proven who they are, because the call gives power that outlives a session.
+   */
+  readonly needs?: 'session' | 'fresh';
   /** The caller may send `If-Match` with the `updatedAt` that it read, in quotes, to refuse a change of anything newer. */
   readonly ifMatch?: true;
 }

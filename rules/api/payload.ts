@@ -83,7 +83,7 @@ export const ApiTokenRequest = z.object({
 export const AccountDeletion = z.object({ email: textField(email) });
 export const DeviceRequest = z.object({ name: textField(apiTokenName) });
 export const DevicePoll = z.object({ deviceCode: textField() });
-export const DeviceDecision = z.object({ approve: booleanField(), project: textField(), role });
+export const DeviceApproval = z.object({ role });
 
 export const NewAbuseReport = z.object({
   /** People paste what the address bar shows. */

@@ -3,10 +3,10 @@
 import type { Call } from './call.ts';
 
 export const projectCalls = {
-  createProject: { method: 'POST', path: '/api/projects', json: 'ProjectName', answer: 'Project', who: 'user', session: true },
+  createProject: { method: 'POST', path: '/api/projects', json: 'ProjectName', answer: 'Project', who: 'user', needs: 'session' },
   renameProject: { method: 'PATCH', path: '/api/projects/:id', json: 'ProjectName', answer: 'Project', who: 'project.rename' },
   /** With its tunnels, domains, groups, members and tokens. The caller types `name` again to confirm. */
-  deleteProject: { method: 'DELETE', path: '/api/projects/:id', json: 'ProjectName', who: 'project.delete', session: true },
+  deleteProject: { method: 'DELETE', path: '/api/projects/:id', json: 'ProjectName', who: 'project.delete', needs: 'session' },
   listMembers: { method: 'GET', path: '/api/members', query: 'InProject', answer: 'Member[]', who: 'member.read' },
   changeMember: {
     method: 'PATCH',
@@ -15,6 +15,7 @@ export const projectCalls = {
     json: 'RoleChange',
     answer: 'Member',
     who: 'member.read',
+    needs: 'fresh',
   },
   removeMember: { method: 'DELETE', path: '/api/members/:id', query: 'InProject', who: 'member.leave' },
   listInvitations: {
@@ -31,6 +32,7 @@ export const projectCalls = {
     json: 'NewInvitation',
     answer: 'Invitation',
     who: 'invitation.create',
+    needs: 'fresh',
   },
   deleteInvitation: { method: 'DELETE', path: '/api/invitations/:id', query: 'InProject', who: 'invitation.delete' },
   /** What the invitation is to, for a caller who holds the link and has its e-mail address. Consumes nothing. */
@@ -40,7 +42,7 @@ export const projectCalls = {
     json: 'InvitationToken',
     answer: 'InvitationOffer',
     who: 'user',
-    session: true,
+    needs: 'session',
   },
   acceptInvitation: {
     method: 'POST',
@@ -48,7 +50,7 @@ export const projectCalls = {
     json: 'InvitationToken',
     answer: 'Project',
     who: 'user',
-    session: true,
+    needs: 'session',
   },
   listApiTokens: { method: 'GET', path: '/api/tokens', query: 'InProject', answer: 'ApiToken[]', who: 'api-token.read' },
   createApiToken: {
@@ -58,9 +60,9 @@ export const projectCalls = {
     json: 'ApiTokenRequest',
     answer: 'NewApiToken',
     who: 'api-token.create',
-    session: true,
+    needs: 'fresh',
   },
-  deleteApiToken: { method: 'DELETE', path: '/api/tokens/:id', query: 'InProject', who: 'api-token.delete', session: true },
+  deleteApiToken: { method: 'DELETE', path: '/api/tokens/:id', query: 'InProject', who: 'api-token.delete', needs: 'session' },
   listAudit: { method: 'GET', path: '/api/audit', query: 'AuditQuery', answer: 'AuditPage', who: 'audit.read' },
   exportAudit: { method: 'GET', path: '/api/audit/export', query: 'InProject', answer: 'text/csv', who: 'audit.read' },
 } as const satisfies Readonly<Record<string, Call>>;

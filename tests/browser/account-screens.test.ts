@@ -106,6 +106,10 @@ test('screens of an account and of the people in a project', async (t) => {
   const project = (page: string) => projectUrl(stage.account, page);
   const invite = { email: 'linus@example.com', role: 'member' };
   await stage.account.call('POST', `/api/invitations?project=${stage.account.project}`, invite);
+  const accountReady = async (page: Page) => {
+    await table('Sessions')(page);
+    await table('Terminals and API tokens')(page);
+  };
   const screens: readonly Screen[] = [
     { name: 'members', path: project('members'), ready: table('Pending invitations') },
     { name: 'invite', path: project('members'), ready: opened('Invite', 'Invite to project') },
@@ -115,8 +119,13 @@ test('screens of an account and of the people in a project', async (t) => {
     { name: 'audit-log-nothing', path: `${project('audit')}?action=none`, ready: heading('No Entries Found') },
     { name: 'settings', path: project('settings'), ready: heading('Project settings') },
     { name: 'new-project', path: '/new-project', ready: heading('New project') },
-    { name: 'account', path: '/account', ready: table('Sessions') },
+    { name: 'account', path: '/account', ready: accountReady },
     { name: 'session-revoke', path: '/account', ready: opened('Revoke node', 'Revoke Session') },
+    {
+      name: 'sign-out-elsewhere',
+      path: '/account',
+      ready: opened('Sign out everywhere else', 'Sign Out Everywhere Else'),
+    },
     { name: 'account-delete', path: '/account', ready: opened('Delete account', 'Delete Account') },
     { name: 'project-delete', path: project('settings'), ready: opened('Delete project', 'Delete Project') },
     { name: 'activate', path: '/activate', ready: heading('Sign in a command line client') },
@@ -137,5 +146,7 @@ test('screens of an account and of the people in a project', async (t) => {
     },
   ];
   await stage.product.signIn();
+  const { body: attic } = await stage.account.call<{ id: string }>('POST', '/api/projects', { name: 'Attic' });
+  await stage.product.createApiToken({ ...stage.account, project: attic.id });
   for (const screen of screens) await checkScreen(t, stage, screen);
 });

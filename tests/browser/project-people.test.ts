@@ -205,7 +205,11 @@ test('a project and its people', async (t) => {
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitem', { name: 'Account' }).click();
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Account');
-    await expect(page.getByRole('main').getByRole('heading', { level: 2 })).toHaveText(['Sessions', 'Delete account']);
+    await expect(page.getByRole('main').getByRole('heading', { level: 2 })).toHaveText([
+      'Sessions',
+      'Terminals and API tokens',
+      'Delete account',
+    ]);
     const table = page.getByRole('region', { name: 'Sessions' }).getByRole('table', { name: 'Sessions' });
     await expect(table.getByText('This session')).toHaveCount(1);
     await table
@@ -244,13 +248,17 @@ test('a project and its people', async (t) => {
     await page.getByRole('button', { name: 'Enter another code' }).click();
     await page.getByLabel('Code').fill(wanted.userCode.toLowerCase());
     await page.getByRole('button', { name: 'Continue' }).click();
-    await expect(page.getByRole('heading', { name: 'Allow ada@workstation to sign in?' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Allow a command line client to sign in?' })).toBeVisible();
+    await expect(page.getByRole('definition').filter({ hasText: 'workstation' })).toHaveText('‘ada@workstation’');
     await page.getByRole('button', { name: 'Approve' }).click();
     await expect(page.getByText('The client is signed in.')).toBeVisible();
     assert.equal((await poll(wanted.deviceCode)).status, 200);
 
     const strange = await start();
-    await page.goto(new URL(strange.verificationUrl).pathname + new URL(strange.verificationUrl).search);
+    await page.goto(`${new URL(strange.verificationUrl).pathname}?code=${strange.userCode}`);
+    await expect(page.getByLabel('Code')).toHaveValue('');
+    await page.getByLabel('Code').fill(strange.userCode);
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Deny' }).click();
     await expect(page.getByText('You denied the request.')).toBeVisible();
     assert.equal((await poll(strange.deviceCode)).status, 410);

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { problems } from '@underpass/client/carry/problem.ts';
 import { errors, exitCodeMeanings, exitCodes } from '@underpass/client/process/error.ts';
+import { namedRefusals } from '@underpass/control/http/refusal.ts';
 import { visitorErrors } from '@underpass/edge/core/visitor-error.ts';
 import * as server from '@underpass/server/process/error.ts';
 
@@ -61,6 +62,12 @@ describe('docs/errors.md', () => {
     const [, part = ''] = page.split('\n## When the server fails\n');
     const listed = [...part.matchAll(/^\| (\d+) \| /gm)].map(([, code]) => Number(code));
     assert.deepEqual(listed, Object.values(server.exitCodes));
+  });
+
+  test('explains every refusal of the API that has a code', () => {
+    const entries = entriesOf('When a call is refused');
+    const codes = Object.values(namedRefusals).map((code) => `\`${code}\``);
+    assert.deepEqual([...entries.keys()].sort(), codes.sort());
   });
 
   test('lists every exit code with its meaning', () => {

@@ -63,13 +63,9 @@ test('a device code that the browser confirms signs the command line in', async 
   const { product, account } = await world(t);
   const cli = await createCli(t);
   const login = cli.start(['login', '--server', product.origin]);
-  await login.seen(/confirm the code {2}\S+/);
-  const [, userCode = ''] = /confirm the code {2}(\S+)/.exec(login.stderr()) ?? [];
-  const { status } = await account.call('POST', `/api/device/${userCode}`, {
-    approve: true,
-    project: account.project,
-    role: 'member',
-  });
+  await login.seen(/enter the code {2}\S+/);
+  const [, userCode = ''] = /enter the code {2}(\S+)/.exec(login.stderr()) ?? [];
+  const { status } = await account.call('POST', `/api/device/${userCode}/approve?project=${account.project}`, { role: 'member' });
   assert.ok(status < 300, String(status));
   const ended = await login.ended;
   assert.equal(ended.code, 0, ended.stderr);

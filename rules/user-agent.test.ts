@@ -1,4 +1,4 @@
-// The device names of the account page.
+// The names of browsers on the account page and in mails.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeUserAgent } from './user-agent.ts';

@@ -1,0 +1,74 @@
+// Refusals that matter, in the audit log: changes that a known caller may not make, and sign-ins that fail. Bounded: beyond the limit
+// of a caller they are refused all the same, without a row.
+
+import type { Call } from '@underpass/rules/api/call.ts';
+import { isUnsafe } from '../http/origin.ts';
+import type { Refusal, RefusalCode } from '../http/refusal.ts';
+import { hasRoom, type Limiter } from '../limit/limiter.ts';
+import { hashToken } from '../secret/token.ts';
+import { unlessOutage } from '../store/outage.ts';
+import type { Queries, Store } from '../store/store.ts';
+import { writeAudit } from './audit.ts';
+import type { Caller } from './caller.ts';
+import { findAccess } from './project-access.ts';
+
+export interface RefusalDeps {
+  readonly store: Pick<Store, 'db'>;
+  readonly limiter: Limiter;
+}
+
+export interface RefusedCall {
+  readonly name: string;
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly refusal: Refusal;
+  /** As the request names it; the caller need not belong to it. */
+  readonly projectId: string | undefined;
+  readonly address: string;
+  readonly nowMs: number;
+}
+
+/** Not `proofNeeded`: the person's own browser meets it every day, and the link that follows is mailed to them. */
+const noted = new Set<RefusalCode>(['forbidden', 'sessionNeeded']);
+
+/** A stranger must not write into a project's log. */
+const logOf = async (db: Queries, caller: Caller, projectId: string | undefined): Promise<string | null> =>
+  (projectId !== undefined && (await findAccess(db, caller, projectId))?.id) || null;
+
+export const auditRefusedCall = async ({ store, limiter }: RefusalDeps, refused: RefusedCall): Promise<void> => {
+  const { name, call, caller, refusal, address, nowMs } = refused;
+  if (!noted.has(refusal.code) || !isUnsafe(call.method)) return;
+  if (!(await hasRoom(limiter, 'refusalInAudit', caller.userId))) return;
+  const projectId = await logOf(store.db, caller, refused.projectId);
+  const detail = { why: refusal.message, ...(caller.token ? { by: 'api-token' } : {}) };
+  const row = { projectId, actor: caller.email, action: 'call.refuse', target: name, address, detail };
+  await unlessOutage(() => writeAudit(store.db, row, nowMs));
+};
+
+const findLink = (db: Queries, token: string) =>
+  db
+    .selectFrom('login_links as l')
+    .leftJoin('users as u', 'u.id', 'l.user_id')
+    .select(['u.id', 'u.email', 'u.suspended_at', 'l.used_at', 'l.session_id'])
+    .where('l.token_hash', '=', hashToken(token))
+    .executeTakeFirst();
+
+type Link = Awaited<ReturnType<typeof findLink>>;
+
+const whyRefused = (link: Link): string => {
+  if (!link) return 'unknown link';
+  if (link.suspended_at !== null) return 'suspended';
+  if (link.session_id !== null) return 'a link that does not sign in';
+  return link.used_at === null ? 'expired' : 'used';
+};
+
+/** All sign-ins that fail for no known person share one limit. */
+export const auditFailedSignIn = async (
+  { store, limiter }: RefusalDeps,
+  { token, address, nowMs }: { readonly token: string; readonly address: string; readonly nowMs: number },
+): Promise<void> => {
+  const link = await findLink(store.db, token);
+  if (!(await hasRoom(limiter, 'refusalInAudit', link?.id ?? 'unknown'))) return;
+  const row = { projectId: null, actor: 'unknown', action: 'session.refuse', target: link?.email ?? '', address };
+  await unlessOutage(() => writeAudit(store.db, { ...row, detail: { why: whyRefused(link) } }, nowMs));
+};

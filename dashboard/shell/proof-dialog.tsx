@@ -1,0 +1,115 @@
+// "Confirm it's you": opens when control refuses a call because the last proof of who uses the session is too old. The page behind it
+// keeps what was typed, and the call is repeated once the person has confirmed.
+import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
+import { text } from '@underpass/rules/text.ts';
+import { useEffect, useRef, useState } from 'react';
+import { messageOf } from '../api/error.ts';
+import { onProven } from '../api/proof.ts';
+import { callApi, onProofNeeded } from '../api/request.ts';
+import { useTask } from '../api/use-task.ts';
+import { Banner } from '../ui/banner.tsx';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+
+/** `early`: the person went on, and control still asks for the proof. */
+type Step = 'ask' | 'sent' | 'early';
+
+export function ProofDialog({ email }: { readonly email: string }) {
+  const { open, end } = useQuestion();
+  useEscape(open, end);
+  const [step, setStep] = useState<Step>('ask');
+  const main = useRef<HTMLButtonElement>(null);
+  const request = useTask(async () => {
+    await callApi(sessionCalls.requestProof, {});
+    setStep('sent');
+    main.current?.focus();
+  });
+  useEffect(() => {
+    if (!open) return;
+    return onProven(() => {
+      setStep('ask');
+      end(true);
+    });
+  }, [open, end]);
+  const goOn = () => {
+    setStep('early');
+    end(true);
+  };
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={(next) => next || end(false)}
+      title="Confirm it's you"
+      description="This change gives lasting access, and you signed in a while ago."
+      initialFocus={main}
+      actions={
+        <>
+          <Button onClick={() => end(false)}>Cancel</Button>
+          {step !== 'ask' && (
+            <Button busy={request.busy} onClick={() => request.run()}>
+              Send again
+            </Button>
+          )}
+          <Button
+            ref={main}
+            variant="primary"
+            busy={step === 'ask' && request.busy}
+            onClick={step === 'ask' ? request.run : goOn}
+          >
+            {step === 'ask' ? 'Email me a link' : 'Continue'}
+          </Button>
+        </>
+      }
+    >
+      <div className="grid gap-3" aria-live="polite">
+        {step === 'ask' && <p>We email a link to {address(email)}. Open it in this browser.</p>}
+        {step === 'sent' && (
+          <p>We sent a link to {address(email)}. Open it in this browser, and this page continues by itself.</p>
+        )}
+        {step === 'early' && (
+          <Banner tone="warn">The link sent to {address(email)} has not been opened in this browser yet.</Banner>
+        )}
+        {request.error !== undefined && <Banner tone="danger">{messageOf(request.error) ?? text.error.fallback}</Banner>}
+      </div>
+    </Dialog>
+  );
+}
+
+/** Escape closes this dialog alone, before a dialog or panel behind it sees the key. */
+function useEscape(open: boolean, end: (proven: boolean) => void): void {
+  useEffect(() => {
+    if (!open) return;
+    const close = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return;
+      event.stopPropagation();
+      end(false);
+    };
+    window.addEventListener('keydown', close, { capture: true });
+    return () => window.removeEventListener('keydown', close, { capture: true });
+  }, [open, end]);
+}
+
+const address = (email: string) => <strong className="wrap-anywhere">{email}</strong>;
+
+/** Calls that are refused while the dialog is open wait for the same answer. */
+function useQuestion(): { readonly open: boolean; readonly end: (proven: boolean) => void } {
+  const [open, setOpen] = useState(false);
+  const waiting = useRef<PromiseWithResolvers<boolean>>(undefined);
+  const [end] = useState(() => (proven: boolean) => {
+    setOpen(false);
+    waiting.current?.resolve(proven);
+    waiting.current = undefined;
+  });
+  useEffect(() => {
+    const stop = onProofNeeded(() => {
+      waiting.current ??= Promise.withResolvers();
+      setOpen(true);
+      return waiting.current.promise;
+    });
+    return () => {
+      stop();
+      end(false);
+    };
+  }, [end]);
+  return { open, end };
+}
