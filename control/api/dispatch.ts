@@ -66,8 +66,8 @@ const isForeign = (origin: string, call: Call, { method, headers }: Request): bo
   isUnsafe(method) ? !isOwnRequest(headers, origin) : call.who !== 'anyone' && isForeignRead(headers);
 
 /**
- * Counts before the look-up in the database, by credential and by address. A caller who turns out to be signed in gives the
- * address its point back: whoever shares the address keeps it.
+ * Counts before the look-up in the database, by credential and by address. If the caller is signed in, the address gets its
+ * point back, for others who share it.
  */
 const identify = async (deps: DispatchDeps, { request, address }: Incoming): Promise<Caller | null> => {
   const { headers } = request;

@@ -234,7 +234,7 @@ describe('the audit log of the service', () => {
 });
 
 describe('a sign-in link made by a command', () => {
-  it('leaves a row in the audit log, because it signs in whoever holds it', async () => {
+  it('leaves a row in the audit log, because everybody who has the link can sign in', async () => {
     await test.control.operator.createLoginLink(operator.email);
     const query = test.store.db.selectFrom('audit').select(['actor', 'target']).where('action', '=', 'login-link.create');
     assert.deepEqual({ ...(await query.orderBy('id').execute()).at(-1) }, { actor: 'operator', target: operator.email });

@@ -1,4 +1,4 @@
-// The images as a runtime would start them: as user 1000, on a read-only root, with nothing in it but what was put there.
+// Runs the images as a container runtime does: as user 1000, on a read-only root that holds only the image's files.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -48,7 +48,7 @@ function build(name: string, ...args: string[]): Image {
   return unpack(out, join(work, name));
 }
 
-/** By the OCI image layout alone, not by what wrote it. */
+/** Reads it by the OCI image layout, without the code that wrote it. */
 function unpack(archive: string, folder: string): Image {
   const rootfs = join(folder, 'rootfs');
   mkdirSync(rootfs, { recursive: true });
@@ -95,7 +95,7 @@ function start(t: TestContext, image: Image, args: readonly string[], options: S
   return { ...watch(child), exec: (command: readonly string[]) => execIn(child.pid ?? 0, command, environmentOf(image, env)) };
 }
 
-/** As `docker exec` and `kubectl exec`: another process in the same root, with the same user and environment. */
+/** Does what `docker exec` and `kubectl exec` do: another process in the same root, with the same user and environment. */
 function execIn(pid: number, command: readonly string[], env: Record<string, string>) {
   const flags = ['--target', String(pid), '--mount', '--root', '--wd', '--setuid', '1000', '--setgid', '1000', '--'];
   return spawnSync('/usr/bin/nsenter', [...flags, ...command], { env, encoding: 'utf8', timeout: 60_000 });
@@ -133,7 +133,7 @@ describe('the image of the client', { skip }, () => {
   const platform = `linux-${process.arch}`;
   let image: Image;
 
-  test('is built by one command, and holds the program, its libraries, certificates and two users alone', () => {
+  test('one command builds it, with only the program, its libraries, certificates and two users', () => {
     const release = spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', program], {
       env: { ...process.env, UNDERPASS_HOME: work },
       encoding: 'utf8',
@@ -182,7 +182,7 @@ describe('the image of the client', { skip }, () => {
     assert.match(doctor.text(), /no-such-name\.invalid does not resolve/);
   });
 
-  test('can write nothing', async (t) => {
+  test('cannot write anywhere', async (t) => {
     const update = start(t, image, ['completion', 'bash']);
     assert.equal(await update.ended, 0);
     const touched = start(t, { ...image, config: { ...image.config, Entrypoint: ['/usr/bin/underpass'] } }, [
@@ -214,7 +214,7 @@ function documentedCommands(): readonly string[][] {
   return [...new Set(lines)].filter((line) => !/keys|migrate/.test(line)).map((line) => ['underpass-server', ...line.split(' ')]);
 }
 
-/** A new named volume: a runtime copies the image's folder into it, with owner and mode. */
+/** A new named volume. Like a runtime, it copies the image's folder into it, with owner and mode. */
 function namedVolume({ rootfs }: Image, path: string): string {
   const volume = join(mkdtempSync(join(work, 'volume-')), 'data');
   execFileSync('cp', ['-a', join(rootfs, path), volume]);
@@ -239,7 +239,7 @@ const portsOf = (control: number, https: number, http: number, metrics: number) 
   UNDERPASS_METRICS_PORT: String(metrics),
 });
 
-/** Production asks an authority; here it asks one that is away. */
+/** Production needs an authority; this one does not answer. */
 const noAuthority = { UNDERPASS_ACME_DIRECTORY: 'https://127.0.0.1:9/directory' };
 
 describe('the image of the server', { skip: skip || skipWithout('postgres', 'nats-server', 'helm') }, () => {
@@ -260,7 +260,7 @@ describe('the image of the server', { skip: skip || skipWithout('postgres', 'nat
     return { url: url.href, volumes: { '/run/postgres': folder } };
   };
 
-  test('holds the server alone, owned by root, and a home for user 1000', () => {
+  test('holds only the server, owned by root, and a home for user 1000', () => {
     assert.equal(image.config.User, '1000:1000');
     const own = filesOf(join(image.rootfs, 'app')).filter((path) => !path.startsWith('/node_modules/'));
     assert.deepEqual(

@@ -89,7 +89,7 @@ function buildImage(recipe: Recipe, version: string, program: string, out: strin
     writeBase(rootfs);
     recipe.fill(rootfs, program);
     const container = buildah('from', 'scratch');
-    // Everything belongs to root, whoever builds, and the home to the program's user.
+    // Whichever user builds, all files belong to root, and the home to the program's user.
     buildah('copy', '--quiet', '--chown', '0:0', container, `${rootfs}/.`, '/');
     if (recipe.home !== undefined) {
       const home = join(work, 'home', basename(recipe.home));

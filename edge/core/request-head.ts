@@ -5,11 +5,11 @@ import { fieldKind } from './field-names.ts';
 import { HeadScan, headLimits, nextLine } from './head-scan.ts';
 import { CR, LF, lowerText, SP, spanIs, targetByte } from './octets.ts';
 
-/** The longest registered method has 17 letters (UPDATEREDIRECTREF). */
+/** The longest registered method, UPDATEREDIRECTREF, has 17 letters. */
 const maxMethodBytes = 24;
-/** No path has as many proxies as a number of four digits says. */
+/** Four digits: no path has more proxies than that. */
 const maxForwardsDigits = 4;
-/** A request that passed edges of ours this often goes in a circle. */
+/** A request that has passed our edges this often loops. */
 const maxOwnHops = 4;
 
 const versionPrefix = 'HTTP/';
@@ -74,7 +74,7 @@ export class RequestHead extends HeadScan {
     this.targetStart = methodEnd + 1;
     this.targetEnd = i;
     this.fieldsAt = i + 11;
-    // Over HTTP/2, and often over HTTP/1.1, the whole line comes at once.
+    // The whole line arrives at once: always over HTTP/2, mostly over HTTP/1.1.
     if (this.fieldsAt - lineStart > headLimits.startLineBytes) return this.bad(414, 'The request line is too long.');
     return this.scanTarget(bytes) ? this.fieldsAt : -1;
   }
@@ -97,7 +97,7 @@ export class RequestHead extends HeadScan {
     return -1;
   }
 
-  /** Upper-case names only: to some upstreams a lower-case "trace" is TRACE, to us it would be another method. */
+  /** Upper case only: some upstreams take a lower-case "trace" for TRACE, which we would pass on as another method. */
   private scanMethod(bytes: Uint8Array, start: number, to: number): number {
     let i = start;
     while (i < to && isMethodByte(bytes[i] as number)) i++;
@@ -112,8 +112,8 @@ export class RequestHead extends HeadScan {
     else if (spanIs(bytes, start, end, 'head')) this.method = 'HEAD';
     else if (spanIs(bytes, start, end, 'options')) this.method = 'OPTIONS';
     else if (spanIs(bytes, start, end, 'connect') || spanIs(bytes, start, end, 'trace')) {
-      return this.refuse(405, 'CONNECT and TRACE are not served.');
-    } else if (spanIs(bytes, start, end, 'pri')) return this.refuse(400, 'HTTP/2 was not agreed on.');
+      return this.refuse(405, 'This server does not accept CONNECT or TRACE.');
+    } else if (spanIs(bytes, start, end, 'pri')) return this.refuse(400, 'The connection did not negotiate HTTP/2.');
     return true;
   }
 
@@ -122,9 +122,9 @@ export class RequestHead extends HeadScan {
       if (bytes[at + i] !== versionPrefix.charCodeAt(i)) return this.refuse(400, 'The request line is malformed.');
     }
     if (bytes[at + 8] !== CR || bytes[at + 9] !== LF) return this.refuse(400, 'The request line is malformed.');
-    if (bytes[at + 5] !== 49 || bytes[at + 6] !== 46) return this.refuse(505, 'Only HTTP/1.1 and HTTP/1.0 are spoken here.');
+    if (bytes[at + 5] !== 49 || bytes[at + 6] !== 46) return this.refuse(505, 'Only HTTP/1.1 and HTTP/1.0 are accepted here.');
     if (bytes[at + 7] === 48) this.http10 = true;
-    else if (bytes[at + 7] !== 49) return this.refuse(505, 'Only HTTP/1.1 and HTTP/1.0 are spoken here.');
+    else if (bytes[at + 7] !== 49) return this.refuse(505, 'Only HTTP/1.1 and HTTP/1.0 are accepted here.');
     return true;
   }
 
@@ -134,7 +134,7 @@ export class RequestHead extends HeadScan {
     if (first === 47) return true;
     if (first !== 42) return this.scanAbsolute(bytes);
     if (this.method === 'OPTIONS' && this.targetEnd === this.targetStart + 1) return true;
-    return this.refuse(400, 'The target "*" belongs to OPTIONS alone.');
+    return this.refuse(400, 'Only OPTIONS may have the target "*".');
   }
 
   private scanAbsolute(bytes: Uint8Array): boolean {
@@ -161,14 +161,14 @@ export class RequestHead extends HeadScan {
   }
 
   private hostField(start: number, end: number): boolean {
-    if (this.hostStart >= 0) return this.refuse(400, 'There is more than one Host.');
+    if (this.hostStart >= 0) return this.refuse(400, 'There is more than one Host field.');
     this.hostStart = start;
     this.hostEnd = end;
     return true;
   }
 
   private expectField(bytes: Uint8Array, start: number, end: number): boolean {
-    if (!spanIs(bytes, start, end, '100-continue')) return this.refuse(417, 'Only "100-continue" can be expected.');
+    if (!spanIs(bytes, start, end, '100-continue')) return this.refuse(417, 'Expect must be "100-continue".');
     this.expectContinue = true;
     return true;
   }
@@ -183,18 +183,18 @@ export class RequestHead extends HeadScan {
     if (this.method !== 'OPTIONS') return true;
     let left = this.maxForwards < 0 && end > start && end - start <= maxForwardsDigits ? 0 : Number.NaN;
     for (let i = start; i < end; i++) left = left * 10 + digitOf(bytes[i] as number);
-    if (Number.isNaN(left)) return this.refuse(400, 'Max-Forwards is not one number in range.');
+    if (Number.isNaN(left)) return this.refuse(400, 'Max-Forwards must be one number in range.');
     this.maxForwards = left;
     return this.drop(line, nextLine(bytes, end));
   }
 
   private viaField(bytes: Uint8Array, start: number, end: number): boolean {
     this.ownHops += lowerText(bytes, start, end).split(/(?:1\.1|2\.0) underpass/).length - 1;
-    return this.ownHops < maxOwnHops || this.refuse(508, 'The request goes in a circle.');
+    return this.ownHops < maxOwnHops || this.refuse(508, 'The request loops: it has passed this service too often.');
   }
 
   protected override finish(bytes: Uint8Array, end: number): boolean {
-    if (this.hostStart < 0) return this.refuse(400, 'There is no Host.');
+    if (this.hostStart < 0) return this.refuse(400, 'The Host field is missing.');
     if (!this.agreesOnAuthority(bytes)) return false;
     return this.finishFields(bytes, end);
   }
@@ -204,7 +204,7 @@ export class RequestHead extends HeadScan {
     if (!this.isKnownHost(bytes) && !this.learnHost(bytes)) return this.refuse(400, 'Host is malformed.');
     if (!this.absolute) return true;
     const target = parseAuthority(bytes, this.authorityStart, this.authorityEnd);
-    return target === this.authority || this.refuse(400, 'The request target and Host disagree.');
+    return target === this.authority || this.refuse(400, 'The request target and Host name different hosts.');
   }
 
   private isKnownHost(bytes: Uint8Array): boolean {
