@@ -1,0 +1,132 @@
+// One worker as its primary sees it: a process to start, to speak to, to drain and to end.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import type { Listen } from '../door/listen.ts';
+import type { EdgeStats } from '../metrics/stats.ts';
+import type { EdgePorts, EdgeProcessOptions } from '../process/edge-options.ts';
+import { feedPathIn } from './primary-feed.ts';
+import type { FromWorker, ToWorker, WorkerStart } from './worker-message.ts';
+
+export type WorkerOptions = Omit<EdgeProcessOptions, 'siblings' | 'ticketKeys'>;
+
+export interface Worker {
+  readonly index: number;
+  readonly name: string;
+  readonly child: ChildProcess;
+  readonly socketPath: string;
+  stats: EdgeStats | null;
+  /** Ticks since its last message; it sends one each second. Not a time: a primary that was itself paused has read none. */
+  silentTicks: number;
+}
+
+const startMs = 20_000;
+/** Extra time after a drain, and for a worker to end before it is killed. */
+const lateMs = 2_000;
+
+export interface Listens {
+  readonly https: Listen;
+  readonly http: Listen;
+  readonly hop: Listen | undefined;
+}
+
+export async function startWorker(
+  options: WorkerOptions,
+  { folder, ticketKeys }: { readonly folder: string; readonly ticketKeys: Buffer },
+  index: number,
+  { https, http, hop }: Listens,
+): Promise<{ worker: Worker; ports: EdgePorts }> {
+  const {
+    region,
+    software,
+    regionHosts,
+    publicHttpsPort,
+    balancers,
+    timeouts,
+    connectionLimits,
+    workers,
+    log,
+    edgeId,
+    dashboard,
+  } = options;
+  const child = fork(join(import.meta.dirname, 'worker.ts'), { serialization: 'json' });
+  const name = `${edgeId}/${index}/${child.pid}`;
+  const socketPath = join(folder, `worker-${index}-${child.pid}`);
+  const edge: WorkerStart['edge'] = {
+    region,
+    software,
+    regionHosts,
+    https,
+    http,
+    publicHttpsPort,
+    balancers,
+    timeouts,
+    connectionLimits,
+    workers,
+    dashboard,
+    hop: options.hop === undefined || hop === undefined ? undefined : { ...options.hop, listen: hop },
+  };
+  const feedPath = feedPathIn(folder);
+  const started = whenListening(child);
+  tell(child, {
+    type: 'start',
+    edge,
+    name,
+    edgeId,
+    feedPath,
+    socketPath,
+    ticketKeys: ticketKeys.toString('base64'),
+    logLevel: log.level,
+  });
+  return { worker: { index, name, child, socketPath, stats: null, silentTicks: 0 }, ports: await started };
+}
+
+function whenListening(child: ChildProcess): Promise<EdgePorts> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail(new Error('worker did not start in time')), startMs);
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      child.kill('SIGKILL');
+      reject(error);
+    };
+    const ended = (): void => fail(new Error('worker ended before it listened'));
+    child.once('exit', ended);
+    // A child that could not be started emits no 'exit'.
+    child.on('error', fail);
+    child.once('message', (message: FromWorker) => {
+      child.off('exit', ended);
+      if (message.type === 'failed') fail(Object.assign(new Error(message.message), { code: message.code }));
+      else if (message.type === 'listening') {
+        clearTimeout(timer);
+        resolve(message);
+      }
+    });
+  });
+}
+
+export function tell(child: ChildProcess, message: ToWorker): void {
+  // A worker that is ending takes no more messages; #lost handles its exit.
+  if (child.connected) child.send(message, () => {});
+}
+
+export async function drainWorker(child: ChildProcess, graceMs: number): Promise<void> {
+  const drained = new Promise<void>((resolve) => {
+    const late = setTimeout(resolve, graceMs + lateMs);
+    const done = (): void => {
+      clearTimeout(late);
+      resolve();
+    };
+    child.on('message', (message: FromWorker) => message.type === 'drained' && done());
+    child.once('exit', done);
+  });
+  tell(child, { type: 'drain', graceMs });
+  await drained;
+}
+
+export async function endWorker(child: ChildProcess): Promise<void> {
+  const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()));
+  const late = setTimeout(() => child.kill('SIGKILL'), lateMs);
+  if (child.connected) child.disconnect();
+  await ended;
+  clearTimeout(late);
+}
