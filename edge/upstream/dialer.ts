@@ -6,7 +6,8 @@ import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import { type ClientState, chooseClient, isWorking } from '../core/client-choice.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 
-export interface Route {
+/** The session on which to open a stream. */
+export interface DialTarget {
   readonly session: Session;
   /** True if the session leads to another worker or edge; the request must then name the tunnel. */
   readonly hop: boolean;
@@ -32,8 +33,8 @@ export class Dialer {
     this.#hops = hops;
   }
 
-  /** The best route not in `tried`, or null. A promise only if it has to wait for neighbours. */
-  next(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): Route | null | Promise<Route | null> {
+  /** The best target not in `tried`, or null. A promise only if it has to wait for neighbours. */
+  next(tunnel: TunnelState, request: OpenRequest, tried: ReadonlySet<Session>): DialTarget | null | Promise<DialTarget | null> {
     const local = localClient(tunnel, request, tried);
     if (local?.working) return { session: local.session, hop: false };
     const elsewhere = this.#hops?.working(tunnel, tried) ?? null;

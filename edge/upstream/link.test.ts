@@ -5,7 +5,7 @@ import type { Session, Stream } from '@underpass/wire/api.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import { TunnelState } from '../routes/tunnel-state.ts';
-import type { Dialer, Route } from './dialer.ts';
+import type { Dialer, DialTarget } from './dialer.ts';
 import { Link, type LinkOwner } from './link.ts';
 
 const nothing = (): void => {};
@@ -66,12 +66,12 @@ function createScene({ count = 3, hop = false, later = false } = {}) {
       return stream as unknown as Stream;
     },
   }));
-  const routes: Route[] = sessions.map((session) => ({ session: session as unknown as Session, hop }));
+  const targets: DialTarget[] = sessions.map((session) => ({ session: session as unknown as Session, hop }));
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const dialer = {
     next(_tunnel: unknown, _request: unknown, tried: ReadonlySet<Session>) {
-      const route = routes.find(({ session }) => !tried.has(session)) ?? null;
-      return later ? gate.then(() => route) : route;
+      const target = targets.find(({ session }) => !tried.has(session)) ?? null;
+      return later ? gate.then(() => target) : target;
     },
   } as unknown as Dialer;
   const tunnel = new TunnelState({ id: 'tunnel-1', allowList: [], hosts: [], tokens: [] } as never);

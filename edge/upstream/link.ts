@@ -6,7 +6,7 @@ import { ByteQueue } from '@underpass/wire/core/byte-queue.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
-import type { Dialer, Route } from './dialer.ts';
+import type { Dialer, DialTarget } from './dialer.ts';
 
 export interface LinkOwner {
   onLinkOpened(): void;
@@ -90,24 +90,24 @@ export class Link {
   }
 
   #try(): void {
-    const route = this.#tries < maxTries ? this.#dialer.next(this.tunnel, this.request, this.#tried) : null;
-    if (!(route instanceof Promise)) {
-      this.#take(route);
+    const target = this.#tries < maxTries ? this.#dialer.next(this.tunnel, this.request, this.#tried) : null;
+    if (!(target instanceof Promise)) {
+      this.#take(target);
       return;
     }
-    route.then(
+    target.then(
       (found) => this.#take(found),
       () => this.#fail('no-client'),
     );
   }
 
-  #take(route: Route | null): void {
+  #take(target: DialTarget | null): void {
     if (this.over) return;
     // In a later microtask, so that a constructor never calls its owner.
-    if (route === null) return void queueMicrotask(() => this.#fail(this.#unserved));
-    this.#tried.add(route.session);
-    if (!route.hop) this.#tries++;
-    if (route.session.canOpen) this.#open(route);
+    if (target === null) return void queueMicrotask(() => this.#fail(this.#unserved));
+    this.#tried.add(target.session);
+    if (!target.hop) this.#tries++;
+    if (target.session.canOpen) this.#open(target);
     else this.#try();
   }
 
@@ -117,7 +117,7 @@ export class Link {
     return this.tunnel.takesStreams ? 'busy' : 'no-client';
   }
 
-  #open({ session, hop }: Route): void {
+  #open({ session, hop }: DialTarget): void {
     const stream = session.open(this.#requestTo(hop));
     this.#stream = stream;
     stream.onOpened = () => this.#accepted();

@@ -40,6 +40,15 @@ export interface ExchangeConnection {
   giveBack(upstream: UpstreamHttp): void;
 }
 
+/**
+ * body ──▶ waiting ──▶ answer ──▶ over
+ *  └▶ early answer ─────┘
+ *
+ * As for HTTP/1.1 (http1-phase.ts): `body` and `early answer` still read the request, `early answer` and `answer` have begun
+ * the response, and in `over` the stream is closed.
+ */
+type Http2Phase = 'body' | 'waiting' | 'early answer' | 'answer' | 'over';
+
 export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   deadlineMs: number;
   readonly #visitor: ExchangeConnection;
@@ -50,9 +59,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #host = '';
   #upstream: UpstreamHttp | null = null;
   #upload: Upload | null = null;
-  #requestDone = false;
-  #responded = false;
-  #over = false;
+  #phase: Http2Phase = 'body';
   /** The deadline is that of a visitor that reads nothing, not that of an upstream that sends nothing. */
   #watchesStall = false;
   /** Payload in the last piece of the response: credit for the rest, its framing, is given back at once. */
@@ -67,6 +74,22 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     visitor.context.deadlines.watch(this);
     stream.on('error', () => {});
     stream.once('close', () => this.#closed());
+  }
+
+  get #isRequestDone(): boolean {
+    return this.#phase === 'waiting' || this.#phase === 'answer';
+  }
+
+  get #hasResponded(): boolean {
+    return this.#phase === 'early answer' || this.#phase === 'answer';
+  }
+
+  #endRequest(): void {
+    this.#phase = this.#hasResponded ? 'answer' : 'waiting';
+  }
+
+  #beginResponse(): void {
+    this.#phase = this.#isRequestDone ? 'answer' : 'early answer';
   }
 
   #after(which: 'responseMs' | 'stallMs' | 'idleStreamMs'): number {
@@ -98,7 +121,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const again = !bodied && head.method !== 'other';
     this.#send(this.#visitor.takeUpstream(this.#host, this, again), request, again);
     if (bodied) this.#readBody(head.chunked);
-    else this.#requestDone = true;
+    else this.#endRequest();
   }
 
   #send(upstream: UpstreamHttp, request: Buffer, again: boolean): void {
@@ -120,7 +143,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       this.#visitor.bodyBytes += piece.length;
       if (this.#upstream !== null) {
         uploads.taken(upload, piece.length);
-        if (this.#responded) this.#touch();
+        if (this.#hasResponded) this.#touch();
         else this.deadlineMs = this.#after('responseMs');
       }
       if (!this.#write(chunked ? frameChunk(piece) : piece)) stream.pause();
@@ -129,7 +152,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       uploads.end(upload);
       // Node also emits 'end' for a stream that was reset or lost: half a request must not look whole.
       if (this.#gone || stream.aborted) return;
-      this.#requestDone = true;
+      this.#endRequest();
       if (chunked) this.#write(Buffer.from(`0\r\n${trailers}\r\n`, 'latin1'));
     });
   }
@@ -161,7 +184,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
       this.#stream.additionalHeaders(grouped(fields));
       return;
     }
-    this.#responded = true;
+    this.#beginResponse();
     this.#visitor.context.counters.countResponse(head.status);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method);
@@ -198,9 +221,12 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     if (upstream === null) return;
     // Give the credit for what the visitor has not read yet at once: the upstream connection may carry another response now.
     upstream.link.consume(this.#writer.waitingBytes);
-    if (this.#requestDone) this.#visitor.giveBack(upstream);
-    else upstream.abandon();
-    if (!this.#requestDone) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    if (this.#isRequestDone) {
+      this.#visitor.giveBack(upstream);
+      return;
+    }
+    upstream.abandon();
+    this.#stream.close(constants.NGHTTP2_NO_ERROR);
   }
 
   onOpaque(): void {}
@@ -211,7 +237,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#upstream = null;
     // On a new connection: other kept ones may have been closed at the same moment.
     if (retry) this.#send(this.#visitor.openUpstream(this.#host, this), retry, false);
-    else if (this.#responded) this.#breakOff();
+    else if (this.#hasResponded) this.#breakOff();
     else this.#answer(errorOfFailure(failure));
   }
 
@@ -233,8 +259,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #answer(code: VisitorError): void {
     const stream = this.#stream;
     if (this.#gone) stream.destroy();
-    if (this.#gone || this.#responded) return;
-    this.#responded = true;
+    if (this.#gone || this.#hasResponded) return;
+    this.#beginResponse();
     this.#visitor.context.counters.countError(code);
     const page = Buffer.from(renderErrorPage(code));
     const headOnly = this.#head.method === 'HEAD';
@@ -254,8 +280,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const upstream = this.#upstream;
     this.#upstream = null;
     upstream?.abandon('idle');
-    if (this.#responded) this.#breakOff();
-    else this.#answer(this.#requestDone || this.#stream.isPaused() ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
+    if (this.#hasResponded) this.#breakOff();
+    else this.#answer(this.#isRequestDone || this.#stream.isPaused() ? 'UNDERPASS_UPSTREAM_TIMEOUT' : 'UNDERPASS_SLOW_REQUEST');
   }
 
   endOtherHosts(hosts: readonly string[]): void {
@@ -272,8 +298,8 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   #closed(): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#phase === 'over') return;
+    this.#phase = 'over';
     this.#visitor.context.deadlines.forget(this);
     if (this.#upload !== null) this.#visitor.uploads.end(this.#upload);
     this.#upstream?.abandon();

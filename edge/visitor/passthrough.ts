@@ -31,21 +31,21 @@ export class Passthrough implements LinkOwner, Visitor, Deadline {
   constructor(
     context: VisitorContext,
     socket: Socket,
-    route: { readonly tunnel: TunnelState; readonly host: string; readonly kind: StreamKind; readonly ends: Endpoints },
+    visit: { readonly tunnel: TunnelState; readonly host: string; readonly kind: StreamKind; readonly ends: Endpoints },
     first: Buffer,
     onRefused: (code: ResetCode) => void,
   ) {
     this.#context = context;
     this.#socket = socket;
-    this.#tunnel = route.tunnel;
+    this.#tunnel = visit.tunnel;
     this.#onRefused = onRefused;
-    this.address = route.ends.sourceAddress;
-    this.host = route.host;
+    this.address = visit.ends.sourceAddress;
+    this.host = visit.host;
     this.#writer = new SocketWriter(socket, (bytes) => this.#taken(bytes));
     this.deadlineMs = context.deadlines.nowMs + context.timeouts.responseMs;
     context.deadlines.watch(this);
-    route.tunnel.visitors.add(this);
-    this.#link = context.upstreams.openLink(route.tunnel, route.kind, route.host, route.ends, this);
+    visit.tunnel.visitors.add(this);
+    this.#link = context.upstreams.openLink(visit.tunnel, visit.kind, visit.host, visit.ends, this);
     this.#listen();
     if (!this.#link.write(first)) socket.pause();
   }
