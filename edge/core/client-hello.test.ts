@@ -39,12 +39,17 @@ function refragment(hello: Buffer, size: number): Buffer {
 describe('the first flight of a real client', () => {
   it('gives its server name, lower-cased, and its protocols', async () => {
     const hello = await captureHello({ servername: 'A.Example.com', ALPNProtocols: ['h2', 'http/1.1'] });
-    assert.deepEqual(peekClientHello(hello), { kind: 'hello', serverName: 'a.example.com', protocols: ['h2', 'http/1.1'] });
+    assert.deepEqual(peekClientHello(hello), {
+      kind: 'hello',
+      serverName: 'a.example.com',
+      protocols: ['h2', 'http/1.1'],
+      tls13: true,
+    });
   });
 
   it('has the server name null without SNI', async () => {
     const hello = await captureHello({});
-    assert.deepEqual(peekClientHello(hello), { kind: 'hello', serverName: null, protocols: [] });
+    assert.deepEqual(peekClientHello(hello), { kind: 'hello', serverName: null, protocols: [], tls13: true });
   });
 
   it('is read byte by byte and from records of any size', async () => {
@@ -118,7 +123,18 @@ describe('a first flight that is no valid hello', () => {
       return Buffer.from(`160301${(message.length / 2).toString(16).padStart(4, '0')}${message}`, 'hex');
     };
     const name = '0000000600040000' + '0161';
-    assert.deepEqual(peekClientHello(hello(name)), { kind: 'hello', serverName: 'a', protocols: [] });
+    assert.deepEqual(peekClientHello(hello(name)), { kind: 'hello', serverName: 'a', protocols: [], tls13: false });
+    const offers = (versions: string) =>
+      peekClientHello(hello(`${name}002b000${1 + versions.length / 2}0${versions.length / 2}${versions}`));
+    for (const [versions, tls13] of [
+      ['0304', true],
+      ['03030304', true],
+      ['0303', false],
+      ['', false],
+    ] as const) {
+      const peek = offers(versions);
+      assert.equal(peek.kind === 'hello' && peek.tls13, tls13, versions);
+    }
     const nameOf = (hex: string) => {
       const [inner, outer] = [hex.length / 2, hex.length / 2 + 3].map((bytes) => bytes.toString(16).padStart(4, '0'));
       const peek = peekClientHello(hello(`0000${(hex.length / 2 + 5).toString(16).padStart(4, '0')}${outer}00${inner}${hex}`));
@@ -129,6 +145,11 @@ describe('a first flight that is no valid hello', () => {
     assert.equal(peekClientHello(hello(name + name)).kind, 'malformed');
     for (const behind of ['00', name]) assert.equal(peekClientHello(hello('', behind)).kind, 'malformed');
     assert.equal(peekClientHello(hello('0000000a0008' + '00000161' + '00000162')).kind, 'malformed');
-    assert.deepEqual(peekClientHello(hello('0000000600040000' + '0120')), { kind: 'hello', serverName: '\0', protocols: [] });
+    assert.deepEqual(peekClientHello(hello('0000000600040000' + '0120')), {
+      kind: 'hello',
+      serverName: '\0',
+      protocols: [],
+      tls13: false,
+    });
   });
 });

@@ -9,13 +9,22 @@ const handshakeRecord = 22;
 const clientHello = 1;
 const serverNameExtension = 0;
 const alpnExtension = 16;
+const supportedVersionsExtension = 43;
 /** 2^14 (RFC 8446 5.1). */
 const maxRecordBytes = 16_384;
+
+export interface Hello {
+  readonly kind: 'hello';
+  readonly serverName: string | null;
+  readonly protocols: readonly string[];
+  /** It offers TLS 1.3, and so gets it. */
+  readonly tls13: boolean;
+}
 
 export type HelloPeek =
   /** Wait for this many bytes in all; with fewer the answer stays the same. */
   | { readonly kind: 'more'; readonly enough: number }
-  | { readonly kind: 'hello'; readonly serverName: string | null; readonly protocols: readonly string[] }
+  | Hello
   /** Another protocol than TLS. */
   | { readonly kind: 'foreign' }
   | { readonly kind: 'malformed' };
@@ -77,7 +86,7 @@ function parseHello(body: Uint8Array): HelloPeek | null {
   if (at + 2 > body.length) return null;
   at += 2 + u16(body, at);
   at += 1 + (body[at] ?? 0);
-  if (at === body.length) return { kind: 'hello', serverName: null, protocols: [] };
+  if (at === body.length) return { kind: 'hello', serverName: null, protocols: [], tls13: false };
   if (at + 2 > body.length || at + 2 + u16(body, at) !== body.length) return null;
   return parseExtensions(body.subarray(at + 2));
 }
@@ -85,6 +94,7 @@ function parseHello(body: Uint8Array): HelloPeek | null {
 function parseExtensions(bytes: Uint8Array): HelloPeek | null {
   let serverName: string | null = null;
   let protocols: string[] = [];
+  let tls13 = false;
   const seen = new Set<number>();
   for (let at = 0; at < bytes.length; ) {
     if (at + 4 > bytes.length) return null;
@@ -100,10 +110,10 @@ function parseExtensions(bytes: Uint8Array): HelloPeek | null {
       const offered = parseProtocols(value);
       if (offered === null) return null;
       protocols = offered;
-    }
+    } else if (type === supportedVersionsExtension) tls13 = offersTls13(value);
     at = end;
   }
-  return { kind: 'hello', serverName, protocols };
+  return { kind: 'hello', serverName, protocols, tls13 };
 }
 
 /**
@@ -120,6 +130,12 @@ function parseServerName(value: Uint8Array): string | null {
 /** Letter case has no meaning, and neither has the dot of the DNS root. */
 export function canonicalServerName(name: string): string {
   return (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase();
+}
+
+/** RFC 8446 4.2.1: a length of one byte, then versions of two. */
+function offersTls13(value: Uint8Array): boolean {
+  for (let at = 1; at + 1 < value.length; at += 2) if (u16(value, at) === 0x0304) return true;
+  return false;
 }
 
 function parseProtocols(value: Uint8Array): string[] | null {

@@ -4,6 +4,7 @@
 
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
+import { createNextTurn } from './next-turn.ts';
 
 interface Waiting {
   readonly socket: Socket;
@@ -32,7 +33,7 @@ export class ClientHandshakes {
   #oldest = 0;
   /** In order of their start; at most mostUnderWay. */
   readonly #underWay = new Map<Socket, { readonly sinceMs: number; readonly source: string }>();
-  #scheduled = false;
+  readonly #schedule = createNextTurn(() => this.#run());
   #timer: NodeJS.Timeout | undefined;
 
   /** Calls `begin` in its turn, unless the socket is closed by then. Resets a socket that waits too long. */
@@ -46,14 +47,7 @@ export class ClientHandshakes {
     if (this.#underWay.delete(socket) && this.#waiting.length > 0) this.#schedule();
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => this.#run());
-  }
-
   #run(): void {
-    this.#scheduled = false;
     const nowMs = performance.now();
     this.#dropLate(nowMs);
     this.#freeStalled(nowMs);

@@ -6,18 +6,12 @@ import { encodeAlert, portUse } from '../core/destination.ts';
 import { RequestHead } from '../core/request-head.ts';
 import { errorOfFailure, errorOfStatus, renderErrorResponse, type VisitorError } from '../core/visitor-error.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
-import type { DashboardHost } from '../visitor/dashboard-host.ts';
 import { httpDate } from '../visitor/http-date.ts';
 import { Passthrough } from '../visitor/passthrough.ts';
-import type { VisitorContext } from '../visitor/visitor-context.ts';
-import { type AcceptRules, sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
+import { createAcceptRules, type DoorOptions } from './door-options.ts';
+import { sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
 
-export interface HttpDoorOptions {
-  readonly context: VisitorContext;
-  readonly isBalancer: (address: string) => boolean;
-  readonly isRegionHost: (host: string) => boolean;
-  /** Missing if the dashboard is served elsewhere. */
-  readonly dashboard: DashboardHost | undefined;
+export interface HttpDoorOptions extends DoorOptions {
   /** The port of https as visitors see it. */
   readonly publicHttpsPort: number;
 }
@@ -30,23 +24,14 @@ export class HttpDoor {
   readonly #options: HttpDoorOptions;
 
   constructor(options: HttpDoorOptions) {
-    const { context } = options;
     this.#options = options;
-    const rules: AcceptRules = {
-      deadlines: context.deadlines,
-      limiter: context.limiter,
-      headMs: context.timeouts.headMs,
-      isBalancer: options.isBalancer,
-      isReady: () => context.table.loaded,
+    const rules = createAcceptRules(options, {
       peeks: false,
       decider: () => {
         const head = new RequestHead();
         return (connection, bytes) => this.#decide(connection, head, bytes);
       },
-      onLost: () => {
-        context.counters.unrouted++;
-      },
-    };
+    });
     this.server = createServer(socketOptions, (socket) => UnroutedConnection.receive(socket, rules, 'visitor'));
   }
 
@@ -88,8 +73,8 @@ export class HttpDoor {
     }
     // Wait until UnroutedConnection has let go of the socket: no byte may be read twice.
     queueMicrotask(() => {
-      const route = { tunnel, host, kind: 'ingress-80', ends } as const;
-      new Passthrough(context, socket, route, bytes, (code) => answer(errorOfFailure(code)));
+      const visit = { tunnel, host, kind: 'ingress-80', ends } as const;
+      new Passthrough(context, socket, visit, bytes, (code) => answer(errorOfFailure(code)));
     });
     return true;
   }

@@ -3,7 +3,13 @@
 
 import { constants } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type SecureContext, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import {
+  createServer as createTlsServer,
+  type SecureContext,
+  type TLSSocket,
+  type TlsOptions,
+  type Server as TlsServer,
+} from 'node:tls';
 import { addressKey } from '@underpass/rules/address.ts';
 import { parentOf, resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { canonicalServerName, HelloInPieces, type HelloPeek } from '../core/client-hello.ts';
@@ -11,12 +17,11 @@ import { type Destination, type Door, decideDestination, encodeAlert } from '../
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import { renderErrorResponse } from '../core/visitor-error.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
-import type { DashboardHost } from '../visitor/dashboard-host.ts';
 import { httpDate } from '../visitor/http-date.ts';
 import { Passthrough } from '../visitor/passthrough.ts';
-import type { VisitorContext } from '../visitor/visitor-context.ts';
 import { ClientHandshakes } from './client-handshakes.ts';
-import { type AcceptRules, sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
+import { createAcceptRules, type DoorOptions } from './door-options.ts';
+import { sendAndEnd, socketOptions, UnroutedConnection } from './unrouted-connection.ts';
 import { VisitorHandshakes } from './visitor-handshakes.ts';
 
 /** Where a connection belongs, remembered from the peek until TLS is established. */
@@ -26,13 +31,7 @@ interface Peeked {
   readonly ends: Endpoints;
 }
 
-export interface HttpsDoorOptions {
-  readonly context: VisitorContext;
-  readonly isBalancer: (address: string) => boolean;
-  /** Connections to these hosts belong to clients and ACME. */
-  readonly isRegionHost: (host: string) => boolean;
-  /** Missing if the dashboard is served elsewhere. */
-  readonly dashboard: DashboardHost | undefined;
+export interface HttpsDoorOptions extends DoorOptions {
   readonly ticketKeys: Buffer;
   /** Resolves once the client's carrier takes streams, or the client is refused. */
   readonly onClient: (socket: TLSSocket, ends: Endpoints) => Promise<void>;
@@ -66,53 +65,64 @@ const tlsRules = {
   handshakeTimeout: 10_000,
 } as const;
 
+/**
+ * A ticket of TLS 1.2 resumes the session of whatever name it was made for. RFC 6066 3 forbids that, OpenSSL leaves it to us,
+ * and Node does not show the name: so TLS 1.2 has no tickets, and a server of its own.
+ */
+const tls12Rules = {
+  ...tlsRules,
+  maxVersion: 'TLSv1.2',
+  secureOptions: tlsRules.secureOptions | constants.SSL_OP_NO_TICKET,
+} as const;
+
+interface TlsServers {
+  readonly tls12: TlsServer;
+  readonly tls13: TlsServer;
+}
+
 export class HttpsDoor {
   readonly server: Server;
   readonly #clients = new ClientHandshakes();
   readonly #visitors = new VisitorHandshakes();
   readonly #options: HttpsDoorOptions;
-  readonly #tls: TlsServer;
+  readonly #tls: TlsServers;
   readonly #challenges: TlsServer;
-  readonly #dashboard: TlsServer;
+  readonly #dashboard: TlsServers;
   readonly #names: Door<TunnelState>;
-  readonly #rules: AcceptRules;
   /** Weak, so the entry of a connection that dies during the handshake goes with its socket. */
   readonly #peeked = new WeakMap<Socket, Peeked>();
 
   constructor(options: HttpsDoorOptions) {
-    const { context } = options;
     this.#options = options;
-    this.#tls = this.#createTls();
+    const tls13Rules: TlsOptions = {
+      ...tlsRules,
+      minVersion: 'TLSv1.3',
+      ticketKeys: options.ticketKeys,
+      sessionTimeout: sessionSeconds,
+    };
+    this.#tls = { tls12: this.#createTls(tls12Rules), tls13: this.#createTls(tls13Rules) };
     this.#challenges = this.#createChallenges();
-    this.#dashboard = this.#createDashboard();
-    const { table } = context;
+    this.#dashboard = { tls12: this.#createDashboard(tls12Rules), tls13: this.#createDashboard(tls13Rules) };
+    const { table } = options.context;
     this.#names = {
       isDashboard: (host) => host === options.dashboard?.host,
       tunnelOf: (host) => table.tunnelOf(host),
       hasCertificate: (host) => table.hasCertificate(host),
       hasTlsChallenge: (host) => table.hasTlsChallenge(host),
     };
-    this.#rules = {
-      deadlines: context.deadlines,
-      limiter: context.limiter,
-      headMs: context.timeouts.headMs,
-      isBalancer: options.isBalancer,
-      isReady: () => context.table.loaded,
+    const rules = createAcceptRules(options, {
       peeks: true,
       decider: () => {
         const hello = new HelloInPieces();
         return (connection, bytes) => this.#decide(connection, hello.peek(bytes), bytes);
       },
-      onLost: () => {
-        context.counters.unrouted++;
-      },
-    };
-    this.server = createServer(socketOptions, (socket) => UnroutedConnection.receive(socket, this.#rules, 'any'));
+    });
+    this.server = createServer(socketOptions, (socket) => UnroutedConnection.receive(socket, rules, 'any'));
   }
 
   set ticketKeys(keys: Buffer) {
-    this.#tls.setTicketKeys(keys);
-    this.#dashboard.setTicketKeys(keys);
+    this.#tls.tls13.setTicketKeys(keys);
+    this.#dashboard.tls13.setTicketKeys(keys);
   }
 
   #decide(connection: UnroutedConnection, peek: HelloPeek, bytes: Buffer): boolean {
@@ -124,12 +134,13 @@ export class HttpsDoor {
     if (this.#options.context.limiter.isFullForVisitors && !this.#servesClients(destination)) return this.#refuse(connection);
     if (destination.kind === 'passthrough') return this.#pass(connection, destination.tunnel, destination.host);
     if (destination.kind === 'challenge') return this.#handOver(this.#challenges, connection, connection.take());
-    if (destination.kind === 'dashboard') return this.#handToDashboard(connection);
+    const version = peek.tls13 ? 'tls13' : 'tls12';
+    if (destination.kind === 'dashboard') return this.#handToDashboard(connection, this.#dashboard[version]);
     this.#peeked.set(connection.socket, { host: destination.host, tunnel: destination.tunnel, ends: connection.ends });
     if (destination.tunnel !== null) destination.tunnel.connections++;
     return this.#options.isRegionHost(destination.host)
-      ? this.#handOver(this.#tls, connection, connection.read, this.#clients)
-      : this.#handOver(this.#tls, connection, connection.take());
+      ? this.#handOver(this.#tls[version], connection, connection.read, this.#clients)
+      : this.#handOver(this.#tls[version], connection, connection.take());
   }
 
   /** Clients dial the region's own host. ACME challenges are rare, and must succeed too. */
@@ -206,14 +217,12 @@ export class HttpsDoor {
     return this.#options.context.table.certificates.contextOf(canonicalServerName(serverName)) ?? undefined;
   }
 
-  #createTls(): TlsServer {
+  #createTls(rules: TlsOptions): TlsServer {
     const server = createTlsServer(
       {
         ALPNProtocols: ['h2', 'http/1.1'],
-        ...tlsRules,
+        ...rules,
         allowHalfOpen: true,
-        ticketKeys: this.#options.ticketKeys,
-        sessionTimeout: sessionSeconds,
         SNICallback: (host, done) => done(null, this.#contextOf(host)),
       },
       (socket) => this.#secured(socket),
@@ -222,25 +231,23 @@ export class HttpsDoor {
     return server;
   }
 
-  #handToDashboard(connection: UnroutedConnection): true {
+  #handToDashboard(connection: UnroutedConnection, server: TlsServer): true {
     this.#peeked.set(connection.socket, { host: this.#options.dashboard?.host ?? '', tunnel: null, ends: connection.ends });
-    return this.#handOver(this.#dashboard, connection, connection.take());
+    return this.#handOver(server, connection, connection.take());
   }
 
   /** HTTP/1.1 only: the bytes pass to control's server unchanged. */
-  #createDashboard(): TlsServer {
+  #createDashboard(rules: TlsOptions): TlsServer {
     const server = createTlsServer(
       {
         ALPNProtocols: ['http/1.1'],
-        ...tlsRules,
-        ticketKeys: this.#options.ticketKeys,
-        sessionTimeout: sessionSeconds,
+        ...rules,
         SNICallback: (host, done) => done(null, this.#contextOf(host)),
       },
       (socket) => {
-        const peeked = this.#peekedOf(socket);
-        if (peeked === null) destroyWhole(socket);
-        else this.#options.dashboard?.receive(socket, peeked.ends);
+        const ends = this.#peeked.get(parentOf(socket) as Socket)?.ends;
+        if (ends === undefined) socket.destroy();
+        else this.#options.dashboard?.receive(socket, ends);
       },
     );
     server.on('tlsClientError', (_error, socket) => destroyWhole(socket));
@@ -263,22 +270,11 @@ export class HttpsDoor {
     return server;
   }
 
-  /**
-   * What was remembered of a connection whose TLS is established. Null if it resumed the session of another name: RFC 6066 3
-   * forbids that, and OpenSSL leaves it to us. In TLS 1.2 a resumed socket has the name of its session.
-   */
-  #peekedOf(socket: TLSSocket): Peeked | null {
-    const parent = parentOf(socket);
-    const peeked = parent === undefined ? undefined : this.#peeked.get(parent);
-    if (peeked === undefined) return null;
-    return canonicalServerName(socket.servername || '') === peeked.host ? peeked : null;
-  }
-
   #secured(socket: TLSSocket): void {
     const parent = parentOf(socket);
-    const peeked = this.#peekedOf(socket);
-    if (peeked === null) {
-      destroyWhole(socket);
+    const peeked = parent === undefined ? undefined : this.#peeked.get(parent);
+    if (peeked === undefined) {
+      socket.destroy();
       return;
     }
     // HTTP/2 has no half-close: a visitor that ends its side has gone.
@@ -297,9 +293,7 @@ export class HttpsDoor {
 
   close(): void {
     this.server.close();
-    this.#tls.close();
-    this.#challenges.close();
-    this.#dashboard.close();
+    for (const server of [...Object.values(this.#tls), ...Object.values(this.#dashboard), this.#challenges]) server.close();
   }
 }
 

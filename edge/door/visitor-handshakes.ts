@@ -6,6 +6,7 @@
 import type { Socket } from 'node:net';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { beginsPerTurn } from './client-handshakes.ts';
+import { createNextTurn } from './next-turn.ts';
 
 interface Waiting {
   readonly socket: Socket;
@@ -21,7 +22,7 @@ const longestWaitMs = 10_000;
 export class VisitorHandshakes {
   /** By address key (rules/address.ts); the next to start comes first. Bounded by the connections that the limiter admits. */
   readonly #waiting = new Map<string, Waiting[]>();
-  #scheduled = false;
+  readonly #schedule = createNextTurn(() => this.#run());
   /** A connection arrived in this turn. */
   #hasArrivals = false;
   /** Turns that may still go to accepting before handshakes start. */
@@ -37,14 +38,7 @@ export class VisitorHandshakes {
     this.#schedule();
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => this.#run());
-  }
-
   #run(): void {
-    this.#scheduled = false;
     if (this.#hasArrivals && this.#turnsLeft > 0) this.#turnsLeft--;
     else this.#turnsLeft = acceptsPerBegin * this.#begin();
     this.#hasArrivals = false;
