@@ -74,6 +74,10 @@ export const problems = {
     title: 'The upstream speaks TLS, and this client sends plain HTTP',
     fix: 'Write it with https:// in --upstream, or give a port that speaks plain HTTP.',
   },
+  'upstream-not-http': {
+    title: 'The upstream does not answer in HTTP/1.1',
+    fix: 'Check the port. A gRPC service needs an ingress tunnel. A development server that refuses a WebSocket this way needs the tunnel’s host among its allowed origins.',
+  },
   'no-visitors': {
     title: 'A domain in --upstream gets no visitors',
     fix: 'Correct it, or add the domain to the tunnel and verify it.',

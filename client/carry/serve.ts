@@ -57,6 +57,17 @@ function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions, tl
   );
   socket.once('close', () => clearTimeout(timer));
   relaySocket(stream, socket, 'upstream-reset', takeTlsAnswer(stream, upstream, options, tlsCheck));
+  reportBadAnswer(stream, upstream, options);
+}
+
+/** The edge resets a stream with `protocol` when it cannot read the upstream's answer. */
+function reportBadAnswer(stream: Stream, upstream: Upstream, options: ServeOptions): void {
+  const { onReset } = stream;
+  stream.onReset = (code) => {
+    const problem = { code: 'upstream-not-http', detail: formatUpstream(upstream) } as const;
+    if (code === 'protocol') options.onFailed(stream.request.host, upstream, problem);
+    onReset(code);
+  };
 }
 
 /** Takes a stream over if the first answer of its http upstream shows that the upstream speaks TLS, or may do so. */

@@ -569,6 +569,17 @@ describe('an http upstream that speaks TLS', () => {
   });
 });
 
+it('an upstream whose answer the edge cannot read is reported', async () => {
+  await using upstream = await startUpstream((socket) => void socket.once('data', () => socket.write('\0\0\0\x04\0\0\0\0\0')));
+  await using edge = await startFakeEdge();
+  using client = carry({ url: edge.url, upstreams: http(upstream.upstream) });
+  const stream = visit(await edge.next());
+  stream.onData = () => stream.reset('protocol');
+  stream.write(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
+  assert.equal((await client.event('stream-failed')).problem.code, 'upstream-not-http');
+  assert.equal(client.carrying.status().problem?.code, 'upstream-not-http');
+});
+
 describe('health', () => {
   it('goes to the edge and into an event when an upstream fails and recovers', async () => {
     const first = await startUpstream((socket) => socket.end());

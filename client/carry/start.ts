@@ -19,7 +19,7 @@ const drainTimeoutMs = 30_000;
 const reportFailedEveryMs = 1_000;
 /** The status shows a failed stream for this long if a probe does not find its reason: a probe ends before TLS begins. */
 const showFailedMs = 60_000;
-const unprobed: ReadonlySet<ProblemCode> = new Set(['upstream-tls', 'upstream-speaks-tls']);
+const unprobed: ReadonlySet<ProblemCode> = new Set(['upstream-tls', 'upstream-speaks-tls', 'upstream-not-http']);
 
 type Phase = 'running' | 'draining' | 'stopped';
 
