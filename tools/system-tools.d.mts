@@ -20,7 +20,8 @@ export declare const systemTools: Record<
   | 'git'
   | 'ip'
   | 'faketime'
-  | 'helm',
+  | 'helm'
+  | 'h2spec',
   {
     package: string;
     module?: string;

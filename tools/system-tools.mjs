@@ -28,6 +28,13 @@ export const systemTools = {
   git: { package: 'git', why: 'lint by what git tracks' },
   // Debian has no package for it; Go builds it if Go is installed.
   helm: { package: 'helm', module: 'helm.sh/helm/v3/cmd/helm@v3.16.4', why: 'the chart', folders: goFolders },
+  // Debian has no package for it either. A later version has no tag that Go takes; this one has all the same cases.
+  h2spec: {
+    package: 'h2spec',
+    module: 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible',
+    why: 'the rules of HTTP/2',
+    folders: goFolders,
+  },
   // Debian's is 2.6, which cannot read a PROXY header: whichever is found has to list the module that can.
   // Without optimisation and without databases it builds in half the time.
   caddy: {

@@ -413,6 +413,33 @@ describe('a session', () => {
     );
   });
 
+  it('never throws on frames with changed bits, and frees every stream', async () => {
+    const types = fc.integer({ min: 1, max: 11 });
+    const payload = fc.uint8Array({ maxLength: 40 });
+    const one = fc
+      .tuple(types, fc.integer({ min: 0, max: 6 }), payload, fc.boolean(), fc.boolean())
+      .map(([type, stream, bytes, fin, opens]) => (opens ? openFrame(2 * stream + 2) : frame(type, stream, bytes, fin)));
+    const flips = fc.array(fc.tuple(fc.nat(), fc.nat(7)), { maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { maxLength: 30 }), flips, async (frames, changed) => {
+        const bytes = Buffer.concat(frames);
+        if (bytes.length > 0) for (const [at, bit] of changed) bytes[at % bytes.length]! ^= 1 << bit;
+        const victim = createVictim('client', { limits: { maxStreams: 4 } });
+        victim.session.onStream = (stream) => {
+          victim.streams.push(stream);
+          stream.accept();
+        };
+        victim.attack(bytes);
+        await turn();
+        victim.attacker.end();
+        await victim.end;
+        assert.equal(victim.session.openStreams, 0);
+        assert.ok(victim.streams.every((stream) => stream.closed));
+      }),
+      { numRuns: 2_000, seed: 8 },
+    );
+  });
+
   it('never throws on valid frames in any order, keeps its limits and frees every stream', async () => {
     const id = fc.integer({ min: 0, max: 6 });
     const any = fc.oneof(

@@ -77,7 +77,14 @@ const swarm: MakeFrame = (random, next, known) =>
 /** Common frames are frequent. */
 const makers = [post, post, post, get, get, get, data, data, data, open, open, open, reset, reset, resize, offend, swarm];
 
-async function visitAtRandom(rig: Rig, random: Random): Promise<void> {
+/** One bit of one byte differs: of the length, the type, the flags, the stream or the payload. */
+function damage(frame: Buffer, random: Random): Buffer {
+  if (frame.length > 0) frame[random(Math.min(frame.length, 60))]! ^= 1 << random(8);
+  return frame;
+}
+
+/** `damagedOneIn`: one frame in so many is damaged; none if 0. */
+async function visitAtRandom(rig: Rig, random: Random, damagedOneIn: number): Promise<void> {
   const window = setting(initialWindowSize, pick(random, [0, 1, 10, 65_535, 1_000_000]));
   const { visitor, reader } = await visitByFrame(rig, host, window);
   const closed = whenClosed(visitor);
@@ -88,7 +95,11 @@ async function visitAtRandom(rig: Rig, random: Random): Promise<void> {
   };
   const known = (): number => 1 + 2 * random(Math.max(1, (last + 1) / 2));
   for (let burst = 0; burst < 30 && !reader.ended; burst++) {
-    visitor.write(Buffer.concat(Array.from({ length: 1 + random(30) }, () => pick(random, makers)(random, next, known))));
+    const frames = Array.from({ length: 1 + random(30) }, () => {
+      const made = pick(random, makers)(random, next, known);
+      return damagedOneIn > 0 && random(damagedOneIn) === 0 ? damage(made, random) : made;
+    });
+    visitor.write(Buffer.concat(frames));
     await pause(random(8) === 0 ? random(timeouts.stallMs) : 0);
   }
   if (random(2) === 0) visitor.end();
@@ -97,8 +108,15 @@ async function visitAtRandom(rig: Rig, random: Random): Promise<void> {
   visitor.destroy();
 }
 
-for (const seed of [1, 2, 3]) {
-  it(`random frames, seed ${seed}`, async (t) => {
+for (const [what, seed, visits, damagedOneIn] of [
+  ['random frames', 1, 12, 0],
+  ['random frames', 2, 12, 0],
+  ['random frames', 3, 12, 0],
+  // A damaged frame mostly ends its connection, so there are more of these.
+  ['random frames, some of them damaged', 4, 40, 40],
+  ['random frames, some of them damaged', 5, 40, 10],
+] as const) {
+  it(`${what}, seed ${seed}`, async (t) => {
     const random = createRandom(seed);
     await using rig = await createRig([tunnelOf('t'), tunnelOf('u')], { timeouts });
     const upstream = createServer((request, response) => {
@@ -113,7 +131,8 @@ for (const seed of [1, 2, 3]) {
       turn = busyMs();
     }, 10);
     t.after(() => clearInterval(watch));
-    for (let round = 0; round < 12; round++) await Promise.all(Array.from({ length: 5 }, () => visitAtRandom(rig, random)));
+    for (let round = 0; round < visits; round++)
+      await Promise.all(Array.from({ length: 5 }, () => visitAtRandom(rig, random, damagedOneIn)));
     assert.ok(lag < maxLagMs, `the edge was blocked for ${lag} ms`);
     await assertServed(rig, 'u.tunnels.test');
     await assertNothingHeld(rig, 2);
