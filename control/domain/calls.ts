@@ -14,6 +14,7 @@ import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
 import type { DnsPort } from '../dns/port.ts';
 import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
+import { awaitServing } from '../feed/await-serving.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Limiter } from '../limit/limiter.ts';
@@ -26,7 +27,7 @@ import { claimDomain } from './ownership.ts';
 
 export interface DomainDeps {
   readonly store: Store;
-  readonly feed: Pick<FeedPort, 'tunnelsChanged'>;
+  readonly feed: Pick<FeedPort, 'tunnelsChanged' | 'isServing' | 'edges' | 'onMoved'>;
   readonly limiter: Limiter;
   readonly dns: DnsPort;
   readonly dnsTurns: Turns;
@@ -73,6 +74,7 @@ const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain
     auditCall(trx, context, 'domain.verify', row.apex_name),
   );
   deps.feed.tunnelsChanged(tunnelIds);
+  await awaitServing(deps.feed, tunnelIds);
   return toDomain(await getRow(deps.store.db, access, segments.apexName));
 };
 

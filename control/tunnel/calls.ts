@@ -13,6 +13,7 @@ import type { CallContext, Handlers } from '../access/call.ts';
 import type { Access } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
+import { awaitServing } from '../feed/await-serving.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { findGroup } from '../group/groups.ts';
 import { nextUpdate, refuseStale } from '../http/if-match.ts';
@@ -117,7 +118,11 @@ const createTunnel = async (deps: TunnelDeps, context: CallContext<'createTunnel
     return tunnelId;
   });
   deps.feed.tunnelsChanged([id]);
-  return getTunnel(deps, access, tunnel.name);
+  const made = await getTunnel(deps, access, tunnel.name);
+  if (made.status !== 'Progressing') return made;
+  await awaitServing(deps.feed, [id]);
+  // Somebody may have deleted it in the meantime.
+  return (await readTunnel(deps, access, tunnel.name, false)) ?? made;
 };
 
 interface TunnelChange {

@@ -113,6 +113,46 @@ describe('200', () => {
     assert.equal(await status(), 'Created');
   });
 
+  describe('while an edge is connected', () => {
+    const since = '2026-11-20T10:00:00.000Z';
+    const health = { id: 'e1', region: 'local', version: '0.1.0', acknowledged: true, clients: 0, since, lastSeenAt: since };
+
+    /** The edge acknowledges a tunnel as soon as it has heard of it. */
+    async function acknowledge(answer: Promise<unknown>): Promise<void> {
+      test.feed.changed.length = 0;
+      test.feed.knownEdges.push({ ...health, connected: true });
+      try {
+        while (test.feed.changed.length === 0) await new Promise(setImmediate);
+        await new Promise(setImmediate);
+        for (const id of test.feed.changed) test.feed.serving.add(id);
+        test.feed.move(test.feed.changed);
+        await answer;
+      } finally {
+        test.feed.knownEdges.length = 0;
+      }
+    }
+
+    it('answers the creation of a complete tunnel once the edge serves it, as Created', async () => {
+      const made = create(ann, { name: unique() });
+      await acknowledge(made);
+      assert.equal((await made).status, 'Created');
+    });
+
+    it('answers the verification of a domain once the edge serves its tunnels', async () => {
+      const name = unique();
+      const apex = `${unique('apex')}.com`;
+      await create(ann, { name, ingressDomains: [apex], type: 'ingress' });
+      await acknowledge(verify(ann, apex));
+      assert.equal((await ann.call<Tunnel>('GET', tunnelOf(ann, name))).status, 'Created');
+    });
+
+    it('answers all the same if the edge stays silent', async () => {
+      test.feed.knownEdges.push({ ...health, connected: true });
+      assert.equal((await create(ann, { name: unique() })).status, 'Progressing');
+      test.feed.knownEdges.length = 0;
+    });
+  });
+
   it('shows clients always, and metrics on request', async () => {
     const name = unique();
     await create(ann, { name });
