@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { saveChallenge } from '@underpass/control/certificate/certificate-rows.ts';
 import { createKeyRing } from '@underpass/control/secret/key-ring.ts';
@@ -74,6 +75,15 @@ async function json<T>(line: string, given: Given = {}): Promise<T> {
   return JSON.parse(out) as T;
 }
 
+/** Writes noise over the first page of the table. */
+async function spoilTable(path: string, table: string): Promise<void> {
+  const database = new DatabaseSync(path);
+  const page = Number(database.prepare('select rootpage from sqlite_master where name = ?').get(table)?.rootpage);
+  database.close();
+  const bytes = await readFile(path);
+  await writeFile(path, bytes.fill(0xa5, (page - 1) * 4096, page * 4096));
+}
+
 describe('start', () => {
   test('runs until a stop signal, then exits with 0', async () => {
     const { code, out } = await command('start', { onOutput: (stop) => stop() });
@@ -138,11 +148,6 @@ describe('start', () => {
     assert.match(err, /UNDERPASS_OPERATOR_EMAIL must be/);
   });
 
-  const spoilPage = async (path: string): Promise<void> => {
-    const bytes = await readFile(path);
-    await writeFile(path, bytes.fill(0xa5, 20 * 4096, 21 * 4096));
-  };
-
   /** What prevents a start, and its code. */
   const obstacles: readonly (readonly [what: string, code: string, Environment, (home: string) => Promise<void>])[] = [
     ['that NATS does not answer', 'bus-unreachable', { NATS_URL: 'nats://127.0.0.1:1' }, async () => {}],
@@ -154,7 +159,7 @@ describe('start', () => {
       {},
       (at) => writeFile(join(at, 'underpass.db'), 'no database'.repeat(99)),
     ],
-    ['that a page of the database is damaged', 'database-damaged', {}, (at) => spoilPage(join(at, 'underpass.db'))],
+    ['that a page of the database is damaged', 'database-damaged', {}, (at) => spoilTable(join(at, 'underpass.db'), 'audit')],
     ['that the database is cut short', 'database-damaged', {}, (at) => truncate(join(at, 'underpass.db'), 40 * 4096)],
     ['that the database is missing', 'database-lost', {}, (at) => rm(join(at, 'underpass.db'))],
     ['that the database is empty', 'database-lost', {}, (at) => truncate(join(at, 'underpass.db'))],
@@ -400,6 +405,18 @@ describe('what is kept', () => {
     assert.equal(again.code, exitCodes.refused);
     assert.match(again.err, /the database is not empty: it has users, .*\. Nothing was restored\. Use an empty folder/);
     await dropHome(empty);
+  });
+
+  test('a backup of a damaged database fails in two clear lines and leaves no file', async () => {
+    const other = await makeHome();
+    await (await openServer(other)).running.close();
+    await spoilTable(join(other, 'underpass.db'), 'audit');
+    const file = join(other, 'backup.jsonl');
+    const { code, err } = await command(`backup ${file}`, { env: { UNDERPASS_HOME: other } });
+    assert.equal(code, exitCodes.local);
+    assert.match(err, /^error database-damaged: .+\n.+\n$/);
+    assert.ok(!(await readdir(other)).includes('backup.jsonl'));
+    await dropHome(other);
   });
 
   test('a backup of the database alone names what to keep, and restores only beside its key', async () => {

@@ -1,6 +1,9 @@
 // Both drivers report an unreachable database as a StoreOutage, unlike a wrong query, and use it again once it is back.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -40,6 +43,22 @@ describe('Postgres', { skip: skipWithout('postgres') }, () => {
 });
 
 describe('SQLite', () => {
+  it('reports a damaged page as an outage, and serves the other tables', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'underpass-damage-'));
+    const path = join(folder, 'underpass.db');
+    const first = await openSqliteStore(path);
+    await put(first, 'kept');
+    const { rows } = await sql<{ rootpage: number }>`select rootpage from sqlite_master where name = 'audit'`.execute(first.db);
+    await first.close();
+    const page = rows[0]?.rootpage ?? 0;
+    writeFileSync(path, readFileSync(path).fill(0xa5, (page - 1) * 4096, page * 4096));
+    const store = await openSqliteStore(path);
+    await assert.rejects(store.db.selectFrom('audit').selectAll().execute(), StoreOutage);
+    assert.deepEqual(await namesIn(store), ['kept']);
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
   it('undoes a write without room on the disk, and writes again once there is room', async () => {
     const store = await openSqliteStore(':memory:');
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(store.db);

@@ -15,6 +15,7 @@ import {
 import type { Queries, Store } from '@underpass/control/store/store.ts';
 import type { Command } from 'commander';
 import { ServerError } from '../process/error.ts';
+import { translateFault } from '../process/refusal.ts';
 import type { Settings } from '../settings/settings.ts';
 import { databasePath, hasDatabase } from '../state/database-file.ts';
 import { keyFile, openHome, readIfThere, writeWhole } from '../state/home.ts';
@@ -155,7 +156,8 @@ async function usingFile<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof ServerError) throw error;
+    const told = translateFault(error);
+    if (told instanceof ServerError) throw told;
     const why = error instanceof Error ? error.message : String(error);
     if (error instanceof StoreNotEmpty)
       throw new ServerError(
