@@ -33,7 +33,15 @@ const seedProject = async (test: TestControl, index: number): Promise<void> => {
     const projectId = createId(now);
     await trx
       .insertInto('projects')
-      .values({ id: projectId, name: `p${index}`, limits: null, suspended_at: null, revision: 0, created_at: now })
+      .values({
+        id: projectId,
+        name: `p${index}`,
+        limits: null,
+        suspended_at: null,
+        passkey_required: 0,
+        revision: 0,
+        created_at: now,
+      })
       .execute();
     const groupId = createId(now);
     const dates = { created_at: now, updated_at: now };

@@ -26,6 +26,7 @@ import { createLimiter } from './limit/limiter.ts';
 import { createTurns } from './limit/turns.ts';
 import { createOperatorCalls } from './operator/calls.ts';
 import { createOperatorDesk, type OperatorDesk } from './operator/desk.ts';
+import { createPasskeyCalls } from './passkey/calls.ts';
 import { createProjectCalls } from './project/calls.ts';
 import { createRegistrationCalls } from './registration/calls.ts';
 import { takeSubscriptionWebhook } from './registration/webhook.ts';
@@ -86,6 +87,7 @@ const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
   return {
     ...createAuthCalls(parts),
     ...createAccountCalls(parts),
+    ...createPasskeyCalls(parts),
     ...createRegistrationCalls(parts),
     ...createProjectCalls(parts),
     ...createInvitationCalls(parts),

@@ -26,10 +26,18 @@ export const User = entity({
   defaultProject: string(),
   /** True for people who may open the operator pages. */
   operator: boolean(),
+  /** Operators need a passkey, and this session is not confirmed with one: the operator pages are closed to it. */
+  passkey: maybe(z.literal('needed')),
 });
 export type User = Described<typeof User>;
 
-export const Project = entity({ id: string(), name: string(), role: Role });
+export const Project = entity({
+  id: string(),
+  name: string(),
+  role: Role,
+  /** The project requires a passkey. `needed`: this session is not confirmed with one, so the project is closed to it. */
+  passkey: maybe(z.enum(['required', 'needed'])),
+});
 export type Project = Described<typeof Project>;
 
 export const Domain = entity({

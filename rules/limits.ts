@@ -4,6 +4,9 @@
 export const limits = {
   projectNameChars: 63,
   apiTokenNameChars: 63,
+  passkeyNameChars: 63,
+  passkeysPerUser: 20,
+  recoveryCodes: 10,
   /** Hard bounds that no project's quota exceeds: request bodies and feed messages are sized for them. */
   rulesPerGroup: 1000,
   ingressDomainsPerTunnel: 100,
@@ -23,6 +26,8 @@ export const durations = {
   devicePollSeconds: 5,
   /** How long calls that need a recent proof stay open after a sign-in or another proof. */
   proofMinutes: 10,
+  /** How long the browser's question for a passkey may take. */
+  passkeyMinutes: 5,
   sessionIdleDays: 14,
   sessionMaxDays: 90,
   /** An operator's session can do more, so it lives shorter. */
@@ -131,6 +136,9 @@ export const rateLimits = {
   wrongLink: { points: 30, windowSeconds: 900, sentence: 'Too many login attempts. Please try again later.' },
   /** Only the person's own sessions can use it up. */
   proofPerUser: { points: 10, windowSeconds: 900, sentence: linkSentence },
+  passkey: { points: 60, windowSeconds: 900, sentence: 'Too many attempts with passkeys. Please try again later.' },
+  /** Only the person's own sessions can use it up. */
+  recoveryCodePerUser: { points: 10, windowSeconds: 900, sentence: 'Too many recovery codes. Please try again later.' },
   register: { points: 10, windowSeconds: 3600, sentence: registerSentence },
   registerOverall: { points: 200, windowSeconds: 60, sentence: registerSentence },
   /** As `loginLinkPerNetwork`. */

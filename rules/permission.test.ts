@@ -22,6 +22,7 @@ import { eachCase } from './test-kit.ts';
 const expected: Record<Action, string> = {
   'project.read': 'oamv',
   'project.rename': 'o---',
+  'project.require-passkeys': 'o---',
   'project.delete': 'o---',
   'member.read': 'oamv',
   'member.change': 'oa--',

@@ -25,6 +25,7 @@ export const roleDescriptions: Readonly<Record<Role, string>> = {
 export const permissions = {
   'project.read': 'viewer',
   'project.rename': 'owner',
+  'project.require-passkeys': 'owner',
   'project.delete': 'owner',
   'member.read': 'viewer',
   'member.change': 'admin',

@@ -88,6 +88,30 @@ export const Session = entity({
 });
 export type Session = Described<typeof Session>;
 
+export const Passkey = entity({ id: string(), name: string(), createdAt: time(), usedAt: nullable(time()) });
+export type Passkey = Described<typeof Passkey>;
+
+export const Passkeys = entity({
+  passkeys: array(Passkey),
+  /** How many recovery codes are left. */
+  recoveryCodes: count(),
+  /** A project of the user, or the rule for operators, requires a passkey. */
+  required: boolean(),
+});
+export type Passkeys = Described<typeof Passkeys>;
+
+/** Whether a passkey is required of the members of a project, or of operators. */
+export const PasskeyRule = entity({ required: boolean() });
+export type PasskeyRule = Described<typeof PasskeyRule>;
+
+/** Options of WebAuthn, for the browser. */
+export const PasskeyOptions = z.looseObject({ challenge: string() });
+export type PasskeyOptions = Described<typeof PasskeyOptions>;
+
+/** Answered once, when they are made: afterwards only hashes exist. */
+export const RecoveryCodes = entity({ codes: array(string()) });
+export type RecoveryCodes = Described<typeof RecoveryCodes>;
+
 export const ApiToken = entity({
   id: string(),
   name: string(),

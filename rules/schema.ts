@@ -54,6 +54,13 @@ export const textsField = (facts: Facts, size: { readonly minItems?: number; rea
   const noun = 'a list of strings';
   return array(plain(noun).meta({ ...facts }), mustBe(noun)).meta(size);
 };
+/** Bytes in base64url. */
+export const blobField = (maxLength: number) =>
+  string(mustBe('bytes in base64url'))
+    .max(maxLength, `must be at most ${maxLength} characters long.`)
+    .regex(/^[\w-]*$/, 'must be bytes in base64url.');
+/** How a browser reaches a passkey; words of WebAuthn. */
+export const transportsField = () => z.nullish(array(plain('a string').max(32)).max(16));
 export const booleanField = () => boolean(mustBe('true or false'));
 export const numberField = (facts: Facts = {}) => number(mustBe('a number')).meta({ type: 'integer', ...facts });
 

@@ -336,6 +336,8 @@ describe("the operator's commands", () => {
     assert.equal(last.code, exitCodes.refused);
     assert.match(last.err, /last operator/);
     assert.equal((await command('users delete nobody@example.com')).code, exitCodes.notFound);
+    assert.equal((await command('users remove-passkeys nobody@example.com')).code, exitCodes.notFound);
+    assert.match((await command('users remove-passkeys operator@underpass.localhost')).err, /has no passkey/);
     assert.equal((await command('projects delete nonsense')).code, exitCodes.notFound);
     const spare = await makeHome();
     const env = { UNDERPASS_HOME: spare };

@@ -24,7 +24,7 @@ export const arrows = {
  */
 export const layers = {
   rules: [['.'], ['connect', 'api']],
-  dashboard: [['api', 'routing'], ['ui', 'session', 'live'], ['form'], ['bot-check'], ['shell', 'pages'], ['.']],
+  dashboard: [['api', 'routing'], ['ui', 'session', 'live'], ['form'], ['bot-check', 'passkey'], ['shell', 'pages'], ['.']],
   client: [['process'], ['terminal', 'carry'], ['config'], ['account', 'tunnels'], ['doctor', 'service'], ['command'], ['.']],
   edge: [
     ['core'],
@@ -44,7 +44,7 @@ export const layers = {
     ['access'],
     [
       ...['account', 'audit', 'auth', 'device', 'domain', 'group', 'invitation', 'operator', 'project', 'registration'],
-      ...['site', 'sweep', 'token', 'tunnel'],
+      ...['passkey', 'site', 'sweep', 'token', 'tunnel'],
     ],
     ['api'],
     ['.'],

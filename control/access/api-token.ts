@@ -60,6 +60,13 @@ const findToken = (db: Queries, secret: string, nowMs: number) =>
       'u.first_name',
       'u.default_project',
     ])
+    .select((eb) =>
+      eb
+        .selectFrom('passkeys as p')
+        .select((count) => count.fn.countAll<number>().as('n'))
+        .whereRef('p.user_id', '=', 'u.id')
+        .as('passkeys'),
+    )
     .where('t.token_hash', '=', hashToken(secret))
     .where((eb) => eb.or([eb('t.expires_at', 'is', null), eb('t.expires_at', '>', nowMs)]))
     .where('u.suspended_at', 'is', null)
@@ -90,6 +97,8 @@ export const findTokenCaller = async (db: Queries, secret: string, nowMs: number
     defaultProject: row.default_project,
     sessionId: null,
     fresh: false,
+    // A program has no passkey: the person who made the token must have one.
+    passkey: Number(row.passkeys) > 0 ? 'proven' : 'none',
     token: { id: row.id, projectId: row.project_id, role: row.role, cli: row.cli === 1 },
   };
 };

@@ -1,4 +1,5 @@
 import type { Role } from '@underpass/rules/entity.ts';
+import type { PasskeyProof } from '@underpass/rules/passkey.ts';
 
 /** A signed-in person with a session cookie, or a program with an API token of theirs. */
 export interface Caller {
@@ -10,6 +11,7 @@ export interface Caller {
   readonly sessionId: string | null;
   /** The session has proven lately who uses it: by its sign-in, or again since. */
   readonly fresh: boolean;
+  readonly passkey: PasskeyProof;
   /** An API token sees one project, with at most this role. */
   readonly token: { readonly id: string; readonly projectId: string; readonly role: Role; readonly cli: boolean } | null;
 }

@@ -4,6 +4,7 @@ import type { Role } from '@underpass/rules/entity.ts';
 import { type ProjectQuotas, projectQuotas } from '@underpass/rules/limits.ts';
 import { mayGrant } from '@underpass/rules/permission.ts';
 import { refuse } from '../http/refusal.ts';
+import type { Flag } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
 import type { Caller } from './caller.ts';
 
@@ -14,6 +15,7 @@ export interface Access {
   readonly role: Role;
   readonly quotas: ProjectQuotas;
   readonly suspended: boolean;
+  readonly passkeyRequired: boolean;
 }
 
 export const readQuotas = (limits: string | null): ProjectQuotas =>
@@ -26,10 +28,10 @@ const memberships = (db: Queries, userId: string) =>
   db
     .selectFrom('members as m')
     .innerJoin('projects as p', 'p.id', 'm.project_id')
-    .select(['p.id', 'p.name', 'p.limits', 'p.suspended_at', 'm.role'])
+    .select(['p.id', 'p.name', 'p.limits', 'p.suspended_at', 'p.passkey_required', 'm.role'])
     .where('m.user_id', '=', userId);
 
-type Row = { id: string; name: string; limits: string | null; suspended_at: number | null; role: Role };
+type Row = { id: string; name: string; limits: string | null; suspended_at: number | null; passkey_required: Flag; role: Role };
 
 const toAccess = (row: Row, caller: Caller): Access => ({
   id: row.id,
@@ -37,6 +39,7 @@ const toAccess = (row: Row, caller: Caller): Access => ({
   role: caller.token ? lowerRole(row.role, caller.token.role) : row.role,
   quotas: readQuotas(row.limits),
   suspended: row.suspended_at !== null,
+  passkeyRequired: row.passkey_required === 1,
 });
 
 /** Undefined if the project does not exist or is not the caller's: a caller cannot tell which. */

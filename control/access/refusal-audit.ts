@@ -29,7 +29,7 @@ export interface RefusedCall {
 }
 
 /** Not `proofNeeded`: the person's own browser meets it every day, and the link that follows is mailed to them. */
-const noted = new Set<RefusalCode>(['forbidden', 'sessionNeeded']);
+const noted = new Set<RefusalCode>(['forbidden', 'sessionNeeded', 'passkeyNeeded']);
 
 /** A stranger must not write into a project's log. */
 const logOf = async (db: Queries, caller: Caller, projectId: string | undefined): Promise<string | null> =>
@@ -62,13 +62,38 @@ const whyRefused = (link: Link): string => {
   return link.used_at === null ? 'expired' : 'used';
 };
 
+interface Attempt {
+  readonly address: string;
+  readonly nowMs: number;
+}
+
 /** All sign-ins that fail for no known person share one limit. */
-export const auditFailedSignIn = async (
+const writeFailedSignIn = async (
   { store, limiter }: RefusalDeps,
-  { token, address, nowMs }: { readonly token: string; readonly address: string; readonly nowMs: number },
+  { address, nowMs }: Attempt,
+  user: { readonly id: string | null; readonly email: string | null } | undefined,
+  why: string,
 ): Promise<void> => {
-  const link = await findLink(store.db, token);
-  if (!(await hasRoom(limiter, 'refusalInAudit', link?.id ?? 'unknown'))) return;
-  const row = { projectId: null, actor: 'unknown', action: 'session.refuse', target: link?.email ?? '', address };
-  await unlessOutage(() => writeAudit(store.db, { ...row, detail: { why: whyRefused(link) } }, nowMs));
+  if (!(await hasRoom(limiter, 'refusalInAudit', user?.id ?? 'unknown'))) return;
+  const row = { projectId: null, actor: 'unknown', action: 'session.refuse', target: user?.email ?? '', address };
+  await unlessOutage(() => writeAudit(store.db, { ...row, detail: { why } }, nowMs));
+};
+
+export const auditFailedSignIn = async (deps: RefusalDeps, attempt: Attempt & { readonly token: string }): Promise<void> => {
+  const link = await findLink(deps.store.db, attempt.token);
+  await writeFailedSignIn(deps, attempt, link, whyRefused(link));
+};
+
+export const auditFailedPasskey = async (
+  deps: RefusalDeps,
+  attempt: Attempt & { readonly credentialId: string },
+): Promise<void> => {
+  const user = await deps.store.db
+    .selectFrom('passkeys as p')
+    .innerJoin('users as u', 'u.id', 'p.user_id')
+    .select(['u.id', 'u.email', 'u.suspended_at'])
+    .where('p.credential_id', '=', attempt.credentialId)
+    .executeTakeFirst();
+  const why = user === undefined ? 'unknown passkey' : 'wrong answer of a passkey';
+  await writeFailedSignIn(deps, attempt, user, user && user.suspended_at !== null ? 'suspended' : why);
 };

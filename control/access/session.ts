@@ -1,6 +1,7 @@
 // Sessions: made at sign-in, found by the hash of their cookie. They end when idle, old or revoked.
 
 import { durations } from '@underpass/rules/limits.ts';
+import type { PasskeyProof } from '@underpass/rules/passkey.ts';
 import { createToken, hashToken, tokenLength } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import { unlessOutage } from '../store/outage.ts';
@@ -25,6 +26,8 @@ export interface NewSession {
   readonly userId: string;
   readonly address: string;
   readonly userAgent: string;
+  /** The passkey that signs in. */
+  readonly passkeyId?: string;
 }
 
 const dropOldest = async (db: Queries, userId: string): Promise<void> => {
@@ -48,6 +51,8 @@ export const createSession = async (db: Queries, session: NewSession, nowMs: num
       created_at: nowMs,
       seen_at: nowMs,
       proven_at: nowMs,
+      passkey_at: session.passkeyId === undefined ? null : nowMs,
+      passkey_id: session.passkeyId ?? null,
       expires_at: nowMs + sessionMaxSeconds * 1000,
     })
     .execute();
@@ -71,7 +76,7 @@ const findSession = (db: Queries, token: string) =>
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
     .select(['sessions.id as session_id', 'sessions.created_at', 'sessions.seen_at', 'sessions.proven_at', 'sessions.expires_at'])
-    .select('users.id as user_id')
+    .select(['sessions.passkey_at', 'users.id as user_id'])
     .select(['users.email', 'users.first_name', 'users.operator', 'users.default_project'])
     .where('sessions.token_hash', '=', hashToken(token))
     .where('users.suspended_at', 'is', null)
@@ -84,9 +89,15 @@ const markSeen = async (db: Queries, id: string, nowMs: number): Promise<void> =
 /** A proof of the future, from before the clock went back, does not count. */
 const isFresh = (provenAt: number, nowMs: number): boolean => provenAt <= nowMs && nowMs - provenAt < freshMs;
 
-/** The session's user has just proven who they are. */
-export const renewProof = async (db: Queries, sessionId: string, nowMs: number): Promise<void> => {
-  await db.updateTable('sessions').set({ proven_at: nowMs }).where('id', '=', sessionId).execute();
+const passkeyProof = (passkeyAt: number | null, nowMs: number): PasskeyProof => {
+  if (passkeyAt === null) return 'none';
+  return isFresh(passkeyAt, nowMs) ? 'fresh' : 'proven';
+};
+
+/** The session's user has just proven who they are. A recovery code stands in for a passkey. */
+export const renewProof = async (db: Queries, sessionId: string, nowMs: number, by: 'link' | 'passkey'): Promise<void> => {
+  const set = { proven_at: nowMs, ...(by === 'passkey' ? { passkey_at: nowMs } : {}) };
+  await db.updateTable('sessions').set(set).where('id', '=', sessionId).execute();
 };
 
 export const findSessionCaller = async (db: Queries, token: string, nowMs: number): Promise<Caller | null> => {
@@ -102,6 +113,7 @@ export const findSessionCaller = async (db: Queries, token: string, nowMs: numbe
     defaultProject: row.default_project,
     sessionId: row.session_id,
     fresh: isFresh(row.proven_at, nowMs),
+    passkey: passkeyProof(row.passkey_at, nowMs),
     token: null,
   };
 };

@@ -2,12 +2,14 @@
 
 import { confirmEmailMessage, confirms } from '@underpass/rules/account.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
+import { expectPasskey } from '../access/passkey-rule.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { type CookieNames, renderCookie } from '../http/cookie.ts';
 import { orMissing, refuse } from '../http/refusal.ts';
 import type { JobQueue } from '../job/queue.ts';
+import { isPasskeyRequired } from '../passkey/passkeys.ts';
 import type { Store } from '../store/store.ts';
 import { eraseUser } from './erasure.ts';
 
@@ -21,6 +23,8 @@ export interface AccountDeps {
 
 const deleteAccount = async (deps: AccountDeps, { caller, body, nowMs }: CallContext<'deleteAccount'>): Promise<Response> => {
   if (!confirms(body.email, caller.email)) refuse('invalid', confirmEmailMessage);
+  // With the account goes every project that only this person is in.
+  expectPasskey(await isPasskeyRequired(deps.store.db, caller.userId), caller);
   const tunnelIds = await deps.store.write(async (trx) => {
     const user = await trx.selectFrom('users').selectAll().where('id', '=', caller.userId).executeTakeFirst();
     return eraseUser(trx, { user: orMissing(user, 'User'), byOperator: false, nowMs });

@@ -131,8 +131,9 @@ describe('every operation', () => {
     it(`${name} documents who may call it`, async () => {
       const { operation } = operations().get(name)!;
       const world = await createWorld();
-      const prepared = await prepareCall[name](world, test.client());
-      const response = await sendCall(test.client(undefined, '198.51.100.9'), name, prepared, world.owner.projectId);
+      const caller = test.client(undefined, '198.51.100.9');
+      const prepared = await prepareCall[name](world, caller);
+      const response = await sendCall(caller, name, prepared, world.owner.projectId);
       await response.body?.cancel();
       assert.equal(response.status === 401, operation.security.length > 0);
     });

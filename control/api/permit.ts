@@ -4,6 +4,7 @@ import type { Call } from '@underpass/rules/api/call.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { type Action, forbiddenMessage, may } from '@underpass/rules/permission.ts';
 import type { Caller } from '../access/caller.ts';
+import { expectPasskey, needsOperatorPasskey } from '../access/passkey-rule.ts';
 import { type Access, findAccess, refuseStopped } from '../access/project-access.ts';
 import { findGroupProjects } from '../group/groups.ts';
 import { isUnsafe } from '../http/origin.ts';
@@ -51,6 +52,7 @@ const expectProof = (call: Call, caller: Caller | null, access: Access | null): 
 /** The project that the call may act in, or null for calls that act in none. */
 export const permit = async (db: Queries, call: Call, caller: Caller | null, values: Values): Promise<Access | null> => {
   permitAccount(call, caller);
+  if (call.who === 'operator' && caller !== null) expectPasskey(await needsOperatorPasskey(db), caller);
   const access = await permitProject(db, call, caller, values);
   expectProof(call, caller, access);
   return access;
@@ -60,6 +62,7 @@ const permitProject = async (db: Queries, call: Call, caller: Caller | null, val
   if (withoutProject.has(call.who) || caller === null) return null;
   const projectId = await projectOf(db, call, caller, values);
   const access = orMissing(await findAccess(db, caller, projectId), 'Project');
+  expectPasskey(access.passkeyRequired, caller);
   if (!may(access.role, call.who as Action)) refuse('forbidden', forbiddenMessage);
   if (isUnsafe(call.method)) refuseStopped(access);
   return access;

@@ -4,7 +4,9 @@ import { randomBytes } from 'node:crypto';
 import type { Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { queryShapeOf } from '@underpass/rules/api/schemas.ts';
+import type { PasskeyOptions, RecoveryCodes } from '@underpass/rules/resource.ts';
 import { addJob } from '../job/queue.ts';
+import { addPasskey, createAuthenticator } from '../passkey/test-kit.ts';
 import { hashToken } from '../secret/token.ts';
 import { linkToken, loginForm, rightAnswer, type SignedUp, type TestClient, type TestControl } from '../test-kit.ts';
 
@@ -133,6 +135,34 @@ const rowId = async ({ test }: World, table: 'tunnels' | 'projects', name: strin
   return (await query.executeTakeFirstOrThrow()).id;
 };
 
+/** For a caller who may not even ask for a challenge. */
+const noOptions = { challenge: '', user: { id: '' } };
+
+const optionsFor = async (caller: TestClient, path: string): Promise<PasskeyOptions> => {
+  const response = await caller.send('POST', path);
+  return response.ok ? ((await response.json()) as PasskeyOptions) : noOptions;
+};
+
+const answered =
+  (path: string): Prepare =>
+  async ({ owner }, caller) => {
+    const { key } = await addPasskey(owner);
+    return { body: { credential: key.get(await optionsFor(caller, path)) } };
+  };
+
+const passkeySegment: Prepare = async ({ owner }) => ({ segments: { id: (await addPasskey(owner)).id } });
+
+const withPasskey: Prepare = async ({ owner }) => {
+  await addPasskey(owner);
+  return {};
+};
+
+const recoveryCode: Prepare = async ({ owner }) => {
+  await addPasskey(owner);
+  const { codes } = await owner.call<RecoveryCodes>('POST', '/api/recovery-codes');
+  return { body: { recoveryCode: codes[0]! } };
+};
+
 type Prepare = (world: World, caller: TestClient & { email?: string }) => Promise<PreparedCall>;
 const nothing: Prepare = async () => ({});
 const onceThereIs =
@@ -183,6 +213,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   getBotChallenge: nothing,
   createProject: async () => ({ body: { name: 'Another' } }),
   renameProject: async ({ owner }) => ({ segments: { id: owner.projectId }, body: { name: 'Renamed' } }),
+  requirePasskeys: async ({ owner }) => ({ segments: { id: owner.projectId }, body: { required: false } }),
   deleteProject: async ({ owner }) => ({ segments: { id: owner.projectId }, body: { name: 'default' } }),
   listMembers: nothing,
   changeMember: async (world) => ({ segments: { id: await makeMember(world) }, body: { role: 'viewer' } }),
@@ -202,6 +233,20 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   endOtherSignIns: nothing,
   listOwnTokens: nothing,
   deleteOwnToken: async (world, caller) => ({ segments: { id: caller === world.owner ? await makeToken(world) : 'none' } }),
+  listPasskeys: nothing,
+  startPasskey: nothing,
+  addPasskey: async (_, caller) => {
+    const credential = createAuthenticator().create(await optionsFor(caller, '/api/passkeys/options'));
+    return { body: { name: 'Laptop', credential } };
+  },
+  renamePasskey: async (world, caller) => ({ ...(await passkeySegment(world, caller)), body: { name: 'Phone' } }),
+  removePasskey: passkeySegment,
+  startPasskeyProof: withPasskey,
+  proveByPasskey: answered('/api/proof/options'),
+  createRecoveryCodes: withPasskey,
+  proveByRecoveryCode: recoveryCode,
+  startPasskeySignIn: nothing,
+  signInByPasskey: answered('/auth/passkey/options'),
   listApiTokens: onceThereIs(makeToken),
   createApiToken: async () => ({ body: { name: 'ci', role: 'viewer', expiresInDays: 30 } }),
   deleteApiToken: async (world) => ({ segments: { id: await makeToken(world) } }),
@@ -233,6 +278,13 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   importSubscriptions: async () => ({ body: `email\n${unique('s')}@example.com\n` }),
   listUsers: nothing,
   changeUser: async (world) => ({ segments: { id: await makeMember(world) }, body: { suspended: true } }),
+  removeUserPasskeys: async ({ test }) => {
+    const person = await test.signUp(`${unique('p')}@example.com`);
+    await addPasskey(person);
+    return { segments: { id: person.userId } };
+  },
+  getPasskeyRule: nothing,
+  changePasskeyRule: async () => ({ body: { required: false } }),
   listAllProjects: nothing,
   changeProject: async ({ test }) => {
     const { projectId } = await test.signUp(`${unique('p')}@example.com`);

@@ -2,51 +2,31 @@
 
 import { addressKey } from '@underpass/rules/address.ts';
 import type { User } from '@underpass/rules/entity.ts';
-import { durations } from '@underpass/rules/limits.ts';
 import { parseLoginForm } from '@underpass/rules/login-form.ts';
 import type { Session } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
-import { describeUserAgent } from '@underpass/rules/user-agent.ts';
 import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import { addNotices } from '../access/notice.ts';
+import { needsOperatorPasskey } from '../access/passkey-rule.ts';
 import { auditFailedSignIn } from '../access/refusal-audit.ts';
-import { createSession, endSession, endSignIns, isLive, renewProof, sessionMaxSeconds } from '../access/session.ts';
+import { endSession, endSignIns, isLive, renewProof } from '../access/session.ts';
 import { tellNarrowed } from '../bus/access.ts';
-import type { Bus } from '../bus/bus.ts';
 import { limitedAddress } from '../http/address.ts';
-import { type CookieNames, readCookie, renderCookie } from '../http/cookie.ts';
+import { readCookie, renderCookie } from '../http/cookie.ts';
 import { isOwnNavigation } from '../http/origin.ts';
 import { orInvalidForm, orMissing, refuse } from '../http/refusal.ts';
-import { addJob, type JobQueue } from '../job/queue.ts';
+import { addJob } from '../job/queue.ts';
 import { hasRoom, type Limiter, takeShare } from '../limit/limiter.ts';
-import { newSignInMail } from '../mail/mails.ts';
-import { createToken, hashToken, tokenLength } from '../secret/token.ts';
-import type { Store } from '../store/store.ts';
+import { hashToken } from '../secret/token.ts';
 import { type BotCheck, passBotCheck } from './bot-check.ts';
-import { meetBrowser } from './known-browser.ts';
+import { browserCookie, browserToken } from './browser.ts';
 import { isOwnLink, isUsableLink, redeemLoginLink, redeemProofLink } from './login-link.ts';
+import { type SignInDeps, signIn } from './sign-in.ts';
 
-export interface AuthDeps {
-  readonly store: Store;
-  readonly bus: Bus;
+export interface AuthDeps extends SignInDeps {
   readonly limiter: Limiter;
-  readonly jobs: Pick<JobQueue, 'wake'>;
   readonly botCheck: BotCheck;
-  readonly cookies: CookieNames;
-  readonly origin: string;
 }
-
-// It recognises the browser that asked for a link, and one in which the person has signed in before.
-const browserCookieSeconds = durations.knownBrowserDays * 24 * 3600;
-
-const browserToken = (deps: AuthDeps, headers: Headers): string => {
-  const known = readCookie(headers, deps.cookies.browser);
-  return known?.length === tokenLength ? known : createToken();
-};
-
-const browserCookie = (deps: AuthDeps, browser: string): string =>
-  renderCookie(deps.cookies.browser, browser, browserCookieSeconds, deps.cookies.secure);
 
 /**
  * Does the same work and gives the same answer for every e-mail: the job looks up the account later. After many requests for one
@@ -59,10 +39,10 @@ const requestLoginLink = async (deps: AuthDeps, { request, body, address, nowMs 
   await passBotCheck(deps.botCheck, botCheck, address);
   await takeShare(deps.limiter, 'loginLink', address);
   const isMailed = await hasRoom(deps.limiter, 'loginMailPerEmail', email);
-  const browser = browserToken(deps, request.headers);
+  const browser = browserToken(deps.cookies, request.headers);
   await addJob(deps.store.db, nowMs, 'login-link', { email, browserHash: hashToken(browser), isMailed });
   deps.jobs.wake();
-  return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps, browser) } });
+  return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps.cookies, browser) } });
 };
 
 /** Only a link that does not work counts, so that others at the same address cannot keep out a person with a right one. */
@@ -72,38 +52,20 @@ const refuseLink = async (deps: AuthDeps, { body, address, nowMs }: CallContext<
   return refuse('signedOut', text.login.failed);
 };
 
-const redeem = async (deps: AuthDeps, context: CallContext<'redeemLoginLink'>) => {
-  const { request, body, caller, address, nowMs } = context;
+const redeem = async (deps: AuthDeps, context: CallContext<'redeemLoginLink'>): Promise<Response> => {
+  const { body, nowMs } = context;
   if (!(await isUsableLink(deps.store.db, body.token, nowMs))) return refuseLink(deps, context);
-  const old = readCookie(request.headers, deps.cookies.session);
-  const browser = browserToken(deps, request.headers);
-  const token = await deps.store.write(async (trx) => {
-    const user = await redeemLoginLink(trx, body.token, nowMs);
-    if (!user) return undefined;
-    if (old !== undefined) await endSession(trx, old, address, nowMs);
-    await writeAudit(trx, { projectId: null, actor: user.email, action: 'session.create', target: user.email, address }, nowMs);
-    const userAgent = request.headers.get('user-agent') ?? '';
-    const mail = newSignInMail(describeUserAgent(userAgent), { address, nowMs }, deps.origin);
-    if (await meetBrowser(trx, user.userId, hashToken(browser), nowMs)) await addNotices(trx, [user.email], mail, nowMs);
-    return createSession(trx, { userId: user.userId, address, userAgent }, nowMs);
-  });
-  if (token === undefined) return refuseLink(deps, context);
-  if (caller) tellNarrowed(deps.bus, caller.userId);
-  deps.jobs.wake();
-  const headers = new Headers({
-    'set-cookie': renderCookie(deps.cookies.session, token, sessionMaxSeconds, deps.cookies.secure),
-  });
-  headers.append('set-cookie', browserCookie(deps, browser));
-  return new Response(null, { status: 204, headers });
+  const answer = await signIn(deps, context, (trx) => redeemLoginLink(trx, body.token, nowMs));
+  return answer ?? refuseLink(deps, context);
 };
 
 const requestProof = async (deps: AuthDeps, { request, caller, nowMs }: CallContext<'requestProof'>): Promise<Response> => {
   await deps.limiter.take('proofPerUser', caller.userId);
-  const browser = browserToken(deps, request.headers);
+  const browser = browserToken(deps.cookies, request.headers);
   const job = { email: caller.email, browserHash: hashToken(browser), sessionId: caller.sessionId! };
   await addJob(deps.store.db, nowMs, 'login-link', job);
   deps.jobs.wake();
-  return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps, browser) } });
+  return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps.cookies, browser) } });
 };
 
 const otherLinkText = 'This link is invalid, used or expired, or was asked for in another browser.';
@@ -114,7 +76,7 @@ const redeemProof = async (deps: AuthDeps, context: CallContext<'redeemProof'>):
   const link = { token: body.token, sessionId, browser: readCookie(request.headers, deps.cookies.browser) };
   await deps.store.write(async (trx) => {
     if (!(await redeemProofLink(trx, link, nowMs))) refuse('invalid', otherLinkText);
-    await renewProof(trx, sessionId, nowMs);
+    await renewProof(trx, sessionId, nowMs, 'link');
     await auditCall(trx, context, 'session.prove', caller.email);
   });
 };
@@ -190,11 +152,12 @@ const deleteSession = async (deps: AuthDeps, context: CallContext<'deleteSession
   tellNarrowed(deps.bus, caller.userId);
 };
 
-const getUser = async ({ caller }: CallContext<'getUser'>): Promise<User> => ({
+const getUser = async (deps: AuthDeps, { caller }: CallContext<'getUser'>): Promise<User> => ({
   email: caller.email,
   firstName: caller.firstName,
   defaultProject: caller.defaultProject ?? '',
   operator: caller.operator,
+  ...(caller.operator && caller.passkey === 'none' && (await needsOperatorPasskey(deps.store.db)) ? { passkey: 'needed' } : {}),
 });
 
 type Names =
@@ -213,7 +176,7 @@ type Names =
   | 'getBotChallenge';
 
 export const createAuthCalls = (deps: AuthDeps): Handlers<Names> => ({
-  getUser,
+  getUser: (context) => getUser(deps, context),
   requestLoginLink: (context) => requestLoginLink(deps, context),
   checkLoginLink: async ({ request, body, nowMs }) => {
     const browser = readCookie(request.headers, deps.cookies.browser);

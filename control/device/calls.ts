@@ -86,6 +86,7 @@ const asCaller = (user: { id: string; email: string }) => ({
   defaultProject: null,
   sessionId: null,
   fresh: false,
+  passkey: 'none' as const,
   token: null,
 });
 

@@ -8,6 +8,7 @@ import { takeAllowance, userShare } from '../access/allowance.ts';
 import { auditCall } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Caller } from '../access/caller.ts';
+import { isClosed } from '../access/passkey-rule.ts';
 import type { Access } from '../access/project-access.ts';
 import { listAccess } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
@@ -113,7 +114,7 @@ const decideLookUp = async (
 ): Promise<'ours' | 'new' | 'foreign'> => {
   const { db } = deps.store;
   if (await isDataPlaneHost(deps, host)) return 'ours';
-  const projects = await listAccess(db, caller);
+  const projects = (await listAccess(db, caller)).filter((project) => !isClosed(project, caller));
   for (const { id } of projects) {
     if ((await isUnderVerified(db, id, host)) || (await isGenerated(db, id, host))) return 'ours';
   }

@@ -78,7 +78,7 @@ export async function addProject(db: Queries, name: string) {
     .execute();
   await db
     .insertInto('projects')
-    .values({ id: name, name, limits: null, suspended_at: null, revision: 0, created_at: 1 })
+    .values({ id: name, name, limits: null, suspended_at: null, passkey_required: 0, revision: 0, created_at: 1 })
     .execute();
   await db.insertInto('members').values({ project_id: name, user_id: userId, role: 'owner', created_at: 1 }).execute();
   const group = { name: 'default', allow_list: '["0.0.0.0/0","::/0"]', created_at: 1, updated_at: 1 };

@@ -1,7 +1,7 @@
 // How a call refuses: a code, its status, and the public text, which the API answers as plain text (spec 8).
 // Any other error is a defect: the API answers 500 and reveals nothing of it.
 
-import { proofNeededCode, sessionNeededCode } from '@underpass/rules/api/refusal-code.ts';
+import { passkeyNeededCode, proofNeededCode, sessionNeededCode } from '@underpass/rules/api/refusal-code.ts';
 
 const statusOf = {
   invalid: 400,
@@ -9,6 +9,7 @@ const statusOf = {
   forbidden: 403,
   sessionNeeded: 403,
   proofNeeded: 403,
+  passkeyNeeded: 403,
   missing: 404,
   conflict: 409,
   gone: 410,
@@ -26,6 +27,7 @@ export type RefusalCode = keyof typeof statusOf;
 export const namedRefusals: { readonly [Code in RefusalCode]?: string } = {
   sessionNeeded: sessionNeededCode,
   proofNeeded: proofNeededCode,
+  passkeyNeeded: passkeyNeededCode,
 };
 
 export class Refusal extends Error {

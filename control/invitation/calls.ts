@@ -17,7 +17,7 @@ import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { addJob, type JobQueue } from '../job/queue.ts';
 import type { Limiter } from '../limit/limiter.ts';
 import { newOwnerMail } from '../mail/mails.ts';
-import { insertMember } from '../project/projects.ts';
+import { insertMember, toProject } from '../project/projects.ts';
 import { hashToken } from '../secret/token.ts';
 import { createId } from '../store/id.ts';
 import type { InvitationsTable, Schema } from '../store/schema.ts';
@@ -153,7 +153,7 @@ const acceptInvitation = async (deps: InvitationDeps, context: CallContext<'acce
     refuseStopped(access);
     const mail = newOwnerMail(caller.email, caller.email, access.name, deps.origin);
     if (role === 'owner') await addNotices(trx, await ownersOf(trx, projectId), mail, nowMs);
-    return { id: projectId, name: access.name, role: access.role };
+    return toProject(access, caller);
   });
   deps.jobs.wake();
   return joined;

@@ -101,12 +101,14 @@ interface Place {
 
 const from = ({ address, nowMs }: Place): string => `from ${address}, at ${new Date(nowMs).toISOString()}`;
 
-export const newSignInMail = (browser: string, place: Place, origin: string): MailText =>
+export const newSignInMail = (browser: string, place: Place, by: 'link' | 'passkey', origin: string): MailText =>
   noticeMail(
     `New sign-in to ${productName}`,
     origin,
     `Somebody signed in to your account in a browser that you have not used before: ${plainName(browser) || 'an unknown one'}, ${from(place)}.`,
-    'press "Sign out everywhere else" on your account page, and secure your mailbox. The login link was sent there.',
+    by === 'link'
+      ? 'press "Sign out everywhere else" on your account page, and secure your mailbox. The login link was sent there.'
+      : 'press "Sign out everywhere else" on your account page, and remove the passkeys that you do not know.',
   );
 
 export interface NewTokenFacts extends Place {
@@ -138,6 +140,35 @@ export const newOperatorMail = (operator: string, by: string, origin: string): M
     origin,
     `${operator} is now an operator of this installation. ${by === 'operator' ? 'A command on the server made the change.' : `${by} made the change.`}`,
     'revoke the rights on the operator page Users, and sign out everywhere else.',
+  );
+
+/** What happened to a person's passkeys or recovery codes. */
+export type PasskeyNews =
+  | { readonly kind: 'added' | 'removed'; readonly name: string }
+  | { readonly kind: 'removed-by-operator' | 'codes-made' }
+  | { readonly kind: 'code-used'; readonly left: number };
+
+const passkeySentence = (news: PasskeyNews): string => {
+  switch (news.kind) {
+    case 'added':
+      return `The passkey ${quoted(news.name, 'without a plain name')} was added to your account. It can sign in without an email.`;
+    case 'removed':
+      return `The passkey ${quoted(news.name, 'without a plain name')} was removed from your account. It can no longer sign in.`;
+    case 'removed-by-operator':
+      return 'The operator of the service removed all passkeys and recovery codes from your account. Sign in with your email address, then add a new passkey.';
+    case 'codes-made':
+      return 'New recovery codes were made for your account. Earlier codes no longer work.';
+    case 'code-used':
+      return `A recovery code of your account was used. Codes left: ${news.left}.`;
+  }
+};
+
+export const passkeyMail = (news: PasskeyNews, origin: string): MailText =>
+  noticeMail(
+    `The passkeys of your ${productName} account`,
+    origin,
+    passkeySentence(news),
+    'remove the passkeys that you do not know on your account page, and sign out everywhere else.',
   );
 
 export interface CertificateTroubleFacts {

@@ -7,6 +7,7 @@ import type { AuditCalls } from '../audit/calls.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { type AbuseDeps, changeAbuseReport, listAbuseReports, reportAbuse } from './abuse-reports.ts';
 import type { Desk, DeskDeps } from './actor.ts';
+import { changePasskeyRule, readPasskeyRule, removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects } from './projects.ts';
 import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperatorRegions } from './regions.ts';
 import { approve, listRegistrations, reject } from './registrations.ts';
@@ -37,6 +38,9 @@ export const createOperatorCalls = (deps: OperatorDeps): Handlers<Exclude<keyof 
     importSubscriptions: (context) => importSubscriptions(deskOf(context), context.body),
     listUsers: (context) => listUsers(deskOf(context), context.query.q, context.query.before),
     changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
+    removeUserPasskeys: async (context) => void (await removeUserPasskeys(deskOf(context), context.segments.id)),
+    getPasskeyRule: (context) => readPasskeyRule(deskOf(context)),
+    changePasskeyRule: (context) => changePasskeyRule(deskOf(context), context.caller, context.body.required),
     listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q, context.query.before),
     changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
     listAllTunnels: async (context) =>

@@ -1,6 +1,7 @@
 // The operator functions for underpass-server's commands and the first start, which have no session.
 
 import type { Desk, DeskDeps } from './actor.ts';
+import { removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects, removeProject } from './projects.ts';
 import { createRegion, createRegionKey, ensureRegion, listOperatorRegions } from './regions.ts';
 import { approve, findRegistration, listRegistrations, reject } from './registrations.ts';
@@ -12,7 +13,14 @@ import { changeUser, createOperatorLink, deleteUser, ensureOperator, listUsers }
 const functions = {
   ...{ listRegistrations, findRegistration, approve, reject },
   ...{ listSubscriptions, importSubscriptions },
-  ...{ listUsers, changeUser, deleteUser, ensureOperator, createLoginLink: createOperatorLink },
+  ...{
+    listUsers,
+    changeUser,
+    deleteUser,
+    ensureOperator,
+    createLoginLink: createOperatorLink,
+    removePasskeys: removeUserPasskeys,
+  },
   ...{ listProjects: listAllProjects, changeProject, deleteProject: removeProject },
   ...{ listTunnels: listAllTunnels, changeTunnel },
   ...{ listRegions: listOperatorRegions, createRegion, createRegionKey, ensureRegion },

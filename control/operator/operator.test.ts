@@ -791,7 +791,14 @@ describe('a list of more than a page', () => {
       return test.store.db.insertInto('users').values(values).execute();
     },
     projects: () => {
-      const values = more.map(({ id, i }) => ({ id, name: `p${i}`, limits: null, revision: 0, ...made }));
+      const values = more.map(({ id, i }) => ({
+        id,
+        name: `p${i}`,
+        limits: null,
+        passkey_required: 0 as const,
+        revision: 0,
+        ...made,
+      }));
       return test.store.db.insertInto('projects').values(values).execute();
     },
     tunnels: async () => {

@@ -2,6 +2,7 @@
 
 import { confirmProjectMessage, confirms } from '@underpass/rules/account.ts';
 import type { Project, Role } from '@underpass/rules/entity.ts';
+import { ownPasskeyFirstMessage } from '@underpass/rules/passkey.ts';
 import { decideMembershipChange, forbiddenMessage, may, mayGrant, parseRole, roles } from '@underpass/rules/permission.ts';
 import { parseProjectName } from '@underpass/rules/project-name.ts';
 import type { Member } from '@underpass/rules/resource.ts';
@@ -20,7 +21,7 @@ import { newOwnerMail } from '../mail/mails.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { refuseSuspendedIn } from '../tunnel/tunnels.ts';
 import { deleteProject } from './deletion.ts';
-import { countOwnedProjects, countOwners, insertProject, listProjects } from './projects.ts';
+import { countOwnedProjects, countOwners, insertProject, listProjects, toProject } from './projects.ts';
 
 export interface ProjectDeps {
   readonly store: Store;
@@ -65,7 +66,24 @@ const renameProject = async (deps: ProjectDeps, context: CallContext<'renameProj
     await trx.updateTable('projects').set({ name }).where('id', '=', access.id).execute();
     await auditCall(trx, context, 'project.rename', name, { from: access.name });
   });
-  return { id: access.id, name, role: access.role };
+  return toProject({ ...access, name }, context.caller);
+};
+
+/** An owner who requires a passkey has one, so that the rule cannot close the project to the one who made it. */
+const requirePasskeys = async (deps: ProjectDeps, context: CallContext<'requirePasskeys'>): Promise<Project> => {
+  const { access, caller, body } = context;
+  if (body.required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
+  await deps.store.write(async (trx) => {
+    await lockProject(trx, access.id);
+    const now = orMissing(await findAccess(trx, caller, access.id), 'Project');
+    if (!may(now.role, 'project.require-passkeys')) refuse('forbidden', forbiddenMessage);
+    const change = trx.updateTable('projects').set({ passkey_required: body.required ? 1 : 0 });
+    await change.where('id', '=', access.id).execute();
+    await auditCall(trx, context, 'project.require-passkeys', access.name, { required: body.required });
+  });
+  // Closes live views whose session has no passkey.
+  tellNarrowed(deps.bus, access.id);
+  return toProject({ ...access, passkeyRequired: body.required }, caller);
 };
 
 const deleteOwnProject = async (deps: ProjectDeps, context: CallContext<'deleteProject'>): Promise<void> => {
@@ -169,11 +187,19 @@ const removeMember = async (deps: ProjectDeps, context: CallContext<'removeMembe
 export const createProjectCalls = (
   deps: ProjectDeps,
 ): Handlers<
-  'listProjects' | 'createProject' | 'renameProject' | 'deleteProject' | 'listMembers' | 'changeMember' | 'removeMember'
+  | 'listProjects'
+  | 'createProject'
+  | 'renameProject'
+  | 'requirePasskeys'
+  | 'deleteProject'
+  | 'listMembers'
+  | 'changeMember'
+  | 'removeMember'
 > => ({
   listProjects: ({ caller }) => listProjects(deps.store.db, caller),
   createProject: (context) => createProject(deps, context),
   renameProject: (context) => renameProject(deps, context),
+  requirePasskeys: (context) => requirePasskeys(deps, context),
   deleteProject: (context) => deleteOwnProject(deps, context),
   listMembers: async ({ access, caller }) =>
     (await memberRows(deps.store.db, access.id).execute()).map((row) => toMember(row, caller.userId)),

@@ -2,7 +2,8 @@
 
 import type { Project, Role } from '@underpass/rules/entity.ts';
 import type { Caller } from '../access/caller.ts';
-import { listAccess } from '../access/project-access.ts';
+import { isClosed } from '../access/passkey-rule.ts';
+import { type Access, listAccess } from '../access/project-access.ts';
 import { insertDefaultGroup } from '../group/groups.ts';
 import { createId } from '../store/id.ts';
 import type { Queries } from '../store/store.ts';
@@ -12,7 +13,7 @@ export const insertProject = async (trx: Queries, project: { name: string; owner
   const id = createId(nowMs);
   await trx
     .insertInto('projects')
-    .values({ id, name: project.name, limits: null, suspended_at: null, revision: 0, created_at: nowMs })
+    .values({ id, name: project.name, limits: null, suspended_at: null, passkey_required: 0, revision: 0, created_at: nowMs })
     .execute();
   await insertMember(trx, { projectId: id, userId: project.ownerId, role: 'owner' }, nowMs);
   await insertDefaultGroup(trx, id, nowMs);
@@ -31,7 +32,15 @@ export const insertMember = async (
 };
 
 export const listProjects = async (db: Queries, caller: Caller): Promise<Project[]> =>
-  (await listAccess(db, caller)).map(({ id, name, role }) => ({ id, name, role }));
+  (await listAccess(db, caller)).map((access) => toProject(access, caller));
+
+/** A closed project is listed too, so that its member sees why it is closed. */
+export const toProject = (access: Access, caller: Caller): Project => ({
+  id: access.id,
+  name: access.name,
+  role: access.role,
+  ...(access.passkeyRequired ? { passkey: isClosed(access, caller) ? 'needed' : 'required' } : {}),
+});
 
 const countOwnerships = async (db: Queries, column: 'project_id' | 'user_id', id: string): Promise<number> => {
   const row = await db

@@ -17,6 +17,8 @@ const tables = {
   login_links: ['id'],
   sessions: ['id'],
   known_browsers: ['id'],
+  passkeys: ['id'],
+  recovery_codes: ['code_hash'],
   registrations: ['id'],
   subscriptions: ['id'],
   projects: ['id'],

@@ -148,6 +148,20 @@ const knownBrowsers = [
     browser_hash text not null, seen_at bigint not null, unique (user_id, browser_hash))`,
 ];
 
+const passkeys = [
+  `create table passkeys (
+    id text primary key, user_id text not null references users (id) on delete cascade,
+    credential_id text not null unique, public_key text not null, sign_count bigint not null, transports text not null,
+    name text not null, created_at bigint not null, used_at bigint)`,
+  'create index passkeys_user on passkeys (user_id)',
+  `create table recovery_codes (
+    code_hash text primary key, user_id text not null references users (id) on delete cascade, created_at bigint not null)`,
+  'create index recovery_codes_user on recovery_codes (user_id)',
+  'alter table sessions add column passkey_at bigint',
+  'alter table sessions add column passkey_id text',
+  'alter table projects add column passkey_required integer not null default 0',
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -163,4 +177,5 @@ export const migrations: Record<string, Migration> = {
   '0006-proofs': migration(proofs),
   '0007-cli-tokens': migration(cliTokens),
   '0008-known-browsers': migration(knownBrowsers),
+  '0009-passkeys': migration(passkeys),
 };

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
+import type { RecoveryCodes } from '@underpass/rules/resource.ts';
 import { createRecheck } from '../dns/recheck.ts';
 import { silentLog } from '../feed/test-kit.ts';
+import { addPasskey, askOptions, createAuthenticator } from '../passkey/test-kit.ts';
 import { createTestControl, linkToken, loginForm, type SignedUp, type TestControl } from '../test-kit.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { createWithLease } from './lease.ts';
@@ -32,6 +34,32 @@ const suite: StoreSuite = (name, skip, open) =>
 
     const createTunnel = async (who: SignedUp, body: object): Promise<number> =>
       (await who.send('POST', `/api/tunnels?project=${who.projectId}`, { region: 'local', ...body })).status;
+
+    it('one answer of a passkey sent twenty times, and one recovery code: each works once', async () => {
+      const carl = await test.signUp('carl@example.com');
+      const { key } = await addPasskey(carl, 'Phone', createAuthenticator({ counts: false }));
+      const browser = test.client();
+      const credential = key.get(await askOptions(browser, '/auth/passkey/options'));
+      const statuses = await times(20, async () => (await browser.send('POST', '/auth/passkey', { credential })).status);
+      assert.deepEqual([countOf(statuses, 204), countOf(statuses, 401)], [1, 19]);
+      const { codes } = await carl.call<RecoveryCodes>('POST', '/api/recovery-codes');
+      const recoveryCode = codes[0]!;
+      const used = await times(20, async () => (await carl.send('POST', '/api/proof/recovery', { recoveryCode })).status);
+      assert.deepEqual([countOf(used, 204), countOf(used, 400)], [1, 19]);
+    });
+
+    it('the last two passkeys removed at once where one is required, ten times: one stays', async () => {
+      const dora = await test.signUp('dora@example.com');
+      let kept = await addPasskey(dora);
+      await dora.call('PATCH', `/api/projects/${dora.projectId}/passkeys`, { required: true });
+      for (let round = 0; round < 10; round++) {
+        const both = [kept, await addPasskey(dora)];
+        const remove = async ({ id }: { id: string }) => (await dora.send('DELETE', `/api/passkeys/${id}`)).status;
+        const statuses = await Promise.all(both.map(remove));
+        assert.deepEqual(statuses.toSorted(), [204, 409]);
+        kept = both[statuses.indexOf(409)]!;
+      }
+    });
 
     it('fifty tunnels of one name: one is made', async () => {
       const statuses = await times(50, () => createTunnel(ann, { name: 'same' }));

@@ -42,6 +42,10 @@ export interface SessionsTable {
   seen_at: number;
   /** When the user last proved who they are: by the sign-in, or again since. 0 for a session from before this was kept. */
   proven_at: number;
+  /** When a passkey or a recovery code last proved who uses it; null if none has. */
+  passkey_at: number | null;
+  /** The passkey that signed in; null for an e-mail link. */
+  passkey_id: string | null;
   expires_at: number;
 }
 
@@ -51,6 +55,28 @@ export interface KnownBrowsersTable {
   user_id: string;
   browser_hash: string;
   seen_at: number;
+}
+
+export interface PasskeysTable {
+  id: string;
+  user_id: string;
+  /** The id that the authenticator gave it, in base64url. Unique. */
+  credential_id: string;
+  /** COSE, in base64url. */
+  public_key: string;
+  sign_count: number;
+  /** JSON list of words of WebAuthn: how a browser reaches it. */
+  transports: string;
+  name: string;
+  created_at: number;
+  used_at: number | null;
+}
+
+export interface RecoveryCodesTable {
+  /** SHA-256 of the code, hex. The row goes when the code is used. */
+  code_hash: string;
+  user_id: string;
+  created_at: number;
 }
 
 export type RegistrationState = 'waiting' | 'approved' | 'rejected';
@@ -87,6 +113,8 @@ export interface ProjectsTable {
   /** JSON of the limits that the operator changed; null for the defaults. */
   limits: string | null;
   suspended_at: number | null;
+  /** Members need a passkey. */
+  passkey_required: Flag;
   /** Raised first in every write of the project: the row lock that serialises its quotas and owners. */
   revision: number;
   created_at: number;
@@ -352,6 +380,8 @@ export interface Schema {
   login_links: LoginLinksTable;
   sessions: SessionsTable;
   known_browsers: KnownBrowsersTable;
+  passkeys: PasskeysTable;
+  recovery_codes: RecoveryCodesTable;
   registrations: RegistrationsTable;
   subscriptions: SubscriptionsTable;
   projects: ProjectsTable;

@@ -21,7 +21,15 @@ const user = (email: string, id = createId(1)) => ({
   suspended_at: null,
   created_at: 1_790_000_000_000,
 });
-const project = (id: string) => ({ id, name: id, limits: null, suspended_at: null, revision: 0, created_at: 1 });
+const project = (id: string) => ({
+  id,
+  name: id,
+  limits: null,
+  suspended_at: null,
+  passkey_required: 0 as const,
+  revision: 0,
+  created_at: 1,
+});
 const domain = (projectId: string, apexName: string, owned: boolean) => ({
   id: createId(1),
   project_id: projectId,

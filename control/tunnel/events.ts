@@ -6,6 +6,7 @@ import { credentialOf, userShare } from '../access/allowance.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Caller } from '../access/caller.ts';
 import { findCaller, type IdentifyDeps } from '../access/identify.ts';
+import { isClosed } from '../access/passkey-rule.ts';
 import { findAccess } from '../access/project-access.ts';
 import { hearNarrowed } from '../bus/access.ts';
 import type { Bus } from '../bus/bus.ts';
@@ -41,7 +42,8 @@ type Context = CallContext<'streamEvents'>;
 
 const isStillPermitted = async (deps: EventDeps, { request, access }: Context): Promise<boolean> => {
   const caller = await findCaller(deps, request.headers, deps.clock());
-  return caller !== null && (await findAccess(deps.store.db, caller, access.id)) !== undefined;
+  const now = caller && (await findAccess(deps.store.db, caller, access.id));
+  return !!caller && !!now && !isClosed(now, caller);
 };
 
 const tooMany = 'Too many live views are open.';

@@ -3,6 +3,7 @@
 import { accountCalls } from './account-calls.ts';
 import { domainCalls } from './domain-calls.ts';
 import { operatorCalls } from './operator-calls.ts';
+import { passkeyCalls } from './passkey-calls.ts';
 import { projectCalls } from './project-calls.ts';
 import { publicCalls } from './public-calls.ts';
 import { securityGroupCalls } from './security-group-calls.ts';
@@ -17,6 +18,7 @@ export const calls = {
   ...securityGroupCalls,
   ...projectCalls,
   ...accountCalls,
+  ...passkeyCalls,
   ...operatorCalls,
 } as const;
 
@@ -24,4 +26,4 @@ export type Calls = typeof calls;
 export type CallName = keyof Calls;
 
 /** Names of path segments and body fields that hold secrets. Logs leave them out. */
-export const secretNames = ['token', 'deviceCode', 'userCode', 'bot-check'] as const;
+export const secretNames = ['token', 'deviceCode', 'userCode', 'bot-check', 'credential', 'recoveryCode'] as const;

@@ -65,6 +65,18 @@ export const operatorCalls = {
     who: 'operator',
     needs: 'fresh',
   },
+  /** For a user who has lost theirs, with the recovery codes: they sign in by e-mail and add a new one. */
+  removeUserPasskeys: { method: 'DELETE', path: '/api/operator/users/:id/passkeys', who: 'operator', needs: 'fresh' },
+  /** Whether operators need a passkey. */
+  getPasskeyRule: { method: 'GET', path: '/api/operator/passkeys', answer: 'PasskeyRule', who: 'operator', needs: 'session' },
+  changePasskeyRule: {
+    method: 'PATCH',
+    path: '/api/operator/passkeys',
+    json: 'PasskeyRuleChange',
+    answer: 'PasskeyRule',
+    who: 'operator',
+    needs: 'fresh',
+  },
   listAllProjects: {
     method: 'GET',
     path: '/api/operator/projects',

@@ -10,7 +10,17 @@ import { highestQuotas, limits } from '../limits.ts';
 import { regionDescriptionMaxChars, regionNamePattern } from '../region.ts';
 import { optionalNameMaxChars, personNameMaxChars, tickedValues } from '../registration.ts';
 import { AbuseReportState } from '../resource.ts';
-import { booleanField, countsField, numberField, optionalField, textField, textsField, wordField } from '../schema.ts';
+import {
+  blobField,
+  booleanField,
+  countsField,
+  numberField,
+  optionalField,
+  textField,
+  textsField,
+  transportsField,
+  wordField,
+} from '../schema.ts';
 import { securityGroupNameMaxChars, securityGroupNamePattern } from '../security-group-name.ts';
 import { tunnelNameMaxChars, tunnelNamePattern } from '../tunnel-name.ts';
 
@@ -78,6 +88,32 @@ export const ApiTokenRequest = z.object({
   /** Absent: as long as a token may live. */
   expiresInDays: optionalField(numberField({ minimum: 1, maximum: limits.apiTokenDays })),
 });
+
+/** Far more than a browser sends: a credential's id has at most 1023 bytes, an RSA key some 300. */
+const webAuthnMaxChars = 8192;
+const bytes = blobField(webAuthnMaxChars);
+const credential = <Shape extends z.ZodRawShape>(response: Shape) =>
+  z.object(
+    {
+      id: bytes,
+      rawId: bytes,
+      type: z.literal('public-key'),
+      response: z.object({ clientDataJSON: bytes, ...response }),
+    },
+    'must be a credential of WebAuthn.',
+  );
+const passkeyName = { maxLength: limits.passkeyNameChars };
+
+export const NewPasskey = z.object({
+  name: textField(passkeyName),
+  credential: credential({ attestationObject: bytes, transports: transportsField() }),
+});
+export const PasskeyName = z.object({ name: textField(passkeyName) });
+export const PasskeyAnswer = z.object({
+  credential: credential({ authenticatorData: bytes, signature: bytes, userHandle: optionalField(bytes) }),
+});
+export const PasskeyRuleChange = z.object({ required: booleanField() });
+export const RecoveryCode = z.object({ recoveryCode: textField() });
 
 /** The caller's own address, typed again to confirm. */
 export const AccountDeletion = z.object({ email: textField(email) });

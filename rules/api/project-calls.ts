@@ -5,6 +5,15 @@ import type { Call } from './call.ts';
 export const projectCalls = {
   createProject: { method: 'POST', path: '/api/projects', json: 'ProjectName', answer: 'Project', who: 'user', needs: 'session' },
   renameProject: { method: 'PATCH', path: '/api/projects/:id', json: 'ProjectName', answer: 'Project', who: 'project.rename' },
+  /** Whether members need a passkey. Only an owner whose session is confirmed with a passkey can require it. */
+  requirePasskeys: {
+    method: 'PATCH',
+    path: '/api/projects/:id/passkeys',
+    json: 'PasskeyRuleChange',
+    answer: 'Project',
+    who: 'project.require-passkeys',
+    needs: 'fresh',
+  },
   /** With its tunnels, domains, groups, members and tokens. The caller types `name` again to confirm. */
   deleteProject: { method: 'DELETE', path: '/api/projects/:id', json: 'ProjectName', who: 'project.delete', needs: 'session' },
   listMembers: { method: 'GET', path: '/api/members', query: 'InProject', answer: 'Member[]', who: 'member.read' },

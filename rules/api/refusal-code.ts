@@ -7,3 +7,5 @@ export const errorHeader = 'Underpass-Error';
 export const sessionNeededCode = 'UNDERPASS_SESSION_NEEDED';
 /** The call needs a session that has lately proven who uses it. */
 export const proofNeededCode = 'UNDERPASS_PROOF_NEEDED';
+/** The call needs a session that a passkey or a recovery code has proven. */
+export const passkeyNeededCode = 'UNDERPASS_PASSKEY_NEEDED';

@@ -124,4 +124,15 @@ function addUsers(program: Command, shell: Shell): void {
         printValue(shell, deleted, `user ${deleted.email} is deleted`, options);
       }),
     );
+  group
+    .command('remove-passkeys')
+    .description('remove the passkeys and recovery codes of a user who has lost them; they sign in by e-mail again')
+    .argument('<id or email>')
+    .option('--json', 'print JSON')
+    .action((key: string, options: OutputOptions) =>
+      withDesk(shell, async (desk) => {
+        const done = await desk.removePasskeys(await userIdOf(desk, key));
+        printValue(shell, done, `the passkeys of ${done.email} are removed`, options);
+      }),
+    );
 }

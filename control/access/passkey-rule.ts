@@ -1,0 +1,23 @@
+// Where a passkey is required: in projects whose owners require it, and of operators if the service requires it of them.
+
+import { passkeyNeededMessage } from '@underpass/rules/passkey.ts';
+import { refuse } from '../http/refusal.ts';
+import type { Queries } from '../store/store.ts';
+import type { Caller } from './caller.ts';
+
+/** In the table `settings`. Only operators change it. */
+export const operatorRule = 'operators-need-passkey';
+
+export const needsOperatorPasskey = async (db: Queries): Promise<boolean> => {
+  const row = await db.selectFrom('settings').select('value').where('name', '=', operatorRule).executeTakeFirst();
+  return row !== undefined && row.value !== 'false';
+};
+
+/** True for a project that the caller's session, or the person behind an API token, may not open without a passkey. */
+export const isClosed = (project: { readonly passkeyRequired: boolean }, { passkey }: Pick<Caller, 'passkey'>): boolean =>
+  project.passkeyRequired && passkey === 'none';
+
+/** A sign-in by e-mail link is not enough here, however recent. */
+export const expectPasskey = (required: boolean, { passkey }: Pick<Caller, 'passkey'>): void => {
+  if (required && passkey === 'none') refuse('passkeyNeeded', passkeyNeededMessage);
+};

@@ -1,0 +1,48 @@
+// The operator's part in passkeys: whether operators need one, and help for users who have lost theirs.
+
+import { ownPasskeyFirstMessage } from '@underpass/rules/passkey.ts';
+import type { PasskeyRule } from '@underpass/rules/resource.ts';
+import type { Caller } from '../access/caller.ts';
+import { addNotices } from '../access/notice.ts';
+import { needsOperatorPasskey, operatorRule } from '../access/passkey-rule.ts';
+import { tellNarrowed } from '../bus/access.ts';
+import { orMissing, refuse } from '../http/refusal.ts';
+import { passkeyMail } from '../mail/mails.ts';
+import { removeAllPasskeys } from '../passkey/passkeys.ts';
+import { auditDesk, type Desk } from './actor.ts';
+
+export const readPasskeyRule = async ({ deps }: Desk): Promise<PasskeyRule> => ({
+  required: await needsOperatorPasskey(deps.store.db),
+});
+
+/** Whoever requires a passkey has one, so that the rule cannot close the pages to the one who made it. */
+export const changePasskeyRule = async (desk: Desk, caller: Caller, required: boolean): Promise<PasskeyRule> => {
+  const { deps } = desk;
+  if (required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);
+  await deps.store.write(async (trx) => {
+    const row = { name: operatorRule, value: JSON.stringify(required) };
+    await trx
+      .insertInto('settings')
+      .values(row)
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: row.value }))
+      .execute();
+    await auditDesk(trx, desk, { action: 'operator.require-passkey', target: 'operators', detail: { required } });
+  });
+  return { required };
+};
+
+/** The user signs in by e-mail and adds a new passkey. Their sessions that a passkey signed in end. */
+export const removeUserPasskeys = async (desk: Desk, id: string): Promise<{ readonly email: string }> => {
+  const { deps, nowMs } = desk;
+  const email = await deps.store.write(async (trx) => {
+    const query = trx.selectFrom('users').select('email').where('id', '=', id);
+    const user = orMissing(await query.executeTakeFirst(), 'User');
+    if (!(await removeAllPasskeys(trx, id))) refuse('conflict', 'This user has no passkey.');
+    await auditDesk(trx, desk, { action: 'passkey.remove', target: user.email });
+    await addNotices(trx, [user.email], passkeyMail({ kind: 'removed-by-operator' }, deps.origin), nowMs);
+    return user.email;
+  });
+  deps.jobs.wake();
+  tellNarrowed(deps.bus, id);
+  return { email };
+};
