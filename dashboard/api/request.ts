@@ -1,6 +1,6 @@
 // Sends one call to control: same origin, with the session cookie and a timeout. All requests of api/ go through here.
 import { type AnswerOf, type Call, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
-import { errorHeader, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
+import { errorHeader, passkeyNeededCode, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { ApiError, isAbort, NO_ANSWER } from './error.ts';
 import { retryOnce } from './retry-once.ts';
@@ -13,8 +13,11 @@ export interface CallOptions {
   readonly background?: boolean;
 }
 
+/** What a call needs: a proof of any kind, or one by passkey. */
+export type ProofKind = 'any' | 'passkey';
+
 /** Asks the person to prove who they are; false if they decline. */
-type Prove = () => Promise<boolean>;
+type Prove = (kind: ProofKind) => Promise<boolean>;
 let prove: Prove | undefined;
 
 /** While a page of the shell is open, its dialog answers refusals that ask for a proof. */
@@ -42,8 +45,16 @@ export async function callApi<Row extends Call>(
   const { url, ...init } = requestOf(row, input);
   const response = await send(url, init, options.signal);
   if (response.ok) return readBody(response);
-  if (response.headers.get(errorHeader) === proofNeededCode && (await prove?.())) return callApi(row, input, options);
+  const kind = neededProof(response, row);
+  if (kind && (await prove?.(kind))) return callApi(row, input, options);
   throw isSessionEnd(response, row) ? endSession(row, options) : await failureOf(response);
+}
+
+/** A page that is closed without a passkey says so by itself: only changes ask. */
+function neededProof({ headers }: Response, { method }: Call): ProofKind | undefined {
+  const code = headers.get(errorHeader);
+  if (code === proofNeededCode) return 'any';
+  return code === passkeyNeededCode && method !== 'GET' ? 'passkey' : undefined;
 }
 
 /** Fetches JSON from a URL that an answer gave. */

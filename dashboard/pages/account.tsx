@@ -1,5 +1,6 @@
 // The user's account: their sessions and tokens, and deleting the account.
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
+import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import { roleLabels } from '@underpass/rules/permission.ts';
 import type { OwnToken, Session } from '@underpass/rules/resource.ts';
 import { describeUserAgent } from '@underpass/rules/user-agent.ts';
@@ -18,14 +19,16 @@ import { buttonColumn, dateColumn } from '../ui/columns.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Load } from '../ui/load.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
+import { PasskeysCard } from './passkeys-card.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
   sessions: later(callApi(accountCalls.listSessions, {}, { signal: request.signal })),
+  passkeys: later(callApi(passkeyCalls.listPasskeys, {}, { signal: request.signal })),
   tokens: later(callApi(accountCalls.listOwnTokens, {}, { signal: request.signal })),
 });
 
 export function Component() {
-  const { sessions, tokens } = useLoaderData<typeof loader>();
+  const { sessions, passkeys, tokens } = useLoaderData<typeof loader>();
   const { user } = useShell();
   const confirm = useConfirm();
   return (
@@ -42,6 +45,7 @@ export function Component() {
             <Load promise={sessions}>{(loaded) => <SessionList sessions={loaded} ask={confirm.ask} />}</Load>
           </div>
         </Card>
+        <PasskeysCard promise={passkeys} ask={confirm.ask} />
         <Card title="Terminals and API tokens" description="What acts for you outside the browser, in all your projects." flush>
           <div className="border-t">
             <Load promise={tokens}>{(loaded) => <TokenList tokens={loaded} ask={confirm.ask} />}</Load>

@@ -9,6 +9,7 @@ import { isApiError } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
+import { PasskeySignIn } from '../passkey/sign-in.tsx';
 import { paths } from '../routing/paths.ts';
 import { sessionEnded } from '../routing/return-path.ts';
 import { loadSession } from '../session/session.ts';
@@ -66,6 +67,7 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
       <AuthForm form={form} failureTitle="The login link could not be sent." submitLabel="Sign in">
         <TextField form={form} name="email" label="Email" type="email" autoComplete="email" inputMode="email" autoFocus />
       </AuthForm>
+      <PasskeySignIn />
     </AuthCard>
   );
 }

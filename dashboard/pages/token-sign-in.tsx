@@ -7,8 +7,8 @@ import { type LoaderFunctionArgs, redirect, useLoaderData, useNavigate } from 'r
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
-import { takeReturnPath } from '../routing/return-path.ts';
 import { forgetSession, loadSession } from '../session/session.ts';
+import { startPath } from '../session/start-path.ts';
 import { Button, ButtonLink } from '../ui/button.tsx';
 import { WentWrongIllustration } from '../ui/illustrations/went-wrong.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
@@ -50,12 +50,6 @@ export function Component() {
       </Button>
     </AuthCard>
   );
-}
-
-/** The page that this user left, else home. Home loads the session again if it failed here. */
-async function startPath(): Promise<string> {
-  const session = await loadSession().catch(() => undefined);
-  return takeReturnPath(session?.user.email) ?? paths.home();
 }
 
 const posts = new Map<string, Promise<void>>();

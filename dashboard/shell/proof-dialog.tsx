@@ -1,12 +1,14 @@
 // "Confirm it's you": opens when control refuses a call because the last proof of who uses the session is too old. The page behind it
 // keeps what was typed, and the call is repeated once the person has confirmed.
+import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useRef, useState } from 'react';
 import { messageOf } from '../api/error.ts';
 import { onProven } from '../api/proof.ts';
-import { callApi, onProofNeeded } from '../api/request.ts';
+import { callApi, onProofNeeded, type ProofKind } from '../api/request.ts';
 import { useTask } from '../api/use-task.ts';
+import { ProveByPasskey } from '../passkey/prove.tsx';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -14,11 +16,39 @@ import { Dialog } from '../ui/dialog.tsx';
 /** `early`: the person went on, and control still asks for the proof. */
 type Step = 'ask' | 'sent' | 'early';
 
+const title = "Confirm it's you";
+
 export function ProofDialog({ email }: { readonly email: string }) {
-  const { open, end } = useQuestion();
-  useEscape(open, end);
+  const { kind, end } = useQuestion();
+  useEscape(kind !== undefined, end);
+  // While the dialog fades out, nothing is asked any more.
+  const shown = useRef<ProofKind>('any');
+  if (kind !== undefined) shown.current = kind;
+  return shown.current === 'any' ? (
+    <AnyProof email={email} open={kind === 'any'} end={end} />
+  ) : (
+    <Dialog
+      open={kind === 'passkey'}
+      onOpenChange={(next) => next || end(false)}
+      title={title}
+      description="This needs your passkey: an emailed link is not enough."
+      actions={<Button onClick={() => end(false)}>Cancel</Button>}
+    >
+      <ProveByPasskey onProven={() => end(true)} />
+    </Dialog>
+  );
+}
+
+interface AnyProofProps {
+  readonly email: string;
+  readonly open: boolean;
+  readonly end: (proven: boolean) => void;
+}
+
+function AnyProof({ email, open, end }: AnyProofProps) {
   const [step, setStep] = useState<Step>('ask');
   const main = useRef<HTMLButtonElement>(null);
+  const hasPasskey = useHasPasskey(open);
   const request = useTask(async () => {
     await callApi(sessionCalls.requestProof, {});
     setStep('sent');
@@ -39,7 +69,7 @@ export function ProofDialog({ email }: { readonly email: string }) {
     <Dialog
       open={open}
       onOpenChange={(next) => next || end(false)}
-      title="Confirm it's you"
+      title={title}
       description="This change gives lasting access, and you signed in a while ago."
       initialFocus={main}
       actions={
@@ -71,6 +101,7 @@ export function ProofDialog({ email }: { readonly email: string }) {
         )}
         {request.error !== undefined && <Banner tone="danger">{messageOf(request.error) ?? text.error.fallback}</Banner>}
       </div>
+      {hasPasskey && <ProveByPasskey onProven={() => end(true)} />}
     </Dialog>
   );
 }
@@ -89,21 +120,36 @@ function useEscape(open: boolean, end: (proven: boolean) => void): void {
   }, [open, end]);
 }
 
+/** A person without a passkey sees the question as it was before there were any. */
+function useHasPasskey(open: boolean): boolean {
+  const [has, setHas] = useState(false);
+  useEffect(() => {
+    if (!open) return;
+    const controller = new AbortController();
+    callApi(passkeyCalls.listPasskeys, {}, { signal: controller.signal, background: true }).then(
+      ({ passkeys }) => setHas(passkeys.length > 0),
+      () => setHas(false),
+    );
+    return () => controller.abort();
+  }, [open]);
+  return has;
+}
+
 const address = (email: string) => <strong className="wrap-anywhere">{email}</strong>;
 
 /** Calls that are refused while the dialog is open wait for the same answer. */
-function useQuestion(): { readonly open: boolean; readonly end: (proven: boolean) => void } {
-  const [open, setOpen] = useState(false);
+function useQuestion(): { readonly kind: ProofKind | undefined; readonly end: (proven: boolean) => void } {
+  const [kind, setKind] = useState<ProofKind>();
   const waiting = useRef<PromiseWithResolvers<boolean>>(undefined);
   const [end] = useState(() => (proven: boolean) => {
-    setOpen(false);
+    setKind(undefined);
     waiting.current?.resolve(proven);
     waiting.current = undefined;
   });
   useEffect(() => {
-    const stop = onProofNeeded(() => {
+    const stop = onProofNeeded((needed) => {
       waiting.current ??= Promise.withResolvers();
-      setOpen(true);
+      setKind(needed);
       return waiting.current.promise;
     });
     return () => {
@@ -111,5 +157,5 @@ function useQuestion(): { readonly open: boolean; readonly end: (proven: boolean
       end(false);
     };
   }, [end]);
-  return { open, end };
+  return { kind, end };
 }

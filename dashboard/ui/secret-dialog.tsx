@@ -34,7 +34,10 @@ export function SecretDialog({ title, label, secret, hint, onClose }: SecretDial
     >
       <div className="grid gap-3">
         <div className="flex flex-wrap items-center gap-2 rounded-md border bg-sunken p-2 pl-3">
-          <output aria-label={label} className="min-w-0 flex-1 basis-56 font-mono text-sm break-all select-all">
+          <output
+            aria-label={label}
+            className="min-w-0 flex-1 basis-56 font-mono text-sm break-all whitespace-pre-line select-all"
+          >
             {shown.current}
           </output>
           <CopyTextButton text={shown.current ?? ''} />

@@ -27,7 +27,7 @@ const publicScreens: readonly Screen[] = [
     path: '/login',
     account: nobody,
     ready: async (page) => {
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await expect(page.getByText('Please verify you are a human.')).toBeVisible();
     },
   },
@@ -39,7 +39,7 @@ const publicScreens: readonly Screen[] = [
       await page.getByLabel('Email').fill('a.long.name.that.somebody.really.has@subdomain.of.a.company.example.com');
       await page.getByRole('checkbox', { name: 'I am human' }).click();
       await expect(page.getByRole('checkbox', { name: 'Verified' })).toBeChecked();
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await heading(/We have sent an email/)(page);
     },
   },

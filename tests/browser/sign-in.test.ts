@@ -20,7 +20,7 @@ const fillIn = async (page: Page, email: string): Promise<void> => {
 const askForLink = async (page: Page, email: string): Promise<void> => {
   await page.goto('/login');
   await fillIn(page, email);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 };
 
 /** A new login link from the operator's command, as after a lost mail: no browser has asked for it. */
@@ -42,8 +42,8 @@ async function signInDuringCheck(page: Page): Promise<PromiseWithResolvers<'rele
   await page.goto('/login');
   await page.getByLabel('Email').fill('nobody@example.com');
   await page.getByRole('checkbox', { name: 'I am human' }).click();
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await expect(page.getByRole('button', { name: 'Sign in', exact: true })).toHaveAttribute('aria-busy', 'true');
   return challenge;
 }
 
@@ -59,7 +59,7 @@ test('signing in', async (t) => {
   await t.test('an empty form says what is required, and focuses the first field to change', async (t) => {
     const page = await open(t);
     await page.goto('/login');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await expect(page.getByText('Required.')).toBeVisible();
     await expect(page.getByText('Please verify you are a human.')).toBeVisible();
     await expect(page.getByLabel('Email')).toBeFocused();
@@ -76,7 +76,7 @@ test('signing in', async (t) => {
       const page = await open(t);
       await page.goto('/login');
       await page.getByLabel('Email').fill(email);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await expect(page.getByText('Not a valid email address.')).toBeVisible();
       await expect(page.getByLabel('Email')).toHaveValue(email);
     });
@@ -85,7 +85,7 @@ test('signing in', async (t) => {
   await t.test('an error disappears as soon as its field is valid', async (t) => {
     const page = await open(t);
     await page.goto('/login');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByLabel('Email').fill('ada@example.com');
     await expect(page.getByText('Required.')).toBeHidden();
   });
@@ -110,7 +110,7 @@ test('signing in', async (t) => {
     await expect(check).toHaveAccessibleName('Verified');
     await page.evaluate('new Promise((done) => setTimeout(done))');
     await expect(check).toBeChecked();
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
   });
 
@@ -120,10 +120,10 @@ test('signing in', async (t) => {
     challenge.resolve('abort');
     const check = page.getByRole('checkbox', { name: 'The check failed. Try again.' });
     await expect(check).toHaveAccessibleDescription('Please verify you are a human.');
-    await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy');
+    await expect(page.getByRole('button', { name: 'Sign in', exact: true })).not.toHaveAttribute('aria-busy');
     await page.unroute(challengeUrl);
     await check.click();
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await expect(page.getByRole('heading', { name: /^We have sent an email/ })).toBeVisible();
   });
 
@@ -208,7 +208,7 @@ test('signing in', async (t) => {
     await page.goto('/login');
     await spendLinks(product);
     await fillIn(page, 'often@example.com');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await expect(page.getByRole('alert')).toContainText('Too many login links were requested.');
     await expect.poll(() => logged.filter((line) => line.startsWith('Login failed try again')).length).toBe(1);
     await expect(page.getByLabel('Email')).toHaveValue('often@example.com');
@@ -235,13 +235,13 @@ test('signing in under Turnstile', async (t) => {
     await page.goto('/login');
     await expect.poll(() => page.evaluate('typeof window.widget')).toBe('object');
     await page.getByLabel('Email').fill('nobody@example.com');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     return page;
   };
 
   await t.test('Sign in pressed before the token arrives is busy, and completes with it', async (t) => {
     const page = await pressedEarly(t);
-    await expect(page.getByRole('button', { name: 'Sign in' })).toHaveAttribute('aria-busy', 'true');
+    await expect(page.getByRole('button', { name: 'Sign in', exact: true })).toHaveAttribute('aria-busy', 'true');
     await expect(page.getByText('Please verify you are a human.')).toBeHidden();
     const sent = page.waitForRequest('**/auth/magiclink');
     await page.evaluate("widget.callback('a-token')");
@@ -253,7 +253,7 @@ test('signing in under Turnstile', async (t) => {
     const page = await pressedEarly(t);
     await page.evaluate("widget['before-interactive-callback']()");
     await expect(page.getByText('Please verify you are a human.')).toBeVisible();
-    await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy', 'true');
+    await expect(page.getByRole('button', { name: 'Sign in', exact: true })).not.toHaveAttribute('aria-busy', 'true');
   });
 
   for (const end of ['error', 'unsupported']) {
@@ -261,7 +261,7 @@ test('signing in under Turnstile', async (t) => {
       const page = await pressedEarly(t);
       await page.evaluate(`widget['${end}-callback']()`);
       await expect(page.getByText('The bot check could not be loaded.')).toBeVisible();
-      await expect(page.getByRole('button', { name: 'Sign in' })).not.toHaveAttribute('aria-busy', 'true');
+      await expect(page.getByRole('button', { name: 'Sign in', exact: true })).not.toHaveAttribute('aria-busy', 'true');
     });
   }
 });

@@ -65,7 +65,7 @@ async function signIn(page: Page, stage: Stage): Promise<void> {
   await page.goto('/login');
   await page.getByLabel('Email').fill(email);
   await proveHumanity(page);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await expect(page.getByText(`We have sent an email with a login link to ${email}`)).toBeVisible();
   await page.goto(linkIn(await waitForMail(stage.product, email, /login link/i)).pathname);
   await expect(page.getByRole('heading', { level: 1, name: 'Welcome Grace' })).toBeVisible();

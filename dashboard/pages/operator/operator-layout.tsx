@@ -1,6 +1,7 @@
 // The frame of the operator pages: their tabs, and the notice for other users. Control refuses their calls as well.
 import { useEffect, useRef } from 'react';
 import { NavLink, Outlet, useLocation } from 'react-router';
+import { PasskeyNeeded } from '../../passkey/needed.tsx';
 import { type OperatorPage, paths } from '../../routing/paths.ts';
 import { useShell } from '../../session/session.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -33,6 +34,7 @@ export function Component() {
       </>
     );
   }
+  if (user.passkey) return <PasskeyNeeded who="This installation" />;
   return (
     <>
       <Tabs />

@@ -1,6 +1,6 @@
 // Every user: the operator suspends users and grants operator rights.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
-import type { OperatorUser } from '@underpass/rules/resource.ts';
+import type { OperatorUser, PasskeyRule } from '@underpass/rules/resource.ts';
 import { MoreHorizontal } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
@@ -13,17 +13,20 @@ import { dateColumn, menuColumn } from '../../ui/columns.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
+import { Load } from '../../ui/load.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { PasskeyRuleCard } from '../project/passkey-rule.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';
 import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
+  rule: later(callApi(operatorCalls.getPasskeyRule, {}, { signal: request.signal })),
   users: later(callApi(operatorCalls.listUsers, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal })),
 });
 
 export function Component() {
-  const { users } = useLoaderData<typeof loader>();
+  const { users, rule } = useLoaderData<typeof loader>();
   const confirm = useConfirm();
   return (
     <>
@@ -33,8 +36,22 @@ export function Component() {
         actions={<SearchForm label="Name or email" />}
       />
       <PagedList promise={users}>{(loaded) => <UserList users={loaded} ask={confirm.ask} />}</PagedList>
+      <div className="mt-6">
+        <Load promise={rule}>{({ required }) => <OperatorPasskeys required={required} />}</Load>
+      </div>
       {confirm.dialog}
     </>
+  );
+}
+
+function OperatorPasskeys({ required }: PasskeyRule) {
+  return (
+    <PasskeyRuleCard
+      label="Require a passkey of operators"
+      hint="Operators open these pages only after a passkey. Commands on the server work without one."
+      required={required}
+      save={(next) => callApi(operatorCalls.changePasskeyRule, { payload: { required: next } })}
+    />
   );
 }
 
@@ -100,6 +117,9 @@ function UserMenu({ user, ask }: { readonly user: OperatorUser; readonly ask: Co
       <MenuItem onClick={() => ask(operatorQuestion(user))}>
         {user.operator ? 'Revoke operator rights' : 'Make operator'}
       </MenuItem>
+      <MenuItem danger onClick={() => ask(passkeyQuestion(user))}>
+        Remove passkeys
+      </MenuItem>
     </Menu>
   );
 }
@@ -134,3 +154,11 @@ function operatorQuestion({ id, email, operator }: OperatorUser) {
     done: operator ? `${email} is no longer an operator.` : `${email} is now an operator.`,
   };
 }
+
+const passkeyQuestion = ({ id, email }: OperatorUser) => ({
+  title: 'Remove Passkeys',
+  warning: `Do this for a person who has lost their passkeys and recovery codes, and whom you recognise. ${email} signs in by email again; sessions that a passkey signed in end.`,
+  confirmLabel: 'Remove',
+  work: () => callApi(operatorCalls.removeUserPasskeys, { id }),
+  done: `Passkeys of ${email} removed.`,
+});

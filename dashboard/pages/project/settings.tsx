@@ -14,6 +14,7 @@ import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { PasskeyRuleCard } from './passkey-rule.tsx';
 import { ProjectNameForm } from './project-name-form.tsx';
 
 export function Component() {
@@ -22,6 +23,12 @@ export function Component() {
   const rename = async (name: string) => {
     await callApi(projectCalls.renameProject, { id: project.id, payload: { name } });
     toast.done('Project renamed.');
+    forgetSession();
+    await revalidate();
+  };
+  const requirePasskeys = async (required: boolean) => {
+    await callApi(projectCalls.requirePasskeys, { id: project.id, payload: { required } });
+    toast.done(required ? 'Passkeys are required.' : 'Passkeys are optional.');
     forgetSession();
     await revalidate();
   };
@@ -34,6 +41,15 @@ export function Component() {
           <Card title="Project name">
             <ProjectNameForm key={project.id} initialName={project.name} submitLabel="Save" send={rename} />
           </Card>
+        )}
+        {may(project.role, 'project.require-passkeys') && (
+          <PasskeyRuleCard
+            key={`passkeys ${project.id}`}
+            label="Require a passkey"
+            hint="Members open this project only after a passkey, and API tokens work only for members who have one."
+            required={project.passkey !== undefined}
+            save={requirePasskeys}
+          />
         )}
         <Card title="Project id" description="Scripts and the API use this id.">
           <div className="flex items-center gap-1 font-mono text-sm">

@@ -1,0 +1,187 @@
+// The passkeys of the account, and its recovery codes.
+import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
+import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { parsePasskeyName } from '@underpass/rules/passkey.ts';
+import type { Passkey, Passkeys } from '@underpass/rules/resource.ts';
+import { MoreHorizontal, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useRevalidator } from 'react-router';
+import { callApi } from '../api/request.ts';
+import { DialogForm } from '../form/overlay-form.tsx';
+import { TextField } from '../form/text-field.tsx';
+import type { Confirm } from '../form/use-confirm.tsx';
+import { useForm } from '../form/use-form.ts';
+import { AddPasskeyDialog } from '../passkey/add.tsx';
+import { supportsPasskeys } from '../passkey/supported.ts';
+import { forgetSession } from '../session/session.ts';
+import { Breakable } from '../ui/breakable.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
+import { dateColumn, menuColumn } from '../ui/columns.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Load } from '../ui/load.tsx';
+import { Menu, MenuItem } from '../ui/menu.tsx';
+import { SecretDialog } from '../ui/secret-dialog.tsx';
+
+export interface PasskeysCardProps {
+  readonly promise: Promise<Passkeys>;
+  readonly ask: Confirm['ask'];
+}
+
+export function PasskeysCard({ promise, ask }: PasskeysCardProps) {
+  const { revalidate } = useRevalidator();
+  const [adding, setAdding] = useState(false);
+  const reload = async () => {
+    forgetSession();
+    await revalidate();
+  };
+  const add = supportsPasskeys() && (
+    <Button size="sm" icon={<Plus aria-hidden="true" />} onClick={() => setAdding(true)}>
+      Add passkey
+    </Button>
+  );
+  return (
+    <Card
+      title="Passkeys"
+      description="Sign in with a fingerprint, a face, a PIN or a security key instead of an emailed link."
+      actions={add}
+      flush
+    >
+      <div className="border-t">
+        <Load promise={promise}>
+          {(loaded) => (
+            <>
+              <PasskeyList passkeys={loaded.passkeys} ask={ask} />
+              {loaded.passkeys.length > 0 && <RecoveryCodes left={loaded.recoveryCodes} ask={ask} />}
+            </>
+          )}
+        </Load>
+      </div>
+      <AddPasskeyDialog open={adding} onOpenChange={setAdding} onAdded={reload} />
+    </Card>
+  );
+}
+
+function PasskeyList({ passkeys, ask }: { readonly passkeys: readonly Passkey[]; readonly ask: Confirm['ask'] }) {
+  const [renamed, setRenamed] = useState<Passkey>();
+  if (passkeys.length === 0) return <p className="px-4 py-4 text-ink-soft sm:px-5">None.</p>;
+  const columns: readonly Column<Passkey>[] = [
+    {
+      key: 'name',
+      header: 'Name',
+      width: 'minmax(0, 1.5fr)',
+      cell: ({ name }) => (
+        <span className="font-semibold">
+          <Breakable text={name} />
+        </span>
+      ),
+      sortBy: ({ name }) => name,
+    },
+    dateColumn('used', 'Last used', ({ usedAt }) => usedAt, { text: 'Never', sortsAs: 'first' }),
+    dateColumn('created', 'Added', ({ createdAt }) => createdAt),
+    menuColumn((passkey) => <PasskeyMenu passkey={passkey} onRename={() => setRenamed(passkey)} ask={ask} />),
+  ];
+  return (
+    <>
+      <DataTable label="Passkeys" columns={columns} rows={passkeys} rowKey={({ id }) => id} bare />
+      <RenameDialog passkey={renamed} onClose={() => setRenamed(undefined)} />
+    </>
+  );
+}
+
+interface PasskeyMenuProps {
+  readonly passkey: Passkey;
+  readonly onRename: () => void;
+  readonly ask: Confirm['ask'];
+}
+
+function PasskeyMenu({ passkey: { id, name }, onRename, ask }: PasskeyMenuProps) {
+  const remove = () =>
+    ask({
+      title: 'Remove Passkey',
+      warning: `${name} can no longer sign you in, and other sessions that it signed in end immediately.`,
+      confirmLabel: 'Remove',
+      work: () => callApi(passkeyCalls.removePasskey, { id }),
+      done: `${name} removed.`,
+    });
+  return (
+    <Menu trigger={<IconButton label={`Actions for ${name}`} icon={<MoreHorizontal aria-hidden="true" />} />}>
+      <MenuItem onClick={onRename}>Rename</MenuItem>
+      <MenuItem danger onClick={remove}>
+        Remove
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function RenameDialog({ passkey, onClose }: { readonly passkey: Passkey | undefined; readonly onClose: () => void }) {
+  return (
+    <Dialog open={passkey !== undefined} onOpenChange={(open) => open || onClose()} title="Rename passkey" flush>
+      {passkey && <RenameForm passkey={passkey} onDone={onClose} />}
+    </Dialog>
+  );
+}
+
+function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
+  const parsed = parsePasskeyName(name);
+  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
+}
+
+function RenameForm({ passkey, onDone }: { readonly passkey: Passkey; readonly onDone: () => void }) {
+  const { revalidate } = useRevalidator();
+  const form = useForm({
+    initial: { name: passkey.name },
+    parse: parseFields,
+    send: async (name: string) => {
+      await callApi(passkeyCalls.renamePasskey, { id: passkey.id, payload: { name } });
+      onDone();
+      await revalidate();
+    },
+  });
+  return (
+    <DialogForm form={form} submitLabel="Save" onCancel={onDone}>
+      <TextField form={form} name="name" label="Name" autoComplete="off" />
+    </DialogForm>
+  );
+}
+
+function RecoveryCodes({ left, ask }: { readonly left: number; readonly ask: Confirm['ask'] }) {
+  const [codes, setCodes] = useState<readonly string[]>();
+  const { revalidate } = useRevalidator();
+  const make = async () => setCodes((await callApi(passkeyCalls.createRecoveryCodes, {})).codes);
+  const replace = () =>
+    ask({
+      title: 'New Recovery Codes',
+      warning: left > 0 ? 'The codes that you have stop working.' : 'Store them where you find them without this device.',
+      confirmLabel: 'Make codes',
+      work: make,
+      done: 'Recovery codes made.',
+    });
+  const close = async () => {
+    setCodes(undefined);
+    await revalidate();
+  };
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-t px-4 py-4 sm:px-5">
+      <div className="min-w-0 flex-1 basis-52">
+        <h3 className="font-semibold">Recovery codes</h3>
+        <p className="text-sm text-ink-soft">
+          {left === 0
+            ? 'None. Make some: a code stands in for a lost passkey, once.'
+            : `${left} left. Each stands in for a lost passkey once.`}
+        </p>
+      </div>
+      <Button size="sm" onClick={replace}>
+        {left === 0 ? 'Make recovery codes' : 'Make new recovery codes'}
+      </Button>
+      <SecretDialog
+        title="Your recovery codes"
+        label="Recovery codes"
+        secret={codes?.join('\n')}
+        hint="Keep them apart from your passkeys. After an emailed link, a code confirms that it is you."
+        onClose={close}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+// The dialog that adds a passkey.
+import { limits } from '@underpass/rules/limits.ts';
+import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { parsePasskeyName } from '@underpass/rules/passkey.ts';
+import { describeUserAgent } from '@underpass/rules/user-agent.ts';
+import { addPasskey } from '../api/passkey.ts';
+import { DialogForm } from '../form/overlay-form.tsx';
+import { TextField } from '../form/text-field.tsx';
+import { useForm } from '../form/use-form.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { toast } from '../ui/toast.tsx';
+
+export interface AddPasskeyProps {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly onAdded: () => unknown;
+}
+
+export function AddPasskeyDialog(props: AddPasskeyProps) {
+  return (
+    <Dialog
+      open={props.open}
+      onOpenChange={props.onOpenChange}
+      title="Add passkey"
+      description="Your browser asks for a fingerprint, a face, a PIN or a security key. Nothing to remember, and nothing that a false page could get."
+      flush
+    >
+      <AddForm {...props} />
+    </Dialog>
+  );
+}
+
+function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
+  const parsed = parsePasskeyName(name);
+  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
+}
+
+function AddForm({ onOpenChange, onAdded }: AddPasskeyProps) {
+  const form = useForm({
+    initial: { name: describeUserAgent(navigator.userAgent).slice(0, limits.passkeyNameChars) },
+    parse: parseFields,
+    send: async (name: string) => {
+      await addPasskey(name);
+      onOpenChange(false);
+      toast.done('Passkey added.');
+      await onAdded();
+    },
+  });
+  return (
+    <DialogForm form={form} submitLabel="Continue" onCancel={() => onOpenChange(false)} failureTitle="The passkey was not added.">
+      <TextField form={form} name="name" label="Name" hint="Where you keep it, such as ‘work laptop’." autoComplete="off" />
+    </DialogForm>
+  );
+}

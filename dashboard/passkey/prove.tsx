@@ -1,0 +1,75 @@
+// Confirms the session with a passkey or with a recovery code.
+import { passkeyCalls } from '@underpass/rules/api/passkey-calls.ts';
+import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { parseRecoveryCode } from '@underpass/rules/passkey.ts';
+import { text } from '@underpass/rules/text.ts';
+import { useState } from 'react';
+import { messageOf } from '../api/error.ts';
+import { callApi } from '../api/request.ts';
+import { useTask } from '../api/use-task.ts';
+import { TextField } from '../form/text-field.tsx';
+import { useForm } from '../form/use-form.ts';
+import { Banner } from '../ui/banner.tsx';
+import { Button } from '../ui/button.tsx';
+
+export interface ProveProps {
+  readonly onProven: () => unknown;
+}
+
+export function ProveByPasskey({ onProven }: ProveProps) {
+  const [byCode, setByCode] = useState(false);
+  const task = useTask(async () => {
+    const { proveByPasskey } = await import('../api/passkey.ts');
+    await proveByPasskey();
+    await onProven();
+  });
+  if (byCode) return <RecoveryCodeForm onProven={onProven} onBack={() => setByCode(false)} />;
+  return (
+    <div className="grid justify-items-start gap-3">
+      <div className="flex flex-wrap gap-2">
+        <Button variant="primary" busy={task.busy} onClick={task.run}>
+          Use a passkey
+        </Button>
+        <Button variant="quiet" onClick={() => setByCode(true)}>
+          Use a recovery code
+        </Button>
+      </div>
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error) ?? text.error.fallback}</Banner>}
+    </div>
+  );
+}
+
+function parseFields({ recoveryCode }: { readonly recoveryCode: string }): ParsedForm<string, 'recoveryCode'> {
+  const parsed = parseRecoveryCode(recoveryCode);
+  return parsed.ok ? accept(parsed.value) : { ok: false, errors: { recoveryCode: parsed.message } };
+}
+
+function RecoveryCodeForm({ onProven, onBack }: ProveProps & { readonly onBack: () => void }) {
+  const form = useForm({
+    initial: { recoveryCode: '' },
+    parse: parseFields,
+    send: async (recoveryCode: string) => {
+      await callApi(passkeyCalls.proveByRecoveryCode, { payload: { recoveryCode } });
+      await onProven();
+    },
+  });
+  return (
+    <form ref={form.ref} noValidate onSubmit={form.onSubmit} className="grid max-w-md gap-4 text-left">
+      <TextField
+        form={form}
+        name="recoveryCode"
+        label="Recovery code"
+        hint="Each code works once."
+        error={form.failure}
+        autoComplete="off"
+        autoFocus
+      />
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" variant="primary" busy={form.busy}>
+          Confirm
+        </Button>
+        <Button onClick={onBack}>Back</Button>
+      </div>
+    </form>
+  );
+}

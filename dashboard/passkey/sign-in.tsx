@@ -1,0 +1,31 @@
+// "Sign in with a passkey", below the form that mails a link. The ceremony's code loads when the button is pressed.
+
+import { useNavigate } from 'react-router';
+import { messageOf } from '../api/error.ts';
+import { useTask } from '../api/use-task.ts';
+import { forgetSession } from '../session/session.ts';
+import { Banner } from '../ui/banner.tsx';
+import { Button } from '../ui/button.tsx';
+import { supportsPasskeys } from './supported.ts';
+
+export function PasskeySignIn() {
+  const navigate = useNavigate();
+  const task = useTask(async () => {
+    const [{ signInByPasskey }, { startPath }] = await Promise.all([
+      import('../api/passkey.ts'),
+      import('../session/start-path.ts'),
+    ]);
+    await signInByPasskey();
+    forgetSession();
+    await navigate(await startPath(), { replace: true });
+  });
+  if (!supportsPasskeys()) return null;
+  return (
+    <div className="mt-4 grid gap-4">
+      <Button className="w-full" busy={task.busy} onClick={task.run}>
+        Sign in with a passkey
+      </Button>
+      {task.error !== undefined && <Banner tone="danger">{messageOf(task.error)}</Banner>}
+    </div>
+  );
+}

@@ -1,0 +1,3 @@
+// Whether this browser can use passkeys here: it needs https, or localhost.
+
+export const supportsPasskeys = (): boolean => typeof window.PublicKeyCredential === 'function';
