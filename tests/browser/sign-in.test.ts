@@ -1,5 +1,8 @@
 // Signing in by link, as a person and as a mail scanner (spec 2, Login page and Token sign-in page; spec 5, Login).
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import { rateLimits } from '@underpass/rules/limits.ts';
@@ -199,6 +202,23 @@ test('signing in', async (t) => {
     await page.waitForURL('/login');
     await page.goto('/account');
     await page.waitForURL('/login');
+  });
+
+  await t.test('the form works after a page of another site asked for many puzzles', async (t) => {
+    const page = await open(t, /Failed to load resource/);
+    const images = Array.from({ length: 100 }, (_, i) => `<img src="${product.origin}/api/bot-check/challenge?${i}">`);
+    const site = createServer((_, response) => response.setHeader('content-type', 'text/html').end(images.join('')));
+    await once(site.listen(0, '127.0.0.1'), 'listening');
+    t.after(() => site.close());
+    // The browser hides the answers from that page, but control has got the requests.
+    let asked = 0;
+    page.on('requestfailed', (request) => {
+      if (request.url().includes('/challenge?')) asked += 1;
+    });
+    await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+    assert.ok(asked > rateLimits.botCheck.points, `${asked} puzzles`);
+    await askForLink(page, 'nobody@example.com');
+    await expect(page.getByRole('heading', { name: /We have sent an email/ })).toBeVisible();
   });
 
   await t.test('a refused request keeps the form, logs, and offers a new bot check', async (t) => {
