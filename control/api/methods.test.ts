@@ -17,15 +17,19 @@ const send = (method: string, path: string): Promise<Response> =>
 
 const every = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'] as const;
 
-const paths = new Map<string, Set<string>>();
-for (const { method, path } of Object.values(calls)) {
-  const methods = paths.get(path) ?? new Set();
-  paths.set(path, methods.add(method));
-  if (method === 'GET') methods.add('HEAD');
-}
-// These are names in the place of an id, so they have the method of the id too.
-for (const path of ['/api/invitations/check', '/api/invitations/accept', '/api/operator/subscriptions/import'])
-  paths.get(path)?.add('DELETE');
+/** A literal segment may also be a name: `/api/invitations/check` has the DELETE of `/api/invitations/:id`. */
+const covers = (pattern: string, path: string): boolean => {
+  const [named, given] = [pattern.split('/'), path.split('/')];
+  return named.length === given.length && named.every((segment, at) => segment.startsWith(':') || segment === given[at]);
+};
+
+const rows = Object.values(calls);
+const paths = new Map(
+  rows.map(({ path }) => {
+    const methods = rows.filter((row) => covers(row.path, path)).map(({ method }) => method);
+    return [path, new Set<string>(methods.includes('GET') ? [...methods, 'HEAD'] : methods)];
+  }),
+);
 
 const allowed = (response: Response): string[] => (response.headers.get('allow') ?? '').split(', ').sort();
 
