@@ -34,7 +34,7 @@ export interface Stream {
   accept(): void;
   /** Always takes a copy of the chunk. False asks the caller to wait for onDrain. */
   write(chunk: Uint8Array): boolean;
-  /** Ends this direction behind what was written (half-close). */
+  /** Ends this direction after what was written (half-close). */
   end(): void;
   /** Ends both directions now; queued bytes are dropped. */
   reset(code: ResetCode): void;
@@ -73,7 +73,7 @@ export interface Session {
 
   /** The peer's HELLO has arrived: streams may be opened. */
   onReady: () => void;
-  /** The peer opened a stream. Assign the stream's callbacks before you return. Never called where peerMayOpen is false. */
+  /** The peer opened a stream. Assign the stream's callbacks before you return. Never called if peerMayOpen is false. */
   onStream: (stream: Stream) => void;
   onOffers: (offers: readonly Offer[]) => void;
   onInfo: (info: Info) => void;
@@ -84,7 +84,7 @@ export interface Session {
   /** The last callback, exactly once. */
   onClose: (end: SessionEnd) => void;
 
-  /** Throws where canOpen is false. */
+  /** Throws if canOpen is false. */
   open(request: OpenRequest): Stream;
   /** Tells the peer which upstreams this side serves and which are healthy; replaces the last OFFER. No-op below version 2. */
   offer(offers: readonly Offer[]): void;

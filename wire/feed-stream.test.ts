@@ -40,7 +40,7 @@ for (const kind of carrierKinds) {
 }
 
 describe('a feed', () => {
-  it('ends alone when its receiver throws', async () => {
+  it('ends when its receiver throws, and the process goes on', async () => {
     const [one, other] = duplexPair();
     const edge = createEdgeFeed(other);
     edge.onMessage = () => {

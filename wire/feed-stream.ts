@@ -18,7 +18,7 @@ export interface FeedStream<Out, In> {
   send(message: Out): boolean;
   /** Resolves when the carrier has taken what was sent, or is closed. */
   ready(): Promise<void>;
-  /** Ends the feed behind what was sent. */
+  /** Ends the feed after what was sent. */
   end(): void;
   destroy(error?: Error): void;
 }

@@ -50,7 +50,7 @@ export type FeedChallenge =
 /** Another edge of the region, to which this edge may hand a visitor's stream: one hop at most. */
 export interface FeedPeer {
   readonly edgeId: string;
-  /** host:port of its hop listener. Empty where it has none: it then only counts as a second edge for clients. */
+  /** host:port of its hop listener. Empty if it has none: it then only counts as a second edge for clients. */
   readonly address: string;
 }
 
@@ -119,7 +119,7 @@ export type FromEdge =
       readonly hopAddress?: string;
       /** When its counters were zero. A new value tells control that they start again. */
       readonly startedAtMs?: number;
-      /** The state that the edge already holds, so that control can send deltas alone. */
+      /** The state that the edge already holds, so that control can send only deltas. */
       readonly epoch?: string;
       readonly seq?: number;
     }

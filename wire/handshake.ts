@@ -46,7 +46,7 @@ export function refuseUpgrade(socket: Duplex, code: RefusalCode, retryAfterSecon
 }
 
 export interface UpgradeOptions {
-  /** The Host header: the region's host, with the port where it is not 443. */
+  /** The Host header: the region's host, with the port if it is not 443. */
   readonly host: string;
   readonly path: string;
   readonly protocol: string;

@@ -35,7 +35,7 @@ async function createRelayed(): Promise<Relayed> {
   };
 }
 
-/** Not toArray(): that destroys the socket together with what it still has to write. */
+/** toArray() would destroy the socket together with what it still has to write. */
 function readAll(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));

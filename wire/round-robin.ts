@@ -13,7 +13,7 @@ export class RoundRobin {
     this.#writer = writer;
   }
 
-  /** Calls stream.proceed() in its turn, at once where there is room. */
+  /** Calls stream.proceed() in its turn, at once if there is room. */
   add(stream: MuxStream): void {
     if (!stream.awaiting) {
       stream.awaiting = true;

@@ -52,7 +52,7 @@ export const defaultLimits: SessionLimits = {
 export interface SessionOptions {
   /** The dialer opens odd stream ids, the acceptor even ones. */
   readonly side: 'dialer' | 'acceptor';
-  /** False where the peer is a client: an OPEN from it ends the session. */
+  /** False if the peer is a client: an OPEN from it ends the session. */
   readonly peerMayOpen: boolean;
   readonly info: Info;
   readonly limits?: Partial<SessionLimits>;
@@ -364,7 +364,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.onStream(stream);
   }
 
-  /** The opener may have sent a first window of data behind its OPEN. */
+  /** The opener may have sent a first window of data right after its OPEN. */
   #refuse(id: number, code: ResetCode): void {
     this.sendReset(id, code);
     this.#lateData.add(this.#ourHello.windowBytes);

@@ -183,7 +183,7 @@ describe('INFO tells a client', () => {
 });
 
 describe('reports to control', () => {
-  it('tell within a moment that a client connects or goes, with its carriers as one client', async () => {
+  it('say within a moment that a client connects or leaves, and count its carriers as one client', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const clientId = 'b'.repeat(32);
     const came = clientsOf(rig, 1);

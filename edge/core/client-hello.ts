@@ -43,7 +43,7 @@ export class HelloInPieces {
   }
 }
 
-/** Reads what is there. After `more`, call it again with more bytes. */
+/** Reads what has arrived. After `more`, call it again with more bytes. */
 export function peekClientHello(bytes: Uint8Array): HelloPeek {
   if (bytes.length > 0 && bytes[0] !== handshakeRecord) return foreign;
   if (bytes.length > 1 && bytes[1] !== 3) return foreign;

@@ -73,7 +73,7 @@ export function isUntouched(head: ResponseHead, close: boolean): boolean {
   return head.dropCount === 0 && !close && !head.http10 && !head.lacksDate;
 }
 
-/** The new head, and behind it the bytes of the body up to `bodyEnd`. */
+/** The new head, followed by the bytes of the body up to `bodyEnd`. */
 export function buildResponse(
   head: ResponseHead,
   bytes: Buffer,

@@ -257,7 +257,7 @@ export abstract class HeadScan {
     return !this.nominates || this.dropNominated(bytes, end);
   }
 
-  /** RFC 9110 7.6.1. A second pass, because a field may stand before the Connection that names it. */
+  /** RFC 9110 7.6.1. A second pass, because a field may come before the Connection that names it. */
   private dropNominated(bytes: Uint8Array, end: number): boolean {
     const names = this.nominatedNames(bytes);
     for (const name of names) {

@@ -15,7 +15,7 @@ export class HeldBytes {
     return this.#length;
   }
 
-  /** Stays valid: later bytes are added behind it. */
+  /** Stays valid: later bytes are added after it. */
   get all(): Buffer {
     return this.#room.subarray(0, this.#length);
   }

@@ -1,5 +1,6 @@
 // Bounds what an HTTP/2 connection receives beside requests and bodies: PING, SETTINGS, WINDOW_UPDATE, padding, empty frames,
-// refused heads, and fields with a malformed name or value, which Node drops unseen and uncounted. Each is allowed in itself, so a bucket that useful traffic fills pays for them. Pure.
+// refused heads, and fields with a malformed name or value, which Node drops unseen and uncounted. Each is legal, so this limits
+// their sum: a token bucket that useful traffic refills. Pure.
 
 /** Counters since the connection began. */
 export interface Traffic {

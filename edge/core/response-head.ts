@@ -11,7 +11,7 @@ const timeoutName = 'timeout=';
 
 export class ResponseHead extends HeadScan {
   status = 0;
-  /** Just behind "HTTP/1.x": from here on the status line is passed on unchanged. */
+  /** Just after "HTTP/1.x": from here on the status line is passed on unchanged. */
   versionEnd = 0;
   /** Keep-Alive: timeout=, in seconds; -1 without one. */
   keepAliveSeconds = -1;
@@ -106,7 +106,7 @@ export class ResponseHead extends HeadScan {
   }
 }
 
-/** True where an HTTP/2 server has begun its side: with SETTINGS on stream 0 (RFC 9113 3.4). */
+/** True if an HTTP/2 server has begun its side, with SETTINGS on stream 0 (RFC 9113 3.4). */
 export function startsHttp2(bytes: Uint8Array, from: number): boolean {
   const frame = bytes.subarray(from, from + 9);
   return frame.length === 9 && frame[0] === 0 && frame[3] === 4 && frame.subarray(4).every((octet) => octet === 0);

@@ -40,7 +40,7 @@ it('every error has a status line with a reason, its code, and the length of its
   }
 });
 
-it('sends Retry-After where a retry may help, and Allow with 405 and where the edge answers OPTIONS', () => {
+it('sends Retry-After if a retry may help, and Allow with 405 and when the edge answers OPTIONS', () => {
   const codes = Object.keys(visitorErrors) as VisitorError[];
   const saying = (field: string) => codes.filter((code) => field in errorFields(code, 0));
   assert.deepEqual(saying('retry-after'), ['UNDERPASS_NO_CLIENT', 'UNDERPASS_BUSY']);

@@ -88,7 +88,7 @@ describe('handshakes of clients', () => {
     assert.equal(begun.length, 98 + 96, 'stalled handshakes have given up their slots');
   });
 
-  it('of thousands behind one address are not all searched for each one that ends', async (t) => {
+  it('that end do not cause a search through all of thousands that wait behind one address', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { queue, sockets, begun, add } = createScene(t);
     let looks = 0;

@@ -22,7 +22,7 @@ describe('a peek at a connection', () => {
     assert.notEqual(trimMemory, null);
   });
 
-  it('lets the peeked bytes be taken, and none behind them', async () => {
+  it('lets the caller take the peeked bytes, and no later ones', async () => {
     const [near, far] = await createSocketPair();
     near.write('first second');
     assert.equal(await seen(far), 'first second');

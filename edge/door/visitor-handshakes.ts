@@ -62,7 +62,7 @@ export class VisitorHandshakes {
     return begun;
   }
 
-  /** The oldest of the first source, which then goes behind the others. */
+  /** The oldest of the first source, which then moves to the end of the rotation. */
   #takeNext(): Waiting | null {
     for (const [source, own] of this.#waiting) {
       const next = own.shift() as Waiting;

@@ -374,7 +374,7 @@ describe('several workers', () => {
     for (let i = 0; i < 12; i++) assert.equal(await ask(rig), 'UNDERPASS_SOURCE_DENIED');
   });
 
-  it('one that dies takes its own visitors with it; the others serve on and it comes back', async () => {
+  it('a worker that dies loses only its own visitors; the others keep serving and it is restarted', async () => {
     await using rig = await createRig([tunnelOf('t')], { workers, timeouts });
     await rig.client('t', answerOk);
     const pids = await workerPids();

@@ -226,14 +226,14 @@ describe('while no client is found', () => {
     assert.deepEqual([streams.length, heard], [0, []]);
   });
 
-  it('and none can be, the link fails in a later turn', async () => {
+  it('the link fails in a later turn if there is no client', async () => {
     const { heard } = createScene({ count: 0 });
     assert.deepEqual(heard, []);
     await settled();
     assert.deepEqual(heard, ['fail no-client']);
   });
 
-  it('but one here takes no streams for now, the link fails as busy, whatever neighbours lack', async () => {
+  it('the link fails as busy if a client here takes no streams for now, whatever the neighbours answer', async () => {
     const { streams, tunnel, heard } = createScene({ count: 1, hop: true });
     tunnel.clients.push({ session: { takesStreams: true, canOpen: false } } as never);
     streams[0]?.onReset('no-client');

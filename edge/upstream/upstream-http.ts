@@ -156,7 +156,7 @@ export class UpstreamHttp implements LinkOwner {
     }
   }
 
-  /** What stands where a head should be, as far as its first bytes tell. */
+  /** What the upstream sent in place of a head, judged by the first bytes. */
   #failureOf(bytes: Buffer, from: number): UpstreamFailure {
     if (startsHttp2(bytes, from)) return 'speaks-http2';
     return this.#mayUpgrade ? 'bad-upgrade' : 'bad-response';

@@ -29,7 +29,7 @@ export class Admission {
     this.#version = version;
   }
 
-  /** Null where the request goes to the upstream, else what to answer. Sets host and identity. */
+  /** Null if the request goes to the upstream, else the error to answer. Sets host and identity. */
   refusal(head: Pick<RequestHead, 'authority' | 'maxForwards'>): VisitorError | null {
     return this.#refusalOf(head.authority) ?? (head.maxForwards === 0 ? 'UNDERPASS_MAX_FORWARDS' : null);
   }

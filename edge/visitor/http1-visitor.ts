@@ -26,7 +26,7 @@ import { httpDate } from './http-date.ts';
 import { countsReading, type Http1Phase, isServing, maxQuietMs } from './http1-phase.ts';
 import type { VisitorContext } from './visitor-context.ts';
 
-/** Behind our last answer the rest of a request is read and dropped for a moment, or a TCP reset would destroy the answer. */
+/** After our last answer, reads and drops the rest of the request for a moment: a TCP reset would destroy the answer. */
 const lingerMs = 2_000;
 const lingerBytes = 1024 * 1024;
 
@@ -36,7 +36,7 @@ const aheadBytes = 256 * 1024;
 /** Bytes that may wait for the visitor when its next request is read: an answer of our own has no stream window to bound it. */
 const unreadBytes = 64 * 1024;
 
-/** Bytes of a body that are copied behind a rewritten head, so that a short response leaves in one write. */
+/** Bytes of a body that are copied after a rewritten head, so that a short response leaves in one write. */
 const joinedBytes = 4_096;
 
 export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
@@ -48,7 +48,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   readonly #socket: Duplex;
   readonly #writer: SocketWriter;
   readonly #ends: Endpoints;
-  /** The tunnel that the server name led to; null where only error pages are served. */
+  /** The tunnel that the server name led to; null if the edge serves only error pages. */
   readonly #tunnel: TunnelState | null;
   readonly #admission: Admission;
   /** The head of the request that is read or served. */
@@ -59,7 +59,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #held: HeldBytes | null = null;
   #upstream: UpstreamHttp | null = null;
   #upgrading = false;
-  /** The connection ends behind the response to this request. */
+  /** The connection ends after the response to this request. */
   #isLast = false;
   #visitorEnded = false;
   #lingeredBytes = 0;
@@ -140,7 +140,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     return this.#phase === 'body' || this.#phase === 'early answer';
   }
 
-  /** The offset behind the head; 0 while the head is incomplete, -1 where the connection ends with the answer to it. */
+  /** The offset after the head; 0 while the head is incomplete, -1 if the connection ends with the answer to it. */
   #takeHead(bytes: Buffer): number {
     const head = this.#head;
     const end = head.scan(bytes, 0, bytes.length);
@@ -185,7 +185,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#forward(request, !head.hasBody && isSafe(head.method));
   }
 
-  /** `again` allows to repeat the request on another upstream connection. */
+  /** `again`: the request may be repeated on another upstream connection. */
   #forward(request: Buffer, again: boolean): void {
     if (!this.#upstreamFor(again).send(request, this.#head.method, this.#upgrading, again)) this.#socket.pause();
   }
@@ -271,7 +271,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       return;
     }
     if (this.#head.http10 && head.chunked) {
-      // HTTP/1.0 has no chunks, and the upstream was told the visitor's version.
+      // HTTP/1.0 has no chunks, and the upstream has seen the visitor's version in the request line.
       this.#upstream?.abandon();
       this.onUpstreamFail('bad-response');
       return;
@@ -406,7 +406,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     this.#take(held.all);
   }
 
-  /** Ends our side behind what was written, and reads on for a moment. */
+  /** Ends our side after what was written, and reads on for a moment. */
   #hangUp(): void {
     if (this.#phase === 'closing' || this.#phase === 'over') return;
     if (this.#isReadingBody) this.#upstream?.abandon();

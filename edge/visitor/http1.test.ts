@@ -86,7 +86,7 @@ describe('requests and responses', () => {
     );
   });
 
-  it('requests sent ahead behind errors are all answered', async () => {
+  it('requests sent ahead after errors are all answered', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const visitor = await rig.visit(host);
     visitor.write(get().repeat(50) + get('/', 'Connection: close\r\n'));
@@ -275,7 +275,7 @@ describe('upgrades', () => {
     assert.equal(await readAll(visitor), 'last');
   });
 
-  it('bytes behind an upgrade wait until the upstream agrees', async () => {
+  it('bytes after an upgrade wait until the upstream agrees', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const upstream = scripted('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno', ok);
     await rig.client('t', upstream);
@@ -283,7 +283,7 @@ describe('upgrades', () => {
     visitor.write(`${upgrade}GET /smuggled HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-For: 9.9.9.9\r\n\r\n`);
     await readUntil(visitor, endsWith('ok'));
     assert.match(upstream.received, /GET \/smuggled/);
-    assert.ok(!upstream.received.includes('9.9.9.9'), 'bytes behind a refused upgrade are read as a request');
+    assert.ok(!upstream.received.includes('9.9.9.9'), 'bytes after a refused upgrade are read as a request');
   });
 
   it('an upgrade without a request for it is a bad response', async () => {
@@ -305,7 +305,7 @@ describe('what only the edge may say', () => {
     assert.doesNotMatch(await readUntil(visitor, endsWith('ok')), /underpass.error/i);
   });
 
-  it('in a trailer it breaks the response off', async () => {
+  it('Underpass-Error in a trailer of an upstream breaks the response off', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const chunked = `HTTP/1.1 200 OK\r\n${date}Transfer-Encoding: chunked\r\n\r\n`;
     const upstreams: Socket[] = [];
@@ -320,7 +320,7 @@ describe('what only the edge may say', () => {
     assert.equal(await readAll(visitor), '');
   });
 
-  it('that a visitor is not allowed: a client that says so counts as broken', async () => {
+  it('a client that says that a visitor is not allowed counts as broken', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const client = await rig.client('t', scripted());
     client.session.onStream = (stream) => stream.reset('denied');
@@ -408,7 +408,7 @@ describe('malformed responses', () => {
     assert.match(await readAll(visitor), /half$/);
   });
 
-  it('bytes behind a response never reach the visitor', async () => {
+  it('bytes after a response never reach the visitor', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     let connections = 0;
     await rig.client('t', (socket) => {
@@ -586,7 +586,7 @@ describe('time', () => {
     assert.equal(codeOf(await readAll(visitor)), 'UNDERPASS_SLOW_REQUEST');
   });
 
-  it('closes a kept connection once it was silent for long enough behind an answer', { timeout: 30_000 }, async () => {
+  it('closes a kept connection that stays silent for too long after an answer', { timeout: 30_000 }, async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { keepAliveMs: 300 } });
     const { session } = await rig.client('t', scripted(ok));
     const visitor = await rig.visit(host);
@@ -595,7 +595,7 @@ describe('time', () => {
     while (session.openStreams > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
-  it('answers 408 to a slow head behind a large answer', { timeout: 30_000 }, async () => {
+  it('answers 408 to a slow head after a large answer', { timeout: 30_000 }, async () => {
     await using rig = await createRig([tunnelOf('t')], { timeouts: { headMs: 300 } });
     const large = `HTTP/1.1 200 OK\r\n${date}Content-Length: 4000000\r\n\r\n${'x'.repeat(4_000_000)}`;
     await rig.client('t', scripted(large));
@@ -640,7 +640,7 @@ describe('time', () => {
   });
 });
 
-describe('a visitor that ends its side behind a request', () => {
+describe('a visitor that ends its side after a request', () => {
   const begun = 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n';
   const halfClosed = async (rig: Rig): Promise<TLSSocket> => {
     const visitor = await rig.visit(host, { allowHalfOpen: true } as ConnectionOptions);

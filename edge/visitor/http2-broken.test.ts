@@ -130,7 +130,7 @@ describe('a response over HTTP/2 that breaks off never looks whole', () => {
   });
 });
 
-describe('a visitor that breaks a rule of HTTP/2 while others of its requests wait is told so by GOAWAY', () => {
+describe('a visitor that breaks a rule of HTTP/2 while its other requests wait gets GOAWAY', () => {
   const protocolError = 1;
   const faults: Record<string, Buffer> = {
     'on one stream': Buffer.concat([

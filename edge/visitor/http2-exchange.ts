@@ -34,7 +34,7 @@ export interface ExchangeConnection {
   /** Payload of responses. */
   sentBytes: number;
   readonly admission: Admission;
-  /** A kept connection where there is one. `again`: the request may be repeated if the upstream closes at that moment. */
+  /** A kept connection if there is one. `again`: the request may be repeated if the upstream closes at that moment. */
   takeUpstream(host: string, owner: ResponseOwner, again: boolean): UpstreamHttp;
   openUpstream(host: string, owner: ResponseOwner): UpstreamHttp;
   giveBack(upstream: UpstreamHttp): void;
@@ -55,7 +55,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   readonly #stream: ServerHttp2Stream;
   readonly #writer: SocketWriter;
   #head = new RequestHead();
-  /** Empty where the request was refused. */
+  /** Empty if the request was refused. */
   #host = '';
   #upstream: UpstreamHttp | null = null;
   #upload: Upload | null = null;
@@ -188,7 +188,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     this.#visitor.context.counters.countResponse(head.status);
     this.#touch();
     const bodiless = head.bodiless(this.#head.method);
-    // Node adds a date where there is none.
+    // Node adds a date if there is none.
     this.#stream.respond(fields, { endStream: bodiless, waitForTrailers: head.chunked && !bodiless });
     if (head.chunked) this.#stream.once('wantTrailers', () => this.#sendTrailers());
   }
@@ -266,7 +266,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
     const headOnly = this.#head.method === 'HEAD';
     stream.respond({ ':status': visitorErrors[code].status, ...errorFields(code, page.length) }, { endStream: headOnly });
     if (!headOnly) stream.end(page);
-    // RFC 9113 8.1: behind a whole response the rest of the request is read and dropped, and does not renew the deadline.
+    // RFC 9113 8.1: after a whole response, the edge reads and drops the rest of the request, which does not renew the deadline.
     stream.resume();
     this.deadlineMs = this.#after('stallMs');
   }
@@ -289,7 +289,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   }
 
   /**
-   * Sends RST_STREAM with INTERNAL_ERROR. Where nothing waits, close() would end the stream first, and half a response would
+   * Sends RST_STREAM with INTERNAL_ERROR. If nothing waits, close() would end the stream first, and half a response would
    * look whole. A stream that has ended is closed: Node forgets a destroyed one before it resets it (http2-visitor.ts).
    */
   #breakOff(): void {

@@ -337,7 +337,7 @@ describe('HTTP/2 to visitors', () => {
     });
   });
 
-  it('a drain ends the connection behind the last byte of an answer', async () => {
+  it('a drain ends the connection after the last byte of an answer', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const size = 8_000_000;
     await rig.client(

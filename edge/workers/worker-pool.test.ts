@@ -21,7 +21,7 @@ describe('a worker', { skip }, () => {
     assert.deepEqual(await workerPids(), []);
   });
 
-  it('that hangs is ended and replaced, and the others serve on', async (t) => {
+  it('that hangs is killed and replaced, and the others keep serving', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     await using rig = await createRig([tunnelOf('t')], { workers: 2 });
     const [hung, well] = (await workerPids()) as [number, number];
@@ -85,7 +85,7 @@ describe('a worker', { skip }, () => {
     }
   });
 
-  it('that cannot be started is tried again, and its edge serves on', async (t) => {
+  it('that cannot be started is tried again, and its edge keeps serving', async (t) => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line) => void lines.push(line) });
     await using _rig = await createRig([tunnelOf('t')], { workers: 2, log });

@@ -10,7 +10,7 @@ import type { FromWorker } from './worker-message.ts';
 import { drainWorker, endWorker, startWorker, tell, type Worker, type WorkerOptions } from './worker-process.ts';
 
 const tickMs = 1_000;
-/** A worker that is silent for this long hangs and is killed: its clients have given it up by then (wire/keep-alive.ts). */
+/** A worker that is silent for this long hangs and is killed: its clients have left it by then (wire/keep-alive.ts). */
 const hungTicks = 15;
 
 /** A worker that ended is started again after this long. */

@@ -24,7 +24,7 @@ export const resetCodes = {
   /** The hop led to an edge or worker that has no client. */
   'no-client': 12,
   internal: 13,
-  /** The peer broke a rule on this stream alone. */
+  /** The peer broke a rule that concerns only this stream. */
   protocol: 14,
   /** Local, never sent: the carrier under the stream is lost. */
   'carrier-lost': 15,

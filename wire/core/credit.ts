@@ -43,13 +43,13 @@ export const nextInitialWindow = (budget: WindowBudget, limits: WindowLimits): n
 export interface RoundTrips {
   /** The shortest round trip of the last minute, which met an empty queue; 0 before the first. */
   readonly leastRttMs: number;
-  /** The shortest of the last few where it is far above leastRttMs: the path is longer now, or has a queue. Else 0. */
+  /** The shortest of the last few if it is far above leastRttMs: the path is longer now, or has a queue. Else 0. */
   readonly doubtedRttMs: number;
 }
 
 /**
- * How far a window may grow on doubtedRttMs, which may be the time of a queue: 10 MB/s over 100 ms. Measured: where the
- * growth was not needed, 1 MiB cost nothing, and 16 MiB cost a third of all CPU of bulk transfers.
+ * How far a window may grow on doubtedRttMs, which may be the time of a queue: 10 MB/s over 100 ms. Measured: if the growth was
+ * not needed, 1 MiB cost nothing, and 16 MiB cost a third of all CPU of bulk transfers.
  */
 const doubtedWindowBytes = 1_048_576;
 
@@ -109,7 +109,7 @@ export class ReceiveWindow {
   }
 }
 
-/** The size to which a window may grow when half of it was consumed in tookMs; 0 where its sender did not wait for credit. */
+/** The size to which a window may grow when half of it was consumed in tookMs; 0 if its sender did not wait for credit. */
 function maxGrowthBytes(tookMs: number, { leastRttMs, doubtedRttMs }: RoundTrips, { maxWindowBytes }: WindowLimits): number {
   if (tookMs <= growthRounds * Math.max(leastRttMs, shortestRttMs)) return maxWindowBytes;
   return tookMs <= growthRounds * doubtedRttMs ? Math.min(maxWindowBytes, doubtedWindowBytes) : 0;

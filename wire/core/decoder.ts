@@ -11,7 +11,7 @@ export interface FrameSink {
   dataPiece(stream: number, piece: Uint8Array): void;
   /** The DATA frame is complete and has FIN. */
   dataEnd(stream: number): void;
-  /** Any other frame, complete. The payload is valid during the call alone. */
+  /** Any other frame, complete. The payload is valid only during the call. */
   control(type: number, stream: number, payload: Uint8Array): void;
 }
 

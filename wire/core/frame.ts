@@ -80,7 +80,7 @@ export function writeU16(into: Uint8Array, at: number, value: number): void {
   into[at + 1] = value;
 }
 
-/** Everything that the header alone can break, checked before a byte of payload is kept. */
+/** Every rule that a header can break. The decoder checks them before it keeps a byte of payload. */
 export function checkHeader(type: number, flags: number, length: number, stream: number): void {
   // A short way for nearly all frames: the other checks cost as much as the rest of the decoder.
   if (type === frameType.data && flags === 0 && length > 0 && length <= maxDataBytes && stream !== 0) return;

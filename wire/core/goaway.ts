@@ -29,7 +29,7 @@ export const parseGoaway = (payload: Uint8Array): Goaway => ({
 });
 
 /**
- * Which side has sent GOAWAY. Streams may be opened in `open` alone; open streams go on until `closed`. A session in
+ * Which side has sent GOAWAY. Streams may be opened only in `open`; open streams go on until `closed`. A session in
  * `both-leaving` closes once its last stream is over, any other when its carrier ends or a rule is broken.
  */
 export type SessionState = 'open' | 'leaving' | 'peer-leaving' | 'both-leaving' | 'closed';

@@ -16,7 +16,7 @@ const startLine = /^([!-~]+) ([!-~]+) ([ -~]*)$/;
 // that trims them would try each one as the first, in quadratic time.
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t -~]*)$/;
 
-/** Parses the text before the empty line. Null where anything is malformed. */
+/** Parses the text before the empty line. Null if anything is malformed. */
 export function parseHead(text: string): Head | null {
   const [first, ...lines] = text.split('\r\n');
   const start = startLine.exec(first ?? '');
@@ -31,7 +31,7 @@ export function parseHead(text: string): Head | null {
   return { start: [start[1]!, start[2]!, start[3]!], headers };
 }
 
-/** True where a comma-separated value such as Connection holds the word, in upper or lower case. */
+/** True if a comma-separated value such as Connection holds the word, in upper or lower case. */
 export const listHolds = (value: string | undefined, word: string): boolean =>
   (value ?? '').split(',').some((item) => item.trim().toLowerCase() === word);
 

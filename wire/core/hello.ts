@@ -63,7 +63,7 @@ export function parseHello(payload: Uint8Array): Hello {
   return { oldest, newest, maxStreams: readU32(payload, 4), windowBytes: checkCredit(readU32(payload, 8)), info };
 }
 
-/** The newest version that both speak; null where there is none. */
+/** The newest version that both speak; null if there is none. */
 export function decideVersion(ours: Pick<Hello, 'oldest' | 'newest'>, theirs: Pick<Hello, 'oldest' | 'newest'>): number | null {
   const newest = Math.min(ours.newest, theirs.newest);
   return newest >= ours.oldest && newest >= theirs.oldest ? newest : null;

@@ -22,7 +22,7 @@ export interface OpenRequest {
   readonly visitorPort: number;
   /** Bytes that the client writes to the upstream before anything else: a PROXY header, or nothing. At most 1,024. */
   readonly preface: Uint8Array;
-  /** On hops alone, empty on a client's carrier: the tunnel, and the client to leave out because it failed at the first edge. */
+  /** Only on hops, empty on a client's carrier: the tunnel, and the client to leave out because it failed at the first edge. */
   readonly tunnelId: string;
   readonly clientId: string;
 }

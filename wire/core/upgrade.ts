@@ -27,7 +27,7 @@ const refusalHeader = 'underpass-refusal';
 const clientIdPattern = /^[0-9a-f]{32}$/;
 const softwarePattern = /^[!-~]{1,64}$/;
 
-/** Null where the request is not a proper upgrade with a bearer token and without a body. */
+/** Null if the request is not a proper upgrade with a bearer token and without a body. */
 export function parseUpgradeRequest(text: string): UpgradeRequest | null {
   const head = parseHead(text);
   if (head === null || head.start[0] !== 'GET' || head.start[2] !== 'HTTP/1.1') return null;
@@ -45,7 +45,7 @@ export interface ClientFacts {
   readonly software: string;
 }
 
-/** Null where a carrier's request does not say which client it is. */
+/** Null if a carrier's request does not say which client it is. */
 export function parseClientFacts(request: UpgradeRequest): ClientFacts | null {
   const clientId = request.headers.get(clientIdHeader) ?? '';
   const software = request.headers.get(softwareHeader) ?? '';

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 
 /**
- * Resets where the transport can; destroys where it cannot. Under TLS the TCP connection below is reset: most programs
+ * Resets if the transport can, else destroys. Under TLS the TCP connection below is reset: most programs
  * overlook that the close_notify of TLS is missing.
  */
 export function resetSocket(socket: Duplex): void {
@@ -17,5 +17,5 @@ export function resetSocket(socket: Duplex): void {
 /** While an end() is under way libuv refuses to reset, and Node (26.10) then never closes the descriptor. */
 const isEnding = (socket: Duplex): boolean => socket.writableEnded && !socket.writableFinished;
 
-/** The connection that a TLS socket was put on; undefined where the TLS socket dialled itself. */
+/** The connection that a TLS socket was put on; undefined if the TLS socket dialled it itself. */
 export const parentOf = (socket: TLSSocket): Socket | undefined => (socket as TLSSocket & { readonly _parent?: Socket })._parent;

@@ -132,7 +132,7 @@ export class WriteQueue {
     else if (this.#filling !== null) this.schedule();
   }
 
-  /** Hands over everything that waits and takes nothing more. What the caller writes to the target afterwards comes behind it. */
+  /** Hands over everything that waits and takes nothing more. What the caller writes to the target afterwards follows it. */
   finish(): void {
     if (this.#finished) return;
     this.#finished = true;
