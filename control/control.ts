@@ -1,4 +1,4 @@
-// createControl: the API and everything behind it, made from deps alone. It opens no sockets: server/ brings requests and edges.
+// createControl: the API and everything that it needs, made only from deps. It opens no sockets: server/ brings requests and edges.
 
 import { limits, rateLimits } from '@underpass/rules/limits.ts';
 import type { Registry } from 'prom-client';

@@ -104,7 +104,7 @@ const bodyOf = (body: Body | undefined): { body?: NonNullable<RequestInit['body'
 export interface TestClient {
   readonly cookies: Map<string, string>;
   send(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<Response>;
-  /** Answers the JSON. Fails the test unless the status is 2xx. */
+  /** Returns the JSON. Fails the test unless the status is 2xx. */
   call<T = unknown>(method: string, path: string, body?: Body): Promise<T>;
 }
 

@@ -53,7 +53,7 @@ const acmeSettings = () => ({
   UNDERPASS_RFC2136_KEY: dns.key.secret,
 });
 
-/** The names and the issuer of the certificate that the edge shows for a host; null where it shows none. */
+/** The names and the issuer of the certificate that the edge shows for a host; null if it shows none. */
 async function shown(host: string): Promise<{ names: string; issuer: string } | null> {
   const socket = connect({ host: '127.0.0.1', port: ports.tls, servername: host, rejectUnauthorized: false });
   try {

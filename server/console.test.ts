@@ -105,7 +105,7 @@ for (const workers of ['1', '2']) {
       assert.match(String(answer.headers['strict-transport-security']), /max-age=\d{8}/);
     });
 
-    test('a sign-in sets a cookie for this host alone, and control sees the address of the visitor', async () => {
+    test('a sign-in sets a cookie only for this host, and control sees the address of the visitor', async () => {
       await signIn('203.0.113.77');
       const sessions = JSON.parse((await ask('GET', '/api/sessions')).text) as Session[];
       assert.deepEqual(

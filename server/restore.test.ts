@@ -1,4 +1,4 @@
-// A backup restored on a fresh machine: what works on, and what works without the keys.
+// A backup restored on a fresh machine: what still works, with and without the keys.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -55,7 +55,7 @@ describe('a restore on a fresh machine', () => {
     for (const each of homes) await dropHome(each);
   });
 
-  test('alone: the session, the token and the name work on, for a client that trusts the authority from before', async () => {
+  test('with its keys: session, token and name still work, for a client that trusts the old authority', async () => {
     const fresh = await freshHome();
     await command(fresh, `restore ${file}`);
     const server = await openServer(fresh);

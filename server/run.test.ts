@@ -456,7 +456,7 @@ describe('what is kept', () => {
     for (const each of [other, empty]) await dropHome(each);
   });
 
-  test('a restore replaces no file, takes none of an unknown name, and leaves nothing behind when it fails', async () => {
+  test('a restore replaces no file, refuses files with unknown names, and leaves nothing if it fails', async () => {
     const file = join(home, 'whole.jsonl');
     await command(`backup ${file}`);
     const text = await readFile(file, 'utf8');

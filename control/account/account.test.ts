@@ -111,7 +111,7 @@ for (const [name, open] of Object.entries(stores)) {
       const response = await leave(ann, ` ${ann.email.toUpperCase()} `);
       assert.equal(response.status, 204);
       assert.match(response.headers.getSetCookie().join(), /session=;.*Max-Age=0/i);
-      assert.ok(test.feed.changed.includes(tunnel[0]!.id), 'edges are told of its tunnels');
+      assert.ok(test.feed.changed.includes(tunnel[0]!.id), 'the feed sends its tunnels to the edges');
       assert.equal((await test.client(token).send('GET', '/api/projects')).status, 401);
       await test.control.settle();
       assert.match(test.mails.findLast((mail) => mail.to === ann.email)!.subject, /account is deleted/);
@@ -188,7 +188,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.deepEqual(await rowsWith(test.store, ann.userId), []);
     });
 
-    it('refuses the only member of a project with a suspended tunnel, who could make it again without a trace', async () => {
+    it('refuses the only member of a project with a suspended tunnel, because they could make it again unnoticed', async () => {
       const ann = await settled();
       const tunnel = test.store.db.selectFrom('tunnels').select('id').where('project_id', '=', ann.projectId);
       const { id } = await tunnel.executeTakeFirstOrThrow();

@@ -87,7 +87,7 @@ const forget = async (trx: Queries, { id, email }: UsersTable): Promise<void> =>
 const auditDeparture = (trx: Queries, { byOperator, nowMs }: Erasure, projectId: string | null, action: string, target: string) =>
   writeAudit(trx, { projectId, actor: byOperator ? 'operator' : deletedUser, action, target, address: '' }, nowMs);
 
-/** Runs in the caller's transaction. Answers the tunnels that the edges must drop after the commit. */
+/** Runs in the caller's transaction. Returns the tunnels that the edges must drop after the commit. */
 export const eraseUser = async (trx: Queries, erasure: Erasure): Promise<string[]> => {
   const { user, byOperator, nowMs } = erasure;
   await refuseLastOperator(trx, user);

@@ -1,4 +1,4 @@
-// Whether names point at their region: the authority is asked for no other. A name that points elsewhere is looked up again
+// Whether names point at their region; control orders certificates only for these. Looks up a name that points elsewhere again,
 // after a pause that doubles.
 
 import { decideDnsCheck } from '@underpass/rules/dns-record.ts';
@@ -20,7 +20,7 @@ export async function pointsHere(db: Queries, dns: Pick<DnsPort, 'lookup'>, name
 export interface AddressCheck {
   /** Looks the name up. */
   readonly isHere: (wanted: WantedName) => Promise<boolean>;
-  /** It pointed elsewhere, and its pause is not over. */
+  /** The name pointed elsewhere, and its pause is not over. */
   readonly isPaused: (name: string) => boolean;
   /** Forgets every other name: names come and go with their tunnels, without end. */
   readonly keepOnly: (names: ReadonlySet<string>) => void;

@@ -33,13 +33,13 @@ export interface RenewalInfo {
 }
 
 export interface Authority {
-  /** Names it: certificates of another authority are replaced. */
+  /** The authority's name: certificates of another authority are replaced. */
   readonly id: string;
-  /** On this machine: it needs no proof and has no limits, so budgets and look-ups are skipped. */
+  /** True for an authority on this machine: it needs no proof and has no limits, so budgets and look-ups are skipped. */
   readonly local: boolean;
-  /** Whether it can make a certificate for this name. */
+  /** Whether the authority can make a certificate for this name. */
   canIssue(name: string): boolean;
   issue(request: IssueRequest): Promise<IssuedCertificate>;
-  /** When it wants this chain renewed, and when to ask again; undefined where it says nothing. */
+  /** When it wants this chain renewed, and when to ask again; undefined if the authority gives no advice. */
   renewal?(chainPem: string, signal: AbortSignal): Promise<RenewalInfo | undefined>;
 }

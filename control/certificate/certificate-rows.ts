@@ -77,7 +77,7 @@ export async function readHeld(db: Queries): Promise<ReadonlyMap<string, HeldCer
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-/** The chain in use for a name, where this authority made it. */
+/** The chain in use for a name, if this authority made it. */
 export async function readChain(db: Queries, name: string, issuer: string): Promise<string | undefined> {
   const query = db.selectFrom('certificates').select('chain_pem').where('name', '=', name).where('issuer', '=', issuer);
   return (await query.executeTakeFirst())?.chain_pem;
@@ -93,7 +93,7 @@ export async function readEnds(db: Queries, given: readonly FeedCertificate[]): 
   return (name) => Math.max(...namesServing(name).map((each) => ends.get(each) ?? 0));
 }
 
-/** Without what another authority said about the next order: it does not bind this one. */
+/** Leaves out what another authority said about the next order, because it does not bind this one. */
 export async function readAttempts(db: Queries, issuer: string, nowMs: number): Promise<Attempt[]> {
   const rows = await db
     .selectFrom('certificate_attempts')
@@ -103,7 +103,7 @@ export async function readAttempts(db: Queries, issuer: string, nowMs: number): 
   return rows.map(({ retry_issuer, ...row }) => (retry_issuer === issuer ? row : { ...row, retryAt: 0 }));
 }
 
-/** By region, the errors of the last orders for our own names, where these failed. */
+/** By region, the errors of the last orders for our own names, if these failed. */
 export async function readOwnProblems(db: Queries): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom('certificate_attempts')

@@ -425,7 +425,7 @@ describe('upkeep', () => {
       await tunnel('web', [generated]);
     });
 
-    test('gives each name its own certificate after three failures, and tells the operator once', async () => {
+    test('gives each name its own certificate after three failures, and mails the operator once', async () => {
       const upkeep = await openBroken();
       await failTimes(upkeep, 2);
       await upkeep.run();
@@ -589,7 +589,7 @@ describe('upkeep', () => {
       assert.ok(asked.includes('www.example.com'));
     });
 
-    test('does not keep other accounts waiting behind its many names', async () => {
+    test('does not keep other accounts waiting for its many names', async () => {
       await crowd(21, 100);
       await tunnel('late', ['zzz.example.org']);
       const looked: string[] = [];

@@ -1,4 +1,4 @@
-// The authority of a laptop: a root of this machine alone, made on first start and kept in its home folder.
+// The authority of a laptop: a root for this machine only, made on first start and kept in its home folder.
 // Only its owner can read its key: with the key, anyone can impersonate any site to browsers that trust the root.
 
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';

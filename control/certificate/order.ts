@@ -26,14 +26,14 @@ export interface Trouble {
   readonly name: string;
   readonly failures: number;
   readonly why: string;
-  /** Of the certificate that is still there. */
+  /** Expiry of the certificate that is still in use. */
   readonly expiresAt: number | undefined;
 }
 
 /** One order, proofs and polls included. */
 const orderTimeoutMs = 8 * 60_000;
 
-/** A certificate that does not name what was asked for is never stored, so never served. */
+/** A certificate that does not contain the ordered name is never stored, so never served. */
 function describe(name: string, issuer: string, issued: IssuedCertificate): MadeCertificate {
   const leaf = new X509Certificate(issued.chainPem);
   const hosts = hostsOf(leaf);

@@ -1,6 +1,6 @@
 // Runs passes over the names one at a time, and the orders that they start several at once.
 
-/** `asked`: a pass runs, and another was asked for since it began. */
+/** `asked`: a pass runs, and somebody has requested another since it began. */
 type Phase = 'idle' | 'running' | 'asked';
 
 export interface Passes {

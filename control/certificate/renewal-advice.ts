@@ -7,7 +7,7 @@ import { isDue, momentIn } from './core/renewal.ts';
 import type { HeldCertificate } from './core/wanted.ts';
 
 export interface RenewalAdvice {
-  /** Asks about those that are due for a question. After a failure it asks again only at the next regular time. */
+  /** Asks about the certificates that are due for a question. After a failure it asks again only at the next regular time. */
   refresh(certificates: readonly HeldCertificate[], signal: AbortSignal): Promise<void>;
   isDue(certificate: HeldCertificate): boolean;
 }
@@ -19,7 +19,7 @@ interface Known {
   readonly askAt: number;
 }
 
-/** RFC 9773 4.3.2: six hours where the authority does not say, or did not answer. */
+/** RFC 9773 4.3.2: six hours if the authority gives no time, or did not answer. */
 const askAgainMs = 6 * 3_600_000;
 /** Questions of one pass; passes come every minute. */
 const askedAtOnce = 50;

@@ -4,7 +4,7 @@ import { certificateContext } from '../feed/region-content.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
 import type { Queries } from '../store/store.ts';
 
-/** Answers how many changed. */
+/** Returns how many changed. */
 export async function resealCertificates(db: Queries, keyRing: KeyRing): Promise<number> {
   const rows = await db.selectFrom('certificates').select(['id', 'key_sealed']).execute();
   const stale = rows.filter((row) => keyRing.isStale(row.key_sealed));

@@ -88,7 +88,7 @@ async function keep(parts: Parts, wanted: WantedName): Promise<void> {
 async function runPass(parts: Parts, endsEarly: () => boolean): Promise<void> {
   const { store, authority, clock, orders } = parts;
   const [held, attempts] = [await readHeld(store.db), await readAttempts(store.db, authority.id, clock())];
-  // A failure holds up no other name. Where all fail, as without the database, the pass ends.
+  // A failure holds up no other name. If all fail, as without the database, the pass ends.
   let failed = 0;
   const onError = (error: unknown): void => {
     failed += 1;
@@ -99,7 +99,7 @@ async function runPass(parts: Parts, endsEarly: () => boolean): Promise<void> {
     await orders.room();
     if (parts.stopping.aborted || failed >= ordersAtOnce) return;
     orders.start(wanted.name, keep(parts, wanted).catch(onError));
-    // New names come before the rest of these: where a name server does not answer, each of these takes seconds.
+    // Serve new names before finishing these: each takes seconds if its name server does not answer.
     if (endsEarly()) return;
   }
 }

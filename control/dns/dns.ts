@@ -18,7 +18,7 @@ export interface DnsDeps {
 /** Longer than most name servers take. */
 const defaultEmptyMs = 500;
 
-/** RFC 6761 6.3: names under localhost are loopback; no server is asked for them. */
+/** RFC 6761 6.3: names under localhost are loopback and need no query. */
 const isLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
 
@@ -34,7 +34,7 @@ export function createDns({ resolver, ownHosts, emptyMs = defaultEmptyMs }: DnsD
 
   const findVisible = async (host: string): Promise<readonly string[]> => {
     const own = await ownHosts();
-    // Asks for both in every case: a further question for hidden addresses would show in the time.
+    // Asks for both families in every case, because an extra question for hidden addresses would show in the time.
     const [found, ours] = await Promise.all([addresses(host), ownAddresses(own)]);
     return own.includes(host) ? found : found.filter((address) => !isInside(address) || ours.has(address));
   };
@@ -45,7 +45,7 @@ export function createDns({ resolver, ownHosts, emptyMs = defaultEmptyMs }: DnsD
     lookup: async (host) => {
       const earliest = pause(emptyMs);
       const visible = await findVisible(host);
-      // An inside name server answers at once, one far away later: the time must not tell hidden addresses from none.
+      // A name server nearby answers sooner than a distant one, so the time would reveal whether addresses were hidden.
       if (visible.length === 0) await earliest;
       return visible;
     },

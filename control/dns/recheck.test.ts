@@ -69,7 +69,7 @@ describe('the daily re-check', () => {
     assert.equal(asked, 1);
   });
 
-  test('a proof missing for 72 hours loses the domain, and then the owners are told', async () => {
+  test('a proof missing for 72 hours loses the domain, and the owners then get a mail', async () => {
     await passDays(3);
     assert.deepEqual(events, []);
     await passDays(1);

@@ -20,7 +20,7 @@ export interface RecheckDeps {
   readonly clock: () => number;
   readonly log: Logger;
   readonly withLease: WithLease;
-  /** In the same transaction: takes down routes, queues mails, writes the audit row. Answers what to do after it. */
+  /** In the same transaction: takes down routes, queues mails, writes the audit row. Returns what to do after it. */
   readonly onLost: (trx: Queries, domain: VerifiedDomain) => Promise<() => void>;
 }
 
@@ -64,7 +64,7 @@ async function lose({ store, onLost }: RecheckDeps, domain: DueRow, now: number)
   after?.();
 }
 
-/** `now` is the trusted time at the start of the pass: the clock may jump while DNS is asked. */
+/** `now` is the trusted time at the start of the pass: the clock may jump during the DNS queries. */
 async function checkOne(deps: RecheckDeps, domain: DueRow, now: number): Promise<void> {
   const { store, dns } = deps;
   const answer = await dns.checkChallenge(domain.apexName, domain.challenge);
@@ -91,7 +91,7 @@ async function checkAll(deps: RecheckDeps, due: readonly DueRow[], now: number):
 }
 
 export interface Recheck {
-  /** One pass over the domains that are due; answers how many it checked. */
+  /** One pass over the domains that are due; returns how many it checked. */
   readonly run: () => Promise<number>;
 }
 

@@ -105,7 +105,7 @@ const isGenerated = async (db: Queries, projectId: string, host: string): Promis
   return (await query.where('host', '=', host).executeTakeFirst()) !== undefined;
 };
 
-/** Whose name it is. Our name servers must not answer about names that are nobody's here. */
+/** Whose name it is. Only names of regions and of the caller's projects are looked up, so that nobody uses control as a resolver. */
 const decideLookUp = async (
   deps: DomainDeps,
   caller: Caller,

@@ -34,8 +34,8 @@ const markVerified = (trx: Queries, { id, apexName }: Owned, nowMs: number) =>
     .executeTakeFirst();
 
 /**
- * The first project to prove an apex owns it: the unique `owned_apex` decides a race. Answers the tunnels whose hosts
- * went live; none if the domain is gone or another call verified it first.
+ * The first project to prove an apex owns it: the unique `owned_apex` decides a race. Returns the tunnels whose hosts went live;
+ * none if the domain is gone or another call verified it first.
  */
 export const claimDomain = async (
   store: Store,

@@ -15,7 +15,7 @@ export interface EdgeAbout {
   readonly connectedAtMs: number;
   readonly startedAtMs: number | undefined;
   readonly hopAddress: string | undefined;
-  /** It holds everything that it was sent. */
+  /** The edge holds everything that control has sent it. */
   readonly acknowledged: boolean;
 }
 
@@ -66,7 +66,7 @@ export class EdgeView {
     this.heardAtMs = nowMs;
   }
 
-  /** Takes a report; answers what passed since the last one, for every tunnel whose view changed. */
+  /** Takes a report; returns what passed since the last one, for every tunnel whose view changed. */
   apply(report: EdgeReport, nowMs: number): ReadonlyMap<string, Traffic> {
     this.hear(report.about, nowMs);
     this.#lastReport = { atMs: report.atMs, receivedAtMs: nowMs };

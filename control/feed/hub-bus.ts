@@ -29,7 +29,7 @@ export interface HubBus {
   /** The name of this process among them. */
   readonly self: string;
   readonly publish: <S extends keyof HubMessages>(subject: S, message: HubMessages[S]) => void;
-  /** Answers how to stop. */
+  /** Returns the function that stops it. */
   readonly listen: (handlers: HubHandlers) => () => void;
 }
 

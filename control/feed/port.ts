@@ -20,6 +20,6 @@ export interface FeedPort {
   metrics(tunnelId: string): TunnelMetrics | undefined;
   history(tunnelId: string, range: HistoryRange): Promise<TunnelHistory>;
   edges(): readonly EdgeHealth[];
-  /** Calls back when acknowledgements, clients or metrics of tunnels change. Answers how to stop. */
+  /** Calls back when acknowledgements, clients or metrics of tunnels change. Returns the function that stops it. */
   onMoved(listener: (tunnelIds: readonly string[]) => void): () => void;
 }

@@ -36,7 +36,7 @@ export class PresenceBoard {
     this.#viewOf(about).hear(about, this.#steady());
   }
 
-  /** Answers what passed since the edge's last report. */
+  /** Returns what passed since the edge's last report. */
   apply(report: EdgeReport): ReadonlyMap<string, Traffic> {
     const passed = this.#viewOf(report.about).apply(report, this.#steady());
     this.notify([...passed.keys()]);
@@ -86,7 +86,7 @@ export class PresenceBoard {
       .map(({ edgeId, about }) => ({ edgeId, address: about.hopAddress ?? '' }));
   }
 
-  /** Calls back with the tunnels whose presence or metrics may have changed; answers how to stop. */
+  /** Calls back with the tunnels whose presence or metrics may have changed; returns the function that stops it. */
   watch(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

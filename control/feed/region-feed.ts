@@ -105,7 +105,7 @@ export class RegionFeed {
     for (const check of this.#waiters) check();
   }
 
-  /** The number that all edges here hold, except late ones; undefined where there is none. */
+  /** The number that all edges here hold, except late ones; undefined if there is none. */
   #heldByAll(): number | undefined {
     const edges = [...this.#connections.keys()].filter((session) => session.edgeId !== undefined);
     const prompt = edges.filter((session) => session.owesForMs() <= this.#deps.lateMs);

@@ -88,7 +88,8 @@ export class RegionState {
     return this.#routes.get(tunnelId)?.live ?? false;
   }
 
-  /** Sets the values of some ids of a part, and forgets the ids without a value. Answers the message for edges that are up to date, if anything changed. */
+  /** Sets the values of some ids of a part, and forgets the ids without a value. Returns the message for edges that are up to
+      date, if anything changed. */
   patch(part: FeedPart, ids: readonly string[], values: readonly object[], marks: Marks = new Map()): Numbered | undefined {
     const to = indexPart(values);
     const held = [...new Set([...ids, ...to.keys()])].flatMap((id) => {
@@ -101,7 +102,7 @@ export class RegionState {
     return message;
   }
 
-  /** Sets all values of a part; answers as `patch` does. */
+  /** Sets all values of a part; returns what `patch` returns. */
   replacePart(part: FeedPart, values: readonly object[]): Numbered | undefined {
     return this.#commit({ part, from: this.#index[part], to: indexPart(values) }, new Map());
   }
@@ -116,7 +117,7 @@ export class RegionState {
       .map((each) => ({ type: 'delta' as const, seq: each.seq, ...each.change }));
   }
 
-  /** The edges here hold everything up to this number. Answers the tunnels that they can serve because of it, each once. */
+  /** The edges here hold everything up to this number. Returns the tunnels that they can now serve, each once. */
   acknowledge(acked: number, nowMs: number): readonly LiveMark[] {
     const { named } = this.#certificates;
     const isAcked = (seq: number | undefined): boolean => seq !== undefined && seq <= acked;

@@ -4,7 +4,7 @@ import { addressKey, canonicalAddress } from '@underpass/rules/address.ts';
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import { isFromOtherSite } from './origin.ts';
 
-/** Answers whether an address is one of the trusted proxies. */
+/** Returns a check whether an address is one of the trusted proxies. */
 export const compileProxies = (trustedProxies: readonly string[]): ((address: string) => boolean) =>
   trustedProxies.length === 0 ? () => false : compileAllowList(trustedProxies);
 

@@ -18,7 +18,7 @@ const dropCertificates = (trx: Queries, projectId: string) =>
     )
     .execute();
 
-/** Runs under the project's lock. Answers the tunnels that the edges must drop after the commit. */
+/** Runs under the project's lock. Returns the tunnels that the edges must drop after the commit. */
 export const deleteProject = async (trx: Queries, projectId: string, nowMs: number): Promise<string[]> => {
   await reserveNames(trx, projectId, await generatedNames(trx, projectId), nowMs);
   await dropCertificates(trx, projectId);

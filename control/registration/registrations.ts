@@ -10,7 +10,7 @@ import type { Queries, Store } from '../store/store.ts';
 
 /**
  * A new registration waits, and a rejected one waits again. A waiting or approved one stays as it is, because anybody could
- * register the same e-mail. Answers whether this call made it wait.
+ * register the same e-mail. Returns whether this call made it wait.
  */
 export const insertRegistration = async (
   db: Queries,

@@ -1,4 +1,4 @@
-// Answers whether an e-mail has an active subscription: from the store (import, webhook, operator), else by asking the provider.
+// Decides whether an e-mail has an active subscription: from the store (import, webhook, operator), else by asking the provider.
 
 import type { Logger } from 'pino';
 import { createId } from '../store/id.ts';
@@ -65,7 +65,7 @@ export interface SubscriptionChange {
 
 /**
  * One row per e-mail holds the latest report, made at `saidAt`. Webhooks arrive late and twice, so an older one changes
- * nothing. Answers whether the row changed.
+ * nothing. Returns whether the row changed.
  */
 export const putSubscription = async (db: Queries, change: SubscriptionChange, saidAt: number): Promise<boolean> => {
   const values = {

@@ -132,7 +132,7 @@ export interface InvitationsTable {
   project_id: string;
   email: string;
   role: Role;
-  /** Null until the mail is written: the token exists in the mail alone. */
+  /** Null until the mail is written: the token itself is only in the mail. */
   token_hash: string | null;
   invited_by: string;
   created_at: number;
@@ -328,12 +328,12 @@ export interface CertificateAttemptsTable {
   name: string;
   /** Empty for our own names. */
   project_id: string;
-  /** Kept here, because a project may be deleted before its attempts are forgotten. Empty where it is not known. */
+  /** Kept here, because a project may be deleted before its attempts are forgotten. Empty if it is not known. */
   owner_id: string;
   at: number;
   outcome: 'started' | 'issued' | 'failed';
   detail: string;
-  /** When the authority allows the next order; 0 where it said nothing. */
+  /** When the authority allows the next order; 0 if it set no time. */
   retry_at: number;
   /** Which authority said so. */
   retry_issuer: string;

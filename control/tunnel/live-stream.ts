@@ -9,7 +9,7 @@ const beatMs = 20_000;
 const waitingChunksMost = 64;
 
 export interface LiveSource {
-  /** Answers a function that stops listening. */
+  /** Returns a function that stops listening. */
   readonly listen: (onMoved: (ids: readonly string[]) => void) => () => void;
   /** The events of the present state. The stream listens first, so that no change is lost in between. */
   readonly renderAll: () => Promise<string>;
@@ -80,7 +80,7 @@ export class LiveStream {
     else this.#controller.enqueue(this.#encoder.encode(text));
   }
 
-  /** Cuts the stream with its connection: a close would wait behind the unread chunks. */
+  /** Cuts the stream with its connection: a close would wait until the unread chunks are read. */
   #drop(): void {
     this.#stop()?.error(new Error('live view: the reader does not read'));
   }
@@ -98,7 +98,7 @@ export class LiveStream {
     this.#stops.push(() => clearInterval(timer));
   }
 
-  /** Releases everything, once. Answers the controller if the stream is still to be closed. */
+  /** Releases everything, once. Returns the controller if the stream is still to be closed. */
   #stop(): ReadableStreamDefaultController<Uint8Array> | undefined {
     const open = this.#controller;
     this.#controller = undefined;

@@ -72,7 +72,7 @@ export const readTunnelTokens = async (
 
 const resealBatch = 200;
 
-/** Seals with the newest key what an older key sealed; afterwards the operator may remove the older key. Answers how many. */
+/** Seals with the newest key what an older key sealed; afterwards the operator may remove the older key. Returns how many. */
 export const resealTunnelTokens = async (db: Queries, keyRing: KeyRing): Promise<number> => {
   let count = 0;
   for (let last = ''; ; ) {

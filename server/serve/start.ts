@@ -1,4 +1,4 @@
-// The server in one of its roles: everything, control alone, or the edge of one region.
+// The server in one of its roles: everything, only control, or the edge of one region.
 
 import { type Duplex, duplexPair } from 'node:stream';
 import { keepConsoleHost } from '@underpass/control/region/console-host.ts';
@@ -86,7 +86,7 @@ interface First {
   readonly tunnel: FirstTunnel | undefined;
 }
 
-/** Creates or updates the region that the settings describe. Where they name no port, `httpsPort` is the one that the system chose. */
+/** Creates or updates the region that the settings describe. If they name no port, `httpsPort` is the one that the system chose. */
 async function ensureRegion(settings: Settings, { control }: ControlCore, httpsPort: number, httpPort: number): Promise<void> {
   const { region: name, regionDescription: description, dataPlaneHost, wildcardDomain: wildcardIngressDomain } = settings;
   await control.operator.ensureRegion({

@@ -30,7 +30,7 @@ export interface SettingRow<T> {
   readonly group: SettingGroup;
   readonly about: string;
   readonly parse: ParseValue<T>;
-  /** Computed from the environment alone, so that `config` prints what would be used. */
+  /** Computed only from the environment, so that `config` prints what would be used. */
   readonly fallback: (env: Environment) => T;
   /** What the docs say about the default. */
   readonly fallbackText: string;
@@ -75,7 +75,7 @@ const publicPort = (env: Environment): number =>
 const laptopOrigin = (env: Environment): string => `http://localhost:${controlPort(env)}`;
 const list = parseList;
 
-/** The address of the dashboard is one of the edge's own, and nothing is said of a proxy in front of it. */
+/** The address of the dashboard is on a port of the edge, and the settings name no proxy in front of it. */
 function ownsOrigin(env: Environment): boolean {
   const url = new URL(valueOr(parseOrigin, env.UNDERPASS_ORIGIN, laptopOrigin(env)));
   const isEdgePort = url.protocol === 'https:' && Number(url.port || 443) === publicPort(env);
@@ -673,7 +673,8 @@ const requirements: readonly Requirement[] = [
   },
 ];
 
-/** What starts, and is told: Web Crypto, which the bot check needs, is there over https and on this machine alone. */
+/** Warnings, which do not prevent a start. The bot check needs Web Crypto, which browsers offer only over https and on localhost.
+ */
 const doubts: readonly Requirement[] = [
   {
     problem:
@@ -692,7 +693,7 @@ const isThisMachine = (host: string): boolean => underLocalhost(host) || host ==
 const runsControl = (s: Settings): boolean => s.role !== 'edge';
 const originHost = (s: Settings): string => new URL(s.origin).hostname;
 
-/** What is convenient on a laptop is refused in production, by name. */
+/** Defaults that are convenient on a laptop, each refused in production with its name. */
 const productionRules: readonly Requirement[] = [
   {
     problem: 'SMTP_URL must be set in production: without it mail stays in a folder',

@@ -27,7 +27,7 @@ export async function keepAccountKey(store: Store, keyRing: KeyRing, directory: 
   return keyRing.open(JSON.parse(sealed.value) as string, name);
 }
 
-/** Seals with the newest key what an older one sealed; answers how many changed. */
+/** Seals with the newest key what an older one sealed; returns how many changed. */
 export async function resealAccountKeys(db: Queries, keyRing: KeyRing): Promise<number> {
   const rows = await accountSettings(db);
   const stale = rows.filter((row) => keyRing.isStale(row.sealed));

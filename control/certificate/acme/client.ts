@@ -32,7 +32,7 @@ export interface OrderRequest {
 }
 
 export interface AcmeClient {
-  /** Undefined where the directory has no such resource, or its answer cannot be read. */
+  /** Undefined if the directory has no such resource, or its answer cannot be read. */
   renewalInfo(certificateId: string, signal: AbortSignal): Promise<RenewalInfo | undefined>;
   order(request: OrderRequest): Promise<{ readonly chainPem: string; readonly privateKeyPem: string }>;
 }

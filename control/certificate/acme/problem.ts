@@ -5,16 +5,16 @@ export type AcmeCode =
   | 'unreachable'
   /** The authority asks to wait. */
   | 'rate-limited'
-  /** It looked, and did not find the proof. */
+  /** The authority looked, and did not find the proof. */
   | 'not-proven'
-  /** It no longer knows our account. */
+  /** The authority no longer knows our account. */
   | 'no-account'
-  /** It refuses for another reason. */
+  /** The authority refuses for another reason. */
   | 'refused';
 
 export class AcmeError extends Error {
   readonly code: AcmeCode;
-  /** When the authority says so. */
+  /** When to try again, if the authority says so. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: AcmeCode, detail: string, retryAfterMs?: number) {

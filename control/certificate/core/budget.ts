@@ -36,11 +36,11 @@ export interface Attempt {
   readonly name: string;
   /** Empty for our own names. */
   readonly projectId: string;
-  /** The account behind the project. Empty where it is not known: for our own names, or once it is erased. */
+  /** The account that owns the project. Empty if it is not known: for our own names, or once it is erased. */
   readonly ownerId: string;
   readonly at: number;
   readonly outcome: 'started' | 'issued' | 'failed';
-  /** When the authority allows the next order; 0 where it said nothing. */
+  /** When the authority allows the next order; 0 if it set no time. */
   readonly retryAt: number;
 }
 

@@ -28,6 +28,6 @@ const usualMoment = ({ startsAt, expiresAt }: Lifetime): number => startsAt + Ma
 export const isRunningOut = ({ startsAt, expiresAt }: Lifetime, nowMs: number): boolean =>
   nowMs >= expiresAt - Math.floor((expiresAt - startsAt) / 6);
 
-/** `advised`: the moment that the authority wants; undefined where it says nothing. */
+/** `advised`: the moment that the authority wants; undefined if it gives no advice. */
 export const isDue = (life: Lifetime, advised: number | undefined, nowMs: number): boolean =>
   nowMs >= (advised ?? usualMoment(life)) || isRunningOut(life, nowMs);

@@ -29,7 +29,7 @@ test('waits for every process with edges of the region, in any order', () => {
   assert.deepEqual(agreement.overdue(60_000), []);
 });
 
-test('waits for a process that spoke before us: it decides once it hears us', () => {
+test('waits for a process that announced before us: that process decides once it hears us', () => {
   agreement.hear('b', edgeOf('b'), 0);
   assert.deepEqual(agreement.holdElsewhere('b', [web], 10), []);
   assert.deepEqual(agreement.holdHere('eu', [web], 20), []);
@@ -37,7 +37,7 @@ test('waits for a process that spoke before us: it decides once it hears us', ()
   assert.deepEqual(agreement.overdue(60_000), []);
 });
 
-test("a word about a tunnel's old hosts does not count for its new hosts", () => {
+test("an announcement of a tunnel's old hosts does not count for its new hosts", () => {
   agreement.hear('b', edgeOf('b'), 0);
   const moved = { ...web, hosts: 'new.example.com' };
   agreement.holdHere('eu', [web], 10);
@@ -47,7 +47,7 @@ test("a word about a tunnel's old hosts does not count for its new hosts", () =>
   assert.deepEqual(agreement.holdElsewhere('b', [moved], 40), [moved]);
 });
 
-test('waits for a silent process no longer than the limit, counted from our first word', () => {
+test('waits for a silent process no longer than the limit, counted from our first announcement', () => {
   agreement.hear('b', edgeOf('b'), 0);
   agreement.holdHere('eu', [web], 10);
   agreement.holdHere('eu', [web], 4_000);

@@ -18,13 +18,13 @@ export interface AgreementDeps {
 export interface Agreement {
   /** An edge works, and is connected to this process. */
   readonly hear: (process: string, edge: Edge, nowMs: number) => void;
-  /** The edges that are connected here hold these. Answers those that are live now. */
+  /** The edges that are connected here hold these. Returns those that are live now. */
   readonly holdHere: (region: string, marks: readonly Mark[], nowMs: number) => readonly Mark[];
   /** The edges of another process hold these. Passes over what is not held here yet: that process will hear our announcement. */
   readonly holdElsewhere: (process: string, marks: readonly Mark[], nowMs: number) => readonly Mark[];
   /** Another process found these live. */
   readonly settle: (marks: readonly Mark[]) => void;
-  /** Answers those that have waited long enough. */
+  /** Returns those that have waited long enough. */
   readonly overdue: (nowMs: number) => readonly Mark[];
 }
 

@@ -4,7 +4,7 @@
 import type { Traffic } from './rate-window.ts';
 
 export interface Baseline extends Traffic {
-  /** The run of the edge that counted; undefined from an edge that does not say. */
+  /** The run of the edge that counted; undefined from an edge that does not report it. */
   readonly startedAtMs: number | undefined;
 }
 

@@ -8,7 +8,7 @@ export interface RegionNames {
   readonly region: string;
   readonly dataPlaneHost: string;
   readonly wildcardDomain: string | null;
-  /** The dashboard's host, where the region's edges serve it. */
+  /** The dashboard's host, if the region's edges serve it. */
   readonly consoleHost: string | null;
 }
 

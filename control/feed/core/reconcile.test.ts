@@ -19,7 +19,7 @@ for (const [readMs, pauseMs, why] of cases) {
   test(`${readMs} ms of reading: ${why}`, () => assert.equal(reconcilePauseMs(readMs, leastMs), pauseMs));
 }
 
-test('a change that control was not told of is at the edges within a minute while reading takes at most 24 s', () => {
+test('a change without a message to control reaches the edges within a minute while reading takes at most 24 s', () => {
   fc.assert(
     fc.property(fc.nat({ max: 24_000 }), (readMs) => {
       const worstMs = readMs + reconcilePauseMs(readMs, leastMs) + readMs;

@@ -1,5 +1,5 @@
-// When everything is read from the store again. Pure. This finds changes that control was not told of (a command on the machine,
-// a message that the bus lost). A suspension must reach the edges within a minute.
+// When everything is read from the store again. Pure. This finds changes that no message announced to control (a command on the
+// machine, a message that the bus lost). A suspension must reach the edges within a minute.
 
 /** Reading takes at most a fifth of the time. */
 const restPerRead = 4;
