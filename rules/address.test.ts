@@ -83,7 +83,7 @@ test('refuses everything that is not exactly an address', (t) => {
   eachCase(t, notAddresses, ([text]) => assert.equal(canonicalAddress(text), null));
 });
 
-test('a range has one canonical text, without the bits behind its prefix', (t) => {
+test('a range has one canonical text, without the bits after its prefix', (t) => {
   const rows: [string, string | null, string?][] = [
     ['10.0.0.0/8', '10.0.0.0/8'],
     ['10.1.2.3/8', '10.0.0.0/8', 'host bits'],

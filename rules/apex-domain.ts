@@ -3,7 +3,7 @@
 import { parseHostname } from './hostname.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
 
-/** The registrable domain of a host by the public suffix list; null where no known suffix matches. */
+/** The registrable domain of a host by the public suffix list; null if no known suffix matches. */
 export type RegistrableDomain = (host: string) => string | null;
 
 export const apexDomainMessage = "Domain must be a valid apex domain, e.g. 'example.com'";

@@ -1,4 +1,4 @@
-// Times as calls and files give them, wherever the server stands.
+// Times as calls and files give them, whatever the server's own zone.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -14,7 +14,7 @@ after(() => {
   else process.env.TZ = TZ;
 });
 
-test('an ISO 8601 time is read in its zone, and in UTC where it names none', (t) => {
+test('an ISO 8601 time is read in its zone, and in UTC if it names none', (t) => {
   const rows: [string, string | null, string?][] = [
     ['2026-11-20', '2026-11-20T00:00:00.000Z'],
     ['2026-11-20T10:00', '2026-11-20T10:00:00.000Z'],

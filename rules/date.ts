@@ -21,8 +21,8 @@ function dateFormat(timeZone: string): Intl.DateTimeFormat {
 export const isoTime = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:[Zz]|([+-]\d\d)(?::?(\d\d))?)?)?$/;
 
 /**
- * Milliseconds of an ISO 8601 date or time, or null. Without a zone it is UTC: what is meant must not hang on where the
- * server stands. The platform's own parser takes "1" and "Dec 5" for dates of 2001.
+ * Milliseconds of an ISO 8601 date or time, or null. Without a zone it is UTC, so the meaning does not depend on the server's own
+ * zone. The platform's own parser takes "1" and "Dec 5" for dates of 2001.
  */
 export function parseTime(text: string): number | null {
   const match = isoTime.exec(text.trim());

@@ -1,4 +1,4 @@
-// The DNS records that a user is asked to set, and whether they took effect (spec 7, DNS record rules; spec 3).
+// The DNS records that a user must set, and whether they took effect (spec 7, DNS record rules; spec 3).
 
 import { canonicalAddress, parseIpv4 } from './address.ts';
 import type { DnsCheck } from './entity.ts';

@@ -53,7 +53,7 @@ export const IngressDomain = entity({
   /** Empty for a generated name: its DNS is ours, so there is nothing to configure. */
   apexName: string(),
   verified: boolean(),
-  /** Public https address, with the port where it is not 443. */
+  /** Public https address, with the port if it is not 443. */
   url: z.url(),
 });
 export type IngressDomain = Described<typeof IngressDomain>;
@@ -81,7 +81,7 @@ export const Tunnel = entity({
   securityGroup: string(),
   /** When a person last changed the tunnel. */
   updatedAt: time(),
-  /** Absent where the caller's role may not read it. */
+  /** Absent if the caller's role may not read it. */
   token: maybe(string()),
   /** What a client dials: https://host[:port][#ca=<sha256 of the CA certificate, hex>]. */
   url: z.url(),

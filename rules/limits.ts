@@ -1,5 +1,5 @@
 // Every number that bounds the product and belongs to no single rule (spec 9).
-// A bound of one rule stands in that rule's file.
+// A bound of one rule is in that rule's file.
 
 export const limits = {
   projectNameChars: 63,

@@ -9,7 +9,7 @@ export function tunnelTypesOf(region: Pick<Region, 'tlsTermination'>): readonly 
   return tunnelTypeNames.filter((type) => region.tlsTermination || !tunnelTypes[type].edgeEndsTls);
 }
 
-/** The wanted type where the region offers it, else the first that it offers. */
+/** The wanted type if the region offers it, else the first that it offers. */
 export function decideTunnelType(region: Pick<Region, 'tlsTermination'>, wanted: TunnelType = defaultTunnelType): TunnelType {
   const offered = tunnelTypesOf(region);
   return offered.includes(wanted) ? wanted : offered[0]!;
@@ -20,7 +20,7 @@ export function defaultRegion<R extends Pick<Region, 'available'>>(regions: read
   return regions.find((region) => region.available);
 }
 
-/** The wildcard domain under which a name may be generated, or null where the toggle is not offered. */
+/** The wildcard domain under which a name may be generated, or null if the toggle is not offered. */
 export function generatorDomain(region: Pick<Region, 'wildcardIngressDomain'>, type: TunnelType): string | null {
   return tunnelTypes[type].edgeEndsTls && region.wildcardIngressDomain ? region.wildcardIngressDomain : null;
 }

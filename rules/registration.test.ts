@@ -57,7 +57,7 @@ test('an empty form has one message per required field', () => {
   });
 });
 
-test('one wrong field is refused alone', (t) => {
+test('one wrong field is refused without the others', (t) => {
   const rows: [RegistrationField, string, string, string?][] = [
     ['first-name', ' ', 'Required.'],
     ['first-name', 'Ada\r\nBcc: eve@example.com', oneLine, 'header injection'],

@@ -274,7 +274,7 @@ export const OperatorTunnel = entity({
   type: TunnelType,
   region: string(),
   status: TunnelStatus,
-  /** Absent where it is not known: commands of underpass-server do not hear about clients. */
+  /** Absent if it is not known: commands of underpass-server get no reports about clients. */
   connectedClients: maybe(count()),
   ingressDomains: array(hostname()),
   suspended: boolean(),

@@ -12,7 +12,7 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 
 /** The type of what a schema describes. */
 export type Described<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
-/** The type of what a caller sends where the schema is asked for. */
+/** The type of what a caller may send for a schema. */
 export type Accepted<Schema extends z.ZodType> = DeepReadonly<z.input<Schema>>;
 
 export const { string, boolean, number, array, nullable } = z;

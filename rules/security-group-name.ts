@@ -24,7 +24,7 @@ export function mayDeleteSecurityGroup(name: string): boolean {
   return name !== defaultSecurityGroupName;
 }
 
-/** What the update panel offers: the project's groups, or `default` where there are none (spec 2, Update tunnel panel). */
+/** What the update panel offers: the project's groups, or `default` if there are none (spec 2, Update tunnel panel). */
 export function securityGroupChoices(names: readonly string[]): readonly string[] {
   return names.length === 0 ? [defaultSecurityGroupName] : names;
 }

@@ -71,7 +71,7 @@ test('a duplicate is ignored, however it is written', (t) => {
   eachCase(t, rows, ([list, text, result]) => assert.deepEqual(addSourceAddress(list, text), { ok: true, value: result }));
 });
 
-test('what cannot be added says why and adds nothing', () => {
+test('a refused rule says why and adds nothing', () => {
   assert.deepEqual(addSourceAddress(['10.0.0.1'], 'nonsense'), { ok: false, message: invalid });
 });
 

@@ -4,7 +4,7 @@ import { formatAddress, formatCidr, parseAddress, parseCidr } from './address.ts
 import { limits } from './limits.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
 
-/** Canonical text: lower case, shortest form, no bits behind the prefix, IPv4 for IPv4-mapped. */
+/** Canonical text: lower case, shortest form, no bits after the prefix, IPv4 for IPv4-mapped. */
 export function parseSourceAddress(text: string): Parsed<string> {
   const trimmed = text.trim();
   const address = parseAddress(trimmed);

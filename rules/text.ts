@@ -1,5 +1,5 @@
 // Sentences of the spec that belong to no rule: section 2's shared screens and section 8's catalogue.
-// A text of one rule (a validation message, a status) stands in that rule's file; a button's word, in its component.
+// A text of one rule (a validation message, a status) is in that rule's file; a button's word is in its component.
 
 export const productName = 'Underpass';
 

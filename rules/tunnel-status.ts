@@ -38,7 +38,7 @@ export function isWaitingForVerification(status: string): boolean {
   return isTunnelStatus(status) && tunnelStatuses[status].waits;
 }
 
-/** A fetched Pending tunnel has no clients yet, said or not (spec 4, Tunnel status). */
+/** A fetched Pending tunnel has no clients, even if the answer leaves the count out (spec 4, Tunnel status). */
 export function withPendingDefaults<T extends ReadStatus>(tunnel: T): T {
   return tunnel.status === 'Pending' && tunnel.connectedClients === undefined ? { ...tunnel, connectedClients: 0 } : tunnel;
 }

@@ -46,7 +46,7 @@ export function parsePlainUpstream(text: string): Parsed<Upstream> {
   return parseUrlUpstream(trimmed);
 }
 
-/** `http://host[:port]` or `https://host[:port]`, at most a slash behind it. */
+/** `http://host[:port]` or `https://host[:port]`, at most a slash after it. */
 export function parseUrlUpstream(text: string): Parsed<Upstream> {
   const trimmed = text.trim();
   if (trimmed === '') return refuse(upstreamRequired);
@@ -56,7 +56,7 @@ export function parseUrlUpstream(text: string): Parsed<Upstream> {
   return place === null ? refuse('Upstream must be like http://127.0.0.1:8080') : accept({ scheme, ...place });
 }
 
-/** `HOST:PORT`, or `HOST` where a default port is given. */
+/** `HOST:PORT`, or `HOST` if a default port is given. */
 export function parseTcpUpstream(text: string, defaultPort?: number): Parsed<Upstream> {
   const trimmed = text.trim();
   if (trimmed === '') return refuse(upstreamRequired);

@@ -1,6 +1,7 @@
-// Runs a program of this repository under the pinned Node, whichever Node was asked to. Plain JavaScript, because older ones cannot
-// read TypeScript. Each program has a `main.mjs` or `build.mjs` that calls this, and a link with the same name and `.ts` to it: Node
-// decides by the name of the file that a link names, so both names work with every Node.
+// Runs a program of this repository under the pinned Node, even if the user started it with another. Plain JavaScript, because
+// older versions cannot
+// read TypeScript. Each program has a `main.mjs` or `build.mjs` that calls this, and a link with the same name and `.ts` to it:
+// Node goes by the name of the file that the link leads to, so both names work with every Node.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -46,7 +46,7 @@ describe('names of the account', () => {
     return { api, cli, at };
   }
 
-  test('are completed where a command takes them', async (t) => {
+  test('are completed if a command takes them', async (t) => {
     const { at } = await signedIn(t);
     for (const command of [
       ['connect'],
@@ -63,7 +63,7 @@ describe('names of the account', () => {
     assert.deepEqual(await at('tunnels', 'add', ''), []);
   });
 
-  test('are asked for once in a while, and kept without a secret', async (t) => {
+  test('are fetched at most once in a while, and stored without a secret', async (t) => {
     const { api, cli, at } = await signedIn(t);
     for (let tab = 0; tab < 3; tab++) assert.deepEqual(await at('connect', ''), ['shop', 'wiki']);
     assert.equal(api.calls.filter(({ path }) => path.startsWith('/api/tunnels')).length, 1);

@@ -59,7 +59,7 @@ test('each problem has its fix below it, and the exit code is 10', async (t) => 
   assert.equal(code, 10);
 });
 
-test('the fix for a port that does not accept connections is the one that helps there', async (t) => {
+test('the fix for a port that does not accept connections fits the reason', async (t) => {
   const { find } = await findings(t, ['--url', `https://edge.localhost:${closedPort}`]);
   assert.match(find('region TCP')?.detail ?? '', /connection refused/);
   assert.match(find('region TCP')?.fix ?? '', /^Start the region on this machine/);

@@ -1,4 +1,4 @@
-// token show|rotate: the token of a tunnel, alone on standard output, so that it can go into a file.
+// token show|rotate: print only the token of a tunnel on standard output, so that it can go into a file.
 
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';

@@ -50,7 +50,7 @@ test('ls, tunnels ls and tunnels list are the same', async (t) => {
   for (const argv of [['ls'], ['tunnels', 'ls']]) assert.equal((await cli.run(argv)).stdout, stdout);
 });
 
-test('token show prints the token alone', async (t) => {
+test('token show prints only the token', async (t) => {
   const { cli } = await signedIn(t);
   assert.equal((await cli.run(['token', 'show', 'shop'])).stdout, `${tunnel.token}\n`);
   assert.deepEqual(JSON.parse((await cli.run(['token', 'show', 'shop', '--json'])).stdout), {

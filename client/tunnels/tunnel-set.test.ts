@@ -66,7 +66,7 @@ test('a changed tunnel drains after its successor has started', () => {
   assert.deepEqual(log, ['start a t', 'drain a t']);
 });
 
-test('a rotated token alone restarts the tunnel', () => {
+test('a changed token is enough to restart the tunnel', () => {
   const { tunnels, log } = recorder();
   tunnels.apply([loaded('a', 'old')]);
   tunnels.apply([loaded('a', 'new')]);

@@ -34,7 +34,7 @@ export const isTemporary = (error: unknown): boolean =>
 /** True if the object has changed since the form loaded it. */
 export const isStale = (error: unknown): boolean => isApiError(error) && error.status === 412;
 
-/** The public text of any failure; undefined where there is none worth showing. */
+/** The public text of any failure; undefined if there is none worth showing. */
 export function messageOf(error: unknown): string | undefined {
   if (isApiError(error)) return error.message || undefined;
   if (error instanceof Error) return error.message || undefined;

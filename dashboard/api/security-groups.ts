@@ -7,6 +7,6 @@ import { callApi } from './request.ts';
 export async function getSecurityGroup(project: string, name: string, signal?: AbortSignal): Promise<SecurityGroup> {
   const group: SecurityGroup | undefined = await callApi(securityGroupCalls.getSecurityGroup, { project, name }, { signal });
   if (!group) throw new ApiError(200, 'Empty response');
-  // spec 3: the allow list is empty where it is missing.
+  // spec 3: a missing allow list counts as empty.
   return { ...group, allowList: group.allowList ?? [] };
 }

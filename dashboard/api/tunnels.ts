@@ -1,4 +1,4 @@
-// Tunnels with their defaults, and the time at which each was asked for.
+// Tunnels with their defaults, and the time of the request for each.
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { callApi } from './request.ts';

@@ -5,7 +5,7 @@ import { eachCase } from '../test-kit.ts';
 import { type AnswerOf, type InputOf, requestOf, urlOf } from './call.ts';
 import { calls } from './calls.ts';
 
-test('a URL has the names encoded and the query behind them', (t) => {
+test('a URL has the names encoded and the query after them', (t) => {
   const { getTunnel, getSecurityGroup, deleteTunnel, getDevice, listTunnels, verifyDomain } = calls;
   const rows: [string, string][] = [
     [urlOf(listTunnels, { project: 'p1' }), '/api/tunnels?project=p1'],

@@ -24,7 +24,7 @@ export function queryShapeOf({ query }: Row): Readonly<Record<string, z.ZodType>
   return query === undefined ? {} : querySchemas[query].shape;
 }
 
-/** The schema of a call's body; null where it has none, or CSV. */
+/** The schema of a call's body; null if it has none, or CSV. */
 export function payloadSchemaOf({ json, form, multipart }: Row): z.ZodObject | null {
   const name = json ?? form ?? multipart;
   return name === undefined ? null : payloadSchemas[name];

@@ -1,4 +1,4 @@
-// The calls that sign in and out, and tell who is signed in.
+// The calls that sign in and out, and say who is signed in.
 
 import type { Call } from './call.ts';
 

@@ -3,7 +3,7 @@
 
 export interface ConnectTunnel {
   readonly name: string;
-  /** What the client dials; holds `#ca=` where the region's CA is private. */
+  /** What the client dials; holds `#ca=` if the region's CA is private. */
   readonly url: string;
   /** Masked or whole: snippets copy it unchanged. */
   readonly token: string;

@@ -73,7 +73,7 @@ test('each preset is dialled by its cluster name, and a service without namespac
   });
 });
 
-test('an input is judged where its tab shows it', (t) => {
+test('an input is judged only if its tab shows it', (t) => {
   const provide = 'Please provide an upstream';
   const rows: [ConnectInputs, SnippetTab, Record<string, string>][] = [
     [http(''), 'cli', { 'example.com': provide }],
@@ -105,7 +105,7 @@ test('an input is judged where its tab shows it', (t) => {
   eachCase(t, rows, ([inputs, tab, errors]) => assert.deepEqual(connectErrors(inputs, tab), errors));
 });
 
-test('a wrong input makes no snippet for who asks for a correct one', () => {
+test('a wrong input makes no snippet for a caller that accepts only a correct one', () => {
   assert.deepEqual(parseConnectSnippet(plainTunnel, http(''), 'cli'), {
     ok: false,
     message: 'example.com: Please provide an upstream',
@@ -140,7 +140,7 @@ test("whatever the form accepts, the client's own parser accepts", () => {
   );
 });
 
-test('a snippet of a masked token differs from the whole one by the mask alone', (t) => {
+test('a snippet of a masked token differs from the whole one only by the mask', (t) => {
   const masked = { ...plainTunnel, token: maskToken(plainTunnel.token) };
   eachCase(t, tabs, (tab) => {
     const whole = renderConnectSnippet(plainTunnel, http('http://web'), tab).text;

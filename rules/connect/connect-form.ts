@@ -58,7 +58,7 @@ export function renderConnectSnippet(tunnel: ConnectTunnel, inputs: ConnectInput
   return renderers[tab](tunnel, snippetUpstreams(inputs, tab));
 }
 
-/** The snippet for who wants it correct or not at all: the CLI's `--print`. */
+/** The snippet for a caller that accepts only a correct one: the CLI's `--print`. */
 export function parseConnectSnippet(tunnel: ConnectTunnel, inputs: ConnectInputs, tab: SnippetTab): Parsed<Snippet> {
   const [problem] = Object.entries(connectErrors(inputs, tab));
   return problem ? refuse(`${problem[0]}: ${problem[1]}`) : accept(renderConnectSnippet(tunnel, inputs, tab));

@@ -1,9 +1,9 @@
 // The name that a tunnel's files, unit and Kubernetes objects get: a DNS label that is also a safe file name.
 
-/** Label values end at 63 characters (Kubernetes), and `underpass-` stands in front. */
+/** Label values have at most 63 characters (Kubernetes), `underpass-` included. */
 const resourceNameMaxChars = 52;
 
-/** Different tunnels get different names: what is cut or replaced is told apart by a hash. */
+/** Different tunnels get different names: a hash replaces the difference that cutting or replacing removes. */
 export function resourceName(tunnelName: string): string {
   const label = tunnelName
     .toLowerCase()

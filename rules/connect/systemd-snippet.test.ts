@@ -129,7 +129,7 @@ const inside = (shell: Shell, text: string): string =>
     .replaceAll('/systemd/system', '')
     .replaceAll('/usr/local/bin', `${shell.home}/local`);
 
-test('pasted into a shell, the snippet hands the token and the unit to root by stdin alone', (t) => {
+test('pasted into a shell, the snippet hands the token and the unit to root only by stdin', (t) => {
   const shell = createShell(t, standIns);
   addProgram(shell);
   const { text } = renderSystemdSnippet(plainTunnel, plainHttp);
@@ -157,7 +157,7 @@ const withoutProgram: readonly (readonly [string, (shell: Shell) => void])[] = [
 for (const program of ['sh', 'bash', 'zsh']) {
   const skip = program === 'zsh' ? skipWithout('zsh') : false;
 
-  test(`pasted into ${program} without a released client, one line says so, nothing is done, and the shell goes on`, {
+  test(`pasted into ${program} without a released client, one line says so, nothing changes, and the shell goes on`, {
     skip,
   }, (t) => {
     eachCase(t, withoutProgram, ([, prepare]) => {
@@ -170,7 +170,7 @@ for (const program of ['sh', 'bash', 'zsh']) {
   });
 }
 
-test('a client that is in its place already is left as it is', (t) => {
+test('a client that is already installed is not replaced', (t) => {
   const shell = createShell(t, standIns);
   mkdirSync(join(shell.home, 'local'));
   writeFileSync(join(shell.home, 'local/underpass'), '#!/bin/sh\n', { mode: 0o755 });

@@ -1,5 +1,5 @@
-// The systemd tab: shell lines that store the token for root alone, write the unit and start it.
-// `renderUnit` alone is what `underpass service install` writes.
+// The systemd tab: shell lines that store the token so that only root can read it, write the unit and start it. `underpass
+// service install` writes only the result of `renderUnit`.
 
 import { durations } from '../limits.ts';
 import { type ConnectTunnel, type ConnectUpstreams, commandGroups } from './command.ts';
@@ -79,9 +79,9 @@ export function renderSystemdSnippet(tunnel: ConnectTunnel, upstreams: ConnectUp
 }
 
 /**
- * A subshell: the whole is read before the first line asks for a password, and the first that fails ends it without
- * ending the shell that it was pasted into. Only a released program can be copied (it is ELF): what a clone or npm
- * puts on the PATH is a script that runs beside its packages alone.
+ * A subshell: the shell reads all lines before the first one asks for a password, and a line that fails ends the subshell but not
+ * the shell that it was pasted into. Only a released program can be copied (it is ELF): a clone or npm puts a script on the PATH,
+ * which runs only beside its packages.
  */
 function renderPreparation(tunnel: ConnectTunnel, { binary, tokenFile }: UnitPlaces, unitStart: string): string {
   const token = renderHereDocument(tunnel.token, 'TOKEN');

@@ -58,7 +58,7 @@ test('looks', async (t) => {
   const invitation = { email: 'linus.with.quite.a.long.name@accompanies.example.com', role: 'member' };
   await account.call('POST', `/api/invitations?project=${account.project}`, invitation);
 
-  await t.test('on a phone an address breaks behind the @ or before a dot, a date before its time', async (t) => {
+  await t.test('on a phone an address breaks after the @ or before a dot, a date before its time', async (t) => {
     const page = await stage.open(t, 'dashboard', { viewport: phone });
     // A date in May fits on one line with its time.
     const expiresAt = '2026-11-29T05:41:00Z';

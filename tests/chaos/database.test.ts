@@ -110,7 +110,7 @@ test('a killed database stops only the API, which answers 503 and recovers witho
       assert.ok(ms < answerMs, `${path} took ${ms} ms`);
     }
     assert.equal(await statusOf(`${origin}/healthz`), 200);
-    // An answer of readyz stands for a second.
+    // Control repeats an answer of readyz for a second.
     await eventually(
       () => statusOf(`${origin}/readyz`),
       (status) => status === 503,

@@ -102,7 +102,7 @@ async function setUp(t: TestContext, tunnels: number): Promise<Scene> {
   };
   const caPem = authority.certificatePem;
   const tokens = Array.from({ length: tunnels }, (_, index) => tokenOf(index));
-  // Visitors go to a separate client, so that they wait for the edge alone.
+  // Visitors go to a separate client, so that they wait only for the edge.
   const flags = ['--url', `https://${regionHost}:${port}#ca=${authority.pin}`, '--upstream', await startUpstream(t)];
   const client = startProcess(t, ['client/main.ts', 'http', ...flags], { UNDERPASS_TOKEN: tokenOf(tunnels) });
   await client.seen(/ connected /);

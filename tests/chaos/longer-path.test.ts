@@ -1,4 +1,4 @@
-// The round trips of an open carrier get longer, as after a change of route or uplink behind the same address.
+// The round trips of an open carrier get longer, as after a change of route or uplink that keeps the address.
 // Two wire sessions over a delayed path with a fake clock, so that a busy machine does not lengthen round trips.
 import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';

@@ -1,4 +1,4 @@
-// The helper itself: what every whole-system test leans on.
+// The helper itself, which every whole-system test uses.
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

@@ -22,21 +22,21 @@ test('each chart has one time axis, as many values as times, and ends before wha
   assert.equal(bytesChart({ ...history, stepSeconds: 900 }).times.length, 3, 'of a longer step a minute is little');
 });
 
-test('no label stands twice on the axis of an idle tunnel', () => {
+test('no label appears twice on the axis of an idle tunnel', () => {
   for (const { leastTop, format } of [bytesChart(history), connectionsChart(history)]) {
     const labels = [0, 1, 2, 3, 4, 5].map((step) => format((leastTop * step) / 5));
     assert.equal(new Set(labels).size, labels.length, labels.join());
   }
 });
 
-test('the summary tells the peak of each figure on its own', () => {
+test('the summary has the peak of each figure separately', () => {
   assert.deepEqual(summarise(history, 'hour'), {
     bytes: 'Peak of the last hour: RX 1.50 kB/s, TX 2.00 kB/s.',
     connections: 'Peak of the last hour: 0.50 connections per second.',
   });
 });
 
-test('no history is said in words', () => {
+test('an empty history has a text that says so', () => {
   assert.deepEqual(summarise({ stepSeconds: 60, points: [] }, 'week'), {
     bytes: 'No traffic in the last week.',
     connections: 'No connections in the last week.',

@@ -32,7 +32,7 @@ export function initialForm(regions: readonly Region[]): NewTunnelForm | undefin
 
 export const setName = (form: NewTunnelForm, name: string): NewTunnelForm => ({ ...form, name: lowerTunnelName(name) });
 
-/** A region without TLS termination forces ingress. Generate turns off where the region cannot generate. */
+/** A region without TLS termination forces ingress. Generate turns off if the region cannot generate. */
 export function setRegion(form: NewTunnelForm, region: Region): NewTunnelForm {
   return withGenerator({ ...form, region: region.name, type: decideTunnelType(region, form.type) }, region);
 }
