@@ -40,6 +40,7 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
   'checkInvitation.token': 'must be that of an invitation',
   'acceptInvitation.token': 'must be that of an invitation',
   'redeemProof.token': 'must be that of a link for this session',
+  'proveByRecoveryCode.recoveryCode': 'must have the form of a recovery code',
   'deleteAccount.email': "must be the caller's own",
   'changeUser.suspended': 'may be null beside another change only',
   'createRegion.wildcardIngressDomain': 'must be a host name behind its `*.`',

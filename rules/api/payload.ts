@@ -102,7 +102,7 @@ const credential = <Shape extends z.ZodRawShape>(response: Shape) =>
     },
     'must be a credential of WebAuthn.',
   );
-const passkeyName = { maxLength: limits.passkeyNameChars };
+const passkeyName = filled(limits.passkeyNameChars);
 
 export const NewPasskey = z.object({
   name: textField(passkeyName),
