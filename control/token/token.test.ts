@@ -191,7 +191,7 @@ describe('CLI tokens', () => {
     await elsewhere.call('POST', '/auth/login', new URLSearchParams({ token: url.pathname.split('/').at(-1)! }));
     const { deviceCode, userCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'thief' });
     await bob.call('POST', `/api/device/${userCode}/approve?project=${bob.projectId}`, { role: 'viewer' });
-    await bob.call('POST', '/api/sessions/end-others');
+    await bob.call('POST', '/api/account/end-other-sign-ins');
     assert.equal((await elsewhere.send('GET', '/api/user')).status, 401);
     assert.deepEqual([await tunnelsStatus(token, bob), await tunnelsStatus(api.token, bob)], [401, 200]);
     assert.equal((await test.client().send('POST', '/auth/device/token', { deviceCode })).status, 410, 'approved, not fetched');

@@ -8,7 +8,7 @@ export const accountCalls = {
   listSessions: { method: 'GET', path: '/api/sessions', answer: 'Session[]', who: 'user', needs: 'session' },
   deleteSession: { method: 'DELETE', path: '/api/sessions/:id', who: 'user', needs: 'session' },
   /** Ends the caller's other sessions, and the CLI tokens: the sign-ins of terminals. */
-  endOtherSignIns: { method: 'POST', path: '/api/sessions/end-others', who: 'user', needs: 'session' },
+  endOtherSignIns: { method: 'POST', path: '/api/account/end-other-sign-ins', who: 'user', needs: 'session' },
   listOwnTokens: { method: 'GET', path: '/api/account/tokens', answer: 'OwnToken[]', who: 'user', needs: 'session' },
   deleteOwnToken: { method: 'DELETE', path: '/api/account/tokens/:id', who: 'user', needs: 'session' },
   startDevice: { method: 'POST', path: '/auth/device', json: 'DeviceRequest', answer: 'DeviceStart', who: 'anyone' },
