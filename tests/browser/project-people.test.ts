@@ -207,6 +207,7 @@ test('a project and its people', async (t) => {
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Account');
     await expect(page.getByRole('main').getByRole('heading', { level: 2 })).toHaveText([
       'Sessions',
+      'Passkeys',
       'Terminals and API tokens',
       'Delete account',
     ]);
