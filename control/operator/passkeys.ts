@@ -15,7 +15,7 @@ export const readPasskeyRule = async ({ deps }: Desk): Promise<PasskeyRule> => (
   required: await needsOperatorPasskey(deps.store.db),
 });
 
-/** Whoever requires a passkey has one, so that the rule cannot close the pages to the one who made it. */
+/** Only an operator with a passkey can turn the rule on: it would lock out an operator without one. */
 export const changePasskeyRule = async (desk: Desk, caller: Caller, required: boolean): Promise<PasskeyRule> => {
   const { deps } = desk;
   if (required && caller.passkey === 'none') refuse('conflict', ownPasskeyFirstMessage);

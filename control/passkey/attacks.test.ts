@@ -289,7 +289,7 @@ describe('adding a passkey', () => {
   });
 });
 
-describe('whoever looks for accounts', () => {
+describe('a stranger who looks for accounts', () => {
   it('gets the same options for everybody, without a list of passkeys', async () => {
     const before = Object.keys(await askOptions(test.client(), '/auth/passkey/options'));
     await addPasskey(ann);
@@ -391,7 +391,7 @@ describe('a recovery code', () => {
     assert.equal(await use(ann, code!), 204);
   });
 
-  it('stops working when codes are made anew, and when the last passkey is removed', async () => {
+  it('stops working when new codes are made, and when the last passkey is removed', async () => {
     const [first] = await make();
     const [second] = (await ann.call<RecoveryCodes>('POST', '/api/recovery-codes')).codes;
     assert.equal(await use(ann, first!), 400);
