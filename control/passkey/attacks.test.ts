@@ -9,10 +9,12 @@
 //   person who has no passkey
 
 import assert from 'node:assert/strict';
-import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { sign, X509Certificate } from 'node:crypto';
+import { after, afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import { limits } from '@underpass/rules/limits.ts';
 import { lastPasskeyMessage, passkeyFailedMessage } from '@underpass/rules/passkey.ts';
 import type { NewApiToken, Passkey, Passkeys, RecoveryCodes } from '@underpass/rules/resource.ts';
+import { createRoot } from '../certificate/x509.ts';
 import { createTestControl, type SignedUp, type TestClient, type TestControl, testOrigin } from '../test-kit.ts';
 import {
   addPasskey,
@@ -46,6 +48,16 @@ const list = (browser: TestClient) => browser.call<Passkeys>('GET', '/api/passke
 const actions = async (): Promise<string[]> =>
   (await test.store.db.selectFrom('audit').select('action').orderBy('id').execute()).map(({ action }) => action);
 const mailsTo = (email: string) => test.mails.filter(({ to }) => to === email).map(({ text }) => text);
+
+/** Runs `work` between the checks of the next call and its change. */
+const atTheWrite = (t: TestContext, work: () => Promise<unknown>): void => {
+  const { write } = test.store;
+  const mocked = t.mock.method(test.store, 'write', async (body: never) => {
+    mocked.mock.restore();
+    await work();
+    return write(body);
+  });
+};
 
 describe('a passkey', () => {
   it('signs in without an e-mail address, in any browser', async () => {
@@ -139,6 +151,8 @@ describe('an answer', () => {
     const second = await byLink('ann@example.com');
     const credential = key.get(await askOptions(ann, '/api/proof/options'));
     await expectStatus(second.send('POST', '/api/proof/passkey', { credential }), 400, 'another session');
+    const toAdd = key.get(await askOptions(ann, '/api/proof/options'), await askOptions(ann, '/api/passkeys/options'));
+    await expectStatus(ann.send('POST', '/api/proof/passkey', { credential: toAdd }), 400, 'another purpose');
     test.time.now += minutes(5);
     await expectStatus(answerTo(browser), 401, 'too late');
     test.time.now -= minutes(15);
@@ -201,6 +215,18 @@ describe('an answer', () => {
     assert.deepEqual(statuses.sort(), [204, ...Array(7).fill(401)]);
   });
 
+  it('that is right signs nobody in whose passkey goes, or who is suspended, at that moment', async (t) => {
+    const { key } = await addPasskey(ann);
+    const { db } = test.store;
+    const suspend = (suspended_at: number | null) =>
+      db.updateTable('users').set({ suspended_at }).where('id', '=', ann.userId).execute();
+    atTheWrite(t, () => suspend(1));
+    await expectStatus(signInWith(test.client(), key), 401, 'suspended');
+    await suspend(null);
+    atTheWrite(t, () => db.deleteFrom('passkeys').execute());
+    await expectStatus(signInWith(test.client(), key), 401, 'removed');
+  });
+
   it('from a page of another site is refused before it is read', async () => {
     const { key } = await addPasskey(ann);
     const browser = test.client();
@@ -224,7 +250,7 @@ describe('adding a passkey', () => {
     ['the other ceremony', { type: 'webauthn.get' }],
     ['no PIN or fingerprint', { flags: flagsOf.unverified }],
     ['another id than the authenticator signs', { id: 'AAAA' }],
-    // The library would fetch the revocation list from an address in the certificate.
+    // With a certificate, the library may fetch the revocation list from an address in it.
     ['a certificate', { format: 'packed', statement: certificate }],
     ['an attestation of Android', { format: 'android-key', statement: certificate }],
     ['an attestation of Apple', { format: 'apple', statement: certificate }],
@@ -238,6 +264,20 @@ describe('adding a passkey', () => {
       assert.deepEqual((await list(ann)).passkeys, []);
     });
   }
+
+  it('is refused with a certificate that proves all that it says', async () => {
+    const { certificatePem, privateKeyPem } = await createRoot('A security key', {
+      notBefore: new Date(0),
+      notAfter: new Date(4e12),
+    });
+    const { raw } = new X509Certificate(certificatePem);
+    const statement = (signed: Buffer) =>
+      new Map<string, Buffer | Buffer[]>([
+        ['x5c', [raw]],
+        ['sig', sign('sha256', signed, privateKeyPem)],
+      ]);
+    await expectStatus(add({ format: 'fido-u2f', statement }), 400);
+  });
 
   it('survives nests of CBOR, and bytes of the wrong kind and size', async () => {
     const options = await askOptions(ann, '/api/passkeys/options');
@@ -263,6 +303,10 @@ describe('adding a passkey', () => {
 
   it('refuses an id that is registered, to its owner and to another', async () => {
     const { key } = await addPasskey(ann);
+    const { excludeCredentials } = (await askOptions(ann, '/api/passkeys/options')) as unknown as {
+      excludeCredentials: object[];
+    };
+    assert.deepEqual(excludeCredentials, [{ id: key.id, transports: ['internal'], type: 'public-key' }]);
     assert.equal((await add({}, key)).status, 409);
     const bob = await test.signUp('bob@example.com');
     const options = await askOptions(bob, '/api/passkeys/options');
@@ -429,6 +473,16 @@ describe('a project that requires a passkey', () => {
   const require = (who: TestClient = ann, required = true) =>
     who.send('PATCH', `/api/projects/${ann.projectId}/passkeys`, { required });
 
+  /** Opens a live view; the answer waits until it ends. */
+  const watchUntilEnd = async (who: TestClient) => {
+    const live = await who.send('GET', `/api/events?project=${ann.projectId}`);
+    const reader = live.body!.getReader();
+    await reader.read();
+    return async () => {
+      for (let done = false; !done; ) done = (await reader.read()).done;
+    };
+  };
+
   it('is closed to sessions by e-mail, of before and after, until a passkey confirms them', async () => {
     const before = await byLink('ann@example.com');
     const { key } = await addPasskey(ann);
@@ -482,13 +536,31 @@ describe('a project that requires a passkey', () => {
     await expectStatus(approve, 403);
   });
 
-  it('ends live views whose session has no passkey, at once', async () => {
+  // Without a word, a live view would notice at its next check, up to 20 s later.
+  it('ends live views whose session has no passkey, at once', { timeout: 10_000 }, async () => {
     const thief = await byLink('ann@example.com');
-    const live = await thief.send('GET', `/api/events?project=${ann.projectId}`);
-    const reader = live.body!.getReader();
+    const ended = await watchUntilEnd(thief);
     await addPasskey(ann);
     await expectStatus(require(), 200);
-    for (let done = false; !done; ) done = (await reader.read()).done;
+    await ended();
+    const bob = await test.signUp('bob@example.com');
+    await test.addMember(ann.projectId, bob.userId, 'member');
+    const { key } = await addPasskey(bob);
+    const second = await byLink('bob@example.com');
+    await expectStatus(proveWith(second, key), 204);
+    const closed = await watchUntilEnd(second);
+    await test.control.operator.removePasskeys(bob.userId);
+    await closed();
+  });
+
+  it('ends live views that a removed passkey confirmed, at once', { timeout: 10_000 }, async () => {
+    const [{ id, key }] = [await addPasskey(ann), await addPasskey(ann)];
+    await expectStatus(require(), 200);
+    const other = await byLink('ann@example.com');
+    await expectStatus(proveWith(other, key), 204);
+    const ended = await watchUntilEnd(other);
+    await expectStatus(ann.send('DELETE', `/api/passkeys/${id}`), 204);
+    await ended();
   });
 
   it('is not deleted with the account by a session by e-mail', async () => {
@@ -500,15 +572,27 @@ describe('a project that requires a passkey', () => {
     assert.equal((await thief.send('GET', '/api/dns/lookup?host=a.example.com')).status, 403);
   });
 
-  it('is made so by an owner with a passkey only', async () => {
+  it('is made so by an owner with a passkey only', async (t) => {
     assert.equal((await require()).status, 409, 'has no passkey');
     const bob = await test.signUp('bob@example.com');
     await test.addMember(ann.projectId, bob.userId, 'admin');
     await addPasskey(bob);
     assert.equal((await require(bob)).status, 403);
+    const carl = await test.signUp('carl@example.com');
+    await test.addMember(ann.projectId, carl.userId, 'owner');
+    await addPasskey(carl);
+    atTheWrite(t, () => test.store.db.updateTable('members').set({ role: 'admin' }).where('user_id', '=', carl.userId).execute());
+    assert.equal((await require(carl)).status, 403, 'no owner any more when the change begins');
     assert.deepEqual(await ann.call<{ passkey?: string }[]>('GET', '/api/projects'), [
       { id: ann.projectId, name: 'default', role: 'owner' },
     ]);
+  });
+
+  it('does not count what a removed passkey confirmed, in the session that removed it either', async () => {
+    const { id } = await addPasskey(ann);
+    await expectStatus(ann.send('DELETE', `/api/passkeys/${id}`), 204);
+    await test.store.db.updateTable('projects').set({ passkey_required: 1 }).where('id', '=', ann.projectId).execute();
+    await expectStatus(ann.send('GET', tunnels()), 403);
   });
 
   it('keeps one passkey for each member, if two are removed at once', async () => {
@@ -536,8 +620,9 @@ describe('operators who need a passkey', () => {
   it('open the operator pages after a passkey confirms them', async () => {
     const second = await test.signUp('second@example.com', { operator: true });
     assert.equal((await require()).status, 409, 'has no passkey');
-    await addPasskey(operator);
+    const { id } = await addPasskey(operator);
     await expectStatus(require(), 200);
+    assert.equal((await operator.send('DELETE', `/api/passkeys/${id}`)).status, 409, 'the last one');
     await expectStatus(second.send('GET', '/api/operator/users'), 403);
     await expectStatus(second.send('PATCH', rule, { required: false }), 403);
     assert.equal((await second.call<{ passkey?: string }>('GET', '/api/user')).passkey, 'needed');
@@ -554,8 +639,13 @@ describe('operators who need a passkey', () => {
     await ann.call('POST', '/api/recovery-codes');
     const thief = test.client();
     await signInWith(thief, key);
+    const confirmed = await byLink('ann@example.com');
+    await expectStatus(proveWith(confirmed, key), 204);
     await operator.call('DELETE', `/api/operator/users/${ann.userId}/passkeys`);
     assert.equal((await thief.send('GET', '/api/user')).status, 401);
+    await test.store.db.updateTable('projects').set({ passkey_required: 1 }).where('id', '=', ann.projectId).execute();
+    await expectStatus(confirmed.send('GET', `/api/tunnels?project=${ann.projectId}`), 403, 'confirmed by the removed passkey');
+    await test.store.db.updateTable('projects').set({ passkey_required: 0 }).execute();
     const back = await byLink('ann@example.com');
     assert.deepEqual(await list(back), { passkeys: [], recoveryCodes: 0, required: false });
     await addPasskey(back);

@@ -27,9 +27,13 @@ const cbor = (value: Cbor): Buffer => {
   return Buffer.concat([head(4, list.length), ...list.map(cbor)]);
 };
 
-const coordinates = (key: KeyObject): Cbor => {
+const pointOf = (key: KeyObject): readonly [Buffer, Buffer] => {
   const { x, y } = key.export({ format: 'jwk' });
-  const [X, Y] = [Buffer.from(x!, 'base64url'), Buffer.from(y!, 'base64url')];
+  return [Buffer.from(x!, 'base64url'), Buffer.from(y!, 'base64url')];
+};
+
+const coordinates = (key: KeyObject): Cbor => {
+  const [X, Y] = pointOf(key);
   return new Map<number, Cbor>([
     [1, 2],
     [3, -7],
@@ -51,7 +55,8 @@ export interface Twist {
   readonly userHandle?: string;
   readonly id?: string;
   readonly format?: string;
-  readonly statement?: ReadonlyMap<string, Cbor>;
+  /** The attestation, or what makes it from the bytes that a U2F key signs (WebAuthn 8.6). */
+  readonly statement?: ReadonlyMap<string, Cbor> | ((signed: Buffer) => ReadonlyMap<string, Cbor>);
 }
 
 const userPresent = 1;
@@ -98,13 +103,17 @@ export const createAuthenticator = ({ counts = true } = {}): Authenticator => {
       const length = Buffer.from([0, rawId.length]);
       const attested = Buffer.concat([Buffer.alloc(16), length, rawId, cbor(coordinates(publicKey))]);
       const data = authData((twist.flags ?? userPresent | userVerified) | withKey, twist, attested);
+      const clientDataJSON = clientData('webauthn.create', options, twist);
+      const told = [data.subarray(0, 32), sha256(Buffer.from(clientDataJSON, 'base64url')), rawId];
+      const { statement = new Map<string, Cbor>() } = twist;
+      const signed = Buffer.concat([Buffer.from([0]), ...told, Buffer.from([4]), ...pointOf(publicKey)]);
       const attestation = new Map<string, Cbor>([
         ['fmt', twist.format ?? 'none'],
-        ['attStmt', twist.statement ?? new Map()],
+        ['attStmt', typeof statement === 'function' ? statement(signed) : statement],
         ['authData', data],
       ]);
       const response = {
-        clientDataJSON: clientData('webauthn.create', options, twist),
+        clientDataJSON,
         attestationObject: base64(cbor(attestation)),
         transports: ['internal'],
       };

@@ -6,7 +6,7 @@ import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
 import type { RecoveryCodes } from '@underpass/rules/resource.ts';
 import { createRecheck } from '../dns/recheck.ts';
 import { silentLog } from '../feed/test-kit.ts';
-import { addPasskey, askOptions, createAuthenticator } from '../passkey/test-kit.ts';
+import { addPasskey, askOptions, createAuthenticator, signInWith } from '../passkey/test-kit.ts';
 import { createTestControl, linkToken, loginForm, type SignedUp, type TestControl } from '../test-kit.ts';
 import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 import { createWithLease } from './lease.ts';
@@ -46,6 +46,13 @@ const suite: StoreSuite = (name, skip, open) =>
       const recoveryCode = codes[0]!;
       const used = await times(20, async () => (await carl.send('POST', '/api/proof/recovery', { recoveryCode })).status);
       assert.deepEqual([countOf(used, 204), countOf(used, 400)], [1, 19]);
+    });
+
+    it('eight answers of a passkey with one count: one signs in', async () => {
+      const emma = await test.signUp('emma@example.com');
+      const { key } = await addPasskey(emma);
+      const statuses = await times(8, async () => (await signInWith(test.client(), key, { signCount: 4 })).status);
+      assert.deepEqual([countOf(statuses, 204), countOf(statuses, 401)], [1, 7]);
     });
 
     it('the last two passkeys removed at once where one is required, ten times: one stays', async () => {

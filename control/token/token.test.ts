@@ -16,6 +16,7 @@ before(async () => {
 });
 after(() => test.close());
 
+const dayMs = 24 * 3600_000;
 const person = (): Promise<SignedUp> => test.signUp(`person-${++count}@example.com`);
 const refusal = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
 const tokensOf = (owner: SignedUp): string => `/api/tokens?project=${owner.projectId}`;
@@ -50,6 +51,16 @@ describe('API tokens', () => {
     assert.deepEqual([await tunnelsStatus(month.token, bob), await tunnelsStatus(year.token, bob)], [401, 200]);
     test.time.now += 335 * 24 * 3600_000;
     assert.equal(await tunnelsStatus(year.token, bob), 401);
+    ann = await test.signUp(`ann-${++count}@example.com`);
+  });
+
+  it('do not live longer by being used', async () => {
+    const bob = await person();
+    const { token } = await createToken(bob, bob, { role: 'viewer', expiresInDays: 2 });
+    test.time.now += dayMs;
+    assert.equal(await tunnelsStatus(token, bob), 200);
+    test.time.now += dayMs;
+    assert.equal(await tunnelsStatus(token, bob), 401);
     ann = await test.signUp(`ann-${++count}@example.com`);
   });
 
@@ -135,7 +146,6 @@ describe('API tokens', () => {
 });
 
 describe('CLI tokens', () => {
-  const dayMs = 24 * 3600_000;
   const signInTerminal = async (who: SignedUp, owner = who, role = 'viewer'): Promise<string> => {
     const { deviceCode, userCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'laptop' });
     await who.call('POST', `/api/device/${userCode}/approve?project=${owner.projectId}`, { role });
