@@ -46,17 +46,23 @@ function copyTarget(head: RequestHead, bytes: Buffer, out: Buffer, at: number): 
 
 function hopLines(head: RequestHead, bytes: Buffer, upgrading: boolean): string {
   if (upgrading) {
-    return `Connection: upgrade\r\nUpgrade: ${bytes.toString('latin1', head.upgradeStart, head.upgradeEnd)}\r\n`;
+    return `Connection: upgrade\r\nUpgrade: ${upgradeOf(head, bytes)}\r\n`;
   }
   const trailers = head.trailersWelcome ? 'Connection: TE\r\nTE: trailers\r\n' : '';
   return head.maxForwards < 0 ? trailers : `${trailers}Max-Forwards: ${head.maxForwards - 1}\r\n`;
 }
 
-/** True if the request may become another protocol, but not another HTTP, whose requests would bypass every check here. */
-export function decideUpgrade(head: RequestHead, bytes: Buffer): boolean {
-  if (!head.wantsUpgrade) return false;
-  const protocol = bytes.toString('latin1', head.upgradeStart, head.upgradeEnd);
-  return /^[\w.+-]+(\/[\w.+-]+)?$/.test(protocol) && !/^(h2|h2c|h3|http|tls)(\/|$)/i.test(protocol);
+/** The protocol that the request may become, or null. Never another HTTP, whose requests would bypass every check here. */
+export function decideUpgrade(head: RequestHead, bytes: Buffer): string | null {
+  if (!head.wantsUpgrade) return null;
+  const protocol = upgradeOf(head, bytes);
+  const isOne = /^[\w.+-]+(\/[\w.+-]+)?$/.test(protocol) && !/^(h2|h2c|h3|http|tls)(\/|$)/i.test(protocol);
+  return isOne ? protocol : null;
+}
+
+/** The value of Upgrade. */
+export function upgradeOf(head: RequestHead | ResponseHead, bytes: Buffer): string {
+  return bytes.toString('latin1', head.upgradeStart, head.upgradeEnd);
 }
 
 /** What the edge changes in a response head. */
@@ -91,8 +97,7 @@ export function buildResponse(
 }
 
 function responseTail(head: ResponseHead, bytes: Buffer, edit: ResponseEdit): string {
-  if (edit.upgraded)
-    return `Connection: upgrade\r\nUpgrade: ${bytes.toString('latin1', head.upgradeStart, head.upgradeEnd)}\r\n\r\n`;
+  if (edit.upgraded) return `Connection: upgrade\r\nUpgrade: ${upgradeOf(head, bytes)}\r\n\r\n`;
   const date = head.lacksDate ? `Date: ${edit.date}\r\n` : '';
   return edit.close ? `${date}Connection: close\r\n\r\n` : `${date}\r\n`;
 }

@@ -84,7 +84,7 @@ function ourRequest(text: string): { head: RequestHead; bytes: Buffer; end: numb
 function forwardedOf({ head, bytes, end }: { head: RequestHead; bytes: Buffer; end: number }): string {
   const authority = parseAuthority(bytes, head.hostStart, head.hostEnd) ?? '';
   const identity = Buffer.from(renderIdentity({ address: '192.0.2.1', proto: 'https', authority, version: '1.1' }), 'latin1');
-  return buildRequest(head, bytes, end, identity, decideUpgrade(head, bytes)).toString('latin1');
+  return buildRequest(head, bytes, end, identity, decideUpgrade(head, bytes) !== null).toString('latin1');
 }
 
 const valuesOf = (fields: readonly string[], name: string): string[] =>

@@ -19,7 +19,7 @@ function forward(text: string, address = '203.0.113.9'): string {
   assert.ok(end > 0, head.refusedWhy);
   const authority = parseAuthority(bytes, head.hostStart, head.hostEnd) ?? '';
   const identity = bytesOf(renderIdentity({ address, proto: 'https', authority, version: '1.1' }));
-  return buildRequest(head, bytes, end, identity, decideUpgrade(head, bytes)).toString('latin1');
+  return buildRequest(head, bytes, end, identity, decideUpgrade(head, bytes) !== null).toString('latin1');
 }
 
 const identityLines =

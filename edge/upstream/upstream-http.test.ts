@@ -53,7 +53,7 @@ function createScene() {
     link.remoteEnded = true;
     linkOwner.onLinkEnd();
   };
-  const ask = ({ upgrade = false, again = true } = {}) => upstream.send(request, 'GET', upgrade, again);
+  const ask = ({ upgrade = false, again = true } = {}) => upstream.send(request, 'GET', upgrade ? 'WebSocket' : null, again);
   return { upstream, clock, heard, link, say, end, ask, fail: (code: 'upstream-reset') => linkOwner.onLinkFail(code) };
 }
 
@@ -212,6 +212,8 @@ describe('an upgrade', () => {
   const refused: readonly (readonly [string, boolean, string])[] = [
     ['nobody asked for', false, switched],
     ['names no protocol', true, 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\n'],
+    ['names another protocol than the request', true, switched.replace('websocket', 'h2c')],
+    ['names two protocols', true, switched.replace('websocket', 'websocket, h2c')],
     ['is not of this connection', true, 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n'],
   ];
   for (const [why, upgrade, text] of refused) {

@@ -3,6 +3,7 @@
 
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { type BodyKind, BodyScan, type BodySink } from '../core/body-scan.ts';
+import { upgradeOf } from '../core/forwarded-head.ts';
 import { HeldBytes } from '../core/held-bytes.ts';
 import type { Method } from '../core/request-head.ts';
 import { ResponseHead, startsHttp2 } from '../core/response-head.ts';
@@ -43,7 +44,8 @@ export class UpstreamHttp implements LinkOwner {
   readonly #body = new BodyScan();
   #phase = phase.idle;
   #method: Method = 'other';
-  #mayUpgrade = false;
+  /** The protocol that the request asks for. */
+  #upgrade: string | null = null;
   #interim = 0;
   #served = 0;
   /** An incomplete head; bounded by the head limit. */
@@ -89,10 +91,10 @@ export class UpstreamHttp implements LinkOwner {
   }
 
   /** `again`: the request has no body, and repeating it does no harm. */
-  send(head: Buffer, method: Method, mayUpgrade: boolean, again: boolean): boolean {
+  send(head: Buffer, method: Method, upgrade: string | null, again: boolean): boolean {
     this.#phase = phase.head;
     this.#method = method;
-    this.#mayUpgrade = mayUpgrade;
+    this.#upgrade = upgrade;
     this.#interim = 0;
     this.#retry = again ? head : null;
     this.#head.reset();
@@ -159,7 +161,7 @@ export class UpstreamHttp implements LinkOwner {
   /** What the upstream sent in place of a head, judged by the first bytes. */
   #failureOf(bytes: Buffer, from: number): UpstreamFailure {
     if (startsHttp2(bytes, from)) return 'speaks-http2';
-    return this.#mayUpgrade ? 'bad-upgrade' : 'bad-response';
+    return this.#upgrade !== null ? 'bad-upgrade' : 'bad-response';
   }
 
   /** After an interim head, scan the next one from its own start. */
@@ -211,8 +213,7 @@ export class UpstreamHttp implements LinkOwner {
   }
 
   #takeUpgrade(bytes: Buffer, from: number, end: number): false {
-    const agreed = this.#mayUpgrade && this.#head.upgrade && this.#head.upgradeStart >= 0;
-    if (!agreed) {
+    if (!this.#agrees(bytes)) {
       this.#fail('bad-response');
       return false;
     }
@@ -221,6 +222,13 @@ export class UpstreamHttp implements LinkOwner {
     this.owner.onResponse(this.#head, bytes, from, end, end);
     if (end < bytes.length) this.owner.onOpaque(bytes.subarray(end));
     return false;
+  }
+
+  /** RFC 9110 7.8: a server switches only to a protocol that the request named. */
+  #agrees(bytes: Buffer): boolean {
+    const head = this.#head;
+    const offers = head.upgrade && head.upgradeStart >= 0;
+    return offers && upgradeOf(head, bytes).toLowerCase() === this.#upgrade?.toLowerCase();
   }
 
   #receiveBody(bytes: Buffer, from: number): void {

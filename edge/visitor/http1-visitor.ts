@@ -58,7 +58,8 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   /** Bytes of an incomplete head, or of the next request while this one is served. At most a head and one read. */
   #held: HeldBytes | null = null;
   #upstream: UpstreamHttp | null = null;
-  #upgrading = false;
+  /** The protocol that the request may become. */
+  #upgrade: string | null = null;
   /** The connection ends after the response to this request. */
   #isLast = false;
   #visitorEnded = false;
@@ -133,6 +134,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     }
     if (this.#isReadingBody) this.#takeBody(bytes, at);
     else if (at < bytes.length) this.#holdNext(bytes, at);
+    if (this.#visitorEnded) this.#requestsEnded();
     if (this.#phase === 'idle' && this.#held !== null) atTurnEnd(() => this.#resumeHeld());
   }
 
@@ -164,6 +166,10 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   /** The first byte of a head starts its time; later bytes do not renew it. */
   #awaitRest(bytes: Buffer): 0 {
+    if (this.#visitorEnded) {
+      this.#hangUp();
+      return 0;
+    }
     if (this.#phase === 'idle') this.#enter('head');
     this.#held ??= new HeldBytes(bytes);
     return 0;
@@ -179,15 +185,15 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
       this.#answer(refusal);
       return;
     }
-    this.#upgrading = decideUpgrade(head, bytes);
+    this.#upgrade = decideUpgrade(head, bytes);
     this.#tunnel!.requests++;
-    const request = buildRequest(head, bytes, end, this.#admission.identity, this.#upgrading);
+    const request = buildRequest(head, bytes, end, this.#admission.identity, this.#upgrade !== null);
     this.#forward(request, !head.hasBody && isSafe(head.method));
   }
 
   /** `again`: the request may be repeated on another upstream connection. */
   #forward(request: Buffer, again: boolean): void {
-    if (!this.#upstreamFor(again).send(request, this.#head.method, this.#upgrading, again)) this.#socket.pause();
+    if (!this.#upstreamFor(again).send(request, this.#head.method, this.#upgrade, again)) this.#socket.pause();
   }
 
   #upstreamFor(again: boolean): UpstreamHttp {
@@ -239,9 +245,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #visitorEnd(): void {
     this.#visitorEnded = true;
     if (this.#phase === 'upgraded') this.#endUpgraded();
-    else if (this.#isReadingBody) this.cut();
-    else if (this.#phase === 'waiting' || this.#phase === 'answer') this.#requestsEnded();
-    else this.#hangUp();
+    else this.#requestsEnded();
   }
 
   #endUpgraded(): void {
@@ -251,11 +255,14 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
 
   /**
    * A visitor that has ended its side may still read, or may be gone. Only a write to it would tell, and a quiet upstream
-   * causes none: from here on the answer has less time.
+   * causes none: from here on the answer has less time. Whole requests that it sent ahead are still served.
    */
   #requestsEnded(): void {
-    this.#isLast = true;
-    if (this.#phase === 'answer') this.#renew();
+    const phase = this.#phase;
+    if (this.#isReadingBody) this.cut();
+    else if (phase === 'answer') this.#renew();
+    if (phase === 'waiting' || phase === 'answer') this.#isLast ||= this.#held === null;
+    else if ((phase !== 'idle' && phase !== 'unread') || this.#held === null) this.#hangUp();
   }
 
   // What the upstream answers.
@@ -392,7 +399,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
     }
     this.#head.reset();
     this.#enter('idle');
-    if (this.#visitorEnded || this.#context.draining) this.#hangUp();
+    if ((this.#visitorEnded && this.#held === null) || this.#context.draining) this.#hangUp();
     // In a later turn: refused requests that were sent ahead must not pile up on the stack.
     else if (this.#held !== null) atTurnEnd(() => this.#resumeHeld());
   }

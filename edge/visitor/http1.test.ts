@@ -86,6 +86,25 @@ describe('requests and responses', () => {
     );
   });
 
+  for (const [what, rest, answers] of [
+    ['are all answered when the visitor ends its side behind them', '', 4],
+    ['are answered, and half a request behind them is not', 'GET /late HTTP/1.1\r\nHost: t', 4],
+    ['are answered up to one whose body is missing', `POST /4 HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 9\r\n\r\nhalf`, 4],
+  ] as const) {
+    it(`requests sent ahead ${what}`, async () => {
+      await using rig = await createRig([tunnelOf('t')]);
+      const upstream = scripted(ok, ok, ok, ok, ok);
+      await rig.client('t', upstream);
+      const visitor = await rig.visit(host, { allowHalfOpen: true } as ConnectionOptions);
+      visitor.end(
+        `${get('/0')}${get('/1')}POST /2 HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 4\r\n\r\nbody${get('/3')}${rest}`,
+      );
+      const heard = await readAll(visitor);
+      assert.equal(heard.match(/HTTP\/1\.1 200 OK/g)?.length, answers, heard);
+      assert.match(upstream.received, /body[\s\S]*GET \/3/);
+    });
+  }
+
   it('requests sent ahead after errors are all answered', async () => {
     await using rig = await createRig([tunnelOf('t')]);
     const visitor = await rig.visit(host);

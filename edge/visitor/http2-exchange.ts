@@ -127,7 +127,7 @@ export class Http2Exchange implements ResponseOwner, BodySink, Deadline {
   #send(upstream: UpstreamHttp, request: Buffer, again: boolean): void {
     this.#upstream = upstream;
     upstream.sink = this;
-    if (!upstream.send(request, this.#head.method, false, again)) this.#stream.pause();
+    if (!upstream.send(request, this.#head.method, null, again)) this.#stream.pause();
   }
 
   #readBody(chunked: boolean): void {
