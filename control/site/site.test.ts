@@ -33,7 +33,12 @@ before(async () => {
     put(`releases/${version}/underpass-linux-x64.sig`, 'signature');
   }
   put('install/install.sh', '#!/bin/sh\ncurl @ORIGIN@/releases\nkey=@RELEASE_KEY@\n');
-  const settings = { dashboard: join(root, 'dist'), releases: join(root, 'releases'), installers: join(root, 'install') };
+  const settings = {
+    dashboard: join(root, 'dist'),
+    releases: join(root, 'releases'),
+    installers: join(root, 'install'),
+    localCa: 'PEM',
+  };
   test = await createTestControl({ settings });
 });
 after(async () => {
@@ -294,6 +299,7 @@ describe('every answer', () => {
     '/install.sh',
     '/assets/main-Bq3xK9_a.js',
     '/healthz',
+    '/ca.pem',
     '/openapi.json',
   ]) {
     it(`${path} is read-only: 405 names the allowed methods`, async () => {

@@ -15,6 +15,8 @@ export interface SiteSettings {
   readonly dashboard?: string;
   readonly releases?: string;
   readonly installers?: string;
+  /** The certificate of the local authority, for browsers and clients that are to trust it. */
+  readonly localCa?: string;
 }
 
 const plain = (text: string, status = 200): Response =>
@@ -24,6 +26,9 @@ const notFound = (): Response => plain('Page not found', 404);
 /** True when a browser opens or reloads a page. Only then the dashboard's page stands in for a missing file. */
 const wantsPage = (request: Request): boolean =>
   ['GET', 'HEAD'].includes(request.method) && (request.headers.get('accept') ?? '*/*').match(/text\/html|\*\/\*/) !== null;
+
+const serveCa = (pem: string | undefined): Response =>
+  pem === undefined ? notFound() : new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
 
 const servePage = async (dashboard: FileFolder, request: Request, path: string): Promise<Response> => {
   const file = await dashboard.serve(request, path === '' ? 'index.html' : path);
@@ -91,6 +96,7 @@ export const addSite = <E extends Env>(app: Hono<E>, { settings, store, clock, i
   app.get('/healthz', () => plain('ok\n'));
   app.get('/readyz', async () => (!isStopping() && (await isReady()) ? plain('ready\n') : plain('not ready\n', 503)));
   app.get('/.well-known/security.txt', () => plain(renderSecurityTxt(settings, clock())));
+  app.get('/ca.pem', () => serveCa(settings.localCa));
   for (const name of ['install.sh', 'install.ps1']) app.get(`/${name}`, () => serveInstaller(settings, name));
   app.get('/releases/*', async (c) => (await releases.serve(c.req.raw, c.req.path.slice('/releases/'.length))) ?? notFound());
   app.get('*', (c) => servePage(dashboard, c.req.raw, c.req.path.slice(1)));

@@ -29,7 +29,10 @@ export async function openControlCore(settings: Settings, state: State): Promise
   const { sendMail, mailbox, closeMail } = await openMail(settings, clock);
   const control = createControl({
     ...{ store, bus, keyRing, clock, log, dns, sendMail },
-    settings: controlSettings(settings),
+    settings: {
+      ...controlSettings(settings),
+      ...(sources.localCa === undefined ? {} : { localCa: sources.localCa.certificatePem }),
+    },
     feed: hub,
     certificates: { clientPin: () => sources.localCa?.fingerprint },
     ...(mailbox === undefined ? {} : { mailbox }),

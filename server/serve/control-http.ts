@@ -28,13 +28,11 @@ interface Http {
   beginStop(): void;
 }
 
-export async function openHttp(settings: Settings, state: State, { control, hub, sources }: ControlCore): Promise<Http> {
+export async function openHttp(settings: Settings, state: State, { control, hub }: ControlCore): Promise<Http> {
   let isStopping = false;
   let door: ConsoleDoor | undefined;
   const addressOf = (socket: Socket): string => door?.addressOf(socket) ?? socket.remoteAddress ?? '';
   const answer = getRequestListener(async (request, { incoming }) => {
-    if (sources.localCa !== undefined && new URL(request.url).pathname === '/ca.pem')
-      return answerCa(sources.localCa.certificatePem);
     const response = await control.fetch(request, { remoteAddress: addressOf(incoming.socket) });
     if (isStopping) response.headers.set('connection', 'close');
     return response;
@@ -75,8 +73,6 @@ const createFeedLimit = ({ trustedProxies }: Settings, { store }: State, address
     );
   };
 };
-
-const answerCa = (pem: string): Response => new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
 
 export async function closeHttp(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
