@@ -391,7 +391,7 @@ describe('what is kept', () => {
     const file = join(home, 'backup.jsonl');
     const backup = await command(`backup ${file}`);
     assert.equal(backup.code, exitCodes.ok);
-    assert.match(backup.out, /: the database, keys, ca\.pem, ca-key\.pem, first-tunnel\.token\nwhoever can read this file/);
+    assert.match(backup.out, /: the database, keys, ca\.pem, ca-key\.pem, first-tunnel\.token\nanyone who can read this file/);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     assert.equal((await command(`backup ${file}`)).code, exitCodes.local, 'it never overwrites');
     const empty = await makeHome();

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseOptions, refuse } from '../command-line.ts';
 import { addProgram, addServer, topOf, userId, writeBase } from './rootfs.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -50,13 +50,12 @@ const recipes: Readonly<Record<string, Recipe>> = {
 main();
 
 function main(): void {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parseOptions({
     options: { out: { type: 'string' }, program: { type: 'string' }, inside: { type: 'boolean' } },
     allowPositionals: true,
   });
   const name = positionals[0] ?? '';
-  const recipe = recipes[name];
-  if (recipe === undefined) throw new Error('usage: node deploy/image/build.ts client|server [--out FILE.tar] [--program FILE]');
+  const recipe = recipes[name] ?? refuse('usage: node deploy/image/build.ts client|server [--out FILE.tar] [--program FILE]');
   if (process.getuid?.() !== 0 && !values.inside) {
     enterNamespace();
     return;
@@ -64,7 +63,7 @@ function main(): void {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
   const out = resolve(values.out ?? join(root, '.artifacts', `underpass-${name}-${version}.tar`));
   const program = resolve(values.program ?? recipe.program(version));
-  if (!existsSync(program)) throw new Error(`${program} is missing: node deploy/release/build.ts --only linux-${process.arch}`);
+  if (!existsSync(program)) refuse(`${program} is missing: node deploy/release/build.ts --only linux-${process.arch}`);
   console.log(`${recipe.repository}:${version}\n${buildImage(recipe, version, program, out)}`);
 }
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseOptions, refuse } from '../command-line.ts';
 import { isSignedAdHoc, signAdHoc } from './macho.ts';
 import { fetchRuntime, hostRuntime, type Runtime, runtimes } from './runtime.ts';
 import { publicHalf, publicPem, releaseKey, renderSums, sha256Of, signSums } from './sign.ts';
@@ -83,13 +83,13 @@ function mendSignature(path: string): void {
 }
 
 function optionsFrom(argv: readonly string[]): BuildOptions {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     args: [...argv],
     options: { only: { type: 'string', multiple: true }, out: { type: 'string' } },
   });
   const { version } = JSON.parse(readFileSync(join(root, 'client', 'package.json'), 'utf8')) as { version: string };
   const unknown = values.only?.find((name) => !runtimes.some(({ platform }) => platform === name));
-  if (unknown) throw new Error(`unknown platform ${unknown}; known: ${runtimes.map(({ platform }) => platform).join(', ')}`);
+  if (unknown !== undefined) refuse(`unknown platform ${unknown}; known: ${runtimes.map(({ platform }) => platform).join(', ')}`);
   return {
     platforms: runtimes.filter(({ platform }) => values.only?.includes(platform) ?? true),
     out: resolve(values.out ?? join(root, 'client', 'dist', 'releases')),

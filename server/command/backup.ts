@@ -65,7 +65,7 @@ async function readHomeFiles({ home, masterKey }: Settings): Promise<readonly Ke
 
 /** What a restore on another machine needs in addition to the backup, and how to treat the backup. */
 async function renderKeepsakes({ home, masterKey }: Settings, files: readonly KeptFile[]): Promise<string> {
-  const secret = files.length === 0 ? '' : 'whoever can read this file can read every secret in it\n';
+  const secret = files.length === 0 ? '' : 'anyone who can read this file can read every secret in it\n';
   if (masterKey === undefined && files.length > 0) return secret;
   const key = masterKey === undefined ? keyFile(home) : 'UNDERPASS_MASTER_KEY';
   const isPinned = files.length === 0 && (await readIfThere(join(home, 'ca.pem'))) !== undefined;

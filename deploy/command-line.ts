@@ -1,0 +1,15 @@
+// The command lines of the build commands: a mistake in one is told in a line, and not with a stack trace.
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
+export function refuse(text: string): never {
+  process.stderr.write(`${text}\n`);
+  process.exit(1);
+}
+
+export function parseOptions<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+}
