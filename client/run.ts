@@ -10,6 +10,7 @@ import { addDomainCommands } from './command/domains.ts';
 import { addGroupCommands } from './command/groups.ts';
 import { addConfigCommands } from './command/run-config.ts';
 import { addServiceCommands } from './command/service.ts';
+import { addSshCommands } from './command/ssh.ts';
 import { addTokenCommands } from './command/token.ts';
 import { addTunnelCommands } from './command/tunnels.ts';
 import { addUpdateCommand } from './command/update.ts';
@@ -111,6 +112,7 @@ const groups = [
   addCarryCommands,
   addConnectCommand,
   addConfigCommands,
+  addSshCommands,
   addAccountCommands,
   addTunnelCommands,
   addTokenCommands,

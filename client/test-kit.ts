@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import type { Io, Signal, TextOut } from './process/io.ts';
 import { createProcessIo } from './process/process-io.ts';
@@ -80,6 +80,10 @@ function startInProcess(argv: readonly string[], settings: StartSettings): Runni
   stdin.end(settings.stdin);
   const io: Io = {
     ...createProcessIo(settings.env),
+    bytes: {
+      input: stdin,
+      output: new Writable({ write: (chunk, _encoding, done) => done(void out.sink.write(String(chunk))) }),
+    },
     stdin,
     stdout: out.sink,
     stderr: err.sink,

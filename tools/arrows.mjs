@@ -25,7 +25,15 @@ export const arrows = {
 export const layers = {
   rules: [['.'], ['connect', 'api']],
   dashboard: [['api', 'routing'], ['ui', 'session', 'live'], ['form'], ['bot-check', 'passkey'], ['shell', 'pages'], ['.']],
-  client: [['process'], ['terminal', 'carry'], ['config'], ['account', 'tunnels'], ['doctor', 'service'], ['command'], ['.']],
+  client: [
+    ['process'],
+    ['terminal', 'carry'],
+    ['config'],
+    ['account', 'tunnels'],
+    ['doctor', 'service', 'ssh'],
+    ['command'],
+    ['.'],
+  ],
   edge: [
     ['core'],
     ['limits'],

@@ -1,7 +1,9 @@
 // The types that commands use to carry a tunnel: options, a handle, events, and a snapshot for the live status.
 
+import type { Socket } from 'node:net';
 import type { HttpUpstream, IngressUpstream } from '@underpass/rules/upstream.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
+import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import type { Problem } from './problem.ts';
 
 export type TunnelUpstreams =
@@ -24,12 +26,17 @@ export interface CarryOptions {
   /** Read for HTTPS_PROXY and NO_PROXY, in either case. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onEvent: (event: CarryEvent) => void;
+  /** For an upstream in this process: it learns here for which visitor a connection is, so it gets no PROXY header. */
+  readonly onDialled?: OnDialled;
   /** Streams that are still open this long after drain() are cut; 30 s if missing. */
   readonly drainTimeoutMs?: number;
   /** Tests pass their own. */
   readonly clock?: SessionClock;
   readonly random?: () => number;
 }
+
+/** The connection to the upstream is open; none of the visitor's bytes has arrived there yet. */
+export type OnDialled = (request: OpenRequest, socket: Socket) => void;
 
 export type CarryEvent =
   | { readonly kind: 'connected'; readonly edge: string; readonly address: string; readonly urls: readonly string[] }

@@ -115,7 +115,11 @@ function presentedChain(socket: TLSSocket): X509Certificate[] {
   return chain;
 }
 
-async function dialTls(options: DialOptions, trust: ConnectionOptions): Promise<TLSSocket> {
+/** TLS to the host, over TCP or through the proxy. `trust` says which certificate is accepted. */
+export async function dialTls(
+  options: Pick<DialOptions, 'region' | 'proxy' | 'turn' | 'signal'>,
+  trust: ConnectionOptions,
+): Promise<TLSSocket> {
   const { region } = options;
   const under = await (options.proxy === null ? dialRegion(options) : connectThroughProxy(options.proxy, region, options.signal));
   const tls = connectTls({
@@ -141,7 +145,7 @@ function translateTls(error: NodeJS.ErrnoException | null, { host }: RegionUrl):
 }
 
 /** Races the region's addresses, in an order that `turn` rotates. */
-async function dialRegion({ region, turn, signal }: DialOptions): Promise<Socket> {
+async function dialRegion({ region, turn, signal }: Pick<DialOptions, 'region' | 'turn' | 'signal'>): Promise<Socket> {
   const found = await lookUp(region.host).catch(() => []);
   if (found.length === 0) throw new CarryError('name-unresolved', region.host);
   const first = turn % found.length;

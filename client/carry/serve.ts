@@ -5,6 +5,7 @@ import type { Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { relaySocket, type TakeFirst } from '@underpass/wire/relay.ts';
+import type { OnDialled } from './api.ts';
 import type { Problem, ProblemCode } from './problem.ts';
 import { createTlsCheck, judgeFirst, type TlsCheck } from './tls-check.ts';
 import type { FindUpstream } from './upstream-map.ts';
@@ -15,6 +16,7 @@ export interface ServeOptions {
   readonly trust: UpstreamTrust;
   readonly clock: Pick<SessionClock, 'now'>;
   readonly connectTimeoutMs?: number;
+  readonly onDialled?: OnDialled | undefined;
   /** The upstream accepted a connection. */
   readonly onServed: (upstream: Upstream) => void;
   readonly onFailed: (host: string, upstream: Upstream | null, problem: Problem) => void;
@@ -22,6 +24,7 @@ export interface ServeOptions {
 
 /** Shorter than the timeouts of gateways between a visitor and the edge. */
 const connectTimeoutMs = 10_000;
+const noPreface = new Uint8Array(0);
 
 export function compileServe(options: ServeOptions): (stream: Stream) => void {
   const tlsCheck = createTlsCheck(options.clock);
@@ -37,7 +40,8 @@ export function compileServe(options: ServeOptions): (stream: Stream) => void {
 }
 
 function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions, tlsCheck: TlsCheck): void {
-  const socket = openSocket(upstream, options.trust, stream.request.preface);
+  const preface = options.onDialled === undefined ? stream.request.preface : noPreface;
+  const socket = openSocket(upstream, options.trust, preface);
   const fail = (code: ResetCode & ProblemCode, detail: string): void => {
     if (stream.opened || stream.closed) return;
     options.onFailed(stream.request.host, upstream, { code, detail: `${formatUpstream(upstream)}${detail}` });
@@ -48,6 +52,7 @@ function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions, tl
   socket.once(upstream.scheme === 'https' ? 'secureConnect' : 'connect', () => {
     clearTimeout(timer);
     if (stream.closed) return;
+    options.onDialled?.(stream.request, socket);
     stream.accept();
     options.onServed(upstream);
   });

@@ -1,13 +1,12 @@
-// Sockets that a dial waits for: each step has a timeout, ends with an abort, and fails with a CarryError.
+// Sockets that a dial waits for: each step has a timeout, ends with an abort, and fails with the caller's error.
 
 import { connect as connectTcp, type Socket } from 'node:net';
-import type { CarryError } from './problem.ts';
 
 /** For each step: the TCP connection, the TLS handshake, the HTTP response. */
 export const stepTimeoutMs = 10_000;
 
 /** Null: the time is over. */
-export type Translate = (error: NodeJS.ErrnoException | null) => CarryError;
+export type Translate = (error: NodeJS.ErrnoException | null) => Error;
 
 export async function dialTcp(host: string, port: number, signal: AbortSignal, translate: Translate): Promise<Socket> {
   const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });

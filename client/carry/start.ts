@@ -90,12 +90,13 @@ interface FailedStream {
 }
 
 function serveOptions(options: FullOptions, offers: Offers, failed: FailedStream): ServeOptions {
-  const { upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent } = options;
+  const { upstreams, upstreamCaPem, upstreamInsecure, clock, onEvent, onDialled } = options;
   let reportedAtMs = Number.NEGATIVE_INFINITY;
   return {
     find: compileUpstreamMap(upstreams),
     trust: { caPem: upstreamCaPem, insecure: upstreamInsecure },
     clock,
+    onDialled,
     onServed: offers.served,
     onFailed(host, upstream, problem) {
       if (upstream !== null) offers.failed(upstream);

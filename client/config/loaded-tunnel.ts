@@ -1,5 +1,6 @@
 // A tunnel's configuration with the token and the CA files that it names. Their contents count when a reload compares tunnels.
 import { X509Certificate } from 'node:crypto';
+import type { OnDialled } from '../carry/api.ts';
 import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -12,6 +13,14 @@ export interface LoadedTunnel {
   readonly token: string;
   readonly caPem?: string;
   readonly upstreamCaPem?: string;
+  /** The upstream is a part of this process, as in `underpass ssh serve`. */
+  readonly inside?: InsideUpstream;
+}
+
+export interface InsideUpstream {
+  readonly onDialled: OnDialled;
+  /** What the live status shows in place of its loopback port. */
+  readonly lines: readonly string[];
 }
 
 export async function loadTunnel(io: Io, config: TunnelConfig, output: Output): Promise<LoadedTunnel> {

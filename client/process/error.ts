@@ -173,6 +173,26 @@ export const errors = {
     fix: 'Read its message; system services need root (sudo).',
     exit: 'local',
   },
+  'ssh-unreachable': {
+    title: 'The SSH host cannot be reached',
+    fix: 'Check the name and the network. If both are right, the host or "underpass ssh serve" beside it may be down.',
+    exit: 'network',
+  },
+  'ssh-untrusted': {
+    title: 'The server presents another certificate than the one that --pin names',
+    fix: 'Ask for the lines that "underpass ssh serve --print" prints now. If nothing changed there, somebody intercepts the connection.',
+    exit: 'network',
+  },
+  'ssh-refused': {
+    title: 'There is no such SSH host, or your address may not reach it',
+    fix: 'Check the name, or ask the person who runs "underpass ssh serve" to allow your address.',
+    exit: 'refused',
+  },
+  'ssh-identity-invalid': {
+    title: 'The identity file is damaged',
+    fix: 'Restore it, or delete it: a new one is made, and every visitor then needs new lines for ~/.ssh/config.',
+    exit: 'local',
+  },
   'service-missing': { title: 'No such service is installed', fix: 'Run "underpass service install".', exit: 'notFound' },
 } as const satisfies Record<string, ErrorEntry>;
 

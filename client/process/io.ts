@@ -1,6 +1,8 @@
 // Everything outside the program that the command line uses, passed in so that a test is one function call.
 // process-io.ts is the real one; test-kit.ts makes one for tests.
 
+import type { Readable, Writable } from 'node:stream';
+
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 export interface TextOut {
@@ -31,6 +33,8 @@ export interface CommandResult {
 }
 
 export interface Io {
+  /** The same standard input and output as bytes, for a command that passes them on. */
+  readonly bytes: { readonly input: Readable; readonly output: Writable };
   readonly stdin: TextIn;
   readonly stdout: TextOut;
   readonly stderr: TextOut;

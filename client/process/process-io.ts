@@ -10,6 +10,7 @@ import { builtFor } from './version.ts';
 
 export function createProcessIo(env: Io['env'] = process.env): Io {
   return {
+    bytes: { input: process.stdin, output: process.stdout },
     stdin: process.stdin,
     stdout: textOut(process.stdout),
     stderr: textOut(process.stderr),

@@ -13,13 +13,20 @@ export interface LogEvent {
     | 'draining'
     | 'stopped'
     | 'reloaded'
-    | 'traffic';
+    | 'traffic'
+    | 'ssh-opened'
+    | 'ssh-refused'
+    | 'ssh-failed';
   readonly edge?: string;
   readonly address?: string;
   /** Public addresses of the tunnel. */
   readonly urls?: readonly string[];
   readonly upstream?: string;
   readonly host?: string;
+  /** Address and port of a visitor. */
+  readonly visitor?: string;
+  /** Address and port from which the upstream sees the connection. */
+  readonly from?: string;
   /** Code of a problem: stable, for programs to match. */
   readonly code?: string;
   /** For a problem: what is wrong and what to do. */

@@ -18,6 +18,8 @@ export interface LoopOptions {
   /** Reads the configuration again, on SIGHUP. Without it SIGHUP, which a closed terminal sends, ends the program as Ctrl-C does. */
   readonly reload?: () => Promise<readonly LoadedTunnel[]>;
   readonly health?: string | undefined;
+  /** Called once with the function that reports events, for a part of this process that has events of its own. */
+  readonly onReport?: (report: (event: LogEvent) => void) => void;
 }
 
 const refreshMs = 1_000;
@@ -28,6 +30,7 @@ const reclaimMs = 1_000;
 /** Carries the tunnels until a signal. Returns the exit code. */
 export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<number> {
   const display = createDisplay(io, options.output.json, () => tunnels.views());
+  options.onReport?.(display.report);
   const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, display.report));
   const stopReclaim = startReclaim(tunnels.views);
   const health = options.health === undefined ? undefined : await startHealth(options.health, tunnels.views);

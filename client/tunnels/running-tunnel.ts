@@ -33,7 +33,7 @@ export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEve
         state: status.state,
         edges: edgesOf(status.carriers),
         urls: status.urls,
-        upstreams: upstreamLines(tunnel.config.upstreams),
+        upstreams: tunnel.inside?.lines ?? upstreamLines(tunnel.config.upstreams),
         streams: status.openStreams,
         totalStreams: status.totalStreams,
         rxBytes: status.rxBytes,
@@ -74,7 +74,13 @@ function startOrExplain(options: CarryOptions): Carrying {
   }
 }
 
-function optionsOf({ config, token, caPem, upstreamCaPem }: LoadedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {
+function optionsOf({
+  config,
+  token,
+  caPem,
+  upstreamCaPem,
+  inside,
+}: LoadedTunnel): Omit<CarryOptions, 'software' | 'env' | 'onEvent'> {
   return {
     url: config.url,
     token,
@@ -82,6 +88,7 @@ function optionsOf({ config, token, caPem, upstreamCaPem }: LoadedTunnel): Omit<
     upstreamInsecure: config.upstreamInsecure,
     ...(caPem === undefined ? {} : { caPem }),
     ...(upstreamCaPem === undefined ? {} : { upstreamCaPem }),
+    ...(inside === undefined ? {} : { onDialled: inside.onDialled }),
   };
 }
 

@@ -1,5 +1,5 @@
 // Where the commands of a page run: a product with a test DNS server, a folder, and an environment in which `underpass` is on
-// PATH and curl connects every public name to the edge. They replace public DNS and a public authority, so that commands run
+// PATH, and curl and the HTTP proxy connect every public name to the edge. They replace public DNS and a public authority, so that commands run
 // unchanged.
 
 import { spawn } from 'node:child_process';
@@ -9,6 +9,7 @@ import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Domain } from '@underpass/rules/entity.ts';
+import { startConnectProxy } from '../helpers/connect-proxy.ts';
 import { startNameServer } from '../helpers/dns.ts';
 import { freePorts } from '../helpers/port.ts';
 import { type Account, type Product, startProduct } from '../helpers/product.ts';
@@ -54,7 +55,8 @@ export async function openStage(t: TestContext): Promise<Stage> {
   });
   await symlink(modules, join(folder, 'node_modules'));
   await symlink(deploy, join(folder, 'deploy'));
-  const env = await environment(product, await product.createApiToken(account), folder);
+  const proxy = await startConnectProxy(t, product.ports.https);
+  const env = { ...(await environment(product, await product.createApiToken(account), folder)), HTTPS_PROXY: proxy };
   const localise = await createLocalise(product);
   const prepare = () => publishRecords(dns, account);
   const ofSection: (() => Promise<void>)[] = [];
@@ -88,7 +90,7 @@ async function environment(product: Product, apiToken: string, folder: string): 
   const { https, http } = product.ports;
   const home = join(folder, '.home');
   await mkdir(home);
-  const curl = `silent\nshow-error\ninterface = "${visitorAddress}"\ncacert = "${product.caPath}"\nconnect-to = ":443:127.0.0.1:${https}"\nconnect-to = ":80:127.0.0.1:${http}"\n`;
+  const curl = `silent\nshow-error\nnoproxy = "*"\ninterface = "${visitorAddress}"\ncacert = "${product.caPath}"\nconnect-to = ":443:127.0.0.1:${https}"\nconnect-to = ":80:127.0.0.1:${http}"\n`;
   await writeFile(join(home, '.curlrc'), curl);
   return {
     HOME: home,

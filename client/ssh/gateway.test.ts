@@ -1,0 +1,76 @@
+// What only a test inside the process sees: strangers on the loopback port, and the limits.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { visitor } from '../carry/fixture/carrying.ts';
+import { type GatewayOptions, startGateway } from './gateway.ts';
+import { createIdentity, parseIdentity } from './identity.ts';
+
+async function gatewayOf(t: TestContext, limits: NonNullable<GatewayOptions['limits']>) {
+  const logged: string[] = [];
+  const gateway = await startGateway({
+    find: () => null,
+    identity: parseIdentity(createIdentity())!,
+    now: () => 0,
+    report: ({ event }) => logged.push(event),
+    limits,
+  });
+  t.after(gateway.close);
+  /** A connection that this process dials for a visitor. */
+  const dialFor = async (visitorAddress: string): Promise<Socket> => {
+    const socket = connect(gateway.upstream.port, '127.0.0.1');
+    socket.on('error', () => {});
+    t.after(() => void socket.destroy());
+    await once(socket, 'connect');
+    gateway.onDialled({ ...visitor, visitorAddress }, socket);
+    return socket;
+  };
+  const ask = async (socket: Socket): Promise<string> => {
+    const tls = connectTls({ socket, rejectUnauthorized: false });
+    tls.on('error', () => {});
+    tls.write('CONNECT box1:22 HTTP/1.1\r\n\r\n');
+    return Buffer.concat(await tls.toArray().catch(() => [])).toString();
+  };
+  return { gateway, dialFor, ask, logged };
+}
+
+test('another program of this machine gets no answer from the gateway', async (t) => {
+  const { gateway, dialFor, ask } = await gatewayOf(t, {});
+  assert.match(await ask(await dialFor('192.0.2.7')), /^HTTP\/1\.1 403 /);
+  const stranger = connect(gateway.upstream.port, '127.0.0.1');
+  stranger.on('error', () => {});
+  assert.equal(await ask(stranger), '');
+});
+
+test('visitors without a host are few, by address and in total, and others still get in', async (t) => {
+  const { dialFor, ask } = await gatewayOf(t, { waiting: 3, waitingPerAddress: 2 });
+  const [first] = [await dialFor('192.0.2.7'), await dialFor('192.0.2.7')];
+  assert.equal((await dialFor('192.0.2.7')).destroyed, true);
+  const other = await dialFor('192.0.2.8');
+  assert.equal((await dialFor('192.0.2.9')).destroyed, true);
+  assert.match(await ask(other), /403/);
+  first?.destroy();
+  await once(first!, 'close');
+  assert.equal((await dialFor('192.0.2.7')).destroyed, false);
+});
+
+test('a visitor that says nothing is cut', async (t) => {
+  const { dialFor } = await gatewayOf(t, { waitMs: 20 });
+  await once(await dialFor('192.0.2.7'), 'close');
+});
+
+test('refusals do not fill the log', async (t) => {
+  const { dialFor, ask, logged } = await gatewayOf(t, {});
+  for (let times = 0; times < 3; times++) await ask(await dialFor('192.0.2.7'));
+  assert.deepEqual(logged, ['ssh-refused']);
+});
+
+test('each identity is another one, and a key of another certificate is refused', () => {
+  const [one, two] = [createIdentity(), createIdentity()];
+  assert.notEqual(parseIdentity(one)?.pin, parseIdentity(two)?.pin);
+  const mixed = parseIdentity(one)!.keyPem + parseIdentity(two)!.certificatePem;
+  assert.equal(parseIdentity(mixed), null);
+  assert.equal(parseIdentity(''), null);
+});

@@ -1,0 +1,185 @@
+// The gateway of `underpass ssh serve`: ends TLS for visitors of an ingress tunnel, reads the name of the host that they want
+// (CONNECT), checks who may reach it, and joins the two. It listens on loopback, because a TLS server needs real sockets; only
+// connections that this process dialled for a visitor get an answer there.
+import { once } from 'node:events';
+import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
+import { createServer, type TLSSocket } from 'node:tls';
+import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
+import { parseHead } from '@underpass/wire/core/head.ts';
+import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import { readHead } from '@underpass/wire/handshake.ts';
+import type { OnDialled } from '../carry/api.ts';
+import { lookUpForSocket } from '../carry/lookup.ts';
+import { connected } from '../carry/socket.ts';
+import type { LogEvent } from '../terminal/log-line.ts';
+import type { FindSshHost, SshHost } from './hosts.ts';
+import type { Identity } from './identity.ts';
+import { bothEnds, join } from './join.ts';
+
+export interface GatewayOptions {
+  readonly find: FindSshHost;
+  readonly identity: Identity;
+  readonly now: () => number;
+  readonly report: (event: Omit<LogEvent, 'tunnel'>) => void;
+  /** Tests pass their own. */
+  readonly limits?: Partial<typeof gatewayLimits>;
+}
+
+export interface Gateway {
+  /** Where the tunnel's client sends port 443. */
+  readonly upstream: Upstream;
+  readonly onDialled: OnDialled;
+  close(): void;
+}
+
+export const gatewayLimits = {
+  /** From the connection to a host that answers: TLS, the CONNECT and the dial. The dial alone may take 10 s. */
+  waitMs: 25_000,
+  headMs: 10_000,
+  /** Visitors without a host yet. Each costs a TLS handshake and some 50 KB. */
+  waiting: 256,
+  /** Of those, from one address: a tool that copies to many hosts opens a dozen at once. */
+  waitingPerAddress: 32,
+  /** Refusals and failures are logged at most this often. */
+  logEveryMs: 1_000,
+};
+
+interface Visitor {
+  readonly address: string;
+  readonly place: string;
+  /** Ends the wait of a visitor without a host. */
+  readonly settle: () => void;
+}
+
+const loopback = '127.0.0.1';
+
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const limits = { ...gatewayLimits, ...options.limits };
+  /** By the port from which this process dials the gateway. */
+  const visitors = new Map<number, Visitor>();
+  const waiting = createWaitingRoom(limits);
+  const log = limitLog(options, limits.logEveryMs);
+  const { keyPem, certificatePem } = options.identity;
+  const server = createServer(
+    { key: keyPem, cert: certificatePem, minVersion: 'TLSv1.3', ALPNProtocols: ['http/1.1'], allowHalfOpen: true },
+    (socket) => {
+      const visitor = visitors.get(socket.remotePort ?? 0);
+      socket.on('error', () => socket.destroy());
+      if (visitor === undefined) return void socket.destroy();
+      void serveVisitor(socket, visitor, { ...options, log }, limits.headMs).catch(() => socket.destroy());
+    },
+  );
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  server.listen(0, loopback);
+  await once(server, 'listening');
+
+  function onDialled({ visitorAddress, visitorPort }: OpenRequest, socket: Socket): void {
+    const leave = waiting.enter(visitorAddress);
+    if (leave === null) return void socket.destroy();
+    const port = socket.localPort ?? 0;
+    const timer = setTimeout(() => socket.destroy(), limits.waitMs);
+    const settle = (): void => {
+      clearTimeout(timer);
+      leave();
+    };
+    visitors.set(port, { address: visitorAddress, place: placeOf(visitorAddress, visitorPort), settle });
+    socket.once('close', () => {
+      settle();
+      visitors.delete(port);
+    });
+  }
+
+  const { port } = server.address() as AddressInfo;
+  return { upstream: { scheme: 'tcp', host: loopback, port }, onDialled, close: () => void server.close() };
+}
+
+/** Counts visitors that have no host yet, in total and by address. */
+function createWaitingRoom({ waiting, waitingPerAddress }: typeof gatewayLimits) {
+  const byAddress = new Map<string, number>();
+  let total = 0;
+  return {
+    /** Returns the function that leaves; null if the room is full. */
+    enter(address: string): (() => void) | null {
+      const here = byAddress.get(address) ?? 0;
+      if (total >= waiting || here >= waitingPerAddress) return null;
+      total++;
+      byAddress.set(address, here + 1);
+      let isIn = true;
+      return () => {
+        if (!isIn) return;
+        isIn = false;
+        total--;
+        const rest = (byAddress.get(address) ?? 1) - 1;
+        if (rest === 0) byAddress.delete(address);
+        else byAddress.set(address, rest);
+      };
+    },
+  };
+}
+
+type Log = (event: 'ssh-opened' | 'ssh-refused' | 'ssh-failed', fields: Omit<LogEvent, 'tunnel' | 'event'>) => void;
+
+/** Strangers can cause refusals and failures without end; they cannot fill the log. */
+function limitLog({ report, now }: GatewayOptions, everyMs: number): Log {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (event, fields) => {
+    if (event !== 'ssh-opened' && now() - lastMs < everyMs) return;
+    if (event !== 'ssh-opened') lastMs = now();
+    report({ event, ...fields });
+  };
+}
+
+const placeOf = (address: string, port: number): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+
+async function serveVisitor(
+  socket: TLSSocket,
+  { address, place, settle }: Visitor,
+  { find, log }: GatewayOptions & { readonly log: Log },
+  headMs: number,
+): Promise<void> {
+  const name = parseConnect(await readHead(socket, headMs));
+  if (name === null) return answer(socket, '400 Bad Request');
+  const host = find(name, address);
+  if (host === null) {
+    log('ssh-refused', { visitor: place, host: name });
+    return answer(socket, '403 Forbidden');
+  }
+  const named = { visitor: place, host: host.name, upstream: formatUpstream(host.upstream) };
+  const upstream = await dialHost(host, socket).catch((error: NodeJS.ErrnoException) => {
+    log('ssh-failed', { ...named, text: error.message });
+    return null;
+  });
+  if (upstream === null) return answer(socket, '502 Bad Gateway');
+  settle();
+  // sshd sees this machine as the visitor: `from` is what its own log shows.
+  log('ssh-opened', { ...named, from: placeOf(upstream.localAddress ?? '', upstream.localPort ?? 0) });
+  socket.write('HTTP/1.1 200 OK\r\n\r\n');
+  join(bothEnds(socket), bothEnds(upstream));
+}
+
+/** A name is one label; the port is not used, because the name decides it. */
+function parseConnect(head: string): string | null {
+  const [method, target, version] = parseHead(head)?.start ?? [];
+  if (method !== 'CONNECT' || version !== 'HTTP/1.1') return null;
+  return /^([A-Za-z0-9-]{1,63}):[0-9]{1,5}$/.exec(target ?? '')?.[1] ?? null;
+}
+
+/** Says nothing about the hosts behind the gateway. */
+function answer(socket: TLSSocket, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, () => socket.destroy());
+}
+
+async function dialHost({ upstream: { host, port } }: SshHost, visitor: Socket): Promise<Socket> {
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  visitor.once('close', leave);
+  const socket = connectTcp({
+    ...{ host, port, lookup: lookUpForSocket, allowHalfOpen: true, noDelay: true },
+    ...{ keepAlive: true, keepAliveInitialDelay: 30_000 },
+  });
+  const place = formatUpstream({ scheme: 'tcp', host, port });
+  await connected(socket, 'connect', gone.signal, (error) => new Error(`${place} (${error?.code ?? 'no answer in time'})`));
+  visitor.off('close', leave);
+  return socket;
+}
