@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatDate } from './date.ts';
 import { rewriteProjectPath, selectedProjectKey, selectProject } from './project-path.ts';
+import { projectUrl } from './project-url.ts';
 import { eachCase } from './test-kit.ts';
 import { capitaliseFirst, text } from './text.ts';
 import { tips } from './tips.ts';
@@ -81,6 +83,11 @@ test('dates are written in en-US with month name, time and seconds', (t) => {
 test('there are six tips, each with an https link', () => {
   assert.equal(tips.length, 6);
   for (const tip of tips) assert.equal(new URL(tip.url).protocol, 'https:');
+});
+
+test('SSH over DNS leads to the page about SSH hosts by name', () => {
+  const [, page = ''] = tips.find(({ title }) => title === 'SSH over DNS')?.url.split(`${projectUrl}/blob/main/`) ?? [];
+  assert.match(readFileSync(new URL(`../${page}`, import.meta.url), 'utf8'), /underpass ssh connect/);
 });
 
 test('an answer is shown with its first letter capitalised', (t) => {

@@ -1,5 +1,7 @@
 // The six help links of the dashboard (spec 2, Dashboard).
 
+import { projectUrl } from './project-url.ts';
+
 export interface Tip {
   readonly title: string;
   readonly text: string;
@@ -29,8 +31,8 @@ export const tips: readonly Tip[] = [
   },
   {
     title: 'SSH over DNS',
-    text: 'For networks where not even https gets out.',
-    url: 'https://www.bamsoftware.com/software/dnstt/',
+    text: 'Reach many SSH hosts by their DNS names, through one ingress tunnel.',
+    url: `${projectUrl}/blob/main/docs/ssh.md`,
   },
   {
     title: 'Caddy',
