@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { type Duplex, duplexPair } from 'node:stream';
 import { buildRequest, renderIdentity } from '@underpass/edge/core/forwarded-head.ts';
-import { RequestHead } from '@underpass/edge/core/request-head.ts';
+import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { median } from './core/table.ts';
 
 interface NodeParser {

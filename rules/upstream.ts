@@ -37,6 +37,8 @@ export const defaultUpstreams = {
 
 const upstreamRequired = 'Please provide an upstream';
 const schemePorts = { http: 80, https: 443 } as const;
+/** No port is 0. */
+const noPort = 0;
 
 /** An upstream of the connect section: http only (spec 5, Connect snippets). */
 export function parsePlainUpstream(text: string): Parsed<Upstream> {
@@ -101,6 +103,20 @@ export function formatUpstream(upstream: Upstream): string {
   const host = upstream.host.includes(':') ? `[${upstream.host}]` : upstream.host;
   const place = `${host}:${upstream.port}`;
   return upstream.scheme === 'tcp' ? place : `${upstream.scheme}://${place}`;
+}
+
+/**
+ * `same`, `upstream` or a name: the Host that an upstream gets with `--upstream-host`. Null leaves the visitor's.
+ * As browsers write it: without the port if that is the scheme's own (RFC 9110 7.2).
+ */
+export function parseUpstreamHost(text: string, { scheme, host, port }: Upstream): Parsed<string | null> {
+  const trimmed = text.trim();
+  if (trimmed === 'same') return accept(null);
+  const place = trimmed === 'upstream' ? { host, port } : parsePlace(trimmed, noPort);
+  if (place === null) return refuse('Upstream host must be same, upstream or a name like app.example.com');
+  const name = place.host.includes(':') ? `[${place.host}]` : place.host;
+  const isImplied = place.port === noPort || place.port === (scheme === 'tcp' ? noPort : schemePorts[scheme]);
+  return accept(isImplied ? name : `${name}:${place.port}`);
 }
 
 function parseBothPorts(text: string): Parsed<readonly IngressUpstream[]> {

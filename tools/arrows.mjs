@@ -60,7 +60,7 @@ export const layers = {
   server: [['settings'], ['process'], ['state'], ['serve'], ['command'], ['.']],
   bench: [['core'], ['peers'], ['.']],
   tests: [['helpers'], ['chaos', 'docs']],
-  wire: [['core', 'socket'], ['.']],
+  wire: [['core', 'http', 'socket'], ['.']],
 };
 
 const impureNames =
@@ -104,7 +104,7 @@ function isSchema(file) {
 }
 
 function isPure(file) {
-  return !isTest(file) && (file.startsWith('rules/') || /(^|\/)core\//.test(file));
+  return !isTest(file) && (/^(rules|wire\/http)\//.test(file) || /(^|\/)core\//.test(file));
 }
 
 /**

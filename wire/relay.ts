@@ -11,11 +11,14 @@ import { SocketWriter } from './socket/socket-writer.ts';
 /** Called once, with the first bytes from the socket, or null if it ends without any. Returns true if it deals with the stream itself. */
 export type TakeFirst = (first: Buffer | null) => boolean;
 
+/** What a relay needs of a stream. */
+export type RelayedStream = Pick<Stream, 'onData' | 'onEnd' | 'onReset' | 'onDrain' | 'write' | 'end' | 'reset' | 'consume'>;
+
 /**
  * The socket needs allowHalfOpen. Sets all callbacks of the stream but onClose and onOpened. When the socket fails, the
  * stream is reset with brokenCode.
  */
-export function relaySocket(stream: Stream, socket: Duplex, brokenCode: ResetCode, takeFirst?: TakeFirst): void {
+export function relaySocket(stream: RelayedStream, socket: Duplex, brokenCode: ResetCode, takeFirst?: TakeFirst): void {
   const writer = new SocketWriter(socket, (bytes) => stream.consume(bytes), { pools: poolsFor.upstream });
   stream.onData = (chunk) => writer.write(chunk);
   stream.onEnd = () => writer.end();

@@ -6,8 +6,13 @@ import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import type { Problem } from './problem.ts';
 
+/** `sentHost`: the Host that the upstream gets. Without it, the one that the visitor sent. */
+export interface CarriedHttpUpstream extends HttpUpstream {
+  readonly sentHost?: string;
+}
+
 export type TunnelUpstreams =
-  | { readonly type: 'http'; readonly list: readonly HttpUpstream[] }
+  | { readonly type: 'http'; readonly list: readonly CarriedHttpUpstream[] }
   | { readonly type: 'ingress'; readonly list: readonly IngressUpstream[] };
 
 export interface CarryOptions {

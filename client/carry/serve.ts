@@ -4,15 +4,17 @@ import { formatUpstream, type Upstream } from '@underpass/rules/upstream.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
-import { relaySocket, type TakeFirst } from '@underpass/wire/relay.ts';
+import { type RelayedStream, relaySocket, type TakeFirst } from '@underpass/wire/relay.ts';
 import type { OnDialled } from './api.ts';
 import type { Problem, ProblemCode } from './problem.ts';
 import { createTlsCheck, judgeFirst, type TlsCheck } from './tls-check.ts';
-import type { FindUpstream } from './upstream-map.ts';
+import type { FindUpstream, OfferedUpstream } from './upstream-map.ts';
 import { openSocket, type UpstreamTrust } from './upstream-socket.ts';
 
 export interface ServeOptions {
   readonly find: FindUpstream;
+  /** The stream with edited heads, for an upstream that has a Host of its own. */
+  readonly edit?: (stream: Stream, upstream: OfferedUpstream) => RelayedStream;
   readonly trust: UpstreamTrust;
   readonly clock: Pick<SessionClock, 'now'>;
   readonly connectTimeoutMs?: number;
@@ -29,8 +31,8 @@ const noPreface = new Uint8Array(0);
 export function compileServe(options: ServeOptions): (stream: Stream) => void {
   const tlsCheck = createTlsCheck(options.clock);
   return (stream) => {
-    const upstream = options.find(stream.request);
-    if (upstream !== null) serveFrom(stream, upstream, options, tlsCheck);
+    const found = options.find(stream.request);
+    if (found !== null) serveFrom(stream, found, options, tlsCheck);
     else {
       const { host, kind } = stream.request;
       options.onFailed(host, null, { code: 'no-upstream', detail: kind === 'http' ? host : `${host}, ${kind}` });
@@ -39,7 +41,8 @@ export function compileServe(options: ServeOptions): (stream: Stream) => void {
   };
 }
 
-function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions, tlsCheck: TlsCheck): void {
+function serveFrom(stream: Stream, found: OfferedUpstream, options: ServeOptions, tlsCheck: TlsCheck): void {
+  const { upstream } = found;
   const preface = options.onDialled === undefined ? stream.request.preface : noPreface;
   const socket = openSocket(upstream, options.trust, preface);
   const fail = (code: ResetCode & ProblemCode, detail: string): void => {
@@ -61,7 +64,8 @@ function serveFrom(stream: Stream, upstream: Upstream, options: ServeOptions, tl
     fail(decideFailure(error), error.code === undefined ? '' : ` (${error.code})`),
   );
   socket.once('close', () => clearTimeout(timer));
-  relaySocket(stream, socket, 'upstream-reset', takeTlsAnswer(stream, upstream, options, tlsCheck));
+  const relayed = options.edit?.(stream, found) ?? stream;
+  relaySocket(relayed, socket, 'upstream-reset', takeTlsAnswer(stream, upstream, options, tlsCheck));
   reportBadAnswer(stream, upstream, options);
 }
 

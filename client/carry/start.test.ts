@@ -37,6 +37,50 @@ function heard(socket: Socket, words: Uint8Array): Promise<void> {
 
 const happens = <Value>(assign: (resolve: (value: Value) => void) => void): Promise<Value> => new Promise(assign);
 
+describe('an upstream with a Host of its own', () => {
+  const request = (fields: string) => Buffer.from(`GET / HTTP/1.1\r\nHost: app.example.com\r\n${fields}\r\n`);
+
+  it('sees that Host in every request of a connection, and its redirects lead to the public name', async () => {
+    await using edge = await startFakeEdge();
+    const server = createHttpServer((asked, response) => {
+      const location = `http://localhost:${asked.socket.localPort}/x`;
+      response.writeHead(302, { location, 'content-length': 14 }).end(asked.headers.host);
+    });
+    await using upstream = await listen(server, 'http');
+    const list = [{ domain: null, upstream: upstream.upstream, sentHost: 'intern.example' }];
+    using _client = carry({ url: edge.url, upstreams: { type: 'http', list } });
+    const stream = visit(await edge.next());
+    const got = outcome(stream);
+    const { onData } = stream;
+    let seen = '';
+    stream.onData = (chunk) => {
+      onData(chunk);
+      const complete = seen.match(/intern\.example/g)?.length ?? 0;
+      seen += chunk.toString('latin1');
+      if (complete === 0 && seen.endsWith('intern.example')) stream.write(request('Connection: close\r\n'));
+    };
+    stream.write(request(''));
+    const answers = await got;
+    assert.equal(answers.match(/intern\.example/g)?.length, 2);
+    assert.equal(answers.match(/location: https:\/\/app\.example\.com\/x\r\n/gi)?.length, 2);
+  });
+
+  it('gets no request that comes before the answer to the last one', async () => {
+    await using edge = await startFakeEdge();
+    const asked: string[] = [];
+    const server = createHttpServer((incoming) => asked.push(incoming.url ?? ''));
+    await using upstream = await listen(server, 'http');
+    const list = [{ domain: null, upstream: upstream.upstream, sentHost: 'intern.example' }];
+    using _client = carry({ url: edge.url, upstreams: { type: 'http', list } });
+    const stream = visit(await edge.next());
+    const got = outcome(stream);
+    stream.write(request(''));
+    stream.write(request(''));
+    assert.equal(await got, 'reset protocol');
+    assert.ok(asked.length <= 1);
+  });
+});
+
 describe('carriers', () => {
   it('number two to a single edge, share one client id, and both appear in the status', async () => {
     await using edge = await startFakeEdge({ info: { tunnel: 'shop', urls: ['https://shop.example'] } });

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Stream } from '@underpass/wire/api.ts';
 import { realClock } from '@underpass/wire/clock.ts';
-import type { Carrying, CarryOptions, CarryStatus } from './api.ts';
+import type { Carrying, CarryOptions, CarryStatus, TunnelUpstreams } from './api.ts';
 import { openCarrier } from './carrier.ts';
 import { CarrierPool, type CarrierPoolOptions } from './carrier-pool.ts';
 import { createDomainCheck } from './domain-check.ts';
@@ -42,8 +42,13 @@ export function startCarrying(given: CarryOptions): Carrying {
   const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => pool.sessions });
   const domainCheck = createDomainCheck(options.upstreams, options.onEvent);
   const failed: FailedStream = { problem: null, atMs: 0 };
-  const serve = compileServe(serveOptions(options, offers, failed));
-  pool.start();
+  let serve = compileServe(serveOptions(options, offers, failed));
+  if (!needsEdits(options.upstreams)) pool.start();
+  else
+    void import('./edited-stream.ts').then(({ editStream }) => {
+      serve = compileServe({ ...serveOptions(options, offers, failed), edit: editStream });
+      if (phase === 'running') pool.start();
+    });
 
   function stop(): void {
     stopping.abort();
@@ -82,6 +87,9 @@ function prepareOpen(options: FullOptions, signal: AbortSignal, onStream: (strea
   return (turn, hooks) =>
     openCarrier({ region, proxy, clientId, type, token, software, caPem, clock, turn, signal, onStream, ...hooks });
 }
+
+const needsEdits = (upstreams: TunnelUpstreams): boolean =>
+  upstreams.type === 'http' && upstreams.list.some(({ sentHost }) => sentHost !== undefined);
 
 /** The last one whose reason no probe finds. */
 interface FailedStream {

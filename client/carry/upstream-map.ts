@@ -8,26 +8,28 @@ export interface OfferedUpstream {
   /** As in the protocol's OFFER: a host name, `*`, `:80`, `:443`. */
   readonly key: string;
   readonly upstream: Upstream;
+  /** See CarriedHttpUpstream. */
+  readonly sentHost?: string;
 }
 
 export function listOffered(upstreams: TunnelUpstreams): OfferedUpstream[] {
   switch (upstreams.type) {
     case 'http':
-      return upstreams.list.map(({ domain, upstream }) => ({ key: domain ?? '*', upstream }));
+      return upstreams.list.map(({ domain, ...carried }) => ({ key: domain ?? '*', ...carried }));
     case 'ingress':
       return upstreams.list.map(({ port, upstream }) => ({ key: `:${port}`, upstream }));
   }
 }
 
-export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => Upstream | null;
+export type FindUpstream = (request: Pick<OpenRequest, 'kind' | 'host'>) => OfferedUpstream | null;
 
 /** Refuses streams of the other tunnel type: on an http stream the edge speaks HTTP, on an ingress stream the visitor's own protocol. */
 export function compileUpstreamMap(upstreams: TunnelUpstreams): FindUpstream {
-  const byKey = new Map(listOffered(upstreams).map(({ key, upstream }) => [key, upstream]));
+  const byKey = new Map(listOffered(upstreams).map((offered) => [offered.key, offered]));
   const kinds: readonly StreamKind[] = kindsOfType[upstreams.type];
   return ({ kind, host }) => (kinds.includes(kind) ? find(kind, host) : null);
 
-  function find(kind: StreamKind, host: string): Upstream | null {
+  function find(kind: StreamKind, host: string): OfferedUpstream | null {
     switch (kind) {
       case 'http':
         return byKey.get(host) ?? byKey.get('*') ?? null;

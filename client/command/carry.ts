@@ -13,6 +13,7 @@ import { collect, describe, outputOf, requireOption, type Shell } from './comman
 
 export interface UpstreamFlags {
   readonly json?: boolean;
+  readonly upstreamHost?: readonly string[];
   readonly ca?: string;
   readonly upstreamCa?: string;
   readonly upstreamInsecure?: boolean;
@@ -32,7 +33,7 @@ export function addCarryCommands(program: Command, shell: Shell): void {
 const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
   http: {
     about: 'Carry an http tunnel: the edge ends TLS, your service gets plain HTTP.',
-    checksUpstream: true,
+    speaksHttp: true,
     examples: [
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080 --upstream api.example.com=https://10.0.0.7',
@@ -40,7 +41,7 @@ const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
   },
   ingress: {
     about: 'Carry an ingress tunnel: ports 80 and 443 pass through untouched.',
-    checksUpstream: false,
+    speaksHttp: false,
     examples: [
       'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream ingress-nginx-controller',
       'underpass ingress --url https://eu1.example.com --token-file cluster.token --upstream 80=127.0.0.1:8080 --upstream 443=127.0.0.1:8443',
@@ -50,8 +51,8 @@ const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
 
 interface CarryTexts {
   readonly about: string;
-  /** Its upstreams may speak https, whose certificate the client checks. */
-  readonly checksUpstream: boolean;
+  /** The client sees the HTTP of its upstreams, and checks the certificates of those that speak https. */
+  readonly speaksHttp: boolean;
   readonly examples: readonly string[];
 }
 
@@ -66,10 +67,16 @@ function addCarry(program: Command, shell: Shell, type: TunnelType): void {
   ).action((flags: CarryFlags) => carry(shell, type, flags));
 }
 
-/** An ingress tunnel passes TLS through. It accepts the two options for https upstreams, as the file does, but they have no effect. */
+export function upstreamHostOption(): Option {
+  const what = 'Host header for the upstream: same as the visitor sent, upstream for its own, or a name';
+  return new Option('--upstream-host <host>', `${what}; DOMAIN=HOST for one domain (default: same)`).argParser(collect);
+}
+
+/** An ingress tunnel passes TLS through. Of the options for http upstreams, two have no effect, as in the file, and one is refused. */
 export function withUpstreamOptions(command: Command, type?: TunnelType): Command {
-  const hidden = type !== undefined && !carryTexts[type].checksUpstream;
+  const hidden = type !== undefined && !carryTexts[type].speaksHttp;
   return command
+    .addOption(upstreamHostOption().hideHelp(hidden))
     .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
     .addOption(new Option('--upstream-ca <file>', 'CA certificates (PEM) to trust for https upstreams').hideHelp(hidden))
     .addOption(
@@ -82,7 +89,7 @@ async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise
   const output = outputOf(shell, flags);
   const url = parseTunnelUrl(requireOption(flags.url, '--url <url>'));
   if (!url.ok) throw new ClientError('usage', url.message);
-  const upstreams = upstreamsOfFlags(type, requireOption(flags.upstream, '--upstream <upstream>'));
+  const upstreams = upstreamsOfFlags(type, requireOption(flags.upstream, '--upstream <upstream>'), flags.upstreamHost);
   const token = { kind: 'value', token: await readToken(shell.io, flags.tokenFile, output) } as const;
   const name = new URL(url.value).hostname;
   await carryTunnel(shell, { name, isUnnamed: true, url: url.value, token, upstreams, ...tlsOf(shell, flags) }, flags);

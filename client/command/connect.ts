@@ -55,7 +55,7 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
   const tunnel = await fetchConnectable(shell, name, flags);
   if (flags.print !== undefined) return print(shell, tunnel, flags.print, flags);
   const { token, url } = tunnel;
-  const upstreams = upstreamsOfFlags(tunnel.type, upstreamTexts(tunnel, flags));
+  const upstreams = upstreamsOfFlags(tunnel.type, upstreamTexts(tunnel, flags), flags.upstreamHost);
   const output = outputOf(shell, flags);
   // The live status shows the verified ones.
   const domains = isLive(shell.io, output.json)
@@ -69,7 +69,7 @@ const serviceOptions = ['preset', 'service', 'namespace'] as const;
 
 function refuseUselessOptions(flags: ConnectFlags): void {
   if (flags.print === undefined) refuse(flags, ['maskToken', ...serviceOptions], 'for --print');
-  else refuse(flags, ['ca', 'upstreamCa', 'upstreamInsecure', 'health'], 'not for --print');
+  else refuse(flags, ['upstreamHost', 'ca', 'upstreamCa', 'upstreamInsecure', 'health'], 'not for --print');
 }
 
 /** Without an error these options would have no effect. */

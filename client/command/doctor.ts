@@ -29,6 +29,7 @@ interface DoctorFlags extends CommonFlags {
   readonly type?: TunnelType;
   readonly tokenFile?: string;
   readonly upstream?: readonly string[];
+  readonly upstreamHost?: readonly string[];
   readonly proxyProtocol?: 'off' | 'v1' | 'v2';
   readonly ca?: string;
   readonly upstreamCa?: string;

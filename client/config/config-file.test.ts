@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { TunnelUpstreams } from '../carry/api.ts';
 import { parseConfig } from './config-file.ts';
 import { upstreamLines } from './tunnel-config.ts';
 
@@ -97,6 +98,12 @@ const wrong = [
     line: 6,
     message: /Two upstreams for all domains/,
   },
+  {
+    name: 'a host for a domain without an upstream',
+    text: tunnel('    token-env: T\n    upstream: http://a\n    upstream-host: b.example.com=upstream'),
+    line: 7,
+    message: /'b\.example\.com' has no --upstream/,
+  },
   { name: 'a number for a text', text: tunnel('    token-env: 5\n    upstream: http://a'), line: 5, message: /must be a text/ },
   { name: 'an alias for a text', text: `tunnels:\n  - &x {name: a}\n  - *x\n`, line: 2, message: /'type' is missing/ },
   {
@@ -173,5 +180,18 @@ test('never throws, and a file that it accepts has a tunnel', () => {
       },
     ),
     { numRuns: 2000 },
+  );
+});
+
+test('reads the Host for an upstream', () => {
+  const text = tunnel(
+    '    token-env: T\n    upstream: [http://a, b.example.com=3000]\n    upstream-host: [b.example.com=upstream, intern]',
+  );
+  const parsed = parseConfig(text, '/folder', '/home/me');
+  assert.ok(parsed.ok, JSON.stringify(parsed));
+  const { list } = parsed.config.tunnels[0]!.upstreams as Extract<TunnelUpstreams, { type: 'http' }>;
+  assert.deepEqual(
+    list.map(({ sentHost }) => sentHost),
+    ['intern', '127.0.0.1:3000'],
   );
 });

@@ -6,7 +6,7 @@ import type { Parsed } from '@underpass/rules/parsed.ts';
 import { isTunnelType, type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { parseHealthAddress } from './health-address.ts';
-import { parseTunnelUrl, parseUpstreams, type TokenSource, type TunnelConfig } from './tunnel-config.ts';
+import { parseTunnelUrl, parseUpstreamHosts, parseUpstreams, type TokenSource, type TunnelConfig } from './tunnel-config.ts';
 
 export interface Config {
   readonly health: string | undefined;
@@ -26,7 +26,10 @@ export type ConfigResult =
 export const maxConfigBytes = 1024 * 1024;
 
 const rootKeys = ['health', 'tunnels'];
-const tunnelKeys = ['name', 'type', 'url', 'token-file', 'token-env', 'upstream', 'ca', 'upstream-ca', 'upstream-insecure'];
+const tunnelKeys = [
+  ...['name', 'type', 'url', 'token-file', 'token-env', 'upstream', 'upstream-host'],
+  ...['ca', 'upstream-ca', 'upstream-insecure'],
+];
 
 /** Paths that begin with `~/` are below `home`; other relative paths are below `folder`. */
 export function parseConfig(text: string, folder: string, home: string): ConfigResult {
@@ -107,11 +110,18 @@ function readTokenSource(map: YAMLMap, reader: Reader): TokenSource | undefined 
 }
 
 function readUpstreams(map: YAMLMap, type: TunnelType, reader: Reader) {
-  const node = map.get('upstream', true) as unknown;
+  const upstreams = parseAt(map, 'upstream', readTexts(map, 'upstream', reader), (texts) => parseUpstreams(type, texts), reader);
+  if (upstreams === undefined || !map.has('upstream-host')) return upstreams;
+  const hosts = readTexts(map, 'upstream-host', reader);
+  return parseAt(map, 'upstream-host', hosts, (texts) => parseUpstreamHosts(upstreams, texts), reader);
+}
+
+function readTexts(map: YAMLMap, key: string, reader: Reader): readonly string[] | undefined {
+  const node = map.get(key, true) as unknown;
   const items = isSeq(node) ? node.items : node === undefined || node === null ? [] : [node];
   const texts = items.map((item) => (isScalar(item) ? textOf(item) : undefined));
-  if (texts.includes(undefined)) return void reader.report(offsetOf(node), "'upstream' must be a text or a list of texts");
-  return parseAt(map, 'upstream', texts as string[], (list) => parseUpstreams(type, list), reader);
+  if (texts.includes(undefined)) return void reader.report(offsetOf(node), `'${key}' must be a text or a list of texts`);
+  return texts as string[];
 }
 
 /** YAML reads a port without quotes as a number. */

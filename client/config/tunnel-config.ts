@@ -3,8 +3,8 @@
 import type { Parsed } from '@underpass/rules/parsed.ts';
 import { accept, refuse } from '@underpass/rules/parsed.ts';
 import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
-import { formatUpstream, parseHttpUpstream, parseIngressUpstream } from '@underpass/rules/upstream.ts';
-import type { TunnelUpstreams } from '../carry/api.ts';
+import { formatUpstream, parseHttpUpstream, parseIngressUpstream, parseUpstreamHost } from '@underpass/rules/upstream.ts';
+import type { CarriedHttpUpstream, TunnelUpstreams } from '../carry/api.ts';
 
 export type TokenSource =
   | { readonly kind: 'file'; readonly path: string }
@@ -77,6 +77,39 @@ function parseIngressList(texts: readonly string[]): Parsed<TunnelUpstreams> {
   return twice === undefined ? accept({ type: 'ingress', list }) : refuse(`Two upstreams for ${twice}`);
 }
 
+/** `--upstream-host`: one value for all domains, or `DOMAIN=VALUE` for an upstream of its own. */
+export function parseUpstreamHosts(upstreams: TunnelUpstreams, texts: readonly string[]): Parsed<TunnelUpstreams> {
+  if (texts.length === 0) return accept(upstreams);
+  if (upstreams.type !== 'http') return refuse(hostPassesThrough);
+  const named = texts
+    .map((text) => /^(?:([^=]*)=)?([^=]*)$/.exec(text.trim()) ?? [])
+    .map(([, domain, host = '']) => ({ domain, host }));
+  const twice = firstRepeated(named.map(({ domain }) => domain?.toLowerCase() ?? 'all domains'));
+  if (twice !== undefined) return refuse(`Two upstream hosts for ${twice}`);
+  const domains = upstreams.list.map(({ domain }) => domain);
+  const unknown = named.find(({ domain }) => domain !== undefined && !domains.includes(domain.toLowerCase()));
+  if (unknown !== undefined) return refuse(`'${unknown.domain}' has no --upstream of its own`);
+  return sendHosts(
+    upstreams.list,
+    (each) => named.find(({ domain }) => domain?.toLowerCase() === each) ?? named.find(({ domain }) => domain === undefined),
+  );
+}
+
+const hostPassesThrough = 'An ingress tunnel passes TLS through, so --upstream-host is only for http tunnels';
+
+function sendHosts(
+  list: readonly CarriedHttpUpstream[],
+  hostFor: (domain: string | null) => { readonly host: string } | undefined,
+): Parsed<TunnelUpstreams> {
+  const carried: CarriedHttpUpstream[] = [];
+  for (const item of list) {
+    const host = parseUpstreamHost(hostFor(item.domain)?.host ?? 'same', item.upstream);
+    if (!host.ok) return refuse(host.message);
+    carried.push(host.value === null ? item : { ...item, sentHost: host.value });
+  }
+  return accept({ type: 'http', list: carried });
+}
+
 function parseEach<T>(texts: readonly string[], parse: (text: string) => Parsed<T>): Parsed<readonly T[]> {
   const values: T[] = [];
   for (const text of texts) {
@@ -104,8 +137,13 @@ export function parseTunnelUrl(text: string): Parsed<string> {
 export function upstreamLines({ type, list }: TunnelUpstreams): readonly string[] {
   switch (type) {
     case 'http':
-      return list.map(({ domain, upstream }) => `${domain ?? 'all domains'} → ${formatUpstream(upstream)}`);
+      return list.map(httpLine);
     case 'ingress':
       return list.map(({ port, upstream }) => `port ${port} → ${formatUpstream(upstream)}`);
   }
+}
+
+function httpLine({ domain, upstream, sentHost }: CarriedHttpUpstream): string {
+  const host = sentHost === undefined ? '' : ` (Host: ${sentHost})`;
+  return `${domain ?? 'all domains'} → ${formatUpstream(upstream)}${host}`;
 }

@@ -6,7 +6,7 @@ import type { TunnelType } from '@underpass/rules/tunnel-type.ts';
 import { defaultUpstreams, formatUpstream } from '@underpass/rules/upstream.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { ClientError } from '../process/error.ts';
-import { parseUpstreams } from './tunnel-config.ts';
+import { parseUpstreamHosts, parseUpstreams } from './tunnel-config.ts';
 
 type DomainUpstreams = Extract<ConnectInputs, { type: 'http' }>['upstreams'];
 
@@ -34,8 +34,11 @@ export function domainUpstreams(
   });
 }
 
-export function upstreamsOfFlags(type: TunnelType, texts: readonly string[]): TunnelUpstreams {
+/** `hosts`: what `--upstream-host` gives. */
+export function upstreamsOfFlags(type: TunnelType, texts: readonly string[], hosts: readonly string[] = []): TunnelUpstreams {
   const parsed = parseUpstreams(type, texts);
-  if (parsed.ok) return parsed.value;
-  throw new ClientError('usage', parsed.message, { fix: `Give it as --upstream ${defaultUpstreams[type]}.` });
+  if (!parsed.ok) throw new ClientError('usage', parsed.message, { fix: `Give it as --upstream ${defaultUpstreams[type]}.` });
+  const sent = parseUpstreamHosts(parsed.value, hosts);
+  if (!sent.ok) throw new ClientError('usage', sent.message);
+  return sent.value;
 }

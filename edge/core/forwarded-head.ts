@@ -1,7 +1,7 @@
 // Builds the head that is passed on: the kept spans of the received one, then the fields that only the edge may set.
 
-import type { RequestHead } from './request-head.ts';
-import type { ResponseHead } from './response-head.ts';
+import type { RequestHead } from '@underpass/wire/http/request-head.ts';
+import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 
 export interface VisitorIdentity {
   readonly address: string;

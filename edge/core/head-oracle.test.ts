@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
+import { parseAuthority } from '@underpass/wire/http/authority.ts';
+import { BodyScan } from '@underpass/wire/http/body-scan.ts';
+import { RequestHead } from '@underpass/wire/http/request-head.ts';
+import { ResponseHead } from '@underpass/wire/http/response-head.ts';
 import fc from 'fast-check';
 import { refusedHeads } from '../fixture/smuggling.ts';
-import { parseAuthority } from './authority.ts';
-import { BodyScan } from './body-scan.ts';
 import { buildRequest, decideUpgrade, renderIdentity } from './forwarded-head.ts';
-import { RequestHead } from './request-head.ts';
-import { ResponseHead } from './response-head.ts';
 
 /** Bounded in time, because CI runs this on every change. */
 const fuzz = { numRuns: 6_000, interruptAfterTimeLimit: 20_000, seed: 20_261_120 } as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ResponseHead } from '@underpass/wire/http/response-head.ts';
 import { renderHttp1Head, renderTrailers, responseFields } from './http2-fields.ts';
-import { ResponseHead } from './response-head.ts';
 
 const pseudo = [':method', 'GET', ':scheme', 'https', ':path', '/a', ':authority', 'a.example'];
 

@@ -1,11 +1,11 @@
 // Translates heads between HTTP/2 and HTTP/1.1. A request becomes text for the strict HTTP/1.1 parser, so one set of rules
 // decides; a response becomes a list of names and values. RFC 9113 sections 8.2 and 8.3.
 
-import { canonicalAuthority } from './authority.ts';
-import { kindOfName, maySayInTrailer } from './field-names.ts';
-import { nextLine } from './head-scan.ts';
-import { COLON } from './octets.ts';
-import type { ResponseHead } from './response-head.ts';
+import { canonicalAuthority } from '@underpass/wire/http/authority.ts';
+import { kindOfName, maySayInTrailer } from '@underpass/wire/http/field-names.ts';
+import { nextLine } from '@underpass/wire/http/head-scan.ts';
+import { COLON } from '@underpass/wire/http/octets.ts';
+import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 
 /** RFC 9113 8.2.2: a message with one of these is malformed. */
 const connectionFields = new Set(['connection', 'proxy-connection', 'keep-alive', 'transfer-encoding', 'upgrade']);

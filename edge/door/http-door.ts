@@ -1,9 +1,9 @@
 // Port 80: reads the Host. Ingress tunnels get the bytes untouched, http tunnels a redirect, ACME challenges their answer.
 
 import { createServer, type Server } from 'node:net';
-import { hostOf } from '../core/authority.ts';
+import { hostOf } from '@underpass/wire/http/authority.ts';
+import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { encodeAlert, portUse } from '../core/destination.ts';
-import { RequestHead } from '../core/request-head.ts';
 import { errorOfFailure, errorOfStatus, renderErrorResponse, type VisitorError } from '../core/visitor-error.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import { httpDate } from '../visitor/http-date.ts';

@@ -2,10 +2,10 @@
 // Reads a PROXY header in front of them only if the connection comes from a configured balancer.
 
 import type { Socket } from 'node:net';
+import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { visitorAddress } from '../core/address.ts';
-import { HeldBytes } from '../core/held-bytes.ts';
 import { type Endpoints, peekProxyHeader } from '../core/proxy-protocol.ts';
 import type { ConnectionLimiter } from '../limits/connection-limiter.ts';
 import type { Deadline, Deadlines } from '../limits/deadlines.ts';

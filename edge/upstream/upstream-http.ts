@@ -2,11 +2,11 @@
 // It serves one request at a time, and is kept for the visitor's next one.
 
 import type { ResetCode } from '@underpass/wire/core/code.ts';
-import { type BodyKind, BodyScan, type BodySink } from '../core/body-scan.ts';
+import { BodyScan, type BodySink } from '@underpass/wire/http/body-scan.ts';
+import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
+import type { Method } from '@underpass/wire/http/request-head.ts';
+import { ResponseHead, startsHttp2 } from '@underpass/wire/http/response-head.ts';
 import { upgradeOf } from '../core/forwarded-head.ts';
-import { HeldBytes } from '../core/held-bytes.ts';
-import type { Method } from '../core/request-head.ts';
-import { ResponseHead, startsHttp2 } from '../core/response-head.ts';
 import type { UpstreamFailure } from '../core/visitor-error.ts';
 import type { Deadlines } from '../limits/deadlines.ts';
 import type { Link, LinkOwner } from './link.ts';
@@ -175,7 +175,7 @@ export class UpstreamHttp implements LinkOwner {
     const head = this.#head;
     if (head.interim) return this.#takeInterim(bytes, from, end);
     if (head.status === 101) return this.#takeUpgrade(bytes, from, end);
-    const kind = bodyKind(head, this.#method);
+    const kind = head.bodyKind(this.#method);
     this.#body.start(kind, head.contentLength);
     this.#reusable = !head.close && !head.http10 && kind !== 'until-close';
     this.#phase = phase.body;
@@ -284,10 +284,3 @@ export class UpstreamHttp implements LinkOwner {
 /** The upstream answered, but not with HTTP/1.1: its client tells the user. */
 const isNoHttp = (failure: UpstreamFailure): boolean =>
   failure === 'bad-response' || failure === 'speaks-http2' || failure === 'bad-upgrade';
-
-/** RFC 9112 6.3, for responses. */
-function bodyKind(head: ResponseHead, method: Method): BodyKind {
-  if (head.bodiless(method)) return 'none';
-  if (head.chunked) return 'chunked';
-  return head.contentLength >= 0 ? 'length' : 'until-close';
-}

@@ -1,9 +1,9 @@
 // Whether a visitor may ask for a host, and the fields that tell the upstream who it is. Both are remembered until the
 // visitor asks for another host or the routes change: most visitors ask for one host.
 
-import { hostOf } from '../core/authority.ts';
+import { hostOf } from '@underpass/wire/http/authority.ts';
+import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { renderIdentity } from '../core/forwarded-head.ts';
-import type { RequestHead } from '../core/request-head.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';

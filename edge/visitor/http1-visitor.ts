@@ -1,16 +1,16 @@
 // One visitor's HTTP/1.1 connection behind TLS: heads are checked and rewritten, bodies pass as they come, one request at a time.
 
 import type { Duplex } from 'node:stream';
+import { BodyScan } from '@underpass/wire/http/body-scan.ts';
+import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
+import { type Method, RequestHead } from '@underpass/wire/http/request-head.ts';
+import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 import { resetSocket } from '@underpass/wire/socket/reset-socket.ts';
 import { readShared } from '@underpass/wire/socket/shared-read.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
 import { atTurnEnd } from '@underpass/wire/socket/turn-end.ts';
-import { BodyScan } from '../core/body-scan.ts';
 import { buildRequest, buildResponse, decideUpgrade, isUntouched } from '../core/forwarded-head.ts';
-import { HeldBytes } from '../core/held-bytes.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
-import { type Method, RequestHead } from '../core/request-head.ts';
-import type { ResponseHead } from '../core/response-head.ts';
 import {
   errorOfFailure,
   errorOfStatus,
@@ -178,7 +178,7 @@ export class Http1Visitor implements ResponseOwner, Deadline, Visitor {
   #begin(bytes: Buffer, end: number): void {
     const head = this.#head;
     this.#isLast = head.close || head.http10;
-    this.#body.start(head.chunked ? 'chunked' : head.contentLength > 0 ? 'length' : 'none', head.contentLength);
+    this.#body.start(head.bodyKind, head.contentLength);
     this.#enter(this.#body.done ? 'waiting' : 'body');
     const refusal = this.#admission.refusal(head);
     if (refusal !== null) {

@@ -1,12 +1,12 @@
 // One request of an HTTP/2 visitor and its response.
 
 import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { BodySink } from '@underpass/wire/http/body-scan.ts';
+import { RequestHead } from '@underpass/wire/http/request-head.ts';
+import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
 import { SocketWriter } from '@underpass/wire/socket/socket-writer.ts';
-import type { BodySink } from '../core/body-scan.ts';
 import { buildRequest } from '../core/forwarded-head.ts';
 import { renderHttp1Head, renderTrailers, responseFields } from '../core/http2-fields.ts';
-import { RequestHead } from '../core/request-head.ts';
-import type { ResponseHead } from '../core/response-head.ts';
 import {
   errorFields,
   errorOfFailure,

@@ -2,7 +2,7 @@
 
 import { createServer, type Http2Server as NodeHttp2Server, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { headLimits } from '../core/head-scan.ts';
+import { headLimits } from '@underpass/wire/http/head-scan.ts';
 import { streamWindowBytes } from '../core/http2-overhead.ts';
 import type { Endpoints } from '../core/proxy-protocol.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';

@@ -4,13 +4,19 @@
 import { fieldKind, kindOf, nameHash } from './field-names.ts';
 import { COLON, CR, fold, HTAB, LF, lowerText, SP, spanIs, valueByte } from './octets.ts';
 
-export const headLimits = {
-  /** A whole head. Twice the limit of Node's own server. */
-  headBytes: 32 * 1024,
+export interface HeadLimits {
+  readonly headBytes: number;
   /** The request line, target included. */
+  readonly startLineBytes: number;
+  readonly fieldLines: number;
+}
+
+export const headLimits: HeadLimits = {
+  /** Twice the limit of Node's own server. */
+  headBytes: 32 * 1024,
   startLineBytes: 16 * 1024,
   fieldLines: 128,
-} as const;
+};
 
 /** Body lengths are exact doubles: any number of 15 digits is below 2^53. */
 const maxLengthDigits = 15;
@@ -19,6 +25,7 @@ const maxLengthDigits = 15;
 const unnameable = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'expect', 'upgrade']);
 
 export abstract class HeadScan {
+  protected readonly limits: HeadLimits;
   /** Start of the next line to scan; a resumed scan continues here. */
   protected at = 0;
   /** How far the incomplete line was scanned: the next piece does not scan it again. */
@@ -50,6 +57,10 @@ export abstract class HeadScan {
   /** The reason, for people; contains nothing that the visitor sent. */
   refusedWhy = '';
 
+  constructor(limits: HeadLimits = headLimits) {
+    this.limits = limits;
+  }
+
   reset(): void {
     this.at = 0;
     this.reached = 0;
@@ -75,7 +86,7 @@ export abstract class HeadScan {
    * A later call with more bytes must keep the earlier ones at the same offsets.
    */
   scan(bytes: Uint8Array, from: number, to: number): number {
-    const limit = Math.min(to, from + headLimits.headBytes);
+    const limit = Math.min(to, from + this.limits.headBytes);
     if (!this.started) {
       const next = this.startLine(bytes, from, limit);
       if (next <= 0) return next < 0 ? -1 : this.wantMore(limit, from);
@@ -108,8 +119,8 @@ export abstract class HeadScan {
   }
 
   private wantMore(limit: number, from: number): number {
-    if (limit - from < headLimits.headBytes) return 0;
-    this.refuse(431, 'The head is larger than 32 KiB.');
+    if (limit - from < this.limits.headBytes) return 0;
+    this.refuse(431, `The head is larger than ${this.limits.headBytes / 1024} KiB.`);
     return -1;
   }
 
@@ -156,7 +167,7 @@ export abstract class HeadScan {
     while (i < to && valueByte[bytes[i] as number] === 1) i++;
     if (i + 1 >= to) return i < to && bytes[i] !== CR ? this.badValue() : this.leaveOpen(i, hash, nameEnd);
     if (bytes[i] !== CR || bytes[i + 1] !== LF) return this.badValue();
-    if (++this.lines > headLimits.fieldLines) return this.tooManyLines();
+    if (++this.lines > this.limits.fieldLines) return this.tooManyLines();
     const kind = kindOf(hash, bytes, line, nameEnd);
     return kind === fieldKind.other || this.known(kind, bytes, line, nameEnd + 1, i) ? i + 2 : -1;
   }
@@ -181,7 +192,7 @@ export abstract class HeadScan {
   }
 
   private tooManyLines(): -1 {
-    this.refuse(431, 'The head has more than 128 fields.');
+    this.refuse(431, `The head has more than ${this.limits.fieldLines} fields.`);
     return -1;
   }
 

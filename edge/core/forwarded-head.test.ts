@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { parseAuthority } from '@underpass/wire/http/authority.ts';
+import { headLimits } from '@underpass/wire/http/head-scan.ts';
+import { RequestHead } from '@underpass/wire/http/request-head.ts';
 import { refusedHeads } from '../fixture/smuggling.ts';
-import { parseAuthority } from './authority.ts';
 import { buildRequest, decideUpgrade, renderIdentity } from './forwarded-head.ts';
-import { headLimits } from './head-scan.ts';
-import { RequestHead } from './request-head.ts';
 
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');
 

@@ -1,8 +1,9 @@
 // The request head: RFC 9112 section 3, read strictly. It refuses whatever two parsers could read differently.
 
 import { parseAuthority } from './authority.ts';
+import type { BodyKind } from './body-scan.ts';
 import { fieldKind } from './field-names.ts';
-import { HeadScan, headLimits, nextLine } from './head-scan.ts';
+import { HeadScan, nextLine } from './head-scan.ts';
 import { CR, LF, lowerText, SP, spanIs, targetByte } from './octets.ts';
 
 /** The longest registered method, UPDATEREDIRECTREF, has 17 letters. */
@@ -61,13 +62,19 @@ export class RequestHead extends HeadScan {
     return this.chunked || this.contentLength > 0;
   }
 
+  /** RFC 9112 6.3, for requests. */
+  get bodyKind(): BodyKind {
+    if (this.chunked) return 'chunked';
+    return this.contentLength > 0 ? 'length' : 'none';
+  }
+
   protected override startLine(bytes: Uint8Array, from: number, to: number): number {
     if (this.reached === 0 && !this.scanFirstWord(bytes, from, to)) return this.refusedStatus === 0 ? 0 : -1;
     const { lineStart, methodEnd } = this;
     let i = this.reached;
     while (i < to && targetByte[bytes[i] as number] === 1) i++;
     this.reached = i;
-    if (i === to) return to - lineStart < headLimits.startLineBytes ? 0 : this.bad(414, 'The request line is too long.');
+    if (i === to) return to - lineStart < this.limits.startLineBytes ? 0 : this.bad(414, 'The request line is too long.');
     if (bytes[i] !== SP || i === methodEnd + 1) return this.bad(400, 'The request line is malformed.');
     if (to - i < 11) return 0;
     if (!this.scanVersion(bytes, i + 1)) return -1;
@@ -75,7 +82,7 @@ export class RequestHead extends HeadScan {
     this.targetEnd = i;
     this.fieldsAt = i + 11;
     // The whole line arrives at once: always over HTTP/2, mostly over HTTP/1.1.
-    if (this.fieldsAt - lineStart > headLimits.startLineBytes) return this.bad(414, 'The request line is too long.');
+    if (this.fieldsAt - lineStart > this.limits.startLineBytes) return this.bad(414, 'The request line is too long.');
     return this.scanTarget(bytes) ? this.fieldsAt : -1;
   }
 
@@ -188,7 +195,7 @@ export class RequestHead extends HeadScan {
     return this.drop(line, nextLine(bytes, end));
   }
 
-  private viaField(bytes: Uint8Array, start: number, end: number): boolean {
+  protected viaField(bytes: Uint8Array, start: number, end: number): boolean {
     this.ownHops += lowerText(bytes, start, end).split(/(?:1\.1|2\.0) underpass/).length - 1;
     return this.ownHops < maxOwnHops || this.refuse(508, 'The request loops: it has passed this service too often.');
   }

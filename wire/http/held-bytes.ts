@@ -5,8 +5,11 @@ import { headLimits } from './head-scan.ts';
 export class HeldBytes {
   #room: Buffer;
   #length: number;
+  readonly #limitBytes: number;
 
-  constructor(first: Uint8Array) {
+  /** `limitBytes`: how long a head may be. */
+  constructor(first: Uint8Array, limitBytes: number = headLimits.headBytes) {
+    this.#limitBytes = limitBytes;
     this.#room = Buffer.from(first);
     this.#length = first.length;
   }
@@ -31,7 +34,7 @@ export class HeldBytes {
 
   /** Doubles, so small pieces do not copy every byte again and again. A head needs no more room than its limit. */
   #grow(needed: number): void {
-    const room = Buffer.allocUnsafe(Math.max(needed, Math.min(2 * this.#room.length, headLimits.headBytes)));
+    const room = Buffer.allocUnsafe(Math.max(needed, Math.min(2 * this.#room.length, this.#limitBytes)));
     room.set(this.all);
     this.#room = room;
   }

@@ -1,7 +1,8 @@
 // The response head: RFC 9112 section 4, read strictly, and the framing of its body (RFC 9112 6.3).
 
+import type { BodyKind } from './body-scan.ts';
 import { fieldKind } from './field-names.ts';
-import { HeadScan, headLimits, nextLine } from './head-scan.ts';
+import { HeadScan, nextLine } from './head-scan.ts';
 import { CR, LF, SP, spanIs, valueByte } from './octets.ts';
 import type { Method } from './request-head.ts';
 
@@ -43,6 +44,13 @@ export class ResponseHead extends HeadScan {
     return method === 'HEAD' || this.status < 200 || this.status === 204 || this.status === 304;
   }
 
+  /** RFC 9112 6.3, for responses. */
+  bodyKind(method: Method): BodyKind {
+    if (this.bodiless(method)) return 'none';
+    if (this.chunked) return 'chunked';
+    return this.contentLength >= 0 ? 'length' : 'until-close';
+  }
+
   protected override startLine(bytes: Uint8Array, from: number, to: number): number {
     // Another protocol may send only a short greeting or alert, so decide by the first bytes.
     if (to - from < 12) return this.scanPrefix(bytes, from, to) ? 0 : -1;
@@ -53,7 +61,7 @@ export class ResponseHead extends HeadScan {
     let i = this.reached;
     while (i < to && valueByte[bytes[i] as number] === 1) i++;
     this.reached = i;
-    if (i + 1 >= to) return to - from < headLimits.startLineBytes ? 0 : this.bad();
+    if (i + 1 >= to) return to - from < this.limits.startLineBytes ? 0 : this.bad();
     const spaced = i === from + 12 || bytes[from + 12] === SP;
     if (bytes[i] !== CR || bytes[i + 1] !== LF || !spaced) return this.bad();
     this.versionEnd = from + 8;

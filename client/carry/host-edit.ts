@@ -1,0 +1,99 @@
+// Rewrites heads for an upstream that must see a host name of its own (`--upstream-host`): Host, Origin and Referer on the way in,
+// Location and the domains of cookies on the way out. Never the forwarded fields, which keep the public name, nor a body. Pure.
+
+import type { Upstream } from '@underpass/rules/upstream.ts';
+import { hostOf } from '@underpass/wire/http/authority.ts';
+import type { HeadEditor } from '@underpass/wire/http/exchange-follower.ts';
+
+const schemePorts = { http: 80, https: 443, tcp: 0 } as const;
+
+/** `sentHost`: what parseUpstreamHost made. One editor for each connection: it remembers for which host the request came. */
+export function createHostEditor(upstream: Upstream, sentHost: string): HeadEditor {
+  const own = ownNames(upstream, sentHost);
+  const sentOrigin = `${upstream.scheme}://${sentHost}`;
+  let publicHost = '';
+  return {
+    editRequest(head, bytes, from, end) {
+      publicHost = head.authority;
+      return editFields(bytes, from, end, (name, value) =>
+        requestValue(name, value, sentHost, publicOrigin(publicHost), sentOrigin),
+      );
+    },
+    editResponse: (_head, bytes, from, end) =>
+      mayNameUpstream.test(bytes.toString('latin1', from, end))
+        ? editFields(bytes, from, end, (name, value) => responseValue(name, value, own, publicHost))
+        : null,
+  };
+}
+
+/** An edge serves http tunnels with TLS only. */
+const publicOrigin = (authority: string): string => `https://${authority.replace(/:443$/, '')}`;
+
+const mayNameUpstream = /\n(location|set-cookie)[ \t]*:/i;
+
+/** Undefined leaves the line as it is. */
+type EditValue = (name: string, value: string) => string | undefined;
+
+function editFields(bytes: Buffer, from: number, end: number, edit: EditValue): Buffer {
+  const [start = '', ...lines] = bytes.toString('latin1', from, end).split('\r\n');
+  const edited = lines.map((line) => {
+    const colon = line.indexOf(':');
+    const value = colon < 0 ? undefined : edit(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+    return value === undefined ? line : `${line.slice(0, colon)}: ${value}`;
+  });
+  return Buffer.from([start, ...edited].join('\r\n'), 'latin1');
+}
+
+/** Another Origin than the public one stays: the upstream's checks against other sites must still see it. */
+function requestValue(name: string, value: string, sentHost: string, publicly: string, sentOrigin: string): string | undefined {
+  if (name === 'host') return sentHost;
+  if (name === 'origin') return value === publicly ? sentOrigin : undefined;
+  if (name !== 'referer' || !`${value}/`.startsWith(`${publicly}/`)) return undefined;
+  return `${sentOrigin}${value.slice(publicly.length)}`;
+}
+
+interface OwnNames {
+  /** Host and port of every address that means the upstream. */
+  readonly places: ReadonlySet<string>;
+  readonly hosts: readonly string[];
+}
+
+const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
+
+/** A service on loopback calls itself by any name that leads there. */
+function ownNames({ scheme, host, port }: Upstream, sentHost: string): OwnNames {
+  const name = host.includes(':') ? `[${host}]` : host;
+  const isLoopback = loopbackHosts.includes(name) || name.startsWith('127.') || name.endsWith('.localhost');
+  const hosts = [name, ...(isLoopback ? loopbackHosts : [])];
+  const places = hosts.map((each) => `${each}:${port}`);
+  return { places: new Set([...places, placeOf(sentHost, scheme)]), hosts: [hostOf(sentHost), ...hosts] };
+}
+
+function placeOf(authority: string, scheme: keyof typeof schemePorts): string {
+  return hostOf(authority) === authority ? `${authority}:${schemePorts[scheme]}` : authority;
+}
+
+function responseValue(name: string, value: string, own: OwnNames, publicHost: string): string | undefined {
+  if (name === 'location') return publicLocation(value, own, publicHost);
+  return name === 'set-cookie' ? publicCookie(value, own, hostOf(publicHost)) : undefined;
+}
+
+/** A redirect to the upstream's own address leads to the public name; a relative one already does. */
+function publicLocation(value: string, own: OwnNames, publicHost: string): string | undefined {
+  const [, scheme = '', authority = '', rest = ''] = /^(https?:|)\/\/([^/?#\\]+)(.*)$/i.exec(value) ?? [];
+  const place = placeOf(authority.toLowerCase(), scheme.toLowerCase() === 'https:' ? 'https' : 'http');
+  return authority !== '' && own.places.has(place) ? `${publicOrigin(publicHost)}${rest}` : undefined;
+}
+
+/** A browser refuses a cookie for a domain that is not above the public name. Without the attribute it is for that name alone. */
+function publicCookie(value: string, own: OwnNames, publicHost: string): string | undefined {
+  const [pair = '', ...attributes] = value.split(';');
+  const kept = attributes.filter((attribute) => {
+    const domain = /^\s*domain\s*=\s*\.?(.*?)\s*$/i.exec(attribute)?.[1]?.toLowerCase();
+    return domain === undefined || isWithin(publicHost, domain) || !own.hosts.some((host) => isWithin(host, domain));
+  });
+  return kept.length === attributes.length ? undefined : [pair, ...kept].join(';');
+}
+
+/** RFC 6265 5.1.3. */
+const isWithin = (host: string, domain: string): boolean => host === domain || host.endsWith(`.${domain}`);
