@@ -10,7 +10,10 @@ const dayMs = 24 * hourMs;
 /** A larger step between two looks, in either direction, is a jump. A server may be switched off over a weekend. */
 const jumpMs = 3 * dayMs;
 const isJump = (stepMs: number): boolean => Math.abs(stepMs) > jumpMs;
-/** A step counts at most this much, so that the wait is spent running and not switched off. */
+/**
+ * A running server looks every ten minutes. After a larger step it was switched off, or the clock is wrong: nothing is deleted
+ * until it has run for as long as the step, a day at most. A step counts at most this much towards such a wait.
+ */
 const longestStepMs = hourMs;
 
 const settingName = 'known-time';
@@ -22,6 +25,8 @@ export interface KnownTime {
   readonly waitMs: number;
   /** Tables that the next sweep may empty: the log has said so, and the wait was for them. */
   readonly announced?: readonly string[];
+  /** The wait is for a step that a switched-off server explains, so it alarms nobody. */
+  readonly quiet?: true;
 }
 
 /** A database without this row is new, or was last used by an older release: then its newest audit row tells the time. */
@@ -44,8 +49,12 @@ const writeKnownTime = async (db: Queries, known: KnownTime): Promise<void> => {
 /** Pure: what is known after a look at the clock. */
 export const nextKnownTime = (known: KnownTime, nowMs: number): KnownTime => {
   const step = nowMs - known.at;
+  const size = Math.abs(step);
   if (isJump(step)) return { at: nowMs, waitMs: dayMs };
-  return { ...known, at: nowMs, waitMs: Math.max(0, known.waitMs - Math.min(Math.max(step, 0), longestStepMs)) };
+  if (size <= longestStepMs) return { ...known, at: nowMs, waitMs: Math.max(0, known.waitMs - Math.max(step, 0)) };
+  const waitMs = Math.max(known.waitMs, Math.min(size, dayMs));
+  const isAlarmed = known.waitMs > 0 && known.quiet === undefined && known.announced === undefined;
+  return isAlarmed ? { at: nowMs, waitMs } : { at: nowMs, waitMs, quiet: true };
 };
 
 /** The 72 hours of missing proofs begin again: a part of them may never have passed. */
@@ -74,7 +83,7 @@ export const lookAtClock = async (store: Store, nowMs: number, log: Logger): Pro
   return known;
 };
 
-/** True until the clock has run on for a day after a jump. A wait for announced tables is no doubt about the time. */
+/** True until the clock has run on for long enough after a large step. A wait for announced tables is no doubt about the time. */
 export const isTimeInDoubt = async (store: Store, nowMs: number, log: Logger): Promise<boolean> => {
   const { waitMs, announced } = await lookAtClock(store, nowMs, log);
   return waitMs > 0 && announced === undefined;
@@ -84,5 +93,8 @@ export const isTimeInDoubt = async (store: Store, nowMs: number, log: Logger): P
 export const announce = (db: Queries, nowMs: number, tables: readonly string[]): Promise<void> =>
   writeKnownTime(db, { at: nowMs, waitMs: tables.length === 0 ? 0 : dayMs, announced: tables });
 
-/** Whether the deletion of expired rows waits, for the metric. */
-export const isWaiting = async (db: Queries): Promise<boolean> => (await readKnownTime(db, 0)).waitMs > 0;
+/** Whether the deletion of expired rows waits for something that the operator should look at, for the metric. */
+export const isWaiting = async (db: Queries): Promise<boolean> => {
+  const { waitMs, quiet } = await readKnownTime(db, 0);
+  return waitMs > 0 && !quiet;
+};

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import { createId } from '../store/id.ts';
+import { isWaiting } from '../store/known-time.ts';
 import { openSqliteStore } from '../store/sqlite.ts';
 import { createTestControl } from '../test-kit.ts';
 import { deleteAllExpired, sweepStore } from './sweep.ts';
@@ -176,6 +177,33 @@ describe('a clock that jumps', () => {
     assert.deepEqual(await kept(), [true, true, true, true], 'a day has not passed');
     await sweepAt(at + jumpMs + 24 * hourMs);
     assert.deepEqual(await kept(), [false, false, false, false]);
+    await test.close();
+  });
+
+  it('by hours or two days deletes nothing until the server has run that long, a day at most, and alarms nobody', async () => {
+    for (const stepMs of [2 * hourMs, 2 * dayMs]) {
+      const { test, alarms, sweepAt, kept, at } = await open();
+      const almost = at - 14 * dayMs + hourMs;
+      await test.store.db.updateTable('sessions').set({ seen_at: almost }).execute();
+      await sweepAt(at);
+      await sweepAt(at + stepMs);
+      await sweepAt(at);
+      await sweepAt(at + stepMs);
+      const waitMs = Math.min(stepMs, dayMs);
+      for (let runMs = hourMs; runMs < waitMs; runMs += hourMs) await sweepAt(at + stepMs + runMs);
+      assert.deepEqual([await kept(), await isWaiting(test.store.db)], [[true, true, true, true], false]);
+      await sweepAt(at + stepMs + waitMs);
+      assert.deepEqual([(await kept())[1], alarms], [false, []]);
+      await test.close();
+    }
+  });
+
+  it('by hours in the wait after a larger jump keeps the alarm', async () => {
+    const { test, sweepAt, at } = await open();
+    await sweepAt(at);
+    await sweepAt(at + jumpMs);
+    await sweepAt(at + jumpMs + 2 * hourMs);
+    assert.equal(await isWaiting(test.store.db), true);
     await test.close();
   });
 
