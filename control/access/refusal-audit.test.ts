@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rateLimits } from '@underpass/rules/limits.ts';
 import type { AuditPage } from '@underpass/rules/resource.ts';
+import { addPasskey, createAuthenticator, proveWith, signInWith } from '../passkey/test-kit.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 
 let test: TestControl;
@@ -55,12 +56,19 @@ describe('a refused change', () => {
     assert.deepEqual([entry!.actor, entry!.target], [stranger.email, 'changeUser']);
   });
 
-  it('is all that is logged: a refused read and a wrong body leave no row', async () => {
+  it('is all that is logged: a refused read, a wrong body and a call that must be confirmed leave no row', async () => {
     const [ann, viewer] = [await person(), await person()];
     await test.addMember(ann.projectId, viewer.userId, 'viewer');
     const before = await entriesOf(ann);
     assert.equal((await viewer.send('GET', `/api/audit?project=${ann.projectId}`)).status, 403);
     assert.equal((await ann.send('POST', `/api/domains?project=${ann.projectId}`, { name: 'x' })).status, 400);
+    test.time.now += 10 * 60_000;
+    const body = { email: 'x@example.com', role: 'viewer' };
+    assert.equal(
+      (await ann.send('POST', `/api/invitations?project=${ann.projectId}`, body)).status,
+      403,
+      'to be confirmed first',
+    );
     assert.deepEqual(await entriesOf(ann), before);
   });
 
@@ -102,5 +110,37 @@ describe('a failed sign-in', () => {
     assert.deepEqual(await newest(), ['unknown', ann.email, 'suspended']);
     assert.equal(await tryLink('x'.repeat(43)), 401);
     assert.deepEqual(await newest(), ['unknown', '', 'unknown link']);
+  });
+
+  it('by a passkey is in the log too, and so is a proof that fails', async () => {
+    const ann = await person();
+    const { key } = await addPasskey(ann);
+    await signInWith(test.client(), key, { origin: 'https://evil.example' });
+    assert.deepEqual(await newest(), ['unknown', ann.email, 'wrong answer of a passkey']);
+    await proveWith(ann, key, { origin: 'https://evil.example' });
+    assert.deepEqual(await newest(), [ann.email, ann.email, 'wrong answer of a passkey']);
+    await ann.send('POST', '/api/proof/recovery', { recoveryCode: 'BCDFG-HJKLM-NPQRS-TVWXZ' });
+    assert.deepEqual(await newest(), [ann.email, ann.email, 'wrong recovery code']);
+    await test.control.operator.changeUser(ann.userId, { suspended: true });
+    await signInWith(test.client(), key);
+    assert.deepEqual(await newest(), ['unknown', ann.email, 'suspended']);
+    await signInWith(test.client(), createAuthenticator());
+    assert.deepEqual(await newest(), ['unknown', '', 'unknown passkey']);
+  });
+
+  it('is logged a bounded number of times for each person, and for all unknown ones together', async () => {
+    const limited = await createTestControl({ limited: true });
+    const ann = await limited.signUp('ann@example.com');
+    const used = new URL(await limited.control.operator.createLoginLink(ann.email)).pathname.split('/').at(-1)!;
+    const { points } = rateLimits.refusalInAudit;
+    for (let i = 0; i < points + 5; i++) {
+      const from = { address: `192.0.2.${i}` };
+      for (const token of [used, 'x'.repeat(43)])
+        await limited.client(undefined, from.address).send('POST', '/auth/login', new URLSearchParams({ token }));
+    }
+    const rows = await limited.store.db.selectFrom('audit').select('target').where('action', '=', 'session.refuse').execute();
+    assert.equal(rows.filter(({ target }) => target === '').length, points);
+    assert.equal(rows.filter(({ target }) => target === ann.email).length, points);
+    await limited.close();
   });
 });

@@ -67,15 +67,21 @@ interface Attempt {
   readonly nowMs: number;
 }
 
+interface Person {
+  readonly id: string | null;
+  readonly email: string | null;
+}
+
 /** All sign-ins that fail for no known person share one limit. */
 const writeFailedSignIn = async (
   { store, limiter }: RefusalDeps,
   { address, nowMs }: Attempt,
-  user: { readonly id: string | null; readonly email: string | null } | undefined,
+  user: Person | undefined,
   why: string,
+  actor = 'unknown',
 ): Promise<void> => {
   if (!(await hasRoom(limiter, 'refusalInAudit', user?.id ?? 'unknown'))) return;
-  const row = { projectId: null, actor: 'unknown', action: 'session.refuse', target: user?.email ?? '', address };
+  const row = { projectId: null, actor, action: 'session.refuse', target: user?.email ?? '', address };
   await unlessOutage(() => writeAudit(store.db, { ...row, detail: { why } }, nowMs));
 };
 
@@ -97,3 +103,10 @@ export const auditFailedPasskey = async (
   const why = user === undefined ? 'unknown passkey' : 'wrong answer of a passkey';
   await writeFailedSignIn(deps, attempt, user, user && user.suspended_at !== null ? 'suspended' : why);
 };
+
+/** Of somebody who has the session of this person. */
+export const auditFailedProof = (
+  deps: RefusalDeps,
+  { caller, address, nowMs }: Attempt & { readonly caller: Caller },
+  why: string,
+): Promise<void> => writeFailedSignIn(deps, { address, nowMs }, { id: caller.userId, email: caller.email }, why, caller.email);

@@ -379,6 +379,8 @@ describe('the thief of a mailbox', () => {
     assert.equal((await thief.send('POST', '/api/passkeys', { name: 'Mine', credential })).status, 400);
     await expectStatus(proveWith(thief, key), 204, 'the owner proves it');
     await expectStatus(thief.send('POST', '/api/recovery-codes'), 200);
+    await test.control.settle();
+    assert.match(mailsTo('ann@example.com').join(), /New recovery codes were made/);
     test.time.now += minutes(10);
     await expectStatus(thief.send('POST', '/api/recovery-codes'), 403, 'a proof of ten minutes ago');
   });

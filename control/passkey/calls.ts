@@ -20,7 +20,7 @@ import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Caller } from '../access/caller.ts';
 import { addNotices } from '../access/notice.ts';
-import { auditFailedPasskey } from '../access/refusal-audit.ts';
+import { auditFailedPasskey, auditFailedProof } from '../access/refusal-audit.ts';
 import { renewProof } from '../access/session.ts';
 import { browserCookie, browserToken } from '../auth/browser.ts';
 import { type SignInDeps, signIn } from '../auth/sign-in.ts';
@@ -258,18 +258,29 @@ const startProof = async (desk: Desk, { caller, nowMs }: CallContext<'startPassk
   return { ...options };
 };
 
+const refuseProof = async (
+  desk: Desk,
+  context: CallContext<'proveByPasskey' | 'proveByRecoveryCode'>,
+  why: string,
+  text: string,
+) => {
+  await auditFailedProof(desk, context, why);
+  return refuse('invalid', text);
+};
+
 const proveByPasskey = async (desk: Desk, context: CallContext<'proveByPasskey'>): Promise<void> => {
   const { caller, nowMs } = context;
   await desk.limiter.take('passkey', caller.userId);
   const checked = await check(desk, context, inSession('prove', caller));
-  if (checked?.passkey.user_id !== caller.userId) return refuse('invalid', passkeyRefusedMessage);
+  const why = 'wrong answer of a passkey';
+  if (checked?.passkey.user_id !== caller.userId) return refuseProof(desk, context, why, passkeyRefusedMessage);
   const isTaken = await desk.store.write(async (trx) => {
     if (!(await take(trx, checked, context))) return false;
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'session.prove', caller.email, { by: 'passkey', name: checked.passkey.name });
     return true;
   });
-  if (!isTaken) refuse('invalid', passkeyRefusedMessage);
+  if (!isTaken) await refuseProof(desk, context, why, passkeyRefusedMessage);
 };
 
 const createCodes = async (desk: Desk, context: CallContext<'createRecoveryCodes'>): Promise<RecoveryCodes> => {
@@ -292,13 +303,15 @@ const proveByCode = async (desk: Desk, context: CallContext<'proveByRecoveryCode
   const { caller, body, nowMs } = context;
   const code = orInvalid(parseRecoveryCode(body.recoveryCode));
   await desk.limiter.take('recoveryCodePerUser', caller.userId);
-  await desk.store.write(async (trx) => {
-    if (!(await useRecoveryCode(trx, caller.userId, code))) refuse('invalid', wrongRecoveryCodeMessage);
+  const isTaken = await desk.store.write(async (trx) => {
+    if (!(await useRecoveryCode(trx, caller.userId, code))) return false;
     const left = await countRecoveryCodes(trx, caller.userId);
     await renewProof(trx, caller.sessionId!, nowMs, 'passkey');
     await auditCall(trx, context, 'session.prove', caller.email, { by: 'recovery-code', left });
     await mailNews(desk, trx, context, { kind: 'code-used', left });
+    return true;
   });
+  if (!isTaken) return refuseProof(desk, context, 'wrong recovery code', wrongRecoveryCodeMessage);
   desk.jobs.wake();
 };
 

@@ -193,7 +193,8 @@ describe('CLI tokens', () => {
     assert.equal(await tunnelsStatus(api.token, bob), 200);
   });
 
-  it('end with the other sign-ins of their user; this session and tokens for programs stay', async () => {
+  // Live views end at once too; they would notice at their next check, up to 20 s later.
+  it('end with the other sign-ins of their user; this session and tokens for programs stay', { timeout: 10_000 }, async () => {
     const bob = await person();
     const [token, api] = [await signInTerminal(bob), await createToken(bob, bob, { role: 'viewer' })];
     const url = new URL(await test.control.operator.createLoginLink(bob.email));
@@ -201,7 +202,10 @@ describe('CLI tokens', () => {
     await elsewhere.call('POST', '/auth/login', new URLSearchParams({ token: url.pathname.split('/').at(-1)! }));
     const { deviceCode, userCode } = await test.client().call<DeviceStart>('POST', '/auth/device', { name: 'thief' });
     await bob.call('POST', `/api/device/${userCode}/approve?project=${bob.projectId}`, { role: 'viewer' });
+    const live = await elsewhere.send('GET', `/api/events?project=${bob.projectId}`);
+    const reader = live.body!.getReader();
     await bob.call('POST', '/api/account/end-other-sign-ins');
+    for (let done = false; !done; ) done = (await reader.read()).done;
     assert.equal((await elsewhere.send('GET', '/api/user')).status, 401);
     assert.deepEqual([await tunnelsStatus(token, bob), await tunnelsStatus(api.token, bob)], [401, 200]);
     assert.equal((await test.client().send('POST', '/auth/device/token', { deviceCode })).status, 410, 'approved, not fetched');
