@@ -7,9 +7,9 @@ import { parseConfig } from './config/config-file.ts';
 import { createProcessIo } from './process/process-io.ts';
 import { createProgram } from './run.ts';
 
-test('docs/cli.md shows the current help of every command, every exit code and every error', () => {
+test('docs/cli.md shows the current help of every command, every exit code and every error', async () => {
   const page = readFileSync(new URL('../docs/cli.md', import.meta.url), 'utf8');
-  assert.equal(page, renewPage(page), 'run "node client/cli-page.ts"');
+  assert.equal(page, await renewPage(page), 'run "node client/cli-page.ts"');
 });
 
 test('the configuration file in docs/cli.md is valid', () => {
@@ -32,7 +32,7 @@ function helpText(command: Command): string {
 }
 
 test('every command has a description, --json and an example, and every example parses', async () => {
-  const program = createProgram({ io: createProcessIo(), exitCode: 0 });
+  const program = await createProgram({ io: createProcessIo(), exitCode: 0 });
   for (const command of leaves(program).filter((item) => item.name() !== 'complete')) {
     const help = helpText(command);
     assert.match(command.description(), /\.$/, command.name());
@@ -43,10 +43,10 @@ test('every command has a description, --json and an example, and every example 
   }
 });
 
-test('help fits a terminal of 60 columns, except the examples, which are not wrapped so that they can be copied', () => {
+test('help fits a terminal of 60 columns, except the examples, which are not wrapped so that they can be copied', async () => {
   const io = createProcessIo();
   const stdout = { ...io.stdout, isTTY: true, columns: () => 60 };
-  for (const command of leaves(createProgram({ io: { ...io, stdout }, exitCode: 0 }))) {
+  for (const command of leaves(await createProgram({ io: { ...io, stdout }, exitCode: 0 }))) {
     const [text = ''] = helpText(command).split(/^Examples?:$/m);
     assert.deepEqual(
       text.split('\n').filter((line) => line.length > 60),
@@ -59,7 +59,7 @@ test('help fits a terminal of 60 columns, except the examples, which are not wra
 /** Parses the example without running its action. */
 async function parses(example: string): Promise<void> {
   const words = example.replace(/ [|<>] .*$/, '').match(/"[^"]*"|\S+/g) ?? [];
-  const program = createProgram({ io: createProcessIo(), exitCode: 0 });
+  const program = await createProgram({ io: createProcessIo(), exitCode: 0 });
   for (const command of leaves(program)) command.action(() => {});
   await program.parseAsync(
     words.slice(1).map((word) => word.replaceAll('"', '')),

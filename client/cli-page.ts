@@ -11,8 +11,8 @@ import { createProgram } from './run.ts';
 const pagePath = fileURLToPath(new URL('../docs/cli.md', import.meta.url));
 
 /** The page with every part generated from the present program. */
-export function renewPage(page: string): string {
-  const parts = generatedParts();
+export async function renewPage(page: string): Promise<string> {
+  const parts = await generatedParts();
   const renewed = page.replace(
     /(<!-- generated ([a-z -]+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, start: string, name: string, end: string) => {
@@ -26,8 +26,8 @@ export function renewPage(page: string): string {
   return renewed;
 }
 
-function generatedParts(): Map<string, string> {
-  const program = createProgram({ io: { ...createProcessIo(), stdout: plain, stderr: plain }, exitCode: 0 });
+async function generatedParts(): Promise<Map<string, string>> {
+  const program = await createProgram({ io: { ...createProcessIo(), stdout: plain, stderr: plain }, exitCode: 0 });
   const commands = visibleCommands(program).map((command) => [fullName(command), helpOf(command)] as const);
   return new Map([...commands, ['exit codes', exitTable()], ['errors', errorTable()], ['problems', problemTable()]]);
 }
@@ -68,4 +68,4 @@ function problemTable(): string {
   return ['| code | what | what to do |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(pagePath, renewPage(readFileSync(pagePath, 'utf8')));
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(pagePath, await renewPage(readFileSync(pagePath, 'utf8')));

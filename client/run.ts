@@ -1,20 +1,6 @@
 // The command line as a function: arguments and the outside world go in, the exit code comes out. underpass.ts is the process.
 import { Command, CommanderError, Help } from 'commander';
-import { addAccountCommands } from './command/account.ts';
-import { addCarryCommands } from './command/carry.ts';
 import type { Shell } from './command/command-line.ts';
-import { addCompletionCommands } from './command/completion.ts';
-import { addConnectCommand } from './command/connect.ts';
-import { addDoctorCommand } from './command/doctor.ts';
-import { addDomainCommands } from './command/domains.ts';
-import { addGroupCommands } from './command/groups.ts';
-import { addConfigCommands } from './command/run-config.ts';
-import { addServiceCommands } from './command/service.ts';
-import { addSshCommands } from './command/ssh.ts';
-import { addTokenCommands } from './command/token.ts';
-import { addTunnelCommands } from './command/tunnels.ts';
-import { addUpdateCommand } from './command/update.ts';
-import { addVersionCommand } from './command/version.ts';
 import { ClientError, errors, exitCodes } from './process/error.ts';
 import type { Io } from './process/io.ts';
 import { version } from './process/version.ts';
@@ -22,8 +8,9 @@ import { reportError } from './terminal/output.ts';
 
 export async function run(given: readonly string[], io: Io): Promise<number> {
   const shell: Shell = { io, exitCode: exitCodes.ok };
-  const program = createProgram(shell);
-  const argv = given[0] === 'help' ? helpArguments(program, given.slice(1)) : spelledOut(given);
+  const words = given[0] === 'help' ? given.slice(1) : spelledOut(given);
+  const program = await createProgram(shell, words[0]);
+  const argv = given[0] === 'help' ? helpArguments(program, words) : words;
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return shell.exitCode;
@@ -80,7 +67,8 @@ function wantsJson(argv: readonly string[]): boolean {
   return argv.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
-export function createProgram(shell: Shell): Command {
+/** With every command, or only with those of the file that `first`, the first word of a command line, names. */
+export async function createProgram(shell: Shell, first?: string): Promise<Command> {
   const program = new Command('underpass')
     .description('Underpass puts a service of yours on the internet: the way under the firewall.')
     .version(version, '-v, --version', 'print the version')
@@ -90,7 +78,9 @@ export function createProgram(shell: Shell): Command {
     .configureOutput(outputOfHelp(shell.io))
     .showSuggestionAfterError()
     .exitOverride();
-  for (const add of groups) add(program, shell);
+  const named = groups.filter(([words]) => words.includes(first ?? ''));
+  // Help of everything, completion and the suggestion for an unknown word need all commands.
+  for (const [, load] of named.length > 0 ? named : groups) (await load())(program, shell);
   return program;
 }
 
@@ -107,22 +97,24 @@ function formatItem(term: string, termWidth: number, description: string, helper
   return `  ${term}\n${below}`;
 }
 
-/** In the order in which --help lists them. */
-const groups = [
-  addCarryCommands,
-  addConnectCommand,
-  addConfigCommands,
-  addSshCommands,
-  addAccountCommands,
-  addTunnelCommands,
-  addTokenCommands,
-  addDomainCommands,
-  addGroupCommands,
-  addDoctorCommand,
-  addServiceCommands,
-  addUpdateCommand,
-  addVersionCommand,
-  addCompletionCommands,
+type Group = readonly [firstWords: readonly string[], load: () => Promise<(program: Command, shell: Shell) => void>];
+
+/** In the order in which --help lists them. A command line loads only the file of its first word: modules cost memory and time. */
+const groups: readonly Group[] = [
+  [['http', 'ingress'], async () => (await import('./command/carry.ts')).addCarryCommands],
+  [['connect'], async () => (await import('./command/connect.ts')).addConnectCommand],
+  [['run', 'check'], async () => (await import('./command/run-config.ts')).addConfigCommands],
+  [['ssh'], async () => (await import('./command/ssh.ts')).addSshCommands],
+  [['login', 'logout', 'whoami', 'projects', 'regions'], async () => (await import('./command/account.ts')).addAccountCommands],
+  [['tunnels'], async () => (await import('./command/tunnels.ts')).addTunnelCommands],
+  [['token'], async () => (await import('./command/token.ts')).addTokenCommands],
+  [['domains'], async () => (await import('./command/domains.ts')).addDomainCommands],
+  [['groups'], async () => (await import('./command/groups.ts')).addGroupCommands],
+  [['doctor'], async () => (await import('./command/doctor.ts')).addDoctorCommand],
+  [['service'], async () => (await import('./command/service.ts')).addServiceCommands],
+  [['update'], async () => (await import('./command/update.ts')).addUpdateCommand],
+  [['version', '--version', '-v'], async () => (await import('./command/version.ts')).addVersionCommand],
+  [['completion'], async () => (await import('./command/completion.ts')).addCompletionCommands],
 ];
 
 function outputOfHelp({ stdout, stderr }: Io) {

@@ -1,5 +1,4 @@
 // The `underpass` process: runs the command line with the real standard streams, files and network.
-import * as http from 'node:http';
 import { countBuffersWithHeap } from '@underpass/wire/heap.ts';
 import { ClientError, exitCodes, fileReason } from './process/error.ts';
 import type { Io } from './process/io.ts';
@@ -26,10 +25,11 @@ process.exitCode ||= code;
 process.stdin.unref?.();
 endBeforeLong();
 
-/** Makes fetch use the proxy under Node. The compiled program does so by itself and lacks this function. */
+/** Makes fetch use the proxy under Node; loads node:http only if there is one. The compiled program uses it by itself. */
 function takeProxyFromEnvironment(): void {
+  if (process.versions.bun !== undefined || !Object.keys(process.env).some((name) => /^https?_proxy$/i.test(name))) return;
   try {
-    http.setGlobalProxyFromEnv?.();
+    process.getBuiltinModule('node:http').setGlobalProxyFromEnv();
   } catch {
     // The proxy setting is not a URL: the commands that need it report that.
   }

@@ -1,7 +1,5 @@
 // Tunes V8's garbage collector for a process that relays bytes. The entry points of edge and client call it.
-
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+// It loads V8's modules when it needs them, because the compiled client has another engine.
 
 /** The heap may grow by this factor between two full collections. V8 itself allows this maximum only to heaps that allocate fast. */
 const growth = 4;
@@ -13,6 +11,7 @@ const growth = 4;
  */
 export function countBuffersWithHeap(): void {
   try {
+    const { setFlagsFromString } = process.getBuiltinModule('node:v8');
     setFlagsFromString('--external-memory-accounted-in-global-limit');
     setFlagsFromString(`--external-memory-max-growing-factor=${growth}`);
     setFlagsFromString(`--heap-growing-percent=${(growth - 1) * 100}`);
@@ -25,7 +24,7 @@ let fullCollection: (() => void) | null = null;
 
 /** Runs a full collection now. It pauses the process, so a heap larger than `maxBytes` is not collected. */
 export function collectHeap(maxBytes: number = Number.POSITIVE_INFINITY): void {
-  if (getHeapStatistics().used_heap_size > maxBytes) return;
+  if (process.getBuiltinModule('node:v8').getHeapStatistics().used_heap_size > maxBytes) return;
   fullCollection ??= findFullCollection();
   fullCollection?.();
 }
@@ -33,8 +32,9 @@ export function collectHeap(maxBytes: number = Number.POSITIVE_INFINITY): void {
 /** V8 adds `gc` to contexts created while the flag is set. The function still works after the flag is cleared. */
 function findFullCollection(): (() => void) | null {
   try {
+    const { setFlagsFromString } = process.getBuiltinModule('node:v8');
     setFlagsFromString('--expose-gc');
-    const found: unknown = runInNewContext('gc');
+    const found: unknown = process.getBuiltinModule('node:vm').runInNewContext('gc');
     setFlagsFromString('--no-expose-gc');
     return typeof found === 'function' ? () => found() : null;
   } catch {

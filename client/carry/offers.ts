@@ -27,6 +27,7 @@ export interface OffersOptions {
 }
 
 export function createOffers({ offered, clock, sessions, onEvent }: OffersOptions): Offers {
+  const texts = offered.map(({ upstream }) => formatUpstream(upstream));
   let reported = offered.map(() => true);
   const probe = createProbe({
     upstreams: offered.map(({ upstream }) => upstream),
@@ -58,8 +59,7 @@ export function createOffers({ offered, clock, sessions, onEvent }: OffersOption
     sendTo,
     served: probe.served,
     failed: probe.failed,
-    status: () =>
-      offered.map(({ key, upstream }) => ({ key, upstream: formatUpstream(upstream), healthy: probe.healthy(upstream) })),
+    status: () => offered.map(({ key, upstream }, index) => ({ key, upstream: texts[index]!, healthy: probe.healthy(upstream) })),
     problem: () => offered.map(({ upstream }) => probe.problem(upstream)).find((problem) => problem !== null) ?? null,
     stop: probe.stop,
   };

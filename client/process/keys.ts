@@ -1,6 +1,5 @@
 // Reads typed keys without echo while the live status is shown, because an echo would break its lines. Raw mode also stops the
 // terminal from sending signals for Ctrl-C and Ctrl-Z, so this file sends them to the process group, as the terminal does.
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { KeyHooks } from './io.ts';
 
@@ -71,6 +70,8 @@ function groupsOfLinux(): readonly (string | undefined)[] {
 
 function groupsOfPs(): readonly (string | undefined)[] {
   const argv = ['-o', 'pgid=,tpgid=', '-p', String(process.pid)];
-  const answer = execFileSync('/bin/ps', argv, { encoding: 'utf8', timeout: 1_000, stdio: ['ignore', 'pipe', 'ignore'] });
+  const answer = process
+    .getBuiltinModule('node:child_process')
+    .execFileSync('/bin/ps', argv, { encoding: 'utf8', timeout: 1_000, stdio: ['ignore', 'pipe', 'ignore'] });
   return answer.trim().split(/\s+/);
 }

@@ -1,9 +1,5 @@
-// The real Io of this process.
-import { execFile, spawn } from 'node:child_process';
+// The real Io of this process. It loads what only some commands need when they need it: modules cost memory in a client that runs for months.
 import { homedir, hostname, userInfo } from 'node:os';
-import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
-import * as tls from 'node:tls';
 import type { CommandResult, Io, TextOut } from './io.ts';
 import { takeKeys } from './keys.ts';
 import { builtFor } from './version.ts';
@@ -38,9 +34,10 @@ export function createProcessIo(env: Io['env'] = process.env): Io {
 }
 
 function createFetch(): Pick<Io, 'fetch' | 'trust'> {
-  const withSystem = (caPem: string): string[] => [...tls.getCACertificates('default'), caPem];
+  const tls = () => process.getBuiltinModule('node:tls');
+  const withSystem = (caPem: string): string[] => [...tls().getCACertificates('default'), caPem];
   if (process.versions.bun === undefined) {
-    return { fetch: globalThis.fetch, trust: (caPem) => tls.setDefaultCACertificates(withSystem(caPem)) };
+    return { fetch: globalThis.fetch, trust: (caPem) => tls().setDefaultCACertificates(withSystem(caPem)) };
   }
   // The runtime of the compiled program takes CAs with each request.
   let trusted = {};
@@ -76,6 +73,8 @@ function textOut(stream: NodeJS.WriteStream): TextOut {
 
 /** Node's line editor with an output that discards everything: it turns the echo off and restores the terminal. */
 function askSecret(question: string): Promise<string> {
+  const { createInterface } = process.getBuiltinModule('node:readline');
+  const { Writable } = process.getBuiltinModule('node:stream');
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const editor = createInterface({ input: process.stdin, output: nowhere, terminal: true });
   process.stderr.write(question);
@@ -98,7 +97,7 @@ function askSecret(question: string): Promise<string> {
 
 function start(env: Io['env'], file: string, args: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(file, [...args], { env, detached: true, stdio: 'ignore' });
+    const child = process.getBuiltinModule('node:child_process').spawn(file, [...args], { env, detached: true, stdio: 'ignore' });
     child.once('spawn', () => resolve(true)).once('error', () => resolve(false));
     child.unref();
   });
@@ -115,7 +114,7 @@ function execute(
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
     const limits = { timeout: executeTimeoutMs, maxBuffer: maxOutputBytes, encoding: 'utf8' as const, env };
-    const child = execFile(file, [...args], limits, (error, stdout, stderr) => {
+    const child = process.getBuiltinModule('node:child_process').execFile(file, [...args], limits, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 127;
       resolve({ code, stdout, stderr: stderr === '' && error !== null && code === 127 ? error.message : stderr });
     });

@@ -8,7 +8,6 @@ import { renderLiveStatus } from '../terminal/live-status.ts';
 import { type LogEvent, renderLogLine } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
 import { createScreen } from '../terminal/screen.ts';
-import { startHealth } from './health.ts';
 import { startTunnel } from './running-tunnel.ts';
 import { createTunnelSet, type TunnelSet } from './tunnel-set.ts';
 
@@ -33,7 +32,8 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
   options.onReport?.(display.report);
   const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, display.report));
   const stopReclaim = startReclaim(tunnels.views);
-  const health = options.health === undefined ? undefined : await startHealth(options.health, tunnels.views);
+  const health =
+    options.health === undefined ? undefined : await (await import('./health.ts')).startHealth(options.health, tunnels.views);
   if (health) options.output.notice(`health: http://${health.address}/readyz`);
   try {
     tunnels.apply(options.tunnels);

@@ -23,6 +23,7 @@ export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEve
     onEvent: (event) => report({ tunnel: nameNow(), ...lineOf(event) }),
   });
   const [rx, tx] = [createRate(), createRate()];
+  const upstreams = tunnel.inside?.lines ?? upstreamLines(config.upstreams);
   return {
     view() {
       const status = carrying.status();
@@ -33,7 +34,7 @@ export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEve
         state: status.state,
         edges: edgesOf(status.carriers),
         urls: status.urls,
-        upstreams: tunnel.inside?.lines ?? upstreamLines(tunnel.config.upstreams),
+        upstreams,
         streams: status.openStreams,
         totalStreams: status.totalStreams,
         rxBytes: status.rxBytes,
