@@ -24,7 +24,14 @@ export const arrows = {
  */
 export const layers = {
   rules: [['.'], ['connect', 'api']],
-  dashboard: [['api', 'routing'], ['ui', 'session', 'live'], ['form'], ['bot-check', 'passkey'], ['shell', 'pages'], ['.']],
+  dashboard: [
+    ['api', 'routing', 'bundle'],
+    ['ui', 'session', 'live'],
+    ['form'],
+    ['bot-check', 'passkey'],
+    ['shell', 'pages'],
+    ['.'],
+  ],
   client: [
     ['process'],
     ['terminal', 'carry'],

@@ -21,6 +21,7 @@ const put = (path: string, text: string): void => {
 before(async () => {
   root = mkdtempSync(join(tmpdir(), 'underpass-site-'));
   put('dist/index.html', '<!doctype html><title>Underpass</title>');
+  put('dist/signed-in.html', '<!doctype html><title>Underpass for members</title>');
   put('dist/favicon.svg', '<svg/>');
   put('dist/assets/main-Bq3xK9_a.js', 'console.log(1)');
   put('dist/assets/main-Bq3xK9_a.js.br', 'brotli');
@@ -58,11 +59,21 @@ describe('the dashboard', () => {
     });
   }
 
+  it('gives browsers with a session cookie the page that loads the signed-in screens, under a tag of its own', async () => {
+    const page = await get('/projects/p1/tunnels', { cookie: 'other=1; underpass-session=any' });
+    const publicPage = await get('/projects/p1/tunnels', { cookie: 'other=1' });
+    assert.match(await page.text(), /for members/);
+    assert.doesNotMatch(await publicPage.text(), /for members/);
+    assert.notEqual(page.headers.get('etag'), publicPage.headers.get('etag'));
+    assert.equal(page.headers.get('vary'), 'accept-encoding, cookie');
+  });
+
   it('lets browsers keep files with a hash in their name, in the smallest form that they accept', async () => {
     const path = '/assets/main-Bq3xK9_a.js';
     for (const [accepted, encoding, body] of [
       ['gzip, br', 'br', 'brotli'],
       ['gzip', 'gzip', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip', 'gzip'],
       ['', null, 'console.log(1)'],
     ] as const) {
       const response = await get(path, { 'accept-encoding': accepted });

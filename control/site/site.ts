@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env, Hono } from 'hono';
+import { type CookieNames, readCookie } from '../http/cookie.ts';
 import { answerMethod } from '../http/method.ts';
 import type { Store } from '../store/store.ts';
 import { createFileFolder, type FileFolder } from './files.ts';
@@ -30,11 +31,16 @@ const wantsPage = (request: Request): boolean =>
 const serveCa = (pem: string | undefined): Response =>
   pem === undefined ? notFound() : new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
 
-const servePage = async (dashboard: FileFolder, request: Request, path: string): Promise<Response> => {
-  const file = await dashboard.serve(request, path === '' ? 'index.html' : path);
+/** The page for browsers with a session cookie loads more at once. */
+const pageOf = (request: Request, sessionCookie: string): string =>
+  readCookie(request.headers, sessionCookie) === undefined ? 'index.html' : 'signed-in.html';
+
+const servePage = async (dashboard: FileFolder, request: Request, path: string, sessionCookie: string): Promise<Response> => {
+  const file = path === '' ? undefined : await dashboard.serve(request, path);
   if (file) return file;
-  const isAsset = path.startsWith('assets/');
-  const page = isAsset || !wantsPage(request) ? undefined : await dashboard.serve(request, 'index.html');
+  if (path.startsWith('assets/') || !wantsPage(request)) return notFound();
+  const page = await dashboard.serve(request, pageOf(request, sessionCookie));
+  page?.headers.append('vary', 'cookie');
   return page ?? notFound();
 };
 
@@ -84,12 +90,13 @@ const createReadiness = (store: Store): (() => Promise<boolean>) => {
 export interface SiteDeps {
   readonly settings: SiteSettings;
   readonly store: Store;
+  readonly cookies: CookieNames;
   readonly clock: () => number;
   /** True once the server has been asked to stop. */
   readonly isStopping: () => boolean;
 }
 
-export const addSite = <E extends Env>(app: Hono<E>, { settings, store, clock, isStopping }: SiteDeps): void => {
+export const addSite = <E extends Env>(app: Hono<E>, { settings, store, cookies, clock, isStopping }: SiteDeps): void => {
   const dashboard = createFileFolder(settings.dashboard);
   const releases = createFileFolder(settings.releases);
   const isReady = createReadiness(store);
@@ -99,7 +106,7 @@ export const addSite = <E extends Env>(app: Hono<E>, { settings, store, clock, i
   app.get('/ca.pem', () => serveCa(settings.localCa));
   for (const name of ['install.sh', 'install.ps1']) app.get(`/${name}`, () => serveInstaller(settings, name));
   app.get('/releases/*', async (c) => (await releases.serve(c.req.raw, c.req.path.slice('/releases/'.length))) ?? notFound());
-  app.get('*', (c) => servePage(dashboard, c.req.raw, c.req.path.slice(1)));
+  app.get('*', (c) => servePage(dashboard, c.req.raw, c.req.path.slice(1), cookies.session));
   app.all('*', (c) => answerMethod(c.req.raw, ['GET']));
   app.notFound(notFound);
 };

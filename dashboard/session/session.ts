@@ -22,6 +22,8 @@ export const SHELL_ROUTE = 'shell';
 
 let kept: Promise<Session | undefined> | undefined;
 let last: User | undefined;
+/** The server sends this mark to browsers without a session cookie (bundle/first-load.ts), which need not ask. */
+let isKnownSignedOut = document.querySelector('meta[name="session"][content="none"]') !== null;
 
 /** undefined without a signed-in user. A failure is not kept. */
 export function loadSession(): Promise<Session | undefined> {
@@ -35,15 +37,20 @@ export function loadSession(): Promise<Session | undefined> {
 /** Call it after signing in or out and after a change to the user's projects; then revalidate or navigate. */
 export function forgetSession(): void {
   kept = undefined;
+  isKnownSignedOut = false;
 }
 
 /** The signed-in user or, after the session has ended, the previous one. */
 export const lastUser = (): User | undefined => last;
 
 async function fetchSession(): Promise<Session | undefined> {
+  if (isKnownSignedOut) return undefined;
+  // At the same time as the user. In the background, because a 401 is an ordinary answer here.
+  const projects = callApi(sessionCalls.listProjects, {}, { background: true });
+  projects.catch(() => {});
   const user = await getUser();
   last = user ?? last;
-  return user && { user, projects: await callApi(sessionCalls.listProjects, {}) };
+  return user && { user, projects: await projects };
 }
 
 /** For loaders of pages that need a session: throws a redirect to /login. */

@@ -1,33 +1,34 @@
-// The cost of a screen's first load: gzipped script, and layout shift.
+// The cost of a screen's first load: bytes on the wire, answers, and layout shift.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gzipSync } from 'node:zlib';
-import type { Page, Response } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import { expect, visit } from '../helpers/browser.ts';
 import { makeTunnel, openStage, projectUrl } from '../helpers/dashboard.ts';
 
-/** Chunks that the page loads when their part scrolls into view. */
+/** Files that the page loads when their part scrolls into view. */
 const onDemand = /\/(highlight|draw-chart|yaml|shellscript|systemd|vesper)-/;
 
 interface Weights {
   readonly first: number;
   readonly later: number;
+  readonly answers: number;
 }
 
-/** Returns a function that gives the kB of script loaded so far. */
-function weighScripts(page: Page): () => Promise<Weights> {
-  const scripts = new Map<string, Response>();
-  page.on('response', (response) => {
-    if (response.request().resourceType() === 'script') scripts.set(response.url(), response);
-  });
-  return async () => {
+/** Returns a function that gives the kB of all answers so far as they travelled: compressed, with their heads. */
+async function weighAnswers(page: Page): Promise<() => Weights> {
+  const urls = new Map<string, string>();
+  const kilobytes = new Map<string, number>();
+  const session = await page.context().newCDPSession(page);
+  session.on('Network.responseReceived', ({ requestId, response }) => urls.set(requestId, response.url));
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => kilobytes.set(requestId, encodedDataLength / 1000));
+  await session.send('Network.enable');
+  return () => {
     let [first, later] = [0, 0];
-    for (const [url, response] of scripts) {
-      const kilobytes = gzipSync(await response.body()).length / 1000;
-      if (onDemand.test(url)) later += kilobytes;
-      else first += kilobytes;
+    for (const [id, weight] of kilobytes) {
+      if (onDemand.test(urls.get(id) ?? '')) later += weight;
+      else first += weight;
     }
-    return { first, later };
+    return { first, later, answers: kilobytes.size };
   };
 }
 
@@ -43,27 +44,29 @@ test('budgets', async (t) => {
   const { product, browser, account } = await openStage(t);
   await makeTunnel(account, 'weighed');
 
-  await t.test('the first load of login is under 120 kB of script', async (t) => {
+  await t.test('the first load of login is under 145 kB and 15 answers', async (t) => {
     const page = await visit(t, browser, product);
-    const weigh = weighScripts(page);
+    const weigh = await weighAnswers(page);
     await page.goto('/login', { waitUntil: 'networkidle' });
     await expect(page.getByRole('button', { name: 'Sign in', exact: true })).toBeVisible();
-    const { first } = await weigh();
-    t.diagnostic(`login: ${first.toFixed(1)} kB`);
-    assert.ok(first > 50 && first < 120, `${first} kB`);
+    const { first, answers } = weigh();
+    t.diagnostic(`login: ${first.toFixed(1)} kB in ${answers} answers`);
+    assert.ok(first > 50 && first < 145, `${first} kB`);
+    assert.ok(answers < 15, `${answers} answers`);
   });
 
   await t.test(
-    'the first load of a tunnel is under 260 kB, and the highlighter and charts load when in view without a shift',
+    'the first load of a tunnel is under 260 kB and 25 answers, and the highlighter and charts load when in view without a shift',
     async (t) => {
       const page = await visit(t, browser, product, { account, viewport: { width: 1440, height: 500 } });
-      const weigh = weighScripts(page);
+      const weigh = await weighAnswers(page);
       await page.goto(projectUrl(account, 'tunnels/weighed'));
       await expect(page.getByRole('heading', { name: 'Traffic' })).toBeVisible();
       await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
-      const atFirst = await weigh();
-      t.diagnostic(`tunnel: ${atFirst.first.toFixed(1)} kB`);
+      const atFirst = weigh();
+      t.diagnostic(`tunnel: ${atFirst.first.toFixed(1)} kB in ${atFirst.answers} answers`);
       assert.ok(atFirst.first < 260, `${atFirst.first} kB`);
+      assert.ok(atFirst.answers < 25, `${atFirst.answers} answers`);
       assert.equal(atFirst.later, 0);
       const lines = page.locator('[data-empty-grid]');
       await expect(lines).toHaveCount(2);
@@ -73,7 +76,7 @@ test('budgets', async (t) => {
       await expect(lines).toHaveCount(0);
       const drawn = await page.locator('.uplot').first().locator('..').boundingBox();
       assert.deepEqual([drawn?.width, drawn?.height], [place?.width, place?.height]);
-      const { later } = await weigh();
+      const { later } = weigh();
       t.diagnostic(`highlighter and charts: ${later.toFixed(1)} kB`);
       assert.ok(later > 0);
     },

@@ -21,21 +21,21 @@ const loads: readonly Load[] = [
     path: () => '/login',
     signedIn: false,
     shown: (page) => expect(page.getByRole('checkbox', { name: 'I am human' })).toBeVisible(),
-    mostAnswers: 40,
+    mostAnswers: 15,
   },
   {
     name: 'dashboard',
     path: ({ account }) => projectUrl(account, 'dashboard'),
     signedIn: true,
     shown: (page) => expect(page.getByRole('region', { name: 'Metrics' }).getByRole('definition').first()).toHaveText('1'),
-    mostAnswers: 70,
+    mostAnswers: 25,
   },
   {
     name: 'tunnels',
     path: ({ account }) => projectUrl(account, 'tunnels'),
     signedIn: true,
     shown: (page) => expect(page.getByRole('table', { name: 'Tunnels' })).toBeVisible(),
-    mostAnswers: 70,
+    mostAnswers: 25,
   },
   {
     name: 'tunnel',
@@ -46,7 +46,7 @@ const loads: readonly Load[] = [
       await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
       await expect(page.getByText('apiVersion: v1').first()).toBeVisible();
     },
-    mostAnswers: 90,
+    mostAnswers: 30,
   },
 ];
 

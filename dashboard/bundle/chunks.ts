@@ -1,0 +1,47 @@
+// Decides which file the code of a module goes to. On a slow network, each further file costs a first load more than its bytes.
+import { join } from 'node:path';
+
+/** What the bundler knows about a module. */
+interface ModuleGraph {
+  getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
+}
+
+export const SHELL = 'shell';
+
+const react = /node_modules\/(react|react-dom|scheduler|react-router)\//;
+
+/** What every screen needs, and the sign-in, which is small and must show at once. */
+const startEntries = ['main.tsx', 'shell/public-layout.tsx', 'pages/login.tsx', 'form/text-field.tsx'];
+
+/** The frame of the signed-in screens, and the screens that people open most. */
+const shellEntries = [
+  'shell/project-shell.tsx',
+  'pages/dashboard/dashboard.tsx',
+  'pages/tunnels/tunnels.tsx',
+  'pages/tunnel/tunnel.tsx',
+  'pages/domains/domains.tsx',
+  'pages/security-groups/security-groups.tsx',
+  'pages/security-groups/security-group.tsx',
+];
+
+function addWithImports(id: string, graph: ModuleGraph, found: Set<string>): void {
+  if (found.has(id)) return;
+  found.add(id);
+  for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) addWithImports(imported, graph, found);
+}
+
+/** Names the file for the modules of `entries` and everything that they import. */
+function chunkOf(name: string, entries: readonly string[]) {
+  const loaded = new Set<string>();
+  return (id: string, graph: ModuleGraph): string | null => {
+    for (const entry of entries) addWithImports(join(import.meta.dirname, '..', entry), graph, loaded);
+    return loaded.has(id) ? name : null;
+  };
+}
+
+/** The first group that names a module gets it. The bundler decides about all other modules. */
+export const chunkGroups = [
+  { name: 'react', test: react, priority: 3 },
+  { name: chunkOf('start', startEntries), priority: 2 },
+  { name: chunkOf(SHELL, shellEntries), priority: 1 },
+];
