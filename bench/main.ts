@@ -11,10 +11,11 @@ import { onPath, type Peer } from './peers/peer.ts';
 import { piko } from './peers/piko.ts';
 import { firstJson, type Started, start } from './peers/processes.ts';
 import { bore, chisel, frp, rathole, sshReverse } from './peers/tcp-tunnels.ts';
-import { underpassHttps, underpassTcp } from './peers/underpass.ts';
+import { underpassHttps, underpassInspected, underpassTcp } from './peers/underpass.ts';
 
 const everyPeer: readonly Peer[] = [
   underpassHttps,
+  underpassInspected,
   haproxyHttps,
   underpassTcp,
   haproxyTcp,

@@ -104,6 +104,7 @@ const groups: readonly Group[] = [
   [['http', 'ingress'], async () => (await import('./command/carry.ts')).addCarryCommands],
   [['connect'], async () => (await import('./command/connect.ts')).addConnectCommand],
   [['run', 'check'], async () => (await import('./command/run-config.ts')).addConfigCommands],
+  [['inspect', 'replay'], async () => (await import('./command/inspect.ts')).addInspectCommands],
   [['ssh'], async () => (await import('./command/ssh.ts')).addSshCommands],
   [['login', 'logout', 'whoami', 'projects', 'regions'], async () => (await import('./command/account.ts')).addAccountCommands],
   [['tunnels'], async () => (await import('./command/tunnels.ts')).addTunnelCommands],

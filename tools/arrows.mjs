@@ -23,7 +23,7 @@ export const arrows = {
  * A folder may import the folders of its own group and of lower groups.
  */
 export const layers = {
-  rules: [['.'], ['connect', 'api']],
+  rules: [['.'], ['connect', 'inspect', 'api']],
   dashboard: [
     ['api', 'routing', 'bundle'],
     ['ui', 'session', 'live'],
@@ -36,7 +36,7 @@ export const layers = {
     ['process'],
     ['terminal', 'carry'],
     ['config'],
-    ['account', 'tunnels'],
+    ['account', 'inspect', 'tunnels'],
     ['doctor', 'service', 'ssh'],
     ['command'],
     ['.'],

@@ -9,7 +9,7 @@ const regionHost = 'region.localhost';
 const clientMain = join(import.meta.dirname, '../../client/main.ts');
 const edgeMain = join(import.meta.dirname, '../underpass-edge.ts');
 
-async function startUnderpass(setup: Setup, carries: Peer['carries']): Promise<Running> {
+async function startUnderpass(setup: Setup, carries: Peer['carries'], more: readonly string[] = []): Promise<Running> {
   const isHttp = carries === 'https';
   const { certificate } = makeCertificate(setup.folder, setup.host, regionHost);
   const token = randomBytes(32).toString('base64url');
@@ -29,7 +29,7 @@ async function startUnderpass(setup: Setup, carries: Peer['carries']): Promise<R
   const carried = isHttp
     ? ['http', '--upstream', `http://${upstream}`]
     : ['ingress', '--upstream', `80=${upstream}`, '--upstream', `443=${upstream}`];
-  const client = start(process.execPath, [clientMain, ...carried, '--url', url, '--token-file', tokenFile]);
+  const client = start(process.execPath, [clientMain, ...carried, ...more, '--url', url, '--token-file', tokenFile]);
   await connected(client.child.stdout);
   return { port: isHttp ? ports.https : ports.http, tls: isHttp, edgeSide: [edge], clientSide: [client] };
 }
@@ -51,5 +51,12 @@ export const underpassHttps: Peer = {
   carries: 'https',
   needs,
   start: (setup) => startUnderpass(setup, 'https'),
+};
+/** With the inspector on and no page open. */
+export const underpassInspected: Peer = {
+  name: 'underpass, inspected',
+  carries: 'https',
+  needs,
+  start: (setup) => startUnderpass(setup, 'https', ['--inspect']),
 };
 export const underpassTcp: Peer = { name: 'underpass', carries: 'tcp', needs, start: (setup) => startUnderpass(setup, 'tcp') };

@@ -5,6 +5,7 @@ import type { HttpUpstream, IngressUpstream } from '@underpass/rules/upstream.ts
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
 import type { Problem } from './problem.ts';
+import type { OpenTap } from './tap.ts';
 
 /** `sentHost`: the Host that the upstream gets. Without it, the one that the visitor sent. */
 export interface CarriedHttpUpstream extends HttpUpstream {
@@ -33,6 +34,8 @@ export interface CarryOptions {
   readonly onEvent: (event: CarryEvent) => void;
   /** For an upstream in this process: it learns here for which visitor a connection is, so it gets no PROXY header. */
   readonly onDialled?: OnDialled;
+  /** The inspector's. */
+  readonly openTap?: OpenTap;
   /** Streams that are still open this long after drain() are cut; 30 s if missing. */
   readonly drainTimeoutMs?: number;
   /** Tests pass their own. */

@@ -7,6 +7,7 @@ import type { ResetCode } from '@underpass/wire/core/code.ts';
 import { type RelayedStream, relaySocket, type TakeFirst } from '@underpass/wire/relay.ts';
 import type { OnDialled } from './api.ts';
 import type { Problem, ProblemCode } from './problem.ts';
+import { type OpenTap, tapStream } from './tap.ts';
 import { createTlsCheck, judgeFirst, type TlsCheck } from './tls-check.ts';
 import type { FindUpstream, OfferedUpstream } from './upstream-map.ts';
 import { openSocket, type UpstreamTrust } from './upstream-socket.ts';
@@ -22,6 +23,8 @@ export interface ServeOptions {
   /** The upstream accepted a connection. */
   readonly onServed: (upstream: Upstream) => void;
   readonly onFailed: (host: string, upstream: Upstream | null, problem: Problem) => void;
+  /** The inspector's; missing without one. */
+  readonly openTap?: OpenTap | undefined;
 }
 
 /** Shorter than the timeouts of gateways between a visitor and the edge. */
@@ -32,13 +35,34 @@ export function compileServe(options: ServeOptions): (stream: Stream) => void {
   const tlsCheck = createTlsCheck(options.clock);
   return (stream) => {
     const found = options.find(stream.request);
-    if (found !== null) serveFrom(stream, found, options, tlsCheck);
+    if (found !== null) serveTapped(stream, found, options, tlsCheck);
     else {
       const { host, kind } = stream.request;
       options.onFailed(host, null, { code: 'no-upstream', detail: kind === 'http' ? host : `${host}, ${kind}` });
       stream.reset('no-upstream');
     }
   };
+}
+
+function serveTapped(stream: Stream, found: OfferedUpstream, options: ServeOptions, tlsCheck: TlsCheck): void {
+  const tap = options.openTap?.(stream.request, found) ?? null;
+  if (tap === null) {
+    serveFrom(stream, found, options, tlsCheck);
+    return;
+  }
+  const told: ServeOptions = {
+    ...options,
+    onServed: (to) => {
+      tap.connected();
+      options.onServed(to);
+    },
+    onFailed: (host, to, problem) => {
+      tap.failed(problem);
+      options.onFailed(host, to, problem);
+    },
+  };
+  serveFrom(stream, found, told, tlsCheck);
+  tapStream(stream, tap);
 }
 
 function serveFrom(stream: Stream, found: OfferedUpstream, options: ServeOptions, tlsCheck: TlsCheck): void {

@@ -105,6 +105,7 @@ function serveOptions(options: FullOptions, offers: Offers, failed: FailedStream
     trust: { caPem: upstreamCaPem, insecure: upstreamInsecure },
     clock,
     onDialled,
+    openTap: options.openTap,
     onServed: offers.served,
     onFailed(host, upstream, problem) {
       if (upstream !== null) offers.failed(upstream);

@@ -8,8 +8,8 @@ import { readToken } from '../config/token.ts';
 import { parseTunnelUrl, type TunnelConfig, upstreamForms } from '../config/tunnel-config.ts';
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
-import { carryUntilStopped } from '../tunnels/carry-loop.ts';
-import { collect, describe, outputOf, requireOption, type Shell } from './command-line.ts';
+import { carryUntilStopped, type InspectFlags } from '../tunnels/carry-loop.ts';
+import { collect, describe, outputOf, parsePort, requireOption, type Shell } from './command-line.ts';
 
 export interface UpstreamFlags {
   readonly json?: boolean;
@@ -18,6 +18,9 @@ export interface UpstreamFlags {
   readonly upstreamCa?: string;
   readonly upstreamInsecure?: boolean;
   readonly health?: string;
+  readonly inspect?: boolean;
+  readonly inspectPort?: number;
+  readonly webhookSecretFile?: string;
 }
 
 interface CarryFlags extends UpstreamFlags {
@@ -82,7 +85,12 @@ export function withUpstreamOptions(command: Command, type?: TunnelType): Comman
     .addOption(
       new Option('--upstream-insecure', 'do not check certificates of https upstreams').conflicts('upstreamCa').hideHelp(hidden),
     )
-    .option('--health <address>', 'answer /healthz and /readyz on this address, e.g. 127.0.0.1:8471');
+    .option('--health <address>', 'answer /healthz and /readyz on this address, e.g. 127.0.0.1:8471')
+    .addOption(new Option('--inspect', 'show requests and answers on a page of this machine').hideHelp(hidden))
+    .addOption(new Option('--inspect-port <port>', 'its port; implies --inspect').argParser(parsePort).hideHelp(hidden))
+    .addOption(
+      new Option('--webhook-secret-file <file>', 'with --inspect: secrets to check signatures of webhooks with').hideHelp(hidden),
+    );
 }
 
 async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise<void> {
@@ -99,7 +107,19 @@ async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise
 export async function carryTunnel(shell: Shell, config: TunnelConfig, flags: UpstreamFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const tunnels = [await loadTunnel(shell.io, config, output)];
-  shell.exitCode = await carryUntilStopped(shell.io, { output, tunnels, health: flags.health });
+  const inspect = inspectOf(shell, config.upstreams.type, flags);
+  shell.exitCode = await carryUntilStopped(shell.io, { output, tunnels, health: flags.health, inspect });
+}
+
+function inspectOf(shell: Shell, type: TunnelType, flags: UpstreamFlags): InspectFlags | undefined {
+  const { inspectPort: port, webhookSecretFile: file } = flags;
+  if (flags.inspect !== true && port === undefined) {
+    if (file !== undefined) throw new ClientError('usage', "option '--webhook-secret-file <file>' is for --inspect");
+    return undefined;
+  }
+  if (type !== 'http')
+    throw new ClientError('usage', "option '--inspect' is for http tunnels: what passes an ingress tunnel is encrypted");
+  return { port, secretFile: file === undefined ? undefined : resolve(shell.io.cwd, file) };
 }
 
 export function tlsOf({ io }: Shell, flags: UpstreamFlags): Pick<TunnelConfig, 'caFile' | 'upstreamCaFile' | 'upstreamInsecure'> {

@@ -1,6 +1,6 @@
 // What all commands share: options for the account, examples in the help, the exit code.
 import type { Parsed } from '@underpass/rules/parsed.ts';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccountFlags } from '../account/account.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -54,4 +54,11 @@ export function requireOption<T>(value: T | undefined, flags: string): T {
 /** For options that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
+    throw new InvalidArgumentError('It must be a number from 1 to 65535.');
+  return port;
 }

@@ -69,7 +69,12 @@ const serviceOptions = ['preset', 'service', 'namespace'] as const;
 
 function refuseUselessOptions(flags: ConnectFlags): void {
   if (flags.print === undefined) refuse(flags, ['maskToken', ...serviceOptions], 'for --print');
-  else refuse(flags, ['upstreamHost', 'ca', 'upstreamCa', 'upstreamInsecure', 'health'], 'not for --print');
+  else
+    refuse(
+      flags,
+      ['upstreamHost', 'ca', 'upstreamCa', 'upstreamInsecure', 'health', 'inspect', 'inspectPort', 'webhookSecretFile'],
+      'not for --print',
+    );
 }
 
 /** Without an error these options would have no effect. */

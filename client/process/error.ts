@@ -89,7 +89,21 @@ export const errors = {
     fix: 'Run "underpass login": it writes a new file.',
     exit: 'local',
   },
-  'port-in-use': { title: 'Cannot listen on the health address', fix: 'Choose another address with --health.', exit: 'local' },
+  'port-in-use': {
+    title: 'Cannot listen on that address',
+    fix: 'Choose another address with --health, or another port with --inspect-port.',
+    exit: 'local',
+  },
+  'secret-file-unreadable': {
+    title: 'The file of webhook secrets cannot be read',
+    fix: 'Check the path and that this user may read it.',
+    exit: 'local',
+  },
+  'inspector-missing': {
+    title: 'No client with an inspector runs here',
+    fix: 'Start one as this user with --inspect.',
+    exit: 'notFound',
+  },
   'carry-impossible': {
     title: 'The tunnel cannot start with these settings',
     fix: 'Correct the setting that the message names.',

@@ -13,6 +13,7 @@ export interface LogEvent {
     | 'draining'
     | 'stopped'
     | 'reloaded'
+    | 'inspecting'
     | 'traffic'
     | 'ssh-opened'
     | 'ssh-refused'

@@ -2,6 +2,7 @@
 
 import { MemoryReclaim } from '@underpass/wire/memory-reclaim.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
+import type { Inspector } from '../inspect/inspector.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { renderLiveStatus } from '../terminal/live-status.ts';
@@ -19,6 +20,14 @@ export interface LoopOptions {
   readonly health?: string | undefined;
   /** Called once with the function that reports events, for a part of this process that has events of its own. */
   readonly onReport?: (report: (event: LogEvent) => void) => void;
+  readonly inspect?: InspectFlags | undefined;
+}
+
+export interface InspectFlags {
+  /** A free one if missing. */
+  readonly port?: number | undefined;
+  /** Secrets of webhooks, one in each line. */
+  readonly secretFile?: string | undefined;
 }
 
 const refreshMs = 1_000;
@@ -30,7 +39,8 @@ const reclaimMs = 1_000;
 export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<number> {
   const display = createDisplay(io, options.output.json, () => tunnels.views());
   options.onReport?.(display.report);
-  const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, display.report));
+  const inspector = options.inspect && (await startInspecting(io, options.inspect, () => tunnels.views()));
+  const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, display.report, inspector));
   const stopReclaim = startReclaim(tunnels.views);
   const health =
     options.health === undefined ? undefined : await (await import('./health.ts')).startHealth(options.health, tunnels.views);
@@ -38,13 +48,30 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
   try {
     tunnels.apply(options.tunnels);
     display.start();
+    if (inspector) display.report({ tunnel: '*', event: 'inspecting', text: inspectText(io, options.output.json, inspector) });
     return await untilStopped(io, tunnels, display, options.reload);
   } finally {
+    await inspector?.close();
     health?.close();
     stopReclaim();
     tunnels.close();
     display.stop();
   }
+}
+
+/** Loaded only if asked for: a client without an inspector pays nothing for it. */
+async function startInspecting(io: Io, flags: InspectFlags, views: TunnelSet['views']): Promise<Inspector> {
+  const { startInspector } = await import('../inspect/inspector.ts');
+  return startInspector(io, flags, () =>
+    views().map(({ name, urls, upstreams }) => {
+      return { name, urls, upstreams };
+    }),
+  );
+}
+
+/** The token goes to a terminal only: other readers of standard output may keep it. */
+function inspectText(io: Io, json: boolean, { link }: Inspector): string {
+  return isLive(io, json) ? `inspector: ${link}` : `${link.replace(/#.*/, '')} (open it with "underpass inspect --open")`;
 }
 
 /** For the process as a whole: a collection costs the same for one tunnel as for all. */

@@ -2,8 +2,10 @@
 import type { CarrierStatus, CarryEvent, Carrying, CarryOptions } from '../carry/api.ts';
 import { CarryError, type Problem, problems, renderProblem } from '../carry/problem.ts';
 import { startCarrying } from '../carry/start.ts';
+import type { UpstreamTrust } from '../carry/upstream-socket.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import { upstreamLines } from '../config/tunnel-config.ts';
+import type { Inspector } from '../inspect/inspector.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
@@ -12,15 +14,25 @@ import type { LogEvent } from '../terminal/log-line.ts';
 import { createRate } from './rate.ts';
 import type { RunningTunnel } from './tunnel-set.ts';
 
-export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEvent) => void): RunningTunnel {
+export function startTunnel(
+  io: Io,
+  tunnel: LoadedTunnel,
+  report: (event: LogEvent) => void,
+  inspector?: Pick<Inspector, 'openTap'>,
+): RunningTunnel {
   const { config } = tunnel;
   // No event comes before startCarrying returns.
   const nameNow = (): string => (config.isUnnamed ? (carrying.status().tunnel ?? config.name) : config.name);
+  const rttMs = (): number | null => {
+    const times = carrying.status().carriers.flatMap((carrier) => carrier.rttMs ?? []);
+    return times.length === 0 ? null : Math.min(...times);
+  };
   const carrying = startOrExplain({
     ...optionsOf(tunnel),
     software: `underpass/${version}`,
     env: io.env,
     onEvent: (event) => report({ tunnel: nameNow(), ...lineOf(event) }),
+    ...(inspector && { openTap: inspector.openTap({ name: nameNow, trust: trustOf(tunnel), rttMs }) }),
   });
   const [rx, tx] = [createRate(), createRate()];
   const upstreams = tunnel.inside?.lines ?? upstreamLines(config.upstreams);
@@ -52,6 +64,10 @@ export function startTunnel(io: Io, tunnel: LoadedTunnel, report: (event: LogEve
     close: () => carrying.close(),
   };
 }
+
+const trustOf = ({ config, upstreamCaPem }: LoadedTunnel): UpstreamTrust => {
+  return { caPem: upstreamCaPem, insecure: config.upstreamInsecure };
+};
 
 /** Two carriers may lead to one edge: it appears once, with the better of their round-trip times. */
 export function edgesOf(carriers: readonly Pick<CarrierStatus, 'edge' | 'address' | 'rttMs'>[]): TunnelView['edges'] {

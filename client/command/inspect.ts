@@ -1,0 +1,223 @@
+// inspect and replay: the requests that a running client with an inspector has seen, from another terminal.
+
+import type {
+  Exchange,
+  ExchangeList,
+  ExchangeSummary,
+  InspectEvent,
+  InspectRefusal,
+  ReplayStarted,
+} from '@underpass/rules/inspect/exchange.ts';
+import { formatByteRate } from '@underpass/rules/metrics.ts';
+import type { Command } from 'commander';
+import { type RunFile, readRunFiles, writeOpenFile } from '../inspect/run-file.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { openBrowser } from '../process/open-browser.ts';
+import { printable, renderFields } from '../terminal/output.ts';
+import { describe, outputOf, parsePort, type Shell } from './command-line.ts';
+
+interface InspectFlags {
+  readonly json?: boolean;
+  readonly port?: number;
+  readonly open?: boolean;
+  readonly curl?: boolean;
+  readonly har?: boolean;
+  readonly reveal?: boolean;
+}
+
+interface ReplayFlags {
+  readonly json?: boolean;
+  readonly port?: number;
+  readonly to?: string;
+}
+
+export function addInspectCommands(program: Command, shell: Shell): void {
+  const port = ['--port <port>', 'of the client’s inspector, if several run', parsePort] as const;
+  describe(
+    program.command('inspect [id]'),
+    'Show the requests that a client with an inspector sees, as they come, or one of them.',
+    ['underpass inspect', 'underpass inspect --json', 'underpass inspect 12 --curl'],
+  )
+    .option(...port)
+    .option('--open', 'open the inspector’s page in the browser')
+    .option('--curl', 'with an id: print a curl command that sends the request again')
+    .option('--har', 'print all requests as HAR')
+    .option('--reveal', 'show headers that may hold secrets')
+    .action((id: string | undefined, flags: InspectFlags) => inspect(shell, id, flags));
+  describe(program.command('replay <id>'), 'Send a request again that a client with an inspector has seen.', [
+    'underpass replay 12',
+    'underpass replay 12 --to http://127.0.0.1:3001',
+  ])
+    .option(...port)
+    .option('--to <url>', 'another address than the upstream')
+    .action((id: string, flags: ReplayFlags) => replay(shell, id, flags));
+}
+
+/** A running client's port, with the token from its file. */
+interface Found {
+  readonly port: number;
+  readonly link: string;
+  readonly call: (path: string, init?: RequestInit) => Promise<Response>;
+}
+
+async function inspect(shell: Shell, id: string | undefined, flags: InspectFlags): Promise<void> {
+  const { io } = shell;
+  const output = outputOf(shell, flags);
+  const found = await findClient(io, flags.port);
+  const query = flags.reveal === true ? '?reveal=1&secrets=1' : '';
+  if (flags.open === true) {
+    await openBrowser(io, await writeOpenFile(io, found));
+    return output.result({ link: found.link }, found.link);
+  }
+  if (flags.har === true) return void io.stdout.write(`${await (await found.call(`/api/har${query}`)).text()}\n`);
+  if (id === undefined) return follow(shell, found, flags.json === true);
+  const path = `/api/exchanges/${parseId(id)}`;
+  if (flags.curl === true) return void io.stdout.write(await (await found.call(`${path}/curl${query}`)).text());
+  const exchange = (await (await found.call(`${path}${query}`)).json()) as Exchange;
+  output.result(exchange, renderExchange(exchange));
+}
+
+async function replay(shell: Shell, id: string, { json, port, to }: ReplayFlags): Promise<void> {
+  const found = await findClient(shell.io, port);
+  const body = JSON.stringify(to === undefined ? {} : { to });
+  const started = await found.call(`/api/exchanges/${parseId(id)}/replay`, { method: 'POST', body });
+  const { id: replayId } = (await started.json()) as ReplayStarted;
+  const exchange = await whenOver(found, replayId);
+  outputOf(shell, { json: json === true }).result(exchange, renderExchange(exchange));
+}
+
+/** Replays end within a minute. */
+const pollMs = 100;
+
+async function whenOver({ call }: Found, id: number): Promise<Exchange> {
+  for (;;) {
+    const exchange = (await (await call(`/api/exchanges/${id}`)).json()) as Exchange;
+    if (exchange.state !== 'open') return exchange;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+function parseId(text: string): number {
+  const id = text.replace(/^#/, '');
+  if (!/^\d{1,15}$/.test(id)) throw new ClientError('usage', `'${text}' is not the number of a request`);
+  return Number(id);
+}
+
+async function findClient(io: Io, port: number | undefined): Promise<Found> {
+  const files = (await readRunFiles(io)).filter((file) => port === undefined || file.port === port);
+  const running: RunFile[] = [];
+  for (const file of files) if (await isRunning(io, file)) running.push(file);
+  const [first, ...others] = running;
+  if (first === undefined) throw new ClientError('inspector-missing', port === undefined ? '' : `port ${port}`);
+  if (others.length === 0) return callsOf(io, first);
+  const ports = running.map((file) => file.port).join(', ');
+  throw new ClientError('usage', `several clients run with an inspector, on ports ${ports}`, { fix: 'Choose one with --port.' });
+}
+
+const answerTimeoutMs = 10_000;
+
+async function isRunning(io: Io, file: RunFile): Promise<boolean> {
+  return callsOf(io, file)
+    .call('/api/exchanges')
+    .then(
+      (response) => response.body?.cancel().then(() => true) ?? true,
+      () => false,
+    );
+}
+
+function callsOf(io: Io, { port, token }: RunFile): Found {
+  const origin = `http://127.0.0.1:${port}`;
+  return {
+    port,
+    link: `${origin}/#token=${token}`,
+    async call(path, init = {}) {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const isStream = path === '/api/events';
+      const signal = isStream ? {} : { signal: AbortSignal.timeout(answerTimeoutMs) };
+      const response = await io.fetch(`${origin}${path}`, { ...init, ...signal, headers }).catch((cause) => {
+        throw new ClientError('inspector-missing', origin, { cause });
+      });
+      if (response.ok) return response;
+      const { error } = (await response.json().catch(() => ({ error: { text: `status ${response.status}` } }))) as InspectRefusal;
+      throw new ClientError(response.status === 404 ? 'not-found' : 'request-refused', error.text);
+    },
+  };
+}
+
+/** Prints each request once: when it is over, or when its answer is a stream. Ends with the client, or by Ctrl-C. */
+async function follow(shell: Shell, { call }: Found, json: boolean): Promise<void> {
+  const { io } = shell;
+  const events = await call('/api/events');
+  const seen = new Set<number>();
+  const show = (exchanges: readonly ExchangeSummary[]): void => {
+    for (const exchange of exchanges) {
+      if (seen.has(exchange.id) || (exchange.state === 'open' && exchange.kind === 'http')) continue;
+      seen.add(exchange.id);
+      io.stdout.write(json ? `${JSON.stringify(exchange)}\n` : `${printable(renderRow(exchange)).replaceAll('\n', ' ')}\n`);
+    }
+  };
+  show(((await (await call('/api/exchanges')).json()) as ExchangeList).exchanges);
+  const stopped = new Promise<null>((resolve) => {
+    io.onSignal('SIGINT', () => resolve(null));
+    io.onSignal('SIGTERM', () => resolve(null));
+    io.onReaderGone(() => resolve(null));
+  });
+  const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (;;) {
+    const read = await Promise.race([stopped, reader.read().catch(() => ({ done: true, value: undefined }) as const)]);
+    if (read === null || read.done) return void (await reader.cancel().catch(() => {}));
+    const blocks = `${text}${read.value}`.split('\n\n');
+    text = blocks.pop()!;
+    for (const block of blocks) {
+      if (!block.startsWith('data: ')) continue;
+      const event = JSON.parse(block.slice('data: '.length)) as InspectEvent;
+      if (event.kind === 'exchanges') show(event.exchanges);
+    }
+  }
+}
+
+function renderRow(exchange: ExchangeSummary): string {
+  const { id, startedAtMs, method, target, status, durationMs, responseBytes, visitorAddress, visitorProgram } = exchange;
+  const time = new Date(startedAtMs).toISOString().slice(11, 19);
+  const outcome = exchange.error?.code ?? String(status ?? '');
+  const duration = durationMs === null ? 'open' : `${Math.round(durationMs)} ms`;
+  const from = exchange.replayOf === null ? `${visitorAddress} ${visitorProgram}` : `replay of #${exchange.replayOf}`;
+  const signature = exchange.signature === null ? '' : `  signature ${exchange.signature}`;
+  return `${time}  #${id}  ${method} ${target}  ${outcome}  ${duration}  ${sizeOf(responseBytes)}  ${from.trim()}${signature}`;
+}
+
+function renderExchange(exchange: Exchange): string {
+  const { request, response, error, signatureCheck, timing } = exchange;
+  const ms = (value: number | null) => (value === null ? 'unknown' : `${value.toFixed(1)} ms`);
+  const fields = renderFields([
+    ['Request', `#${exchange.id} at ${new Date(exchange.startedAtMs).toISOString()}`],
+    [
+      'Visitor',
+      exchange.replayOf === null ? `${exchange.visitorAddress} ${exchange.visitorProgram}` : `replay of #${exchange.replayOf}`,
+    ],
+    ['Upstream', exchange.upstream],
+    ['Time', `edge ${ms(timing.edgeMs)}, tunnel ${ms(timing.tunnelMs)}, upstream ${ms(timing.waitMs)}`],
+    ...(error === null
+      ? []
+      : [
+          ['Error', `${error.title} ${error.detail}`.trim()] as const,
+          ['Code', error.code] as const,
+          ['Fix', error.fix] as const,
+        ]),
+    ...(signatureCheck === null ? [] : [['Signature', `${signatureCheck.scheme}: ${signatureCheck.explanation}`] as const]),
+  ]);
+  const answer =
+    response === null ? '' : `\n\n${response.version} ${response.status} ${response.reason}\n${renderMessage(response)}`;
+  return `${fields}\n\n${exchange.method} ${exchange.target} ${request.version}\n${renderMessage(request)}${answer}`;
+}
+
+function renderMessage({ headers, body }: Exchange['request']): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value ?? '(hidden: --reveal)'}`);
+  const cut = body.isCut ? '\n(cut)' : '';
+  const text = body.text ?? (body.shape === 'none' ? '' : `(${body.shape}, ${sizeOf(body.bytes)})`);
+  return `${lines.join('\n')}\n\n${text}${cut}`.trimEnd();
+}
+
+const sizeOf = (bytes: number): string => formatByteRate(bytes).replace('/s', '');

@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { brotliCompressSync, constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import type { Capture } from './capture.ts';
+import { createTestLog, requestOf } from './fixture/exchanges.ts';
+import { summarize, viewExchange } from './view.ts';
+
+const none = () => null;
+const get = 'GET /cart?a=1 HTTP/1.1\r\nHost: shop.example.com\r\nUser-Agent: curl/8\r\n\r\n';
+
+function endBy(capture: Capture, code: 'cancelled' | 'carrier-lost'): void {
+  capture.reset(code);
+  capture.closed();
+}
+
+function endEarly(capture: Capture): void {
+  capture.tx(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab'));
+  capture.txEnd();
+  capture.closed();
+}
+
+describe('an exchange', () => {
+  const request = requestOf({ 'Content-Type': 'text/plain' }, 'hello');
+  const answer =
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n5\r\nworld\r\n1\r\n!\r\n0\r\n\r\n';
+
+  it('is the same however its bytes are cut', () => {
+    for (const step of [1, 7, 1_000]) {
+      const { log, open } = createTestLog();
+      const capture = open();
+      capture.connected();
+      for (let at = 0; at < request.length; at += step) capture.rx(Buffer.from(request.slice(at, at + step)));
+      for (let at = 0; at < answer.length; at += step) capture.tx(Buffer.from(answer.slice(at, at + step)));
+      const view = viewExchange(log.get(1)!, none, false);
+      assert.equal(view.request.body.text, 'hello');
+      assert.equal(view.response?.body.text, 'world!');
+      assert.deepEqual([view.state, view.status, view.requestBytes, view.responseBytes], ['done', 200, 5, 6]);
+      capture.closed();
+      assert.equal(log.get(1)!.error, null);
+    }
+  });
+
+  it('follows another on the same connection, and each has its answer', () => {
+    const { log, open } = createTestLog();
+    const capture = open();
+    capture.connected();
+    for (const status of [200, 404]) {
+      capture.rx(Buffer.from(get));
+      capture.tx(Buffer.from(`HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\nok`));
+    }
+    assert.deepEqual(
+      [...log.all()].map((exchange) => summarize(exchange, none).status),
+      [200, 404],
+    );
+  });
+
+  it('shows where the time went', () => {
+    const { log, open, clock } = createTestLog();
+    const capture = open();
+    const steps = [
+      () => capture.rx(Buffer.from(request.slice(0, -2))),
+      () => capture.connected(),
+      () => capture.rx(Buffer.from(request.slice(-2))),
+      () => capture.tx(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab')),
+      () => capture.tx(Buffer.from('cd')),
+    ];
+    for (const step of steps) {
+      step();
+      clock.at += 10;
+    }
+    const { timing, durationMs } = viewExchange(log.get(1)!, none, false);
+    assert.deepEqual(timing, { edgeMs: null, tunnelMs: 20, connectMs: 10, sendMs: 10, waitMs: 10, receiveMs: 10 });
+    assert.equal(durationMs, 40);
+  });
+
+  it('skips interim answers, and reads no body after HEAD', () => {
+    const { log, open } = createTestLog();
+    const capture = open();
+    capture.rx(Buffer.from(get.replace('GET', 'HEAD')));
+    capture.tx(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n'));
+    assert.deepEqual([log.get(1)!.state, summarize(log.get(1)!, none).status], ['done', 200]);
+  });
+
+  for (const [why, act, code] of [
+    [
+      'the upstream refuses',
+      (capture) => capture.failed({ code: 'upstream-refused', detail: 'http://127.0.0.1:9' }),
+      'upstream-refused',
+    ],
+    ['the upstream closes before it answers', (capture) => capture.closed(), 'upstream-closed'],
+    ['the visitor leaves', (capture) => endBy(capture, 'cancelled'), 'visitor-left'],
+    ['the carrier is lost', (capture) => endBy(capture, 'carrier-lost'), 'carrier-lost'],
+    ['the answer is cut', endEarly, 'answer-incomplete'],
+  ] as const satisfies readonly (readonly [string, (capture: Capture) => void, string])[]) {
+    it(`has an error with a code and a fix if ${why}`, () => {
+      const { log, open } = createTestLog();
+      const capture = open();
+      capture.rx(Buffer.from(get));
+      act(capture);
+      const { error, state } = log.get(1)!;
+      assert.deepEqual([state, error?.code], ['failed', code]);
+      assert.ok(error!.title.length > 10 && error!.fix.length > 10);
+    });
+  }
+
+  it('that is no HTTP ends the reading and nothing else', () => {
+    const { log, open } = createTestLog();
+    const capture = open();
+    capture.rx(Buffer.from(get));
+    capture.tx(Buffer.from('\x15\x03\x01\x00\x02\x02\x28 garbage that goes on'));
+    capture.tx(Buffer.alloc(70_000));
+    capture.rx(Buffer.alloc(70_000));
+    capture.closed();
+    assert.equal(log.get(1)!.state, 'failed');
+    assert.ok(log.keptBytes < 10_000);
+  });
+});
+
+describe('limits', () => {
+  it('keep 1 MiB of a body and count the rest', () => {
+    const { exchange } = createTestLog();
+    const kept = exchange(
+      get,
+      `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3000000\r\n\r\n${'x'.repeat(3_000_000)}`,
+    );
+    assert.deepEqual([kept.response.bytes, kept.response.keptBytes], [3_000_000, 1024 * 1024]);
+    assert.equal(viewExchange(kept, none, false).response?.body.isCut, true);
+  });
+
+  it('remove the oldest finished exchanges first, whole, and give their bytes back', () => {
+    const { log, exchange, open } = createTestLog({ bytes: 100_000 });
+    open().rx(Buffer.from(get));
+    for (let count = 0; count < 50; count++) exchange(requestOf({}, 'x'.repeat(10_000)));
+    assert.ok(log.keptBytes <= 100_000);
+    assert.ok(log.size > 2 && log.size < 12);
+    assert.equal(log.get(1)?.state, 'open');
+    assert.equal(log.get(2), undefined);
+    log.clear();
+    assert.equal(log.keptBytes, 0);
+  });
+
+  it('bound the number of exchanges even if all are open, and keep nothing more of those that left', () => {
+    const { log, open } = createTestLog({ exchanges: 10 });
+    const captures = Array.from({ length: 30 }, () => open());
+    for (const capture of captures) capture.rx(Buffer.from(requestOf({ 'Content-Length': '50000' })));
+    const before = log.keptBytes;
+    captures[0]!.rx(Buffer.alloc(40_000));
+    assert.deepEqual([log.size, log.keptBytes], [10, before]);
+  });
+
+  it('hold a body that comes byte by byte in few buffers', () => {
+    const { log, open } = createTestLog();
+    const capture = open();
+    capture.rx(Buffer.from(requestOf({ 'Content-Length': '200000' })));
+    for (let count = 0; count < 200_000; count++) capture.rx(Buffer.from('x'));
+    assert.ok(log.get(1)!.request.chunks.length < 30);
+    assert.equal(log.get(1)!.request.keptBytes, 200_000);
+    assert.ok(log.keptBytes < 600_000);
+  });
+});
+
+describe('a body', () => {
+  const page = '{"a":"ä","b":[1,2]}';
+  const codings: readonly (readonly [string, Buffer])[] = [
+    ['gzip', gzipSync(page)],
+    ['br', brotliCompressSync(page)],
+    ['deflate', deflateRawSync(page)],
+    ['zstd', zstdCompressSync(page)],
+    ['gzip, br', brotliCompressSync(gzipSync(page))],
+  ];
+  const answerOf = (body: Buffer, headers: string) =>
+    Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${headers}\r\n`), body]);
+  const bodyOf = (body: Buffer, headers: string) =>
+    viewExchange(createTestLog().exchange(get, answerOf(body, headers)), none, false).response!.body;
+
+  for (const [coding, bytes] of codings) {
+    it(`is shown without its coding ${coding}`, () => {
+      const body = bodyOf(bytes, `Content-Encoding: ${coding}\r\nContent-Type: application/json\r\n`);
+      assert.deepEqual([body.shape, body.text, body.bytes], ['json', page, bytes.length]);
+    });
+  }
+
+  it('that is a bomb is not decoded, in any coding', () => {
+    const bomb = Buffer.alloc(20 * 1024 * 1024);
+    for (const [coding, bytes] of [
+      ['gzip', gzipSync(bomb)],
+      ['br', brotliCompressSync(bomb, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+      ['deflate', deflateRawSync(bomb)],
+      ['zstd', zstdCompressSync(bomb)],
+      ['gzip, gzip', gzipSync(gzipSync(bomb))],
+    ] as const) {
+      const body = bodyOf(bytes, `Content-Encoding: ${coding}\r\nContent-Type: text/plain\r\n`);
+      assert.match(body.problem, /was not removed: it is larger than 4 MiB/, coding);
+      assert.equal(body.text, null);
+    }
+  });
+
+  it('with more codings than a sender uses, an unknown or a false one is left as it is', () => {
+    assert.match(bodyOf(Buffer.from('x'), 'Content-Encoding: gzip, gzip, gzip, gzip\r\n').problem, /4 content codings/);
+    assert.match(bodyOf(Buffer.from('x'), 'Content-Encoding: constructor\r\n').problem, /'constructor' is unknown/);
+    assert.match(bodyOf(Buffer.from('not gzip'), 'Content-Encoding: gzip\r\n').problem, /damaged/);
+  });
+
+  it('has the shape of its type; SVG is text, never an image', () => {
+    const shapes = [
+      'image/png',
+      'image/svg+xml',
+      'text/html',
+      'application/problem+json',
+      'application/octet-stream',
+      'model/x',
+    ].map((type) => bodyOf(Buffer.from('\x00<svg/>'), `Content-Type: ${type}\r\n`).shape);
+    assert.deepEqual(shapes, ['image', 'text', 'text', 'json', 'binary', 'binary']);
+    assert.equal(bodyOf(Buffer.from('plain'), '').shape, 'text');
+  });
+
+  it('that is a form is shown by its fields', () => {
+    const { exchange } = createTestLog();
+    const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const { fields } = viewExchange(exchange(requestOf(type, 'user=ada&note=a%20b')), none, false).request.body;
+    assert.deepEqual(
+      fields.map(({ name, value }) => [name, value]),
+      [
+        ['user', 'ada'],
+        ['note', 'a b'],
+      ],
+    );
+  });
+
+  it('in several parts is shown by its parts, a file by its size, also if the end is missing', () => {
+    const { exchange } = createTestLog();
+    const type = { 'Content-Type': 'multipart/form-data; boundary="b b"' };
+    const parts =
+      '--b b\r\nContent-Disposition: form-data; name="title"\r\n\r\nHi\r\n' +
+      '--b b\r\nContent-Disposition: form-data; name="f"; filename="a\\"b.png"\r\nContent-Type: image/png\r\n\r\n\x89PNG\r\n';
+    for (const end of ['--b b--\r\n', '']) {
+      const { fields } = viewExchange(exchange(requestOf(type, parts + end)), none, false).request.body;
+      assert.deepEqual(
+        fields.map(({ name, value, fileName }) => [name, value, fileName]),
+        [
+          ['title', 'Hi', null],
+          ['f', null, 'a"b.png'],
+        ],
+      );
+    }
+  });
+});
+
+describe('streams', () => {
+  it('of events are read as they pass, however they are cut, with every kind of line end', () => {
+    const text =
+      '\ufeff: comment\r\nid: 1\r\ndata: a\r\ndata: b\r\n\r\nevent: progress\ndata:c\n\ndata: d\rid: 2\r\rdata: never complete';
+    for (const step of [1, 5, 1_000]) {
+      const { log, open } = createTestLog();
+      const capture = open();
+      capture.rx(Buffer.from(get));
+      capture.tx(Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n'));
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; at += step) capture.tx(bytes.subarray(at, at + step));
+      const { kind, events } = log.get(1)!;
+      assert.equal(kind, 'events');
+      assert.deepEqual(
+        events.map(({ event, lastEventId, data }) => [event, lastEventId, data]),
+        [
+          ['message', '1', 'a\nb'],
+          ['progress', '1', 'c'],
+          ['message', '2', 'd'],
+        ],
+      );
+    }
+  });
+
+  it('of events keep the newest, and cut a long one', () => {
+    const { log, open } = createTestLog({ frames: 10 });
+    const capture = open();
+    capture.rx(Buffer.from(get));
+    capture.tx(Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n'));
+    for (let count = 0; count < 25; count++) capture.tx(Buffer.from(`data: ${count}\n\n`));
+    capture.tx(Buffer.from(`data: ${'x'.repeat(100_000)}\n\n`));
+    const { events, droppedEvents } = log.get(1)!;
+    assert.deepEqual([events.length, droppedEvents, events[0]!.data], [10, 16, '16']);
+    assert.deepEqual([events.at(-1)!.isCut, events.at(-1)!.data.length < 17_000], [true, true]);
+  });
+
+  const upgrade = (extensions: string) => {
+    const made = createTestLog();
+    const capture = made.open();
+    capture.rx(Buffer.from('GET /ws HTTP/1.1\r\nHost: a.example\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'));
+    const head = `HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n${extensions}\r\n`;
+    capture.tx(Buffer.from(head));
+    return { ...made, capture, kept: made.log.get(1)! };
+  };
+  const frameOf = (first: number, payload: Buffer, mask?: Buffer): Buffer => {
+    const length = payload.length < 126 ? [payload.length] : [126, payload.length >> 8, payload.length & 255];
+    const masked = mask === undefined ? payload : payload.map((octet, index) => octet ^ mask[index & 3]!);
+    length[0]! |= mask === undefined ? 0 : 0x80;
+    return Buffer.concat([Buffer.from([first, ...length]), mask ?? Buffer.alloc(0), masked]);
+  };
+  const mask = Buffer.from([1, 2, 3, 250]);
+
+  it('of a WebSocket are read with masks and fragments, control frames between, however they are cut', () => {
+    for (const step of [1, 3, 1_000]) {
+      const { capture, kept } = upgrade('');
+      const bytes = Buffer.concat([
+        frameOf(0x01, Buffer.from('Hel'), mask),
+        frameOf(0x89, Buffer.from('p'), mask),
+        frameOf(0x80, Buffer.from('lo'), mask),
+        frameOf(0x82, Buffer.alloc(300, 7), mask),
+        frameOf(0x88, Buffer.concat([Buffer.from([0x03, 0xe8]), Buffer.from('bye')]), mask),
+      ]);
+      for (let at = 0; at < bytes.length; at += step) capture.rx(bytes.subarray(at, at + step));
+      capture.closed();
+      assert.deepEqual(
+        kept.frames.map(({ from, kind, bytes: size, text, closeCode }) => [from, kind, size, text, closeCode]),
+        [
+          ['visitor', 'ping', 1, 'p', null],
+          ['visitor', 'text', 5, 'Hello', null],
+          ['visitor', 'binary', 300, null, null],
+          ['visitor', 'close', 5, 'bye', 1000],
+        ],
+      );
+      assert.deepEqual([kept.kind, kept.state], ['websocket', 'done']);
+    }
+  });
+
+  it('of a WebSocket are inflated across messages, and a bomb is not', () => {
+    const { capture, kept } = upgrade('Sec-WebSocket-Extensions: permessage-deflate\r\n');
+    const packed = (text: string | Buffer, dictionary?: Buffer) =>
+      deflateRawSync(text, { finishFlush: constants.Z_SYNC_FLUSH, ...(dictionary && { dictionary }) }).subarray(0, -4);
+    const first = 'the same words again and again';
+    capture.tx(frameOf(0xc1, packed(first)));
+    capture.tx(frameOf(0xc1, packed(first, Buffer.from(first))));
+    capture.tx(frameOf(0xc1, packed(Buffer.alloc(30 * 1024 * 1024))));
+    capture.tx(frameOf(0xc1, packed('after the bomb')));
+    assert.deepEqual(
+      kept.frames.map(({ text }) => text),
+      [first, first, null, null],
+    );
+  });
+
+  it('that are no WebSocket frames end the reading and nothing else', () => {
+    const { capture, kept } = upgrade('');
+    capture.rx(Buffer.from([0x83, 0x01, 0x41]));
+    capture.rx(frameOf(0x81, Buffer.from('x'), mask));
+    capture.tx(Buffer.from([0x81, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3]));
+    capture.tx(Buffer.alloc(100_000, 0x81));
+    assert.deepEqual([kept.frames.length, kept.state], [0, 'open']);
+  });
+});

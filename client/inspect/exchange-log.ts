@@ -1,0 +1,255 @@
+// The exchanges that the inspector keeps, newest last, within its limits on bytes and on their number.
+
+import type { EventView, ExchangeError, ExchangeState, ExchangeSummary, FrameView } from '@underpass/rules/inspect/exchange.ts';
+import type { Upstream } from '@underpass/rules/upstream.ts';
+import type { UpstreamTrust } from '../carry/upstream-socket.ts';
+
+export const inspectLimits = {
+  /** Heads, bodies, frames and events of all exchanges. */
+  bytes: 64 * 1024 * 1024,
+  /** Of one body; what follows is counted and not kept. */
+  bodyBytes: 1024 * 1024,
+  exchanges: 1_000,
+  /** The newest of one exchange. */
+  frames: 500,
+  /** Of the text of one frame or event. */
+  frameBytes: 16 * 1024,
+} as const;
+
+export type InspectLimits = Readonly<Record<keyof typeof inspectLimits, number>>;
+
+/** What an exchange costs besides its texts and bodies: the objects, measured at 1.1 kB and rounded up. */
+const baseBytes = 2_048;
+
+/** A body as it passed, its first bytes kept. */
+export interface KeptBody {
+  readonly chunks: Buffer[];
+  /** Of the last chunk, still to be filled. */
+  freeBytes: number;
+  keptBytes: number;
+  bytes: number;
+}
+
+/** The kept bytes in one piece. */
+export function bytesOf({ chunks, keptBytes }: KeptBody): Buffer {
+  return Buffer.concat(chunks, keptBytes);
+}
+
+/** A body that comes in small pieces gets chunks of this size at most, so that an object for each piece is not needed. */
+const maxChunkBytes = 64 * 1024;
+
+/** Where a request went, so that it can be sent there again. */
+export interface Route {
+  readonly upstream: Upstream;
+  readonly trust: UpstreamTrust;
+  /** The PROXY header of the visitor's connection; empty without one. */
+  readonly preface: Uint8Array;
+  /** The Host that the upstream gets; missing if it is the visitor's. */
+  readonly sentHost?: string | undefined;
+}
+
+/** Moments are milliseconds of a monotonic clock; NaN has not come yet. */
+export interface KeptExchange {
+  readonly id: number;
+  readonly tunnel: string;
+  readonly route: Route;
+  readonly visitorAddress: string;
+  readonly replayOf: number | null;
+  readonly startedAtMs: number;
+  readonly startMs: number;
+  state: ExchangeState;
+  kind: ExchangeSummary['kind'];
+  /** Latin-1, from the first line to the blank line. */
+  requestHead: string;
+  /** Empty before the answer. */
+  responseHead: string;
+  readonly request: KeptBody;
+  readonly response: KeptBody;
+  /** From the start; 0 if the connection was open. */
+  connectMs: number;
+  requestEndMs: number;
+  responseStartMs: number;
+  endMs: number;
+  tunnelMs: number | null;
+  error: ExchangeError | null;
+  frames: FrameView[];
+  droppedFrames: number;
+  events: EventView[];
+  droppedEvents: number;
+  /** What it counts for in the limit on bytes. */
+  heldBytes: number;
+  /** It has left the list: nothing more is kept of it. */
+  dropped: boolean;
+}
+
+export type NewExchange = Pick<
+  KeptExchange,
+  'tunnel' | 'route' | 'visitorAddress' | 'replayOf' | 'requestHead' | 'connectMs' | 'tunnelMs'
+>;
+
+export interface LogListener {
+  readonly changed: (exchange: KeptExchange) => void;
+  readonly removed: (ids: readonly number[]) => void;
+}
+
+export interface LogClock {
+  /** A date. */
+  readonly date: () => number;
+  /** Monotonic. */
+  readonly now: () => number;
+}
+
+export class ExchangeLog {
+  readonly clock: LogClock;
+  readonly #limits: InspectLimits;
+  readonly #kept = new Map<number, KeptExchange>();
+  readonly #listeners = new Set<LogListener>();
+  #lastId = 0;
+  keptBytes = 0;
+  /** Exchanges that left because of the limits. */
+  droppedCount = 0;
+
+  constructor(clock: LogClock, limits: InspectLimits = inspectLimits) {
+    this.clock = clock;
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  all(): IterableIterator<KeptExchange> {
+    return this.#kept.values();
+  }
+
+  get(id: number): KeptExchange | undefined {
+    return this.#kept.get(id);
+  }
+
+  add(given: NewExchange): KeptExchange {
+    const exchange: KeptExchange = {
+      ...given,
+      id: ++this.#lastId,
+      startedAtMs: this.clock.date(),
+      startMs: this.clock.now(),
+      state: 'open',
+      kind: 'http',
+      responseHead: '',
+      request: { chunks: [], freeBytes: 0, keptBytes: 0, bytes: 0 },
+      response: { chunks: [], freeBytes: 0, keptBytes: 0, bytes: 0 },
+      requestEndMs: Number.NaN,
+      responseStartMs: Number.NaN,
+      endMs: Number.NaN,
+      error: null,
+      frames: [],
+      droppedFrames: 0,
+      events: [],
+      droppedEvents: 0,
+      heldBytes: 0,
+      dropped: false,
+    };
+    this.#kept.set(exchange.id, exchange);
+    this.hold(exchange, baseBytes + given.requestHead.length);
+    this.changed(exchange);
+    return exchange;
+  }
+
+  /** Counts bytes for an exchange, or gives them back, and removes the oldest exchanges if there are too many. */
+  hold(exchange: KeptExchange, bytes: number): void {
+    if (exchange.dropped) return;
+    exchange.heldBytes += bytes;
+    this.keptBytes += bytes;
+    while (this.#kept.size > this.#limits.exchanges || (this.keptBytes > this.#limits.bytes && this.#kept.size > 1))
+      this.#dropOldest();
+  }
+
+  /** Copies what the limit on a body leaves room for. */
+  keepBody(exchange: KeptExchange, body: KeptBody, bytes: Uint8Array, from: number, to: number): void {
+    body.bytes += to - from;
+    const room = Math.min(to - from, this.#limits.bodyBytes - body.keptBytes);
+    if (room <= 0 || exchange.dropped) return;
+    this.hold(exchange, append(body, bytes.subarray(from, from + room)));
+  }
+
+  keepFrame(exchange: KeptExchange, frame: FrameView): void {
+    if (exchange.dropped) return;
+    exchange.frames.push(frame);
+    let bytes = costOf(frame);
+    if (exchange.frames.length > this.#limits.frames) {
+      bytes -= costOf(exchange.frames.shift()!);
+      exchange.droppedFrames++;
+    }
+    this.hold(exchange, bytes);
+    this.changed(exchange);
+  }
+
+  keepEvent(exchange: KeptExchange, event: EventView): void {
+    if (exchange.dropped) return;
+    exchange.events.push(event);
+    let bytes = costOf(event);
+    if (exchange.events.length > this.#limits.frames) {
+      bytes -= costOf(exchange.events.shift()!);
+      exchange.droppedEvents++;
+    }
+    this.hold(exchange, bytes);
+    this.changed(exchange);
+  }
+
+  changed(exchange: KeptExchange): void {
+    if (exchange.dropped) return;
+    for (const listener of this.#listeners) listener.changed(exchange);
+  }
+
+  listen(listener: LogListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  clear(): void {
+    const ids = [...this.#kept.keys()];
+    for (const exchange of [...this.#kept.values()]) this.#drop(exchange);
+    for (const listener of this.#listeners) listener.removed(ids);
+  }
+
+  /** Finished ones go first: a WebSocket that is open for hours stays in the list. */
+  #dropOldest(): void {
+    const finished = this.#kept.values().find(({ state }) => state !== 'open');
+    const oldest = finished ?? this.#kept.values().next().value;
+    if (oldest === undefined) return;
+    this.#drop(oldest);
+    this.droppedCount++;
+    for (const listener of this.#listeners) listener.removed([oldest.id]);
+  }
+
+  #drop(exchange: KeptExchange): void {
+    exchange.dropped = true;
+    this.keptBytes -= exchange.heldBytes;
+    this.#kept.delete(exchange.id);
+  }
+}
+
+/** UTF-16 units take up to two bytes; the object itself some 100. */
+const costOf = (item: FrameView | EventView): number =>
+  'from' in item
+    ? 100 + 2 * (item.text ?? item.base64 ?? '').length
+    : 100 + 2 * (item.data.length + item.event.length + item.lastEventId.length);
+
+/** Copies a piece and returns how many bytes it allocated. The first chunk is as large as its piece, later ones double. */
+function append(body: KeptBody, piece: Uint8Array): number {
+  const fits = Math.min(body.freeBytes, piece.length);
+  if (fits > 0) {
+    const last = body.chunks.at(-1)!;
+    last.set(piece.subarray(0, fits), last.length - body.freeBytes);
+    body.freeBytes -= fits;
+  }
+  const rest = piece.length - fits;
+  const size = rest === 0 ? 0 : Math.max(rest, Math.min(body.keptBytes, maxChunkBytes));
+  if (size > 0) {
+    const chunk = Buffer.allocUnsafe(size);
+    chunk.set(piece.subarray(fits));
+    body.chunks.push(chunk);
+    body.freeBytes = size - rest;
+  }
+  body.keptBytes += piece.length;
+  return size;
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { renderCurl, renderHar } from './export.ts';
+import { createTestLog, requestOf } from './fixture/exchanges.ts';
+
+/** A shell is the oracle: a function in place of curl prints its arguments and its standard input. */
+function argumentsOf(command: string): { readonly words: readonly string[]; readonly input: Buffer } {
+  const script = `curl() { for word; do printf '%s\\0' "$word"; done; printf '\\0'; case "$*" in *'@-'*) cat;; esac; }\n${command}`;
+  const output = execFileSync('/bin/sh', ['-c', script]);
+  const end = output.indexOf('\0\0');
+  return { words: output.toString('utf8', 0, end).split('\0'), input: output.subarray(end + 2) };
+}
+
+const curlOf = (request: string, secrets = false) => argumentsOf(renderCurl(createTestLog().exchange(request), secrets)!);
+
+describe('the curl command', () => {
+  const bodies: readonly (readonly [string, string])[] = [
+    ['quotes', `it's "quoted" '; rm -rf / #`],
+    ['expansions', '$(id) `id` $HOME \\ !! %s'],
+    ['several lines', 'one\ntwo\n'],
+    ['the name of a file', '@/etc/passwd'],
+    ['an option', '--output x'],
+  ];
+  for (const [why, body] of bodies) {
+    it(`passes a body with ${why} as one word that curl does not interpret`, () => {
+      const { words } = curlOf(requestOf({ 'Content-Type': 'text/plain' }, body));
+      assert.equal(words[words.indexOf('--data-raw') + 1], body);
+    });
+  }
+
+  it('passes bytes that a terminal would obey, or that are no text, by base64', () => {
+    for (const body of ['\x1b]0;title\x07', '\x00\x01\xff\xfe']) {
+      const { words, input } = curlOf(requestOf({ 'Content-Type': 'x/y' }, body));
+      assert.equal(words[words.indexOf('--data-binary') + 1], '@-');
+      assert.equal(input.toString('latin1'), body);
+    }
+  });
+
+  it('keeps method, path and headers, and leaves out what curl and the edge make', () => {
+    const { words } = curlOf(
+      requestOf({ 'X-Empty': '', 'X-Quote': "a'b", 'X-Forwarded-For': '192.0.2.7' }, 'x', 'PUT /a/../b?[1]={2}'),
+    );
+    assert.equal(words[words.indexOf('--url') + 1], 'https://shop.example.com/a/../b?[1]={2}');
+    assert.equal(words[words.indexOf('--request') + 1], 'PUT');
+    assert.deepEqual(
+      words.filter((_, index) => words[index - 1] === '--header'),
+      ['X-Empty;', "X-Quote: a'b", 'Content-Type:'],
+    );
+    assert.ok(words.includes('--globoff') && words.includes('--path-as-is'));
+  });
+
+  const secretNames = ['Authorization', 'Cookie', 'Proxy-Authorization', 'X-Api-Key', 'X-Auth-Token', 'apikey', 'X-Session-Id'];
+  for (const name of secretNames) {
+    it(`hides ${name} until asked, and so does HAR`, () => {
+      const request = requestOf({ [name]: 'a-secret-value' });
+      assert.equal(renderCurl(createTestLog().exchange(request), false)!.includes('a-secret-value'), false);
+      assert.equal(renderCurl(createTestLog().exchange(request), true)!.includes('a-secret-value'), true);
+      const har = (secrets: boolean) => JSON.stringify(renderHar([createTestLog().exchange(request)], '1', secrets));
+      assert.deepEqual([har(false).includes('a-secret-value'), har(true).includes('a-secret-value')], [false, true]);
+    });
+  }
+
+  it('does not exist for a body that was cut', () => {
+    assert.equal(renderCurl(createTestLog().exchange(requestOf({}, 'x'.repeat(1_100_000))), false), null);
+  });
+});
+
+describe('HAR', () => {
+  it('has what a reader needs, with binary bodies in base64', () => {
+    const { exchange, log, open } = createTestLog();
+    exchange(
+      requestOf({ 'Content-Type': 'application/json' }, '{}', 'POST /a?b=1'),
+      'HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 2\r\n\r\n\x89\x00',
+    );
+    open().failed({ code: 'upstream-refused', detail: '' });
+    const har = renderHar([...log.all()], '0.1.0', false) as { log: { entries: Record<string, Record<string, unknown>>[] } };
+    assert.equal(har.log.entries.length, 1);
+    const { request, response } = har.log.entries[0]!;
+    assert.deepEqual(
+      [request!.method, request!.url, request!.queryString],
+      ['POST', 'https://shop.example.com/a?b=1', [{ name: 'b', value: '1' }]],
+    );
+    assert.deepEqual(response!.content, { size: 2, mimeType: 'image/png', text: 'iQA=', encoding: 'base64' });
+  });
+});

@@ -1,0 +1,97 @@
+// The inspector of a running client: the taps of its tunnels, the log, the port, and the file by which commands find it.
+
+import type { InspectedTunnel, InspectState } from '@underpass/rules/inspect/exchange.ts';
+import type { OpenTap } from '../carry/tap.ts';
+import type { UpstreamTrust } from '../carry/upstream-socket.ts';
+import { readBounded } from '../process/bounded-file.ts';
+import { ClientError, fileReason } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { version } from '../process/version.ts';
+import { Capture } from './capture.ts';
+import { ExchangeLog, inspectLimits } from './exchange-log.ts';
+import { createReplays } from './replay.ts';
+import { removeRunFile, writeRunFile } from './run-file.ts';
+import { startInspectServer } from './server.ts';
+import type { InspectSources } from './sources.ts';
+import { createSignatureCheck, parseSecrets } from './webhook.ts';
+
+export interface TappedTunnel {
+  readonly name: () => string;
+  readonly trust: UpstreamTrust;
+  readonly rttMs: () => number | null;
+}
+
+export interface Inspector {
+  /** The page's address with the token in its fragment. */
+  readonly link: string;
+  readonly openTap: (tunnel: TappedTunnel) => OpenTap;
+  readonly close: () => Promise<void>;
+}
+
+export interface InspectOptions {
+  readonly port?: number | undefined;
+  readonly secretFile?: string | undefined;
+}
+
+export async function startInspector(
+  io: Io,
+  { port, secretFile }: InspectOptions,
+  tunnels: () => readonly InspectedTunnel[],
+): Promise<Inspector> {
+  const secrets = secretFile === undefined ? [] : await readSecrets(secretFile);
+  const log = new ExchangeLog({ date: io.now, now: () => performance.now() });
+  const replays = createReplays(log);
+  const state = (): InspectState => ({
+    version,
+    tunnels: tunnels(),
+    hasWebhookSecret: secrets.length > 0,
+    keptBytes: log.keptBytes,
+    maxBytes: inspectLimits.bytes,
+    maxBodyBytes: inspectLimits.bodyBytes,
+    maxExchanges: inspectLimits.exchanges,
+    dropped: log.droppedCount,
+  });
+  const sources: InspectSources = { log, replays, check: createSignatureCheck(secrets), state, version };
+  const server = await startInspectServer(sources, port);
+  const runFile = await writeRunFile(io, { port: server.port, token: server.token });
+  return {
+    link: server.link,
+    openTap: (tunnel) => openTapOf(log, tunnel),
+    async close() {
+      replays.close();
+      server.close();
+      await removeRunFile(runFile);
+    },
+  };
+}
+
+/** Status of the carriers costs more than a request does. */
+const rttEveryMs = 1_000;
+
+function openTapOf(log: ExchangeLog, { name, trust, rttMs }: TappedTunnel): OpenTap {
+  let rtt: number | null = null;
+  let readMs = Number.NEGATIVE_INFINITY;
+  const recentRtt = (): number | null => {
+    const now = log.clock.now();
+    if (now - readMs < rttEveryMs) return rtt;
+    readMs = now;
+    rtt = rttMs();
+    return rtt;
+  };
+  return ({ kind, visitorAddress, preface }, { upstream, sentHost }) => {
+    if (kind !== 'http') return null;
+    const route = { upstream, trust, preface, sentHost };
+    return new Capture(log, { tunnel: name(), route, visitorAddress, replayOf: null, rttMs: recentRtt });
+  };
+}
+
+/** Secrets are short; a few services have one each. */
+const maxSecretBytes = 64 * 1024;
+
+async function readSecrets(path: string): Promise<readonly string[]> {
+  try {
+    return parseSecrets(await readBounded(path, maxSecretBytes));
+  } catch (cause) {
+    throw new ClientError('secret-file-unreadable', `${path} (${fileReason(cause)})`, { cause });
+  }
+}

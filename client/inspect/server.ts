@@ -1,0 +1,243 @@
+// The inspector's port on loopback: the page's files, and the API that the page and the command line use.
+
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ExchangeList, InspectRefusalCode, ReplayStarted } from '@underpass/rules/inspect/exchange.ts';
+import { ClientError } from '../process/error.ts';
+import { decodeBody } from './body-view.ts';
+import { compareAnswers } from './compare.ts';
+import { decideAccess } from './core/access.ts';
+import { readHead } from './core/head.ts';
+import type { KeptExchange } from './exchange-log.ts';
+import { renderCurl, renderHar } from './export.ts';
+import { startLiveEvents } from './live-events.ts';
+import { loadPage, type PageFile } from './page.ts';
+import { readReplayRequest } from './replay-request.ts';
+import type { InspectSources } from './sources.ts';
+import { summarize, viewExchange } from './view.ts';
+
+export interface InspectServer {
+  readonly port: number;
+  readonly token: string;
+  /** With the token in the fragment, which browsers do not send. */
+  readonly link: string;
+  readonly close: () => void;
+}
+
+const firstPort = 4040;
+/** Ports to try before any free one, so that the address is mostly the same. */
+const portsToTry = 10;
+const maxConnections = 64;
+const requestTimeoutMs = 10_000;
+/** A body of 1 MiB in base64, and headers. */
+const maxRequestBytes = 2 * 1024 * 1024;
+
+const headers = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; " +
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'",
+};
+
+/** `wanted` is a port that the user chose; without it a free one is found. */
+export async function startInspectServer(sources: InspectSources, wanted?: number): Promise<InspectServer> {
+  const token = randomBytes(32).toString('base64url');
+  const files = await loadPage();
+  const desk = createDesk(sources);
+  const isToken = createTokenCheck(token);
+  const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
+    const { port } = server.address() as AddressInfo;
+    void answer(request, response, { port, isToken, files, desk }).catch(() => response.destroy());
+  });
+  server.maxConnections = maxConnections;
+  await listen(server, wanted);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    token,
+    link: `http://127.0.0.1:${port}/#token=${token}`,
+    close() {
+      desk.close();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Digests have one length, so the comparison takes the same time for every text. */
+function createTokenCheck(token: string): (text: string) => boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const own = digest(token);
+  return (text) => timingSafeEqual(digest(text), own);
+}
+
+async function listen(server: Server, wanted: number | undefined): Promise<void> {
+  const ports = wanted !== undefined ? [wanted] : [...Array.from({ length: portsToTry }, (_, index) => firstPort + index), 0];
+  for (const port of ports) {
+    try {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+      return;
+    } catch (cause) {
+      if (port !== ports.at(-1) && (cause as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
+      throw new ClientError('port-in-use', `127.0.0.1:${port} (${(cause as Error).message})`, {
+        cause,
+        fix: 'Choose another port with --inspect-port.',
+      });
+    }
+  }
+}
+
+interface Port {
+  readonly port: number;
+  readonly isToken: (text: string) => boolean;
+  readonly files: ReadonlyMap<string, PageFile>;
+  readonly desk: Desk;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, { port, isToken, files, desk }: Port): Promise<void> {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const url = URL.parse(`http://127.0.0.1${request.url}`);
+  const { host, origin, 'content-type': contentType, authorization, 'sec-fetch-site': site } = request.headers;
+  const path = url?.pathname ?? '';
+  const asked = { method: request.method ?? '', path, host, origin, contentType, authorization, site: site?.toString() };
+  const access = decideAccess(asked, port, isToken);
+  if (access !== 'allowed') return refuse(response, access, texts[access]);
+  if (path.startsWith('/api/')) return desk.call(request, response, url!);
+  const file = files.get(path);
+  if (file === undefined) return refuse(response, 'not-found', texts['not-found']);
+  if (file.encoding !== '') response.setHeader('content-encoding', file.encoding);
+  response.writeHead(200, { 'content-type': file.type }).end(file.bytes);
+}
+
+const texts: Readonly<Record<InspectRefusalCode, string>> = {
+  forbidden: 'This port answers only its own page and the underpass command.',
+  'token-wrong': 'The token is missing or wrong. Open the link that the client printed.',
+  'not-found': 'There is no such thing here, or it is no longer kept.',
+  'method-not-allowed': 'This method has no meaning here.',
+  invalid: 'The request is malformed.',
+  'too-large': 'The request is too large.',
+  'body-incomplete': 'The body was longer than what the inspector keeps.',
+  busy: 'Too many at once. Try again in a moment.',
+};
+
+const statuses: Readonly<Record<InspectRefusalCode, number>> = {
+  forbidden: 403,
+  'token-wrong': 401,
+  'not-found': 404,
+  'method-not-allowed': 405,
+  invalid: 400,
+  'too-large': 413,
+  'body-incomplete': 409,
+  busy: 429,
+};
+
+function refuse(response: ServerResponse, code: InspectRefusalCode, text = texts[code]): void {
+  response.setHeader('connection', 'close');
+  sendJson(response, statuses[code], { error: { code, text } });
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
+}
+
+interface Desk {
+  readonly call: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void;
+  readonly close: () => void;
+}
+
+/** The calls of the API. Access is decided before. */
+function createDesk(sources: InspectSources): Desk {
+  const { log, check, state } = sources;
+  const live = startLiveEvents(sources);
+  const list = (): ExchangeList => ({ state: state(), exchanges: [...log.all()].map((exchange) => summarize(exchange, check)) });
+  return {
+    close: live.close,
+    call(request, response, url) {
+      const { searchParams: query, pathname } = url;
+      const call = `${request.method} ${pathname.replace(/^\/api\/exchanges\/\d{1,15}(?=\/|$)/, '/api/exchanges/ID')}`;
+      const exchange = log.get(Number(pathname.split('/')[3]));
+      if (call === 'GET /api/exchanges') return sendJson(response, 200, list());
+      if (call === 'GET /api/events') return live.add(response) ? undefined : refuse(response, 'busy');
+      if (call === 'GET /api/har') return sendHar(response, sources, query);
+      if (call === 'GET /api/compare') return sendComparison(response, sources, query);
+      if (call === 'POST /api/clear') {
+        log.clear();
+        response.writeHead(204).end();
+        return undefined;
+      }
+      if (exchange === undefined) return refuse(response, 'not-found');
+      if (call === 'GET /api/exchanges/ID')
+        return sendJson(response, 200, viewExchange(exchange, check, query.get('reveal') === '1'));
+      if (call === 'GET /api/exchanges/ID/curl') return sendCurl(response, exchange, query.get('secrets') === '1');
+      if (call === 'GET /api/exchanges/ID/body/request') return sendBody(response, exchange, 'request');
+      if (call === 'GET /api/exchanges/ID/body/response') return sendBody(response, exchange, 'response');
+      if (call === 'POST /api/exchanges/ID/replay') return replay(request, response, exchange, sources);
+      return refuse(response, 'not-found');
+    },
+  };
+}
+
+function sendHar(response: ServerResponse, { log, version }: InspectSources, query: URLSearchParams): void {
+  const ids = query.get('ids')?.split(',').map(Number);
+  const chosen = [...log.all()].filter(({ id }) => ids === undefined || ids.includes(id));
+  sendJson(response, 200, renderHar(chosen, version, query.get('secrets') === '1'));
+}
+
+function sendComparison(response: ServerResponse, { log, check }: InspectSources, query: URLSearchParams): void {
+  const [left, right] = ['left', 'right'].map((side) => log.get(Number(query.get(side))));
+  if (left === undefined || right === undefined) refuse(response, 'not-found');
+  else sendJson(response, 200, compareAnswers(left, right, check, query.get('reveal') === '1'));
+}
+
+function sendCurl(response: ServerResponse, exchange: KeptExchange, secrets: boolean): void {
+  const command = renderCurl(exchange, secrets);
+  if (command === null) refuse(response, 'body-incomplete');
+  else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(command);
+}
+
+/** Never under a type of its own: what a visitor or an upstream sent must not run on this origin. */
+function sendBody(response: ServerResponse, exchange: KeptExchange, side: 'request' | 'response'): void {
+  const head = side === 'request' ? exchange.requestHead : exchange.responseHead;
+  const { bytes } = decodeBody(head === '' ? null : readHead(head), exchange[side]);
+  const disposition = `attachment; filename="${side}-${exchange.id}"`;
+  response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': disposition }).end(bytes);
+}
+
+async function replay(
+  request: IncomingMessage,
+  response: ServerResponse,
+  exchange: KeptExchange,
+  { replays }: InspectSources,
+): Promise<void> {
+  const text = await readText(request);
+  if (text === null) return refuse(response, 'too-large');
+  const edit = readReplayRequest(text);
+  if (edit === null) return refuse(response, 'invalid');
+  if (exchange.requestHead === '') return refuse(response, 'invalid', 'No request was seen: the upstream could not be reached.');
+  if (exchange.kind === 'websocket') return refuse(response, 'invalid', 'A WebSocket cannot be replayed.');
+  if (replays.isFull) return refuse(response, 'busy');
+  const isCut = exchange.request.keptBytes < exchange.request.bytes;
+  if (isCut && edit.body === undefined) return refuse(response, 'body-incomplete');
+  const started = replays.start(exchange, edit);
+  if (!started.ok) return refuse(response, 'invalid', started.message);
+  sendJson(response, 201, { id: started.value } satisfies ReplayStarted);
+}
+
+async function readText(request: IncomingMessage): Promise<string | null> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > maxRequestBytes) return null;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}

@@ -1,0 +1,248 @@
+// What the inspector of a client says about the requests that it saw: the JSON of its API on loopback (docs/inspector.md).
+// The client makes it, the inspector's page and `underpass inspect --json` show it. Times end in Ms; `atMs` counts from the
+// start of the exchange, `startedAtMs` is a date.
+
+/** A header as it stood on the wire, in its order. Null is a value that is hidden until it is revealed. */
+export type ShownHeader = readonly [name: string, value: string | null];
+
+export type ExchangeState = 'open' | 'done' | 'failed';
+
+/** One row of the list. */
+export interface ExchangeSummary {
+  /** Rises from 1 while the client runs. */
+  readonly id: number;
+  readonly state: ExchangeState;
+  /** What the bytes after the head are: bodies, server-sent events, or the frames of a WebSocket. */
+  readonly kind: 'http' | 'events' | 'websocket';
+  readonly startedAtMs: number;
+  /** The tunnel's name. */
+  readonly tunnel: string;
+  readonly method: string;
+  /** The public host that the visitor asked for. */
+  readonly host: string;
+  /** Path and query as sent. */
+  readonly target: string;
+  /** Null while there is no answer. */
+  readonly status: number | null;
+  /** From the first byte of the request to the end of the answer; null while it is open. */
+  readonly durationMs: number | null;
+  /** Bytes of the bodies as they passed, compressed if they are. */
+  readonly requestBytes: number;
+  readonly responseBytes: number;
+  /** Media type of the answer without parameters, lower case; empty if it has none. */
+  readonly mediaType: string;
+  /** The visitor's address. Empty for a replay. */
+  readonly visitorAddress: string;
+  /** The visitor's program in a few words, from User-Agent: `Chrome on Linux`, `GitHub-Hookshot/0a1b2c3`. Empty if unknown. */
+  readonly visitorProgram: string;
+  readonly error: ExchangeError | null;
+  /** The exchange that this one repeats. */
+  readonly replayOf: number | null;
+  readonly signature: SignatureOutcome | null;
+}
+
+export interface ExchangeError {
+  /** A code of docs/cli.md, such as `upstream-refused`, or of the table in docs/inspector.md. */
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  /** What to do. */
+  readonly fix: string;
+}
+
+export interface Exchange extends ExchangeSummary {
+  /** Where the client sent the request: `http://127.0.0.1:3000`. */
+  readonly upstream: string;
+  /** True if a header of it is hidden in this answer. */
+  readonly hidesSecrets: boolean;
+  readonly request: MessageView;
+  /** Null while there is no answer. */
+  readonly response: (MessageView & { readonly status: number; readonly reason: string }) | null;
+  readonly timing: Timing;
+  /** Of a WebSocket, oldest first; the newest are kept. */
+  readonly frames: readonly FrameView[];
+  readonly droppedFrames: number;
+  /** Of an event stream, oldest first; the newest are kept. */
+  readonly events: readonly EventView[];
+  readonly droppedEvents: number;
+  readonly signatureCheck: SignatureCheck | null;
+}
+
+export interface MessageView {
+  /** `HTTP/1.1`. */
+  readonly version: string;
+  readonly headers: readonly ShownHeader[];
+  readonly body: BodyView;
+}
+
+export type BodyShape = 'none' | 'json' | 'form' | 'multipart' | 'text' | 'image' | 'binary';
+
+export interface BodyView {
+  readonly shape: BodyShape;
+  /** Media type without parameters; empty if unknown. */
+  readonly mediaType: string;
+  /** Bytes as they passed. */
+  readonly bytes: number;
+  /** The body was longer than what the inspector keeps of one body, so its end is missing. */
+  readonly isCut: boolean;
+  /** Content codings that the inspector has removed for this view: `gzip`, `br`. Empty if there were none. */
+  readonly decoded: readonly string[];
+  /** Why the codings were not removed; empty if they were. Then `text` is null. */
+  readonly problem: string;
+  /** Of json, form and text. JSON is as sent: the page indents it. */
+  readonly text: string | null;
+  /** Of form and multipart. */
+  readonly fields: readonly FormField[];
+}
+
+export interface FormField {
+  readonly name: string;
+  /** Null if the part is a file that is no text. */
+  readonly value: string | null;
+  /** Of a file in a multipart form. */
+  readonly fileName: string | null;
+  readonly mediaType: string;
+  readonly bytes: number;
+}
+
+/** Where the time went. Null is unknown. The parts follow each other, except that `tunnelMs` is one round trip of the carrier. */
+export interface Timing {
+  /** In the edge, from the visitor's first byte until it passed the request on, if the edge says so. */
+  readonly edgeMs: number | null;
+  /** The last measured round trip between client and edge. */
+  readonly tunnelMs: number | null;
+  /** In the client: from the first byte of the request to the upstream's connection; 0 on one that was open. */
+  readonly connectMs: number | null;
+  /** From then on, or from the first byte of the request, to its last byte. */
+  readonly sendMs: number | null;
+  /** From the last byte of the request to the first byte of the answer. 0 if the answer came earlier. */
+  readonly waitMs: number | null;
+  /** From the first to the last byte of the answer. */
+  readonly receiveMs: number | null;
+}
+
+export interface FrameView {
+  readonly atMs: number;
+  readonly from: 'visitor' | 'upstream';
+  /** A message in fragments is one entry. */
+  readonly kind: 'text' | 'binary' | 'close' | 'ping' | 'pong';
+  /** Payload after permessage-deflate. */
+  readonly bytes: number;
+  /** Of text; of close its reason. Null if it is not text or could not be read. */
+  readonly text: string | null;
+  /** The first bytes of a binary payload. */
+  readonly base64: string | null;
+  readonly isCut: boolean;
+  readonly closeCode: number | null;
+}
+
+export interface EventView {
+  readonly atMs: number;
+  /** `message` if the event names none. */
+  readonly event: string;
+  readonly lastEventId: string;
+  readonly data: string;
+  readonly isCut: boolean;
+}
+
+export type SignatureScheme = 'github' | 'stripe' | 'slack' | 'standard-webhooks';
+/** `late`: the signature is right, but its time is outside the tolerance. `unchecked`: no secret, or the body is not whole. */
+export type SignatureOutcome = 'valid' | 'invalid' | 'late' | 'unchecked';
+
+export interface SignatureCheck {
+  readonly scheme: SignatureScheme;
+  readonly outcome: SignatureOutcome;
+  /** One sentence. */
+  readonly explanation: string;
+  /** The sender's time, and how far it was from the arrival; null if the scheme has none. */
+  readonly signedAtMs: number | null;
+  readonly ageSeconds: number | null;
+  readonly toleranceSeconds: number | null;
+}
+
+export interface InspectState {
+  readonly version: string;
+  readonly tunnels: readonly InspectedTunnel[];
+  readonly hasWebhookSecret: boolean;
+  readonly keptBytes: number;
+  readonly maxBytes: number;
+  readonly maxBodyBytes: number;
+  readonly maxExchanges: number;
+  /** Exchanges that are no longer in the list because of these limits. */
+  readonly dropped: number;
+}
+
+export interface InspectedTunnel {
+  readonly name: string;
+  readonly urls: readonly string[];
+  /** `shop.example.com=http://127.0.0.1:3000`, as on the command line. */
+  readonly upstreams: readonly string[];
+}
+
+export interface ExchangeList {
+  readonly state: InspectState;
+  /** Oldest first. */
+  readonly exchanges: readonly ExchangeSummary[];
+}
+
+/** One line of GET /api/events: `data: {…}`. */
+export type InspectEvent =
+  /** New or changed rows. */
+  | { readonly kind: 'exchanges'; readonly exchanges: readonly ExchangeSummary[] }
+  /** These left the list: the oldest ones, or all after a clear. */
+  | { readonly kind: 'removed'; readonly ids: readonly number[] }
+  | { readonly kind: 'state'; readonly state: InspectState };
+
+/** Body of POST /api/exchanges/ID/replay. What is missing stays as it was. */
+export interface ReplayRequest {
+  readonly method?: string;
+  readonly target?: string;
+  /** All headers of the new request. Null keeps the value of the original's header with this name and this occurrence. */
+  readonly headers?: readonly ShownHeader[];
+  readonly body?: { readonly text: string } | { readonly base64: string };
+  /** Another address than the upstream: `http://HOST:PORT` or `https://HOST:PORT`. */
+  readonly to?: string;
+}
+
+export interface ReplayStarted {
+  /** The id of the new exchange. */
+  readonly id: number;
+}
+
+/** GET /api/compare?left=ID&right=ID: what differs between two answers. */
+export interface Comparison {
+  readonly left: ExchangeSummary;
+  readonly right: ExchangeSummary;
+  /** Headers that differ, in order of their name; a missing one is an empty list, a hidden value is null. */
+  readonly headers: readonly HeaderDifference[];
+  /** Of the bodies as text, JSON indented. Null if one of them is no text. */
+  readonly lines: readonly DiffLine[] | null;
+  /** True if the bodies are the same byte for byte. */
+  readonly hasSameBody: boolean;
+}
+
+export interface HeaderDifference {
+  readonly name: string;
+  readonly left: readonly (string | null)[];
+  readonly right: readonly (string | null)[];
+}
+
+export interface DiffLine {
+  readonly side: 'both' | 'left' | 'right';
+  readonly text: string;
+}
+
+/** Body of every answer with status 400 or above. */
+export interface InspectRefusal {
+  readonly error: { readonly code: InspectRefusalCode; readonly text: string };
+}
+
+export type InspectRefusalCode =
+  | 'forbidden'
+  | 'token-wrong'
+  | 'not-found'
+  | 'method-not-allowed'
+  | 'invalid'
+  | 'too-large'
+  | 'body-incomplete'
+  | 'busy';
