@@ -26,6 +26,9 @@ export const systemTools = {
   ssh: { package: 'openssh-client', why: 'SSH through an ingress tunnel' },
   sshd: { package: 'openssh-server', why: 'SSH through an ingress tunnel' },
   git: { package: 'git', why: 'lint by what git tracks' },
+  ruby: { package: 'ruby', why: 'the Homebrew formula' },
+  'nix-instantiate': { package: 'nix-bin', why: 'the Nix flake' },
+  gpg: { package: 'gpg', why: 'a signed apt repository' },
   // Debian has no package for it; Go builds it if Go is installed.
   helm: { package: 'helm', module: 'helm.sh/helm/v3/cmd/helm@v3.16.4', why: 'the chart', folders: goFolders },
   // Debian has no package for it either. A later version has no tag that Go takes; this one has all the same cases.

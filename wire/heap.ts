@@ -10,13 +10,15 @@ const growth = 4;
  * collections free them. They also raise that limit, because V8's default suits heaps whose growth is retained.
  */
 export function countBuffersWithHeap(): void {
+  // The V8 of an older Node writes each flag that it does not know to standard error.
+  if (Number.parseInt(process.versions.node, 10) < 26) return;
   try {
     const { setFlagsFromString } = process.getBuiltinModule('node:v8');
     setFlagsFromString('--external-memory-accounted-in-global-limit');
     setFlagsFromString(`--external-memory-max-growing-factor=${growth}`);
     setFlagsFromString(`--heap-growing-percent=${(growth - 1) * 100}`);
   } catch {
-    // Another engine, or a V8 without one of the flags: slower, but correct.
+    // Another engine: slower, but correct.
   }
 }
 

@@ -1,8 +1,10 @@
 // update: replaces this program with the newest release of the server, after checking signature and checksum.
 import { chmod, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Release } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
 import { openServer } from '../account/account.ts';
+import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { builtFor, releaseKey, version } from '../process/version.ts';
@@ -53,12 +55,25 @@ async function chooseRelease(io: Io, origin: string, wanted: string | undefined)
 }
 
 async function installRelease(io: Io, origin: string, release: Release): Promise<void> {
+  const manager = await packageManagerOf(io);
+  if (manager !== undefined)
+    throw new ClientError('update-unsupported', 'a package manager installed it', { fix: `Run "${manager}".` });
   if (builtFor === undefined || releaseKey === undefined) throw new ClientError('update-unsupported', 'it runs from source');
   const file = release.files.find(({ platform }) => platform === builtFor);
   // Names are signed, the manifest is not: a name without the version would let an old file pass for a new one.
   if (!file?.name.startsWith(`underpass-${release.version}-${builtFor}`)) throw new ClientError('release-missing', builtFor);
   const program = await downloadProgram(io, origin, file.name, release.version, releaseKey);
   await replaceFile(await realpath(io.self[0] ?? ''), program, io.platform === 'win32');
+}
+
+/** A few words. */
+const maxManagedByBytes = 200;
+
+/** The command that updates a packaged program. The packages put it into a file beside the program. */
+async function packageManagerOf(io: Io): Promise<string | undefined> {
+  const program = await realpath(io.self.at(-1) ?? '').catch(() => '');
+  const text = await readBounded(join(dirname(program), 'managed-by'), maxManagedByBytes).catch(() => undefined);
+  return text?.trim();
 }
 
 /** Renames in one step: a program that starts during the update is the whole old file or the whole new one. */

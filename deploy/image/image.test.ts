@@ -134,10 +134,14 @@ describe('the image of the client', { skip }, () => {
   let image: Image;
 
   test('one command builds it, with only the program, its libraries, certificates and two users', () => {
-    const release = spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', program], {
-      env: { ...process.env, UNDERPASS_HOME: work },
-      encoding: 'utf8',
-    });
+    const release = spawnSync(
+      process.execPath,
+      [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', program],
+      {
+        env: { ...process.env, UNDERPASS_HOME: work },
+        encoding: 'utf8',
+      },
+    );
     assert.equal(release.status, 0, release.stderr);
     image = build('client', '--program', join(program, version, `underpass-${version}-${platform}`));
     const strange = filesOf(image.rootfs).filter((path) => !/^\/(lib|lib64)\/.*\.so(\.\d+)*$/.test(path));

@@ -3,7 +3,17 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import { copyFileSync, globSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  globSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -25,10 +35,14 @@ const built = join(folder, version);
 const program = join(built, `underpass-${version}-${platform}`);
 
 before(() => {
-  const build = spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', folder], {
-    env,
-    encoding: 'utf8',
-  });
+  const build = spawnSync(
+    process.execPath,
+    [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', folder],
+    {
+      env,
+      encoding: 'utf8',
+    },
+  );
   assert.equal(build.status, 0, build.stderr);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,7 +66,9 @@ test('the build writes a program, sums, signature and manifest that agree', () =
 
 test('the same source and key always build the same file', () => {
   const again = join(folder, 'again');
-  spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', again], { env });
+  spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', again], {
+    env,
+  });
   assert.equal(sha256Of(join(again, version, `underpass-${version}-${platform}`)), sha256Of(program));
 });
 
@@ -126,6 +142,13 @@ describe('update', () => {
     });
   }
 
+  test('leaves a program of a package manager to it, and names the command', async (t) => {
+    const offer = publish(t, '99.0.0', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
+    const { stderr, file } = await update(offer, [], { 'managed-by': 'brew upgrade underpass\n' });
+    assert.match(stderr, /fix: Run "brew upgrade underpass"\.\n {2}code: update-unsupported/);
+    assert.equal(sha256Of(file), sha256Of(program));
+  });
+
   test('does not go back to an older version by itself', async (t) => {
     const offer = publish(t, '0.0.1', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
     const { code, stdout } = await update(offer);
@@ -159,7 +182,7 @@ describe('programs of other systems', () => {
     const only = foreign.flatMap((runtime) => ['--only', runtime.platform]);
     const build = spawnSync(
       process.execPath,
-      [join(root, 'deploy/release/build.ts'), ...only, '--out', join(folder, 'foreign')],
+      [join(root, 'deploy/release/build.ts'), ...only, '--programs-only', '--out', join(folder, 'foreign')],
       { env, encoding: 'utf8' },
     );
     assert.equal(build.status, 0, build.stderr);
@@ -251,12 +274,18 @@ async function publish(t: TestContext, offered: string, sums: (name: string) => 
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-async function update(offer: ReturnType<typeof publish>, argv: readonly string[] = []) {
+/** `beside`: files beside the program. */
+async function update(
+  offer: ReturnType<typeof publish>,
+  argv: readonly string[] = [],
+  beside: Readonly<Record<string, string>> = {},
+) {
   const { origin } = await offer;
   const home = mkdtempSync(join(folder, 'update-'));
   const file = join(home, 'underpass');
   copyFileSync(program, `${file}.copy`);
   renameSync(`${file}.copy`, file);
+  for (const [name, text] of Object.entries(beside)) writeFileSync(join(home, name), text);
   const env = { HOME: home, UNDERPASS_SERVER: origin };
   const child = await new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
     execFile(file, ['update', ...argv], { env }, (error, stdout, stderr) =>

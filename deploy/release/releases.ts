@@ -1,13 +1,17 @@
-// Compiles the command line for every platform, with sums and a signature: node deploy/release/build.ts [--only PLATFORM] [--out FOLDER]
+// Compiles the command line for every platform and packs it for package managers, with sums and a signature:
+// node deploy/release/build.ts [--only PLATFORM] [--out FOLDER] [--from URL] [--programs-only]
 // Control serves the result at /api/releases and /releases/<version>/.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { KeyObject } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { projectUrl } from '../../rules/project-url.ts';
 import { parseOptions, refuse } from '../command-line.ts';
 import { isSignedAdHoc, signAdHoc } from './macho.ts';
+import { packRelease } from './package-forms.ts';
 import { fetchRuntime, hostRuntime, type Runtime, runtimes } from './runtime.ts';
-import { publicHalf, publicPem, releaseKey, renderSums, sha256Of, signSums } from './sign.ts';
+import { publicHalf, publicPem, releaseKey, renderSums, type SummedFile, sha256Of, signSums } from './sign.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -16,6 +20,8 @@ interface BuildOptions {
   /** The build makes a folder named after the version in it. */
   readonly out: string;
   readonly version: string;
+  /** Where packages find the programs; null: no packages. */
+  readonly from: string | null;
   readonly cache: string;
 }
 
@@ -34,15 +40,30 @@ function buildRelease(options: BuildOptions): readonly BuiltFile[] {
   const key = releaseKey(process.env);
   const compiler = fetchRuntime(hostRuntime(), options.cache);
   const files = options.platforms.map((runtime) => compile(compiler, runtime, folder, publicHalf(key), options));
-  const sums = renderSums(files);
-  writeFileSync(join(folder, 'SHA256SUMS'), sums);
-  writeFileSync(join(folder, 'SHA256SUMS.sig'), signSums(sums, key));
+  writeSums(folder, files, key);
   // Read by control/site/release-key.ts.
   writeFileSync(join(options.out, 'release-key.pem'), publicPem(key));
   writeFileSync(join(folder, 'manifest.json'), `${JSON.stringify({ version: options.version, files }, null, 2)}\n`);
+  if (options.from !== null) {
+    packRelease({ version: options.version, from: options.from, programs: files, folder }, root, compiler);
+    writeSums(join(folder, 'packages'), summedBelow(join(folder, 'packages')), key);
+  }
   rmSync(join(options.out, options.version), { recursive: true, force: true });
   renameSync(folder, join(options.out, options.version));
   return files;
+}
+
+function writeSums(folder: string, files: readonly SummedFile[], key: KeyObject): void {
+  const sums = renderSums(files);
+  writeFileSync(join(folder, 'SHA256SUMS'), sums);
+  writeFileSync(join(folder, 'SHA256SUMS.sig'), signSums(sums, key));
+}
+
+function summedBelow(folder: string): readonly SummedFile[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  return names
+    .filter((name) => statSync(join(folder, name)).isFile())
+    .map((name) => ({ name, sha256: sha256Of(join(folder, name)) }));
 }
 
 function compile(
@@ -85,15 +106,24 @@ function mendSignature(path: string): void {
 function optionsFrom(argv: readonly string[]): BuildOptions {
   const { values } = parseOptions({
     args: [...argv],
-    options: { only: { type: 'string', multiple: true }, out: { type: 'string' } },
+    options: {
+      only: { type: 'string', multiple: true },
+      out: { type: 'string' },
+      from: { type: 'string' },
+      'programs-only': { type: 'boolean' },
+    },
   });
   const { version } = JSON.parse(readFileSync(join(root, 'client', 'package.json'), 'utf8')) as { version: string };
   const unknown = values.only?.find((name) => !runtimes.some(({ platform }) => platform === name));
   if (unknown !== undefined) refuse(`unknown platform ${unknown}; known: ${runtimes.map(({ platform }) => platform).join(', ')}`);
+  // It becomes part of texts in four languages, so it holds no character that one of them reads.
+  if (values.from !== undefined && !/^https?:\/\/[\w.:/~%-]+$/.test(values.from))
+    refuse(`--from is not the URL of a folder: ${values.from}`);
   return {
     platforms: runtimes.filter(({ platform }) => values.only?.includes(platform) ?? true),
     out: resolve(values.out ?? join(root, 'client', 'dist', 'releases')),
     version,
+    from: values['programs-only'] ? null : (values.from ?? `${projectUrl}/releases/download/v${version}`).replace(/\/$/, ''),
     cache: join(root, '.artifacts', 'runtimes'),
   };
 }

@@ -61,13 +61,24 @@ export function hostRuntime(): Runtime {
 
 /** Path of the runtime's program; npm fetches it if the cache lacks it. Parallel builds may share a cache. */
 export function fetchRuntime(runtime: Runtime, cache: string): string {
-  const folder = join(cache, `${runtime.packageName.replace('@oven/', '')}-${runtimeVersion}`);
-  const program = join(folder, 'package', 'bin', runtime.platform === 'win-x64' ? 'bun.exe' : 'bun');
+  return fetchProgram({ ...runtime, version: runtimeVersion }, runtime.platform === 'win-x64' ? 'bun.exe' : 'bun', cache);
+}
+
+export interface PinnedPackage {
+  readonly packageName: string;
+  readonly version: string;
+  readonly integrity: string;
+}
+
+/** Path of the program `bin/NAME` of a package. */
+export function fetchProgram(pinned: PinnedPackage, name: string, cache: string): string {
+  const folder = join(cache, `${pinned.packageName.replace('@oven/', '')}-${pinned.version}`);
+  const program = join(folder, 'package', 'bin', name);
   if (existsSync(program)) return program;
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(`${folder}.`);
   try {
-    const archive = fetchArchive(runtime, draft);
+    const archive = fetchArchive(pinned, draft);
     execFileSync('tar', ['-xzf', archive, '-C', draft]);
     rmSync(archive);
     moveInto(folder, draft, program);
@@ -86,8 +97,8 @@ function moveInto(folder: string, draft: string, program: string): void {
   }
 }
 
-function fetchArchive({ packageName, integrity }: Runtime, folder: string): string {
-  const args = ['pack', `${packageName}@${runtimeVersion}`, '--json', '--pack-destination', folder, '--ignore-scripts'];
+function fetchArchive({ packageName, version, integrity }: PinnedPackage, folder: string): string {
+  const args = ['pack', `${packageName}@${version}`, '--json', '--pack-destination', folder, '--ignore-scripts'];
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const shell = process.platform === 'win32';
   const output = execFileSync(npm, args, {
@@ -101,5 +112,5 @@ function fetchArchive({ packageName, integrity }: Runtime, folder: string): stri
   const archive = join(folder, (packed?.filename ?? '').replace('@oven/', 'oven-'));
   const actual = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`;
   if (actual === integrity) return archive;
-  throw new Error(`${packageName}@${runtimeVersion} has integrity ${actual}, pinned is ${integrity}`);
+  throw new Error(`${packageName}@${version} has integrity ${actual}, pinned is ${integrity}`);
 }

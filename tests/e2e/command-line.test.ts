@@ -161,7 +161,9 @@ test('the installer of the server installs its release, which updates itself onl
   const key = generateKeyPairSync('ed25519').privateKey;
   const env = { ...process.env, UNDERPASS_RELEASE_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
   const platform = `linux-${process.arch}`;
-  await run(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', folder], { env });
+  await run(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', folder], {
+    env,
+  });
   const { product, cli } = await world(t, { UNDERPASS_RELEASES: folder });
   const script = await (await fetch(`${product.origin}/install.sh`)).text();
   const shell = { env: { HOME: cli.home, PATH: process.env.PATH ?? '' } };

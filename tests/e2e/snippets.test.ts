@@ -30,7 +30,7 @@ before(async () => {
   const env = { ...process.env, UNDERPASS_HOME: join(folder, 'home') };
   const { stdout } = await run(
     process.execPath,
-    [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', join(folder, 'releases')],
+    [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', join(folder, 'releases')],
     { env },
   );
   const [, name = ''] = /\s(underpass-\S+)\n/.exec(stdout) ?? [];
