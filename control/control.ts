@@ -38,6 +38,7 @@ import { sweepStore } from './sweep/sweep.ts';
 import { createTokenCalls } from './token/calls.ts';
 import { createTunnelCalls } from './tunnel/calls.ts';
 import { createEventStreams, type EventStreams } from './tunnel/events.ts';
+import { expireTunnels } from './tunnel/expiry.ts';
 
 export interface Control {
   fetch(request: Request, connection?: Connection): Promise<Response>;
@@ -56,6 +57,7 @@ export interface Control {
 }
 
 const sweepEveryMs = 10 * 60_000;
+const expireEveryMs = 60_000;
 
 // A name server that never answers occupies two of the resolver's 32 places for 5 s. The page of a tunnel asks for all of its domains.
 const dnsAtOnce = 4;
@@ -72,6 +74,7 @@ const createParts = (deps: ControlDeps) => ({
   origin: deps.settings.origin,
   version: deps.settings.version,
   operatorEmail: deps.settings.operatorEmail,
+  quickTunnels: deps.settings.quickTunnels,
   botCheck: deps.botCheck ?? chooseBotCheck(deps),
   cookies: cookieNames(deps.settings.origin),
   jobs: createJobQueue({ ...deps, handlers: createJobHandlers(deps) }),
@@ -118,10 +121,12 @@ export const createControl = (deps: ControlDeps): Control => {
   const events = createEventStreams(parts);
   const metrics = createControlMetrics(deps.store);
   let isStopping = false;
-  let sweeper: NodeJS.Timeout | undefined;
+  const timers: NodeJS.Timeout[] = [];
   const sweep = (): void => {
     sweepStore(deps.store, deps.clock(), deps.log).catch((error) => deps.log.error({ err: error }, 'sweeping failed'));
   };
+  const expire = (): Promise<void> =>
+    expireTunnels(deps).catch((error: unknown) => deps.log.error({ err: error }, 'quick tunnels: expiring failed'));
   return {
     fetch: createApp({
       ...parts,
@@ -137,8 +142,12 @@ export const createControl = (deps: ControlDeps): Control => {
     metrics: metrics.registry,
     start: () => {
       jobs.start();
-      sweeper = setInterval(sweep, sweepEveryMs);
+      timers.push(
+        setInterval(sweep, sweepEveryMs),
+        setInterval(() => void expire(), expireEveryMs),
+      );
       sweep();
+      void expire();
     },
     settle: () => jobs.drain(),
     beginStop: () => {
@@ -147,7 +156,7 @@ export const createControl = (deps: ControlDeps): Control => {
     },
     close: async () => {
       isStopping = true;
-      clearInterval(sweeper);
+      for (const timer of timers) clearInterval(timer);
       events.close();
       await jobs.stop();
     },

@@ -20,6 +20,8 @@ export interface ControlSettings extends SiteSettings {
   readonly production: boolean;
   readonly version: string;
   readonly operatorEmail: string;
+  /** How many quick tunnels one person may have at once; 0 switches them off. */
+  readonly quickTunnels: number;
   readonly trustedProxies: readonly string[];
   /** Left out, the self-hosted bot check is used. */
   readonly turnstile?: { readonly siteKey: string; readonly secret: string; readonly url: string };

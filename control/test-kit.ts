@@ -193,6 +193,7 @@ const baseSettings: ControlSettings = {
   operatorEmail: 'operator@example.com',
   securityContact: 'mailto:security@example.com',
   trustedProxies: [],
+  quickTunnels: 100,
   operatorIdentity: { name: 'Underpass Ltd', email: 'hello@example.com' },
 };
 

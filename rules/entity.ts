@@ -81,6 +81,10 @@ export const Tunnel = entity({
   securityGroup: string(),
   /** When a person last changed the tunnel. */
   updatedAt: time(),
+  /** Only of a quick tunnel that nobody keeps: it is deleted then. While a client is connected, the time moves on, up to `endsAt`. */
+  expiresAt: maybe(time()),
+  /** It is deleted then, connected or not. */
+  endsAt: maybe(time()),
   /** Absent if the caller's role may not read it. */
   token: maybe(string()),
   /** What a client dials: https://host[:port][#ca=<sha256 of the CA certificate, hex>]. */

@@ -39,6 +39,8 @@ export const durations = {
   tokenOverlapHours: 24,
   /** A released generated name is not given to another tunnel for this long. */
   generatedNameRestDays: 90,
+  /** A quick tunnel is deleted this long after its last client was connected. */
+  quickLeaseMinutes: 5,
   /** A client is connected while its last data-path round trip is at most this old. */
   connectedWithinSeconds: 15,
 } as const;

@@ -278,6 +278,8 @@ export const OperatorTunnel = entity({
   connectedClients: maybe(count()),
   ingressDomains: array(hostname()),
   suspended: boolean(),
+  /** Of a quick tunnel: as in Tunnel. */
+  expiresAt: maybe(time()),
 });
 export type OperatorTunnel = Described<typeof OperatorTunnel>;
 

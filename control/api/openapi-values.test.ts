@@ -34,6 +34,9 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
   'createTunnel.ingressDomains': 'must be under a public suffix',
   'updateTunnel.ingressDomains': 'must be under a public suffix',
   'updateTunnel.securityGroup': 'must exist',
+  'startQuickTunnel.region': 'must exist',
+  'startQuickTunnel.ingressDomains': 'must be under a public suffix',
+  'startQuickTunnel.securityGroup': 'must exist',
   'createSecurityGroup.allow': 'must be addresses and ranges',
   'updateSecurityGroup.allow': 'must be addresses and ranges',
   'deleteProject.name': 'must be the name of the project',
@@ -51,6 +54,7 @@ const ruledElsewhere: Readonly<Record<string, string>> = {
 /** Accepted although the document does not list them. */
 const otherSpellings: Readonly<Record<string, string>> = {
   'createTunnel.name': 'trimmed and lowered',
+  'startQuickTunnel.name': 'trimmed and lowered',
   'createSecurityGroup.name': 'trimmed',
 };
 

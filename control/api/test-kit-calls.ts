@@ -199,6 +199,8 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
     body: { ingressDomains: [], proxyProtocol: 'v2', securityGroup: 'default' },
   }),
   deleteTunnel: tunnelSegment,
+  keepTunnel: tunnelSegment,
+  startQuickTunnel: async () => ({ body: { key: randomBytes(32).toString('base64url') } }),
   lookUpDns: async () => ({ query: { host: 'local.localhost' } }),
   listRegions: nothing,
   listSecurityGroups: nothing,

@@ -1,8 +1,8 @@
 // Every sealed text of the store: reads them all, and discards those whose key is lost.
 
 import { durations } from '@underpass/rules/limits.ts';
-import { accountSettings } from '../certificate/acme/account-key.ts';
 import type { KeyRing } from '../secret/key-ring.ts';
+import { sealedSettings } from '../secret/sealed-setting.ts';
 import type { Queries } from '../store/store.ts';
 import { giveUpTunnelTokens } from '../tunnel/token.ts';
 
@@ -12,13 +12,13 @@ export const readSealed = async (db: Queries, nowMs: number): Promise<string[]> 
   const certificates = await db.selectFrom('certificates').select('key_sealed as sealed').execute();
   const open = db.selectFrom('challenges').select('payload_sealed as sealed').where('expires_at', '>', nowMs);
   const challenges = await open.execute();
-  const accounts = await accountSettings(db);
-  return [...tokens, ...certificates, ...challenges, ...accounts].map(({ sealed }) => sealed);
+  const settings = await sealedSettings(db);
+  return [...tokens, ...certificates, ...challenges, ...settings].map(({ sealed }) => sealed);
 };
 
 /**
  * For keys that are lost for good. Tunnels get new tokens; the old ones keep working for the overlap of a rotation, by their
- * hashes. Upkeep then makes new certificates and a new account at the authority.
+ * hashes. Upkeep then makes new certificates and a new account at the authority; quick tunnels get new addresses.
  */
 export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number): Promise<void> => {
   await giveUpTunnelTokens(trx, keyRing, nowMs, nowMs + durations.tokenOverlapHours * 3600_000);
@@ -27,6 +27,6 @@ export const giveUpSealed = async (trx: Queries, keyRing: KeyRing, nowMs: number
   for (const { id } of certificates.filter(isLost)) await trx.deleteFrom('certificates').where('id', '=', id).execute();
   const challenges = await trx.selectFrom('challenges').select(['id', 'payload_sealed as sealed']).execute();
   for (const { id } of challenges.filter(isLost)) await trx.deleteFrom('challenges').where('id', '=', id).execute();
-  for (const { name } of (await accountSettings(trx)).filter(isLost))
+  for (const { name } of (await sealedSettings(trx)).filter(isLost))
     await trx.deleteFrom('settings').where('name', '=', name).execute();
 };

@@ -13,7 +13,9 @@ const tunnelRows = (db: Queries) =>
   db
     .selectFrom('tunnels as t')
     .innerJoin('projects as p', 'p.id', 't.project_id')
-    .select(['t.id', 't.name', 't.type', 't.region', 't.suspended_at', 'p.id as project_id', 'p.name as project_name']);
+    .leftJoin('quick_tunnels as q', 'q.tunnel_id', 't.id')
+    .select(['t.id', 't.name', 't.type', 't.region', 't.suspended_at', 'p.id as project_id', 'p.name as project_name'])
+    .select('q.expires_at');
 
 type Row = Awaited<ReturnType<ReturnType<typeof tunnelRows>['execute']>>[number];
 
@@ -34,6 +36,7 @@ const toTunnels = async (deps: DeskDeps, rows: readonly Row[]): Promise<Operator
       status: decideTunnelStatus({ allDomainsVerified, isAcknowledged: deps.feed.isServing(row.id) }),
       ingressDomains: own.map((host) => host.host),
       suspended: row.suspended_at !== null,
+      ...(row.expires_at === null ? {} : { expiresAt: new Date(row.expires_at).toISOString() }),
     };
   });
 };

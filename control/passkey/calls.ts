@@ -22,6 +22,7 @@ import type { Caller } from '../access/caller.ts';
 import { addNotices } from '../access/notice.ts';
 import { auditFailedPasskey, auditFailedProof } from '../access/refusal-audit.ts';
 import { renewProof } from '../access/session.ts';
+import { lockUser } from '../access/user-lock.ts';
 import { browserCookie, browserToken } from '../auth/browser.ts';
 import { type SignInDeps, signIn } from '../auth/sign-in.ts';
 import { tellNarrowed } from '../bus/access.ts';
@@ -43,7 +44,6 @@ import {
   forgetProofs,
   isPasskeyRequired,
   listPasskeys,
-  lockUser,
   replaceRecoveryCodes,
   takeSignCount,
   useRecoveryCode,

@@ -4,20 +4,9 @@ import { randomInt } from 'node:crypto';
 import { limits } from '@underpass/rules/limits.ts';
 import { generateRecoveryCode, isNextSignCount } from '@underpass/rules/passkey.ts';
 import { needsOperatorPasskey } from '../access/passkey-rule.ts';
-import { refuse } from '../http/refusal.ts';
 import { hashToken } from '../secret/token.ts';
 import type { PasskeysTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-
-/** Locks the user's row, so that counts of passkeys read after it hold. */
-export const lockUser = async (trx: Queries, userId: string): Promise<void> => {
-  const locked = await trx
-    .updateTable('users')
-    .set((eb) => ({ created_at: eb.ref('created_at') }))
-    .where('id', '=', userId)
-    .executeTakeFirst();
-  if (locked.numUpdatedRows === 0n) refuse('signedOut', 'Sign in first.');
-};
 
 export const listPasskeys = (db: Queries, userId: string): Promise<PasskeysTable[]> =>
   db.selectFrom('passkeys').selectAll().where('user_id', '=', userId).orderBy('id').execute();

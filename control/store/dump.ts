@@ -30,6 +30,7 @@ const tables = {
   security_groups: ['id'],
   tunnels: ['id'],
   tunnel_hosts: ['project_id', 'host'],
+  quick_tunnels: ['tunnel_id'],
   tunnel_tokens: ['id'],
   api_tokens: ['id'],
   device_logins: ['id'],

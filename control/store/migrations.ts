@@ -162,6 +162,15 @@ const passkeys = [
   'alter table projects add column passkey_required integer not null default 0',
 ];
 
+// A tunnel without a row here is kept; the previous release ignores the table.
+const quickTunnels = [
+  `create table quick_tunnels (
+    tunnel_id text primary key references tunnels (id) on delete cascade,
+    user_id text not null, label text not null unique, expires_at bigint, ends_at bigint)`,
+  'create index quick_tunnels_user on quick_tunnels (user_id)',
+  'create index quick_tunnels_expiry on quick_tunnels (expires_at)',
+];
+
 const migration = (statements: readonly string[]): Migration => ({
   up: async (db: Kysely<unknown>) => {
     for (const statement of statements) await sql.raw(statement).execute(db);
@@ -178,4 +187,5 @@ export const migrations: Record<string, Migration> = {
   '0007-cli-tokens': migration(cliTokens),
   '0008-known-browsers': migration(knownBrowsers),
   '0009-passkeys': migration(passkeys),
+  '0010-quick-tunnels': migration(quickTunnels),
 };

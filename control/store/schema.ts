@@ -167,6 +167,19 @@ export interface TunnelsTable {
   updated_at: number;
 }
 
+/** Of tunnels that `underpass http PORT` made. */
+export interface QuickTunnelsTable {
+  tunnel_id: string;
+  /** Who made it. No reference: the tunnel must expire even after the account is deleted. */
+  user_id: string;
+  /** Stands for the person, the project and the folder: the first label of the generated name. Unique. */
+  label: string;
+  /** When control deletes the tunnel; moved on while a client is connected. Null: somebody keeps it. */
+  expires_at: number | null;
+  /** When control deletes it in any case. */
+  ends_at: number | null;
+}
+
 export interface TunnelHostsTable {
   tunnel_id: string;
   project_id: string;
@@ -390,6 +403,7 @@ export interface Schema {
   domains: DomainsTable;
   tunnels: TunnelsTable;
   tunnel_hosts: TunnelHostsTable;
+  quick_tunnels: QuickTunnelsTable;
   tunnel_tokens: TunnelTokensTable;
   security_groups: SecurityGroupsTable;
   api_tokens: ApiTokensTable;

@@ -3,7 +3,7 @@
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
 import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
 import { parseProxyProtocol } from '@underpass/rules/proxy-protocol.ts';
-import { generatorDomain, parseRegion, regionMissingMessage } from '@underpass/rules/region.ts';
+import { generatorDomain, parseRegion } from '@underpass/rules/region.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
 import { defaultTunnelType, parseTunnelType } from '@underpass/rules/tunnel-type.ts';
@@ -12,21 +12,28 @@ import { auditCall } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Access } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
-import { takeQuota } from '../access/quota.ts';
 import { awaitServing } from '../feed/await-serving.ts';
 import type { FeedPort } from '../feed/port.ts';
-import { findGroup } from '../group/groups.ts';
 import { nextUpdate, refuseStale } from '../http/if-match.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Limiter } from '../limit/limiter.ts';
 import { listRegionRows, ownHosts, toRegion } from '../region/regions.ts';
-import { createId } from '../store/id.ts';
-import { isForeignKeyViolation, isUniqueViolation, type Queries, type Store } from '../store/store.ts';
+import type { Queries, Store } from '../store/store.ts';
 import { generateName, writeHosts } from './ingress-hosts.ts';
-import { insertTunnelToken, rotateTunnelToken } from './token.ts';
-import { findTunnelRow, listTunnels, readHosts, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
+import { keepTunnel, type QuickDeps, refuseKept, startQuickTunnel } from './quick.ts';
+import { rotateTunnelToken } from './token.ts';
+import { findTunnelRow, listTunnels, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
+import {
+  deleteTunnelRow,
+  generatedNames,
+  getGroupId,
+  insertTunnel,
+  type NewTunnel,
+  takeTunnelName,
+  writeUnlessTaken,
+} from './write-tunnel.ts';
 
-export interface TunnelDeps extends TunnelReadDeps {
+export interface TunnelDeps extends TunnelReadDeps, QuickDeps {
   readonly store: Store;
   readonly feed: FeedPort;
   readonly limiter: Limiter;
@@ -38,22 +45,12 @@ const getTunnel = async (deps: TunnelDeps, access: Access, name: string, withMet
 
 const getRow = async (db: Queries, access: Access, name: string) => orMissing(await findTunnelRow(db, access.id, name), 'Tunnel');
 
-const getGroupId = async (db: Queries, access: Access, name: string): Promise<string> => {
-  const group = await findGroup(db, access.id, name);
-  return group?.id ?? refuse('invalid', `Security group '${name}' does not exist`);
-};
-
-interface NewTunnel {
-  readonly name: string;
-  readonly type: Tunnel['type'];
-  readonly region: string;
-  readonly proxyProtocol: ProxyProtocol;
-  /** Empty if a name is to be generated under `wildcardDomain`. */
-  readonly hosts: readonly string[];
+interface AskedTunnel extends Omit<NewTunnel, 'securityGroup' | 'generated'> {
+  /** Of the region, if a name is to be generated under it; `hosts` is empty then. */
   readonly wildcardDomain: string | null;
 }
 
-const parseNewTunnel = async (deps: TunnelDeps, { body }: CallContext<'createTunnel'>): Promise<NewTunnel> => {
+const parseNewTunnel = async (deps: TunnelDeps, { body }: CallContext<'createTunnel'>): Promise<AskedTunnel> => {
   const name = orInvalid(parseTunnelName(body.name));
   const type = orInvalid(parseTunnelType(body.type ?? defaultTunnelType));
   const proxyProtocol = orInvalid(parseProxyProtocol(body.proxyProtocol ?? ''));
@@ -65,40 +62,13 @@ const parseNewTunnel = async (deps: TunnelDeps, { body }: CallContext<'createTun
   return { name, type, region: region.name, proxyProtocol, hosts, wildcardDomain };
 };
 
-const insertTunnel = async (trx: Queries, access: Access, tunnel: NewTunnel, nowMs: number): Promise<string> => {
-  const id = createId(nowMs);
-  await trx
-    .insertInto('tunnels')
-    .values({
-      id,
-      project_id: access.id,
-      name: tunnel.name,
-      type: tunnel.type,
-      region: tunnel.region,
-      proxy_protocol: tunnel.proxyProtocol,
-      security_group_id: await getGroupId(trx, access, defaultSecurityGroupName),
-      suspended_at: null,
-      created_at: nowMs,
-      updated_at: nowMs,
-    })
-    .execute();
-  return id;
-};
-
-// Under the project's lock, only two projects that generate the same name at once can collide.
-const writeTries = 5;
-
-const writeUnlessTaken = async <T>(store: Store, body: (trx: Queries) => Promise<T>): Promise<T> => {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await store.write(body);
-    } catch (error) {
-      // It must be the region: everything else that a tunnel refers to is under the project's lock.
-      if (isForeignKeyViolation(error)) return refuse('invalid', regionMissingMessage);
-      if (!isUniqueViolation(error)) throw error;
-      if (tries === writeTries) return refuse('conflict', 'An ingress domain is in use by another tunnel');
-    }
-  }
+/** Somebody may delete the tunnel in the meantime: the answer is then as it was. */
+const answerServing = async (deps: TunnelDeps, access: Access, id: string, name: string): Promise<Tunnel> => {
+  deps.feed.tunnelsChanged([id]);
+  const made = await getTunnel(deps, access, name);
+  if (made.status !== 'Progressing') return made;
+  await awaitServing(deps.feed, [id]);
+  return (await readTunnel(deps, access, name, false)) ?? made;
 };
 
 const createTunnel = async (deps: TunnelDeps, context: CallContext<'createTunnel'>): Promise<Tunnel> => {
@@ -107,22 +77,16 @@ const createTunnel = async (deps: TunnelDeps, context: CallContext<'createTunnel
   if (tunnel.wildcardDomain !== null) await deps.limiter.take('generatedNamePerUser', userShare(caller));
   const own = await ownHosts(deps.store.db, deps.origin);
   const id = await writeUnlessTaken(deps.store, async (trx) => {
-    await takeQuota(trx, access, 'tunnels');
-    if (await findTunnelRow(trx, access.id, tunnel.name)) refuse('conflict', `Tunnel '${tunnel.name}' already exists`);
-    const tunnelId = await insertTunnel(trx, access, tunnel, nowMs);
-    const made = tunnel.wildcardDomain === null ? [] : [await generateName(trx, tunnel.wildcardDomain, nowMs)];
-    const hosts = [...tunnel.hosts, ...made];
-    await writeHosts(trx, { access, tunnelId, hosts, generated: new Set(made), ownHosts: own, nowMs });
-    await insertTunnelToken(trx, deps.keyRing, tunnelId, nowMs);
-    await auditCall(trx, context, 'tunnel.create', tunnel.name, { type: tunnel.type, region: tunnel.region, hosts });
-    return tunnelId;
+    await takeTunnelName(trx, access, tunnel.name);
+    const generated = tunnel.wildcardDomain === null ? [] : [await generateName(trx, tunnel.wildcardDomain, nowMs)];
+    const asked = {
+      securityGroup: defaultSecurityGroupName,
+      hosts: [...tunnel.hosts, ...generated],
+      generated: new Set(generated),
+    };
+    return insertTunnel(trx, { ...deps, ownHosts: own }, context, { ...tunnel, ...asked });
   });
-  deps.feed.tunnelsChanged([id]);
-  const made = await getTunnel(deps, access, tunnel.name);
-  if (made.status !== 'Progressing') return made;
-  await awaitServing(deps.feed, [id]);
-  // Somebody may have deleted it in the meantime.
-  return (await readTunnel(deps, access, tunnel.name, false)) ?? made;
+  return answerServing(deps, access, id, tunnel.name);
 };
 
 interface TunnelChange {
@@ -136,11 +100,6 @@ const parseChange = ({ body }: CallContext<'updateTunnel'>): TunnelChange => ({
   proxyProtocol: body.proxyProtocol === undefined ? undefined : orInvalid(parseProxyProtocol(body.proxyProtocol)),
   securityGroup: body.securityGroup,
 });
-
-const generatedNames = async (trx: Queries, tunnelId: string): Promise<ReadonlySet<string>> => {
-  const hosts = (await readHosts(trx, [tunnelId])).get(tunnelId) ?? [];
-  return new Set(hosts.filter((host) => host.apex_name === '').map((host) => host.host));
-};
 
 /** An empty list keeps the generated name: the screen cannot edit it (spec 2, Update tunnel panel). */
 const hostsAfter = (asked: readonly string[], generated: ReadonlySet<string>): readonly string[] =>
@@ -188,15 +147,18 @@ const updateTunnel = async (deps: TunnelDeps, context: CallContext<'updateTunnel
   return getTunnel(deps, access, segments.name);
 };
 
+const parseUnkept = (text: string | undefined): boolean =>
+  text !== undefined && (text === '1' || refuse('invalid', "Unkept must be '1', or left out."));
+
 const deleteTunnel = async (deps: TunnelDeps, context: CallContext<'deleteTunnel'>): Promise<void> => {
-  const { access, segments, nowMs } = context;
+  const { access, segments, query, nowMs } = context;
+  const unkept = parseUnkept(query.unkept);
   const id = await deps.store.write(async (trx) => {
     await lockProject(trx, access.id);
     const row = await getRow(trx, access, segments.name);
     refuseSuspended(row);
-    const generated = await generatedNames(trx, row.id);
-    await writeHosts(trx, { access, tunnelId: row.id, hosts: [], generated, ownHosts: [], nowMs });
-    await trx.deleteFrom('tunnels').where('id', '=', row.id).execute();
+    if (unkept) await refuseKept(trx, row);
+    await deleteTunnelRow(trx, row, nowMs);
     await auditCall(trx, context, 'tunnel.delete', row.name);
     return row.id;
   });
@@ -245,6 +207,8 @@ export const createTunnelCalls = (
   | 'createTunnel'
   | 'updateTunnel'
   | 'deleteTunnel'
+  | 'startQuickTunnel'
+  | 'keepTunnel'
   | 'rotateToken'
   | 'listClients'
   | 'getHistory'
@@ -255,6 +219,14 @@ export const createTunnelCalls = (
   createTunnel: (context) => createTunnel(deps, context),
   updateTunnel: (context) => updateTunnel(deps, context),
   deleteTunnel: (context) => deleteTunnel(deps, context),
+  startQuickTunnel: async (context) => {
+    const { id, name } = await startQuickTunnel(deps, context);
+    return answerServing(deps, context.access, id, name);
+  },
+  keepTunnel: async (context) => {
+    await keepTunnel(deps, context);
+    return getTunnel(deps, context.access, context.segments.name);
+  },
   rotateToken: (context) => rotateToken(deps, context),
   listClients: (context) => listClients(deps, context),
   getHistory: (context) => getHistory(deps, context),

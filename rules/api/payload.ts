@@ -7,6 +7,7 @@ import { isoTime } from '../date.ts';
 import { emailMaxChars } from '../email.ts';
 import { ProxyProtocol, Role, TunnelType } from '../entity.ts';
 import { highestQuotas, limits } from '../limits.ts';
+import { lastsSecondsLeast, lastsSecondsMost } from '../quick-tunnel.ts';
 import { regionDescriptionMaxChars, regionNamePattern } from '../region.ts';
 import { optionalNameMaxChars, personNameMaxChars, tickedValues } from '../registration.ts';
 import { AbuseReportState } from '../resource.ts';
@@ -70,6 +71,21 @@ export const TunnelChange = z.object({
   ingressDomains: optionalField(ingressDomains),
   proxyProtocol: optionalField(wordField(ProxyProtocol)),
   securityGroup: optionalField(textField()),
+});
+export const QuickTunnel = z.object({
+  /** A secret of the caller that stands for the folder: the same key gets the same address. */
+  key: textField({ pattern: '^[\\w-]{22,64}$' }),
+  /** Absent: the generated label. */
+  name: optionalField(textField({ pattern: tunnelNamePattern.source, maxLength: tunnelNameMaxChars })),
+  /** Absent: the first available region that generates names. */
+  region: optionalField(textField()),
+  /** Absent: the generated name of the caller's folder. */
+  ingressDomains: optionalField(ingressDomains),
+  /** Absent: `default`. */
+  securityGroup: optionalField(textField()),
+  keep: optionalField(booleanField()),
+  /** The tunnel ends after this time, connected or not. */
+  lastsSeconds: optionalField(numberField({ minimum: lastsSecondsLeast, maximum: lastsSecondsMost })),
 });
 
 export const NewSecurityGroup = z.object({

@@ -22,7 +22,24 @@ export const tunnelCalls = {
     who: 'tunnel.update',
     ifMatch: true,
   },
-  deleteTunnel: { method: 'DELETE', path: '/api/tunnels/:name', query: 'InProject', who: 'tunnel.delete' },
+  deleteTunnel: { method: 'DELETE', path: '/api/tunnels/:name', query: 'DeletionQuery', who: 'tunnel.delete' },
+  /** The caller's quick tunnel for a folder: made, or the one that exists, with a new lease. */
+  startQuickTunnel: {
+    method: 'POST',
+    path: '/api/quick-tunnels',
+    query: 'InProject',
+    json: 'QuickTunnel',
+    answer: 'Tunnel',
+    who: 'tunnel.create',
+  },
+  /** Removes the expiry of a quick tunnel: it is an ordinary tunnel from then on. */
+  keepTunnel: {
+    method: 'POST',
+    path: '/api/tunnels/:name/keep',
+    query: 'InProject',
+    answer: 'Tunnel',
+    who: 'tunnel.update',
+  },
   /** The old token keeps working for a while, unless `overlap=0` ends it at once. */
   rotateToken: {
     method: 'POST',

@@ -139,6 +139,15 @@ export const settingTable = {
     },
     1,
   ),
+  quickTunnels: setting(
+    'UNDERPASS_QUICK_TUNNELS',
+    {
+      group: 'General',
+      about: 'How many quick tunnels (`underpass http PORT`) one person may have at once; 0 switches them off.',
+      parse: parseWhole(0, 1000),
+    },
+    10,
+  ),
 
   listen: setting(
     'UNDERPASS_LISTEN',

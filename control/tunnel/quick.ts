@@ -1,0 +1,204 @@
+// Quick tunnels: `underpass http PORT` makes one for its folder, or takes the one that is there. The label comes from a secret of
+// this installation and from who asks, so nobody else gets it, whichever key they send. expiry.ts deletes what nobody carries.
+
+import { createHmac } from 'node:crypto';
+import type { Region } from '@underpass/rules/entity.ts';
+import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import { parseFolderKey, parseLastsSeconds, renderQuickLabel } from '@underpass/rules/quick-tunnel.ts';
+import { defaultRegion, generatorDomain, parseRegion } from '@underpass/rules/region.ts';
+import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
+import { parseTunnelName } from '@underpass/rules/tunnel-name.ts';
+import { userShare } from '../access/allowance.ts';
+import { auditCall } from '../access/audit.ts';
+import type { CallContext } from '../access/call.ts';
+import { lockProject } from '../access/project-lock.ts';
+import { lockUser } from '../access/user-lock.ts';
+import { nextUpdate } from '../http/if-match.ts';
+import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
+import type { Limiter } from '../limit/limiter.ts';
+import { listRegionRows, ownHosts, toRegion } from '../region/regions.ts';
+import type { KeyRing } from '../secret/key-ring.ts';
+import { keepSecret, sealedPrefixes } from '../secret/sealed-setting.ts';
+import { createToken } from '../secret/token.ts';
+import type { QuickTunnelsTable, TunnelsTable } from '../store/schema.ts';
+import type { Queries, Store } from '../store/store.ts';
+import { writeHosts } from './ingress-hosts.ts';
+import { findTunnelRow, refuseSuspended } from './tunnels.ts';
+import { generatedNames, getGroupId, insertTunnel, takeTunnelName, writeUnlessTaken } from './write-tunnel.ts';
+
+export interface QuickDeps {
+  readonly store: Store;
+  readonly keyRing: KeyRing;
+  readonly limiter: Limiter;
+  readonly feed: { tunnelsChanged(ids: readonly string[]): void };
+  readonly origin: string;
+  /** How many one person may have at once; 0 switches them off. */
+  readonly quickTunnels: number;
+}
+
+type Start = CallContext<'startQuickTunnel'>;
+
+interface Wish {
+  readonly label: string;
+  readonly name: string;
+  readonly region: Region;
+  /** Undefined: the generated name. */
+  readonly hosts: readonly string[] | undefined;
+  readonly securityGroup: string | undefined;
+  readonly lease: Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>;
+}
+
+export const quickLeaseMs = durations.quickLeaseMinutes * 60_000;
+
+/** Never beyond the end that the person set. */
+export const leaseFrom = (nowMs: number, endsAt: number | null): number => Math.min(nowMs + quickLeaseMs, endsAt ?? Infinity);
+
+const offMessage = 'The operator has switched quick tunnels off. Add a tunnel, and connect it by its name.';
+const tooManyMessage = (most: number): string =>
+  `You may have at most ${most} quick ${most === 1 ? 'tunnel' : 'tunnels'} at once. Stop or keep one of them.`;
+
+const chooseRegion = async (db: Queries, asked: string | undefined, needsName: boolean): Promise<Region> => {
+  const all = (await listRegionRows(db)).map(toRegion);
+  const fits = all.filter((each) => each.tlsTermination && (!needsName || generatorDomain(each, 'http') !== null));
+  const region = asked === undefined ? defaultRegion(fits) : orInvalid(parseRegion(all, asked, 'http'));
+  if (region === undefined) return refuse('invalid', 'No available region offers quick tunnels.');
+  if (needsName && generatorDomain(region, 'http') === null)
+    refuse('invalid', `Region '${region.name}' generates no names. Give a domain.`);
+  return region;
+};
+
+/** The same for the same person, project, region, folder and name; two different ones never share a label. */
+const labelFor = async (deps: QuickDeps, { caller, access, body }: Start, region: string): Promise<string> => {
+  const secret = await keepSecret(deps.store, deps.keyRing, sealedPrefixes.quickNames, createToken);
+  const about = JSON.stringify([caller.userId, access.id, region, orInvalid(parseFolderKey(body.key)), body.name ?? '']);
+  return renderQuickLabel(createHmac('sha256', secret).update(about).digest());
+};
+
+const parseWish = async (deps: QuickDeps, context: Start): Promise<Wish> => {
+  const { body, nowMs } = context;
+  const given = body.name === undefined ? undefined : orInvalid(parseTunnelName(body.name));
+  const asked = body.ingressDomains ?? [];
+  const hosts = asked.length === 0 ? undefined : orInvalid(parseIngressDomains(asked));
+  const region = await chooseRegion(deps.store.db, body.region, hosts === undefined);
+  const label = await labelFor(deps, context, region.name);
+  const endsAt = body.lastsSeconds === undefined ? null : nowMs + orInvalid(parseLastsSeconds(body.lastsSeconds)) * 1000;
+  const kept = body.keep === true;
+  if (kept && endsAt !== null) refuse('invalid', 'A tunnel that is kept has no end.');
+  const lease = { expires_at: kept ? null : leaseFrom(nowMs, endsAt), ends_at: endsAt };
+  return { label, name: given ?? label, region, hosts, securityGroup: body.securityGroup, lease };
+};
+
+const findQuick = (db: Queries, projectId: string, label: string) =>
+  db
+    .selectFrom('quick_tunnels as q')
+    .innerJoin('tunnels as t', 't.id', 'q.tunnel_id')
+    .selectAll('t')
+    .select(['q.expires_at', 'q.ends_at'])
+    .where('q.label', '=', label)
+    .where('t.project_id', '=', projectId)
+    .executeTakeFirst();
+
+/** Tunnels that somebody keeps count for the project only. */
+const takePersonQuota = async (trx: Queries, userId: string, most: number): Promise<void> => {
+  await lockUser(trx, userId);
+  const own = trx.selectFrom('quick_tunnels').select('tunnel_id').where('user_id', '=', userId);
+  const count = (await own.where('expires_at', 'is not', null).execute()).length;
+  if (count >= most) refuse('conflict', tooManyMessage(most));
+};
+
+interface Writing {
+  readonly context: Start;
+  readonly wish: Wish;
+  readonly ownHosts: readonly string[];
+}
+
+const insertQuick = async (deps: QuickDeps, trx: Queries, { context, wish, ownHosts }: Writing): Promise<string> => {
+  const { access, caller } = context;
+  await takePersonQuota(trx, caller.userId, deps.quickTunnels);
+  await takeTunnelName(trx, access, wish.name);
+  const generated = wish.hosts === undefined ? [`${wish.label}.${generatorDomain(wish.region, 'http')}`] : [];
+  const tunnel = {
+    name: wish.name,
+    type: 'http' as const,
+    region: wish.region.name,
+    proxyProtocol: '' as const,
+    securityGroup: wish.securityGroup ?? defaultSecurityGroupName,
+    hosts: wish.hosts ?? generated,
+    generated: new Set(generated),
+  };
+  const id = await insertTunnel(trx, { ...deps, ownHosts }, context, tunnel, { quick: true, ...expiryDetail(wish.lease) });
+  const row = { tunnel_id: id, user_id: caller.userId, label: wish.label, ...wish.lease };
+  await trx.insertInto('quick_tunnels').values(row).execute();
+  return id;
+};
+
+const expiryDetail = ({ expires_at, ends_at }: Wish['lease']): Readonly<Record<string, unknown>> => ({
+  ...(expires_at === null ? { kept: true } : {}),
+  ...(ends_at === null ? {} : { endsAt: new Date(ends_at).toISOString() }),
+});
+
+type QuickRow = TunnelsTable & Pick<QuickTunnelsTable, 'expires_at' | 'ends_at'>;
+
+/** Changes what the caller names, and leaves the rest: somebody may have set it on purpose. A kept tunnel stays kept. */
+const reuseQuick = async (trx: Queries, row: QuickRow, { context, wish, ownHosts }: Writing): Promise<void> => {
+  const { access, nowMs } = context;
+  refuseSuspended(row);
+  const { hosts } = wish;
+  const generated = await generatedNames(trx, row.id);
+  const hostsChanged =
+    hosts !== undefined && (await writeHosts(trx, { access, tunnelId: row.id, hosts, generated, ownHosts, nowMs }));
+  const group = wish.securityGroup === undefined ? row.security_group_id : await getGroupId(trx, access, wish.securityGroup);
+  const keeps = row.expires_at !== null && wish.lease.expires_at === null;
+  if (row.expires_at !== null) await trx.updateTable('quick_tunnels').set(wish.lease).where('tunnel_id', '=', row.id).execute();
+  if (hostsChanged || group !== row.security_group_id) {
+    const set = { security_group_id: group, updated_at: nextUpdate(row.updated_at, nowMs) };
+    await trx.updateTable('tunnels').set(set).where('id', '=', row.id).execute();
+    await auditCall(trx, context, 'tunnel.update', row.name, { hosts, securityGroup: wish.securityGroup });
+  }
+  if (keeps) await auditCall(trx, context, 'tunnel.keep', row.name);
+};
+
+export const startQuickTunnel = async (
+  deps: QuickDeps,
+  context: Start,
+): Promise<{ readonly id: string; readonly name: string }> => {
+  const { access, caller } = context;
+  if (deps.quickTunnels === 0) refuse('invalid', offMessage);
+  const wish = await parseWish(deps, context);
+  const isKnown = (await findQuick(deps.store.db, access.id, wish.label)) !== undefined;
+  if (!isKnown && wish.hosts === undefined) await deps.limiter.take('generatedNamePerUser', userShare(caller));
+  const writing = { context, wish, ownHosts: await ownHosts(deps.store.db, deps.origin) };
+  return writeUnlessTaken(deps.store, async (trx) => {
+    await lockProject(trx, access.id);
+    const row = await findQuick(trx, access.id, wish.label);
+    if (row === undefined) return { id: await insertQuick(deps, trx, writing), name: wish.name };
+    await reuseQuick(trx, row, writing);
+    return { id: row.id, name: row.name };
+  });
+};
+
+const findExpiry = (db: Queries, tunnelId: string) =>
+  db
+    .selectFrom('quick_tunnels')
+    .selectAll()
+    .where('tunnel_id', '=', tunnelId)
+    .where('expires_at', 'is not', null)
+    .executeTakeFirst();
+
+/** For a client that ends: somebody may have kept its tunnel in the meantime. The project must be locked. */
+export const refuseKept = async (trx: Queries, { id, name }: { readonly id: string; readonly name: string }): Promise<void> => {
+  if (!(await findExpiry(trx, id))) refuse('conflict', `Tunnel '${name}' is kept`);
+};
+
+/** Nothing happens to a tunnel that has no expiry. */
+export const keepTunnel = (deps: QuickDeps, context: CallContext<'keepTunnel'>): Promise<void> =>
+  deps.store.write(async (trx) => {
+    const { access, segments } = context;
+    await lockProject(trx, access.id);
+    const row = orMissing(await findTunnelRow(trx, access.id, segments.name), 'Tunnel');
+    refuseSuspended(row);
+    if (!(await findExpiry(trx, row.id))) return;
+    await trx.updateTable('quick_tunnels').set({ expires_at: null, ends_at: null }).where('tunnel_id', '=', row.id).execute();
+    await auditCall(trx, context, 'tunnel.keep', row.name);
+  });
