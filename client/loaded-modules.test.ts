@@ -36,7 +36,7 @@ async function loadedBy(t: TestContext, argv: readonly string[], env: Record<str
 /** The files beside which a client that carries a tunnel needs none. */
 const carries =
   /^client\/(underpass|run)\.ts$|^client\/(process|terminal|config|tunnels|carry)\/|^client\/package\.json$|^wire\/(core\/|socket\/)?[^/]+$|^rules\/(connect\/)?[^/]+$/;
-const carryCommand = /^client\/command\/(carry|command-line)\.ts$/;
+const carryCommand = /^client\/command\/(carry|command-line|quick|quick-options)\.ts$/;
 const accountCommand = /^client\/(account\/|command\/(connect|tunnels|tunnel-text)\.ts$)|^rules\/api\//;
 /** commander loads child_process and util. */
 const packages =

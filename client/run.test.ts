@@ -9,7 +9,7 @@ import { binary, createCli } from './test-kit.ts';
 const wrong: readonly (readonly [argv: readonly string[], error: string, help: string])[] = [
   [['tunnels', 'add'], "missing required argument 'name'", 'underpass tunnels add --help'],
   [['groups', 'add', 'office'], "required option '--allow <address>' not specified", 'underpass groups add --help'],
-  [['http', '--nope'], "unknown option '--nope'", 'underpass http --help'],
+  [['http', '--bogus'], "unknown option '--bogus'", 'underpass http --help'],
   [['tunel'], "unknown command 'tunel' (Did you mean tunnels?)", 'underpass --help'],
   [['help', 'tunnels', 'ad'], "unknown command 'ad' (Did you mean add?)", 'underpass tunnels --help'],
   [['tunnels', 'frobnicate'], "unknown command 'frobnicate'", 'underpass tunnels --help'],

@@ -37,7 +37,7 @@ export const layers = {
     ['terminal', 'carry'],
     ['config'],
     ['account', 'inspect', 'tunnels'],
-    ['doctor', 'service', 'ssh'],
+    ['doctor', 'quick', 'service', 'ssh'],
     ['command'],
     ['.'],
   ],

@@ -21,6 +21,11 @@ const timeoutMs = 30_000;
 /** Room for a list of several thousand tunnels. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
+const temporary: ReadonlySet<string> = new Set(['server-unreachable', 'server-failed', 'too-many-requests']);
+
+/** For those who wait anyway: the network may change, or the server restart. */
+export const isTemporary = (error: unknown): boolean => error instanceof ClientError && temporary.has(error.code);
+
 export function createApi(io: Io, { origin, token, refusedFix }: ApiOptions): Api {
   async function call<Row extends Call>(row: Row, input: InputOf<Row>): Promise<AnswerOf<Row>> {
     const response = await send(io, origin, requestOf(row, input), token);

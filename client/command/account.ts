@@ -1,24 +1,19 @@
 // login, logout, whoami, projects, regions: the sign-in and what it gives access to.
 
 import { resolve } from 'node:path';
-import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
-import { limits } from '@underpass/rules/limits.ts';
 import { tunnelTypesOf } from '@underpass/rules/region.ts';
-import type { DeviceStart } from '@underpass/rules/resource.ts';
 import type { Command } from 'commander';
 import { openAccount, openProject, openServer, serverOf } from '../account/account.ts';
-import { createApi, exchange } from '../account/api.ts';
-import { forgetSignIn, saveSignIn } from '../account/credentials.ts';
-import { isLocal } from '../carry/proxy.ts';
+import { createApi } from '../account/api.ts';
+import { forgetSignIn } from '../account/credentials.ts';
+import { keepSignIn, signedInText, signInByDevice, warnOfPlainHttp } from '../account/sign-in.ts';
 import { readPem } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
-import { openBrowser } from '../process/open-browser.ts';
-import { waitMs } from '../process/wait.ts';
-import { type Output, printable, renderFields, renderTable } from '../terminal/output.ts';
+import { type Output, renderFields, renderTable } from '../terminal/output.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withProject, withServer } from './command-line.ts';
 
 interface LoginFlags extends CommonFlags {
@@ -63,13 +58,11 @@ async function login(shell: Shell, flags: LoginFlags): Promise<void> {
   const caPem = flags.ca === undefined ? undefined : await readPem(resolve(io.cwd, flags.ca));
   if (caPem !== undefined) io.trust(caPem);
   warnOfPlainHttp(origin, output);
-  const token = flags.withToken ? await givenToken(io, output) : await deviceLogin(shell, flags, origin);
-  const api = createApi(io, { origin, token, refusedFix: flags.withToken ? tokenFix : undefined });
-  const [user, projects] = await Promise.all([api.call(sessionCalls.getUser, {}), api.call(sessionCalls.listProjects, {})]);
-  const project = projects.find(({ id }) => id === user.defaultProject) ?? projects[0];
-  await saveSignIn(io, origin, { token, email: user.email, project: project?.id ?? '' }, caPem);
-  const text = `Signed in to ${origin} as ${user.email}${project ? `, project ${project.name}` : ''}.\nNext: underpass tunnels list`;
-  output.result({ server: origin, email: user.email, project: project ?? null }, text);
+  const token = flags.withToken ? await givenToken(io, output) : await signInByDevice(io, origin, flags);
+  const signedIn = await keepSignIn(io, { origin, token, refusedFix: flags.withToken ? tokenFix : undefined, caPem });
+  const { email, project } = signedIn;
+  const text = `${signedInText(origin, signedIn)}\nNext: underpass tunnels list`;
+  output.result({ server: origin, email, project: project ?? null }, text);
 }
 
 const tokenFix = 'Create an API token in the dashboard, and give it to "underpass login --with-token" on standard input.';
@@ -80,56 +73,6 @@ async function givenToken(io: Io, output: Output): Promise<string> {
   } catch (error) {
     throw error instanceof ClientError ? new ClientError(error.code, error.message, { fix: tokenFix, cause: error }) : error;
   }
-}
-
-/** Without TLS everyone on the network path can read the token. */
-function warnOfPlainHttp(origin: string, output: Output): void {
-  const { protocol, hostname } = new URL(origin);
-  const isHere = isLocal(hostname) || ['127.0.0.1', '[::1]'].includes(hostname);
-  if (protocol === 'http:' && !isHere) output.warning(`${origin} is not encrypted: others on the network can read the sign-in`);
-}
-
-async function deviceLogin(shell: Shell, flags: LoginFlags, origin: string): Promise<string> {
-  const { io } = shell;
-  const name = flags.name ?? io.hostName.slice(0, limits.apiTokenNameChars);
-  const { value: device } = await exchange(io, origin, accountCalls.startDevice, { payload: { name } });
-  if (device === undefined) throw new ClientError('server-unknown', `${origin} does not answer with a code`);
-  const link = webLink(device.verificationUrl);
-  const opened = flags.browser && io.stderr.isTTY && (await openBrowser(io, link));
-  const lead = opened ? 'A browser window opens at' : 'Open this link:';
-  io.stderr.write(printable(`${lead}\n\n  ${link}\n\nand enter the code  ${device.userCode}\n\n`));
-  const minutes = Math.ceil(device.expiresIn / 60);
-  io.stderr.write(`Waiting for the confirmation; the code is valid for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.\n`);
-  return pollDevice(io, origin, device);
-}
-
-/** Refuses anything but a web address, because the browser opener could start other programs. */
-function webLink(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !['http:', 'https:'].includes(url.protocol))
-    throw new ClientError('server-unknown', 'its sign-in link is not a web address');
-  return url.href;
-}
-
-async function pollDevice(io: Io, origin: string, device: DeviceStart): Promise<string> {
-  const endMs = io.now() + device.expiresIn * 1000;
-  while (io.now() < endMs) {
-    await waitMs(Math.max(0, device.interval) * 1000);
-    const { status, value } = await exchange(io, origin, accountCalls.pollDevice, {
-      payload: { deviceCode: device.deviceCode },
-    }).catch(notYet);
-    if (value !== undefined) return value.token;
-    if (status === 410) break;
-  }
-  throw new ClientError('login-expired', '');
-}
-
-const temporary: ReadonlySet<string> = new Set(['server-unreachable', 'server-failed', 'too-many-requests']);
-
-/** While the user confirms, the network may change or the server restart: these errors only delay the answer. */
-function notYet(error: unknown): { status: number; value: undefined } {
-  if (error instanceof ClientError && temporary.has(error.code)) return { status: 0, value: undefined };
-  throw error;
 }
 
 async function logout(shell: Shell, flags: CommonFlags): Promise<void> {

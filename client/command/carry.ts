@@ -1,4 +1,5 @@
-// http and ingress: carry the traffic of one tunnel, given by its URL and token. `connect` fetches both by name.
+// http and ingress: carry the traffic of one tunnel, given by its URL and token. `connect` fetches both by name; quick.ts adds the
+// form of `http` that makes a tunnel.
 
 import { resolve } from 'node:path';
 import { type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
@@ -23,7 +24,7 @@ export interface UpstreamFlags {
   readonly webhookSecretFile?: string;
 }
 
-interface CarryFlags extends UpstreamFlags {
+export interface CarryFlags extends UpstreamFlags {
   readonly url?: string;
   readonly upstream?: readonly string[];
   readonly tokenFile?: string;
@@ -38,6 +39,7 @@ const carryTexts: Readonly<Record<TunnelType, CarryTexts>> = {
     about: 'Carry an http tunnel: the edge ends TLS, your service gets plain HTTP.',
     speaksHttp: true,
     examples: [
+      'underpass http 3000',
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream http://127.0.0.1:8080',
       'underpass http --url https://eu1.example.com --token-file shop.token --upstream shop.example.com=http://127.0.0.1:8080 --upstream api.example.com=https://10.0.0.7',
     ],
@@ -93,7 +95,7 @@ export function withUpstreamOptions(command: Command, type?: TunnelType): Comman
     );
 }
 
-async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise<void> {
+export async function carry(shell: Shell, type: TunnelType, flags: CarryFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const url = parseTunnelUrl(requireOption(flags.url, '--url <url>'));
   if (!url.ok) throw new ClientError('usage', url.message);

@@ -51,6 +51,18 @@ export function requireOption<T>(value: T | undefined, flags: string): T {
   return value;
 }
 
+/** For options that would have no effect. */
+export function refuseOptions<Flags extends object>(
+  flags: Flags,
+  options: readonly (keyof Flags & string)[],
+  what: string,
+): void {
+  const given = options
+    .filter((option) => flags[option] !== undefined)
+    .map((option) => `--${option.replace(/[A-Z]/g, '-$&').toLowerCase()}`);
+  if (given.length > 0) throw new ClientError('usage', `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} ${what}`);
+}
+
 /** For options that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];

@@ -12,7 +12,7 @@ import { domainUpstreams, upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { ClientError } from '../process/error.ts';
 import { isLive } from '../tunnels/carry-loop.ts';
 import { carryTunnel, tlsOf, type UpstreamFlags, withUpstreamOptions } from './carry.ts';
-import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, collect, describe, outputOf, refuseOptions, type Shell, withProject } from './command-line.ts';
 import { fetchTunnel } from './tunnels.ts';
 
 interface ConnectFlags extends CommonFlags, UpstreamFlags {
@@ -68,21 +68,13 @@ async function connect(shell: Shell, name: string, flags: ConnectFlags): Promise
 const serviceOptions = ['preset', 'service', 'namespace'] as const;
 
 function refuseUselessOptions(flags: ConnectFlags): void {
-  if (flags.print === undefined) refuse(flags, ['maskToken', ...serviceOptions], 'for --print');
+  if (flags.print === undefined) refuseOptions(flags, ['maskToken', ...serviceOptions], 'for --print');
   else
-    refuse(
+    refuseOptions(
       flags,
       ['upstreamHost', 'ca', 'upstreamCa', 'upstreamInsecure', 'health', 'inspect', 'inspectPort', 'webhookSecretFile'],
       'not for --print',
     );
-}
-
-/** Without an error these options would have no effect. */
-function refuse(flags: ConnectFlags, options: readonly (keyof ConnectFlags)[], what: string): void {
-  const given = options
-    .filter((option) => flags[option] !== undefined)
-    .map((option) => `--${option.replace(/[A-Z]/g, '-$&').toLowerCase()}`);
-  if (given.length > 0) throw new ClientError('usage', `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} ${what}`);
 }
 
 /** The tunnel, if this role may read its token and at least one of its domains is verified. */
@@ -104,7 +96,7 @@ export function upstreamTexts(tunnel: Tunnel, { upstream }: { readonly upstream?
 
 function print(shell: Shell, tunnel: Tunnel & { token: string }, tab: SnippetTab, flags: ConnectFlags): void {
   if (tunnel.type === 'http' || tab !== 'kubernetes')
-    refuse(flags, serviceOptions, 'for --print kubernetes of an ingress tunnel');
+    refuseOptions(flags, serviceOptions, 'for --print kubernetes of an ingress tunnel');
   const token = flags.maskToken ? maskToken(tunnel.token) : tunnel.token;
   const snippet = parseConnectSnippet({ ...tunnel, token }, connectInputs(tunnel, flags), tab);
   if (!snippet.ok) throw new ClientError('usage', snippet.message);

@@ -28,6 +28,14 @@ export interface TunnelConfig {
   readonly upstreamInsecure: boolean;
 }
 
+/** The upstream of `underpass http PORT`. A port is that of `localhost`: development servers listen on either of its addresses. */
+export function parseQuickUpstream(text: string): Parsed<TunnelUpstreams> {
+  const port = /^:?(\d+)$/.exec(text.trim())?.[1];
+  const parsed = parseUpstreams('http', [port === undefined ? text : `http://localhost:${port}`]);
+  const isForDomain = parsed.ok && parsed.value.type === 'http' && parsed.value.list.some(({ domain }) => domain !== null);
+  return isForDomain ? refuse(`'${text}' is not a port, HOST:PORT or URL`) : parsed;
+}
+
 /** For http: one upstream for all domains, or one per domain. For ingress: one per port. Refuses two for the same visitors. */
 export function parseUpstreams(type: TunnelType, texts: readonly string[]): Parsed<TunnelUpstreams> {
   if (texts.length === 0) return refuse('Please provide an upstream');

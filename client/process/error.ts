@@ -141,6 +141,11 @@ export const errors = {
     fix: 'Run "underpass domains verify APEX", then try again.',
     exit: 'refused',
   },
+  'tunnel-deleted': {
+    title: 'The tunnel was deleted at the server',
+    fix: 'Run the command again to open a new one at the same address.',
+    exit: 'refused',
+  },
   'request-refused': { title: 'The server refused this', fix: 'Correct what the message names.', exit: 'refused' },
   conflict: { title: 'That is in use or exists already', fix: 'Change or remove what the message names.', exit: 'refused' },
   stale: { title: 'Nothing was saved', fix: 'Run the command again.', exit: 'refused' },

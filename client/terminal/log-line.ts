@@ -4,6 +4,7 @@ import { printable } from './output.ts';
 export interface LogEvent {
   readonly tunnel: string;
   readonly event:
+    | 'opened'
     | 'connected'
     | 'disconnected'
     | 'problem'

@@ -21,6 +21,23 @@ export interface LoopOptions {
   /** Called once with the function that reports events, for a part of this process that has events of its own. */
   readonly onReport?: (report: (event: LogEvent) => void) => void;
   readonly inspect?: InspectFlags | undefined;
+  /** How long open connections may take to finish after a signal; 30 s if missing. */
+  readonly drainMs?: number;
+  /** Takes part in what happens, until the end. */
+  readonly steer?: (steering: Steering) => Steered;
+}
+
+export interface Steering {
+  readonly views: TunnelSet['views'];
+  /** Carries these tunnels instead, as a reload does. Nothing happens once the end has begun. */
+  readonly apply: (tunnels: readonly LoadedTunnel[]) => void;
+  /** As the first Ctrl-C. */
+  readonly stop: () => void;
+}
+
+export interface Steered {
+  readonly onEvent: (event: LogEvent) => void;
+  readonly end: () => void;
 }
 
 export interface InspectFlags {
@@ -38,9 +55,15 @@ const reclaimMs = 1_000;
 /** Carries the tunnels until a signal. Returns the exit code. */
 export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<number> {
   const display = createDisplay(io, options.output.json, () => tunnels.views());
-  options.onReport?.(display.report);
+  let steered: Steered | undefined;
+  const report = (event: LogEvent) => {
+    display.report(event);
+    steered?.onEvent(event);
+  };
+  options.onReport?.(report);
   const inspector = options.inspect && (await startInspecting(io, options.inspect, () => tunnels.views()));
-  const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, display.report, inspector));
+  const { drainMs } = options;
+  const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, report, { inspector, drainMs }));
   const stopReclaim = startReclaim(tunnels.views);
   const health =
     options.health === undefined ? undefined : await (await import('./health.ts')).startHealth(options.health, tunnels.views);
@@ -48,9 +71,15 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
   try {
     tunnels.apply(options.tunnels);
     display.start();
-    if (inspector) display.report({ tunnel: '*', event: 'inspecting', text: inspectText(io, options.output.json, inspector) });
-    return await untilStopped(io, tunnels, display, options.reload);
+    if (inspector) report({ tunnel: '*', event: 'inspecting', text: inspectText(io, options.output.json, inspector) });
+    return await untilStopped(io, tunnels, display, {
+      reload: options.reload,
+      onStart: (steering) => {
+        steered = options.steer?.(steering);
+      },
+    });
   } finally {
+    steered?.end();
     await inspector?.close();
     health?.close();
     stopReclaim();
@@ -90,7 +119,12 @@ function startReclaim(views: TunnelSet['views']): () => void {
   return () => clearInterval(timer);
 }
 
-function untilStopped(io: Io, tunnels: TunnelSet, display: Display, reload: LoopOptions['reload']): Promise<number> {
+interface StopOptions {
+  readonly reload: LoopOptions['reload'];
+  readonly onStart: (steering: Steering) => void;
+}
+
+function untilStopped(io: Io, tunnels: TunnelSet, display: Display, { reload, onStart }: StopOptions): Promise<number> {
   return new Promise((resolve) => {
     let draining = false;
     let stopping = false;
@@ -117,6 +151,7 @@ function untilStopped(io: Io, tunnels: TunnelSet, display: Display, reload: Loop
       for (const forget of off) forget();
       resolve(code);
     };
+    onStart({ views: tunnels.views, apply: (next) => void (draining || tunnels.apply(next)), stop: drain });
   });
 }
 

@@ -14,11 +14,17 @@ import type { LogEvent } from '../terminal/log-line.ts';
 import { createRate } from './rate.ts';
 import type { RunningTunnel } from './tunnel-set.ts';
 
+interface StartOptions {
+  readonly inspector?: Pick<Inspector, 'openTap'> | undefined;
+  /** How long open connections may take to finish after a signal; 30 s if missing. */
+  readonly drainMs?: number | undefined;
+}
+
 export function startTunnel(
   io: Io,
   tunnel: LoadedTunnel,
   report: (event: LogEvent) => void,
-  inspector?: Pick<Inspector, 'openTap'>,
+  { inspector, drainMs }: StartOptions = {},
 ): RunningTunnel {
   const { config } = tunnel;
   // No event comes before startCarrying returns.
@@ -29,6 +35,7 @@ export function startTunnel(
   };
   const carrying = startOrExplain({
     ...optionsOf(tunnel),
+    ...(drainMs === undefined ? {} : { drainTimeoutMs: drainMs }),
     software: `underpass/${version}`,
     env: io.env,
     onEvent: (event) => report({ tunnel: nameNow(), ...lineOf(event) }),

@@ -1,0 +1,167 @@
+// What `underpass http PORT` does: makes a quick tunnel for the current folder, carries it, and deletes it at the end.
+
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { durations } from '@underpass/rules/limits.ts';
+import { parseLasting } from '@underpass/rules/quick-tunnel.ts';
+import { openProject, openServer, type ProjectAccount } from '../account/account.ts';
+import { keepSignIn, signedInText, signInByDevice, warnOfPlainHttp } from '../account/sign-in.ts';
+import type { TunnelUpstreams } from '../carry/api.ts';
+import { withTimeout } from '../carry/timeout.ts';
+import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
+import { parseQuickUpstream, type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
+import { ClientError, exitCodes } from '../process/error.ts';
+import { claimPlace } from '../quick/place.ts';
+import { createSteer } from '../quick/steer.ts';
+import { renderLogLine } from '../terminal/log-line.ts';
+import type { Output } from '../terminal/output.ts';
+import { carryUntilStopped, isLive } from '../tunnels/carry-loop.ts';
+import { tlsOf } from './carry.ts';
+import { outputOf, type Shell } from './command-line.ts';
+import type { QuickFlags } from './quick-options.ts';
+
+/** An open page holds connections that never end, so a quick tunnel does not wait for them as long as others. */
+const drainMs = 3_000;
+const deleteMs = 5_000;
+
+/** What a quick tunnel does unless an option says otherwise: the place for defaults that other tunnels do not have. */
+function quickConfig(shell: Shell, tunnel: Tunnel, upstreams: TunnelUpstreams, flags: QuickFlags): TunnelConfig {
+  const token = { kind: 'value', token: tunnel.token ?? '' } as const;
+  return { name: tunnel.name, url: tunnel.url, token, upstreams, ...tlsOf(shell, flags) };
+}
+
+export async function carryQuick(shell: Shell, target: string, flags: QuickFlags): Promise<void> {
+  const upstreams = parseQuickUpstream(target);
+  if (!upstreams.ok) throw new ClientError('usage', upstreams.message, { fix: 'Give a port, HOST:PORT or URL.' });
+  await carryUpstreams(shell, upstreams.value, shell.io.cwd, flags);
+}
+
+/** The tunnel is that of the folder: the same person gets the same address in it again. */
+export async function carryUpstreams(shell: Shell, upstreams: TunnelUpstreams, folder: string, flags: QuickFlags): Promise<void> {
+  const output = outputOf(shell, flags);
+  const lastsSeconds = parseFor(flags);
+  const account = await openOrSignIn(shell, flags, output);
+  const about = [account.api.origin, account.project.id, flags.region ?? '', flags.name ?? ''];
+  const place = await claimPlace(shell.io, folder, about);
+  try {
+    const endsAtMs = lastsSeconds === undefined ? undefined : shell.io.now() + lastsSeconds * 1000;
+    const start = () => startAtServer(account, place.key, endsAtMs, shell.io.now(), flags);
+    const tunnel = await start();
+    announce(shell, tunnel, upstreams, output);
+    await carry(shell, { account, tunnel, upstreams, start, endsAtMs }, flags);
+    if (shell.exitCode !== exitCodes.forced) await deleteUnkept(account, tunnel, output);
+  } finally {
+    await place.release();
+  }
+}
+
+function parseFor(flags: QuickFlags): number | undefined {
+  if (flags.for === undefined) return undefined;
+  const parsed = parseLasting(flags.for);
+  if (!parsed.ok) throw new ClientError('usage', parsed.message);
+  return parsed.value;
+}
+
+/** Without a sign-in of this machine it begins one. A token from the environment is for programs: nobody could confirm. */
+async function openOrSignIn({ io }: Shell, flags: QuickFlags, output: Output): Promise<ProjectAccount> {
+  try {
+    return await openProject(io, flags);
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.code !== 'not-signed-in' || io.env.UNDERPASS_API_TOKEN) throw error;
+  }
+  const { origin, caPem } = await openServer(io, flags);
+  warnOfPlainHttp(origin, output);
+  const token = await signInByDevice(io, origin, { browser: true });
+  output.notice(signedInText(origin, await keepSignIn(io, { origin, token, caPem })));
+  return openProject(io, flags);
+}
+
+async function startAtServer(
+  { api, project }: ProjectAccount,
+  key: string,
+  endsAtMs: number | undefined,
+  nowMs: number,
+  { name, region, domain, group, keep }: QuickFlags,
+): Promise<Tunnel> {
+  const payload = {
+    key,
+    ...(name === undefined ? {} : { name }),
+    ...(region === undefined ? {} : { region }),
+    ...(domain === undefined ? {} : { ingressDomains: domain }),
+    ...(group === undefined ? {} : { securityGroup: group }),
+    ...(keep === undefined ? {} : { keep }),
+    ...(endsAtMs === undefined ? {} : { lastsSeconds: Math.max(60, Math.ceil((endsAtMs - nowMs) / 1000)) }),
+  };
+  return api.call(tunnelCalls.startQuickTunnel, { project: project.id, payload });
+}
+
+/** The live status shows the addresses as well; this stays above it, and in the log. */
+function announce({ io }: Shell, tunnel: Tunnel, upstreams: TunnelUpstreams, output: Output): void {
+  const urls = tunnel.ingressDomains.map(({ url }) => url);
+  if (!isLive(io, output.json)) {
+    const upstream = upstreamLines(upstreams).join(', ');
+    const event = { tunnel: tunnel.name, event: 'opened' as const, urls, upstream };
+    return void io.stdout.write(renderLogLine(event, io.now(), output.json));
+  }
+  for (const { url, verified } of tunnel.ingressDomains) output.notice(`${url}${verified ? '' : '  (unverified)'}`);
+  output.notice(`${lifeText(tunnel)}\n`);
+}
+
+function lifeText({ name, expiresAt, endsAt }: Tunnel): string {
+  if (expiresAt === undefined) return `Kept: the tunnel ${name} stays after this command.`;
+  const end = endsAt === undefined ? 'when this command ends' : `at ${endsAt}, or when this command ends`;
+  return `Temporary: the tunnel is deleted ${end}. The same folder gets the same address again.`;
+}
+
+interface Carried {
+  readonly account: ProjectAccount;
+  readonly tunnel: Tunnel;
+  readonly upstreams: TunnelUpstreams;
+  readonly start: () => Promise<Tunnel>;
+  readonly endsAtMs: number | undefined;
+}
+
+async function carry(
+  shell: Shell,
+  { account: { api, project }, tunnel, upstreams, start, endsAtMs }: Carried,
+  flags: QuickFlags,
+): Promise<void> {
+  const { io } = shell;
+  const output = outputOf(shell, flags);
+  const load = (each: Tunnel): Promise<LoadedTunnel> => loadTunnel(io, quickConfig(shell, each, upstreams, flags), output);
+  let gone: { readonly error: unknown } | undefined;
+  const steer = createSteer({
+    now: io.now,
+    endsAtMs,
+    find: async () => {
+      const found = await api.call(tunnelCalls.getTunnel, { project: project.id, name: tunnel.name }).catch(unlessMissing);
+      return found && load(found);
+    },
+    start: async () => load(await start()),
+    onGone: (error) => {
+      gone = { error };
+    },
+  });
+  shell.exitCode = await carryUntilStopped(io, { output, tunnels: [await load(tunnel)], health: flags.health, drainMs, steer });
+  if (gone !== undefined) throw gone.error ?? new ClientError('tunnel-deleted', tunnel.name);
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!(error instanceof ClientError) || error.code !== 'not-found') throw error;
+}
+
+/** Somebody may have kept it in the meantime: then it stays. */
+async function deleteUnkept({ api, project }: ProjectAccount, { name, expiresAt }: Tunnel, output: Output): Promise<void> {
+  if (expiresAt === undefined) return;
+  const deletion = api.call(tunnelCalls.deleteTunnel, { project: project.id, name, unkept: '1' }).then(
+    () => 'deleted' as const,
+    (error: unknown) => error,
+  );
+  const outcome = await withTimeout(deletion, deleteMs);
+  if (outcome === 'deleted') return;
+  const code = outcome instanceof ClientError ? outcome.code : undefined;
+  if (code === 'not-found') return;
+  if (code === 'conflict') return output.notice(`The tunnel ${name} is kept: underpass connect ${name} carries it.`);
+  const reason = outcome instanceof Error ? outcome.message : `no answer within ${deleteMs / 1000} s`;
+  output.warning(`the tunnel was not deleted (${reason}): the server deletes it in ${durations.quickLeaseMinutes} minutes`);
+}

@@ -1,0 +1,28 @@
+// The options of quick tunnels.
+
+import { type Command, Option } from 'commander';
+import type { UpstreamFlags } from './carry.ts';
+import { type CommonFlags, collect, withProject } from './command-line.ts';
+
+export interface QuickFlags extends CommonFlags, UpstreamFlags {
+  readonly json?: boolean;
+  readonly name?: string;
+  readonly domain?: readonly string[];
+  readonly keep?: boolean;
+  readonly for?: string;
+  readonly group?: string;
+  readonly region?: string;
+}
+
+export const quickOptions = ['name', 'domain', 'keep', 'for', 'group', 'region', 'server', 'project'] as const;
+
+/** `lead` says which of a command's forms the options belong to. */
+export function withQuickOptions(command: Command, lead = ''): Command {
+  return withProject(command)
+    .option('--name <name>', `${lead}name of the tunnel (default: generated)`)
+    .option('--domain <name>', `${lead}ingress domain of yours; may be repeated (default: generated)`, collect)
+    .option('--group <name>', `${lead}security group`)
+    .option('--region <name>', `${lead}region (default: the first available one)`)
+    .addOption(new Option('--keep', `${lead}do not delete the tunnel at the end`).conflicts('for'))
+    .option('--for <time>', `${lead}end after this time, such as 30m, 2h or 1d`);
+}

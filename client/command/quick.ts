@@ -1,0 +1,26 @@
+// `underpass http PORT`: a tunnel that the command makes itself. carry-quick.ts does the work, and is loaded only for it.
+
+import type { Command } from 'commander';
+import { addCarryCommands, type CarryFlags, carry } from './carry.ts';
+import { refuseOptions, type Shell } from './command-line.ts';
+import { type QuickFlags, quickOptions, withQuickOptions } from './quick-options.ts';
+
+/** With an argument, `http` makes its tunnel; without one it is the form of the snippets (spec 2, Connect section). */
+export function addQuickCommands(program: Command, shell: Shell): void {
+  addCarryCommands(program, shell);
+  const http = program.commands.find((command) => command.name() === 'http')!;
+  withQuickOptions(
+    http.argument('[port]', 'PORT, HOST:PORT or URL: makes a quick tunnel for this folder'),
+    'with a port: ',
+  ).action(async (port: string | undefined, flags: CarryFlags & QuickFlags) => {
+    if (port === undefined) return carryGiven(shell, flags);
+    refuseOptions(flags, ['url', 'tokenFile', 'upstream'], 'not for a quick tunnel');
+    const { carryQuick } = await import('./carry-quick.ts');
+    return carryQuick(shell, port, flags);
+  });
+}
+
+function carryGiven(shell: Shell, flags: CarryFlags & QuickFlags): Promise<void> {
+  refuseOptions(flags, quickOptions, 'for a quick tunnel: underpass http PORT');
+  return carry(shell, 'http', flags);
+}
