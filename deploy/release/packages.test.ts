@@ -1,7 +1,7 @@
 // The packages of a release, each read or installed by its own package manager in a clean folder.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import {
   cpSync,
   existsSync,
@@ -17,7 +17,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { validateAction } from '@action-validator/core';
@@ -322,11 +322,16 @@ function aptIn(place: string, source: string) {
     spawnSync('apt-get', [...flags, ...argv], { cwd: place, env: { ...env, LANG: 'C' }, encoding: 'utf8' });
 }
 
+interface Step {
+  readonly run: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 describe('the GitHub Action', () => {
   const text = readFileSync(join(root, 'deploy/github-action/action.yml'), 'utf8');
   const action = parse(text) as {
     readonly inputs: Readonly<Record<string, { readonly default?: string }>>;
-    readonly runs: { readonly steps: readonly { readonly run: string; readonly env: Readonly<Record<string, string>> }[] };
+    readonly runs: { readonly steps: readonly Step[] };
   };
 
   test('fits the published schema, and its scripts take inputs as environment only', () => {
@@ -335,42 +340,94 @@ describe('the GitHub Action', () => {
   });
 
   test('opens a tunnel from the release of the server, and says where visitors reach it', async (t) => {
-    const product = await startProduct(t, { env: { UNDERPASS_RELEASES: folder } });
-    const account = await product.signIn();
+    const { server, token, account, upstream, visit } = await world(t);
     await makeTunnel(account, 'preview');
-    const service = createServer((_request, response) => response.end('from the job')).listen(0, '127.0.0.1');
-    await once(service, 'listening');
-    t.after(() => service.close());
-    const runner = clean('runner');
-    const given: Record<string, string> = {
-      server: product.origin,
-      'api-token': await product.createApiToken(account),
-      tunnel: 'preview',
-      upstream: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
-    };
-    const inputOf = (name: string) => given[name] ?? action.inputs[name]?.default ?? '';
-    for (const { run, env: wanted } of action.runs.steps) {
-      const inputs = Object.entries(wanted).map(([name, value]) => [
-        name,
-        value.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input) => inputOf(input)),
-      ]);
-      const files = { RUNNER_TEMP: runner, GITHUB_OUTPUT: join(runner, 'output'), GITHUB_PATH: join(runner, 'path') };
-      const step = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', run], {
-        ...{ env: { ...env, ...files, ...Object.fromEntries(inputs) }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+    const given = { server, 'api-token': token, upstream };
+    for (const [name, inputs] of Object.entries({
+      'a tunnel by its name': { ...given, tunnel: 'preview' },
+      'a new tunnel': given,
+    })) {
+      await t.test(name, async (t) => {
+        const runner = clean(name.replaceAll(' ', '-'));
+        for (const step of action.runs.steps) await runStep(t, step, inputs, runner);
+        assert.equal(readFileSync(join(runner, 'path'), 'utf8'), `${runner}/underpass\n`);
+        assert.equal(await visit(/^url=(.*)$/m.exec(readFileSync(join(runner, 'output'), 'utf8'))?.[1] ?? ''), 'from the job');
       });
-      // As a runner does when the job ends.
-      t.after(() => stopGroup(step.pid));
-      const said: string[] = [];
-      for (const stream of [step.stdout, step.stderr]) stream?.on('data', (chunk) => said.push(String(chunk)));
-      const [code] = await once(step, 'exit');
-      assert.equal(code, 0, said.join(''));
     }
-    assert.equal(readFileSync(join(runner, 'path'), 'utf8'), `${runner}/underpass\n`);
-    const url = new URL(/^url=(.*)$/m.exec(readFileSync(join(runner, 'output'), 'utf8'))?.[1] ?? '');
-    const visitor = ['--silent', '--cacert', product.caPath, '--connect-to', `::127.0.0.1:${product.ports.https}`, url.href];
-    assert.equal((await promisify(execFile)(requireTool('curl'), visitor)).stdout, 'from the job');
   });
+
+  async function runStep(
+    t: TestContext,
+    { run, env: wanted }: Step,
+    given: Record<string, string>,
+    runner: string,
+  ): Promise<void> {
+    const inputOf = (name: string) => given[name] ?? action.inputs[name]?.default ?? '';
+    const inputs = Object.entries(wanted).map(([name, value]) => [
+      name,
+      value.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input) => inputOf(input)),
+    ]);
+    const files = { RUNNER_TEMP: runner, GITHUB_OUTPUT: join(runner, 'output'), GITHUB_PATH: join(runner, 'path') };
+    const shell = ['--noprofile', '--norc', '-eo', 'pipefail', '-c', run];
+    const { ended, said } = start(t, 'bash', shell, runner, { ...files, ...Object.fromEntries(inputs) });
+    assert.equal(await ended, 0, said());
+  }
 });
+
+test('npx underpass http PORT gives a service a public address, from the package and an API token alone', async (t) => {
+  const { server, token, upstream, visit } = await world(t);
+  const place = clean('quick');
+  writeFileSync(join(place, 'package.json'), '{}');
+  const archive = join(packages, 'npm', `underpass-${version}.tgz`);
+  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', archive], {
+    cwd: place,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const argv = ['--no-install', 'underpass', 'http', new URL(upstream).port, '--json'];
+  const { said, seen } = start(t, 'npx', argv, place, { UNDERPASS_SERVER: server, UNDERPASS_API_TOKEN: token });
+  const [, url = ''] = await seen(/"event":"connected".*"urls":\["([^"]*)"/);
+  assert.equal(await visit(url), 'from the job', said());
+});
+
+/** A server that offers the release, and a service on this machine. */
+async function world(t: TestContext) {
+  const product = await startProduct(t, { env: { UNDERPASS_RELEASES: folder } });
+  const account = await product.signIn();
+  const service = createServer((_request, response) => response.end('from the job')).listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  t.after(() => service.close());
+  const visit = async (url: string): Promise<string> => {
+    const options = ['--silent', '--cacert', product.caPath, '--connect-to', `::127.0.0.1:${product.ports.https}`];
+    return (await promisify(execFile)(requireTool('curl'), [...options, new URL(url).href])).stdout;
+  };
+  const upstream = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  return { server: product.origin, token: await product.createApiToken(account), account, upstream, visit };
+}
+
+/** Starts a program in a clean environment. Its processes end with the test, as those of a job do. */
+function start(t: TestContext, program: string, argv: readonly string[], cwd: string, more: Record<string, string>) {
+  const child = spawn(program, argv, { cwd, env: { ...env, ...more }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.after(() => stopGroup(child.pid));
+  let text = '';
+  const heard = new EventEmitter();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      heard.emit('more');
+    });
+  }
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const seen = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const match = pattern.exec(text);
+      if (match !== null) return match;
+      const isOver = await Promise.race([once(heard, 'more').then(() => false), ended.then(() => true)]);
+      if (isOver && !pattern.test(text)) throw new Error(`ended before ${pattern}:\n${text}`);
+    }
+  };
+  return { ended, seen, said: () => text };
+}
 
 /** Signals a step's children too; they may have ended. */
 function stopGroup(pid: number | undefined): void {
