@@ -20,7 +20,8 @@ const plainCell = /^([^",]*)(?=,|$)/;
 // Room for an e-mail, a time and a flag.
 const lineMaxChars = 1_000;
 
-const parseLine = (line: string): string[] | undefined => {
+/** Its cells; undefined for a line that is not CSV. */
+export const parseCsvLine = (line: string): string[] | undefined => {
   if (line.length > lineMaxChars) return undefined;
   const cells: string[] = [];
   for (let rest = `,${line}`; rest !== ''; ) {
@@ -34,10 +35,9 @@ const parseLine = (line: string): string[] | undefined => {
   return cells;
 };
 
-/** One list of cells for each line, undefined for a line that is not CSV. Cells with line breaks are not supported. */
-export const parseCsv = (text: string): (string[] | undefined)[] =>
+/** The lines that are not empty. Cells with line breaks are not supported. */
+export const csvLines = (text: string): string[] =>
   text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
-    .filter((line) => line.trim() !== '')
-    .map(parseLine);
+    .filter((line) => line.trim() !== '');
