@@ -21,7 +21,10 @@ export const statusTones: Readonly<Record<DisplayStatus, StatusTone>> = {
 
 export const waitingText = 'Waiting for domain verification.';
 
-/** Statuses come over the wire: any string is read, and one that is not known shows as Unknown. */
+/**
+ * Statuses come over the wire: any string is read. What is neither Created nor Pending shows as Unknown, Progressing too (spec 4,
+ * Tunnel status). Control holds back the answer to a creation for a moment, so that new tunnels rarely show it.
+ */
 type ReadStatus = { readonly status: string; readonly connectedClients?: number | undefined };
 
 export function decideDisplayStatus({ status, connectedClients }: ReadStatus): DisplayStatus {

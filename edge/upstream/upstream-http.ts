@@ -30,7 +30,9 @@ const maxInterim = 32;
 
 /**
  * A request that must not be repeated takes a kept connection only while its upstream surely keeps it too: for the time that
- * Keep-Alive announces, less the way there and back and a tick of the clock, and without one for the shortest time in use.
+ * Keep-Alive announces, less the way there and back and a tick of the clock, and without one for the shortest time in use. An
+ * upstream that closes sooner without a word still causes a 502 if such a request is on its way, as with nginx and haproxy: the
+ * upstream may have taken it.
  */
 const keepAliveMarginMs = 1_000;
 const unannouncedKeepAliveMs = 1_000;
