@@ -445,6 +445,8 @@ describe('what is kept', () => {
     const other = await makeHome();
     const env = { UNDERPASS_HOME: other, UNDERPASS_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
     await (await openServer(other, env)).running.close();
+    // From before the setting: it is not what seals now.
+    await writeFile(join(other, 'keys'), 'old');
     const file = join(other, 'backup.jsonl');
     const { out } = await command(`backup ${file}`, { env });
     assert.match(
