@@ -66,9 +66,12 @@ function withScope(command: Command): Command {
 
 async function install(shell: Shell, name: string, flags: InstallFlags): Promise<void> {
   const { io } = shell;
+  const places = await placesOf(io, flags);
+  const cached = places.self.find((path) => /[\\/]_npx[\\/]/.test(path));
+  if (cached !== undefined) throw new ClientError('service-program-temporary', cached);
   const { tunnel, upstreams, token } =
     flags.url === undefined ? await fromServer(shell, name, flags) : await fromFlags(shell, name, flags);
-  const spec = { ...(await placesOf(io, flags)), tunnel, upstreams };
+  const spec = { ...places, tunnel, upstreams };
   refusePrivateProgram(io, spec);
   const plan = planFor(io, spec);
   const changed = await installService(io, plan, token);

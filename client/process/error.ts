@@ -187,6 +187,11 @@ export const errors = {
     fix: 'Install the program to /usr/local/bin first.',
     exit: 'local',
   },
+  'service-program-temporary': {
+    title: 'A service cannot run the copy that npx keeps for a while',
+    fix: 'Run "npm install --global underpass", then the same command without npx.',
+    exit: 'local',
+  },
   'service-failed': {
     title: 'The service manager refused',
     fix: 'Read its message; system services need root (sudo).',

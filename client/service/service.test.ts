@@ -174,6 +174,13 @@ test('refuses a system service of a program in a private folder, and for a clone
   assert.match(await install(['/root/bin/node', '/root/main.ts']), /fix: Install a released underpass to \/usr\/local\/bin\./);
 });
 
+test('refuses a service of the copy that npx keeps in its cache', { skip: binary && 'not started by npx' }, async (t) => {
+  const cli = await createCli(t);
+  const self = ['/usr/bin/node', '/home/ada/.npm/_npx/0f1e/node_modules/underpass/underpass.mjs'];
+  const { stderr } = await cli.run(['service', 'install', 'shop', '--upstream', '8080'], { io: { self } });
+  assert.match(stderr, /code: service-program-temporary/);
+});
+
 /** A system whose service manager records its commands. */
 async function withManager(t: TestContext, name: string, answer = 'exit 0') {
   const cli = await createCli(t);
