@@ -284,10 +284,10 @@ describe('the expiry', () => {
 
   it('waits while nobody knows the clients: no edge, a silent one, or one that has just come', async () => {
     const { name } = await started(ann);
-    await wait(60);
+    await wait(15);
     assert.deepEqual(await names(), [name], 'no edge');
     Object.assign(seeRegion(), { connected: false });
-    await wait(60);
+    await wait(15);
     assert.deepEqual(await names(), [name], 'a silent edge');
     Object.assign(seeRegion(), { since: new Date(test.time.now).toISOString() });
     await wait(1);

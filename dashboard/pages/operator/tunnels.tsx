@@ -2,6 +2,7 @@
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
+import { temporaryLabel } from '@underpass/rules/tunnel-expiry.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
@@ -95,7 +96,10 @@ function TunnelName({ tunnel }: { readonly tunnel: OperatorTunnel }) {
   return (
     <span className="grid">
       <span className="font-semibold">{tunnel.name}</span>
-      <span className="text-sm text-ink-soft">{tunnelTypes[tunnel.type].label}</span>
+      <span className="text-sm text-ink-soft">
+        {tunnelTypes[tunnel.type].label}
+        {tunnel.expiresAt !== undefined && `, ${temporaryLabel}`}
+      </span>
     </span>
   );
 }

@@ -13,6 +13,7 @@ import { PageHeader } from '../../ui/page-header.tsx';
 import { Clients } from './clients.tsx';
 import { Connect } from './connect.tsx';
 import { useDnsChecks } from './dns-checks.ts';
+import { Expiry } from './expiry.tsx';
 import { IngressDomains } from './ingress-domains.tsx';
 import { SetupChecklist } from './setup-checklist.tsx';
 import { Traffic } from './traffic.tsx';
@@ -54,6 +55,7 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
       <TunnelHeader tunnel={tunnel} busy={state === 'loading' || dns.busy} onRefresh={refresh} />
       <div className="grid gap-5">
         <TunnelMetrics tunnel={tunnel} />
+        {tunnel.expiresAt !== undefined && <Expiry tunnel={tunnel} />}
         {isWaitingForVerification(tunnel.status) && <Banner tone="info">{waitingText}</Banner>}
         <SetupChecklist tunnel={tunnel} checks={dns.byName} />
         <IngressDomains tunnel={tunnel} checks={dns.byName} />

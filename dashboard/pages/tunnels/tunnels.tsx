@@ -2,6 +2,7 @@
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
+import { temporaryLabel } from '@underpass/rules/tunnel-expiry.ts';
 import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { ChevronRight, Plus } from 'lucide-react';
@@ -12,6 +13,7 @@ import { listTunnels } from '../../api/tunnels.ts';
 import { useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
+import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
@@ -102,11 +104,18 @@ const searchText = (tunnel: Tunnel) =>
     tunnel.region,
     tunnel.regionDescription,
     decideDisplayStatus(tunnel),
+    tunnel.expiresAt === undefined ? '' : temporaryLabel,
     ...tunnel.ingressDomains.map(({ name }) => name),
   ].join(' ');
 
 const columns: readonly Column<Tunnel>[] = [
-  { key: 'name', header: 'Name', width: 'minmax(0, 1.4fr)', cell: (tunnel) => tunnel.name, sortBy: (tunnel) => tunnel.name },
+  {
+    key: 'name',
+    header: 'Name',
+    width: 'minmax(0, 1.4fr)',
+    cell: (tunnel) => <Name tunnel={tunnel} />,
+    sortBy: (tunnel) => tunnel.name,
+  },
   {
     key: 'type',
     header: 'Type',
@@ -144,6 +153,16 @@ const columns: readonly Column<Tunnel>[] = [
     cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
   },
 ];
+
+function Name({ tunnel }: { readonly tunnel: Tunnel }) {
+  if (tunnel.expiresAt === undefined) return tunnel.name;
+  return (
+    <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
+      {tunnel.name}
+      <Badge tone="warn">{temporaryLabel}</Badge>
+    </span>
+  );
+}
 
 /** The tunnel's page shows the whole list. */
 const SHOWN_DOMAINS = 2;
