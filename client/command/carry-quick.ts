@@ -1,5 +1,6 @@
 // What `underpass http PORT` does: makes a quick tunnel for the current folder, carries it, and deletes it at the end.
 
+import { resolve } from 'node:path';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
@@ -11,6 +12,8 @@ import { withTimeout } from '../carry/timeout.ts';
 import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
 import { parseQuickUpstream, type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { copyToClipboard } from '../quick/clipboard.ts';
 import { claimPlace } from '../quick/place.ts';
 import { createSteer } from '../quick/steer.ts';
 import { renderLogLine } from '../terminal/log-line.ts';
@@ -30,6 +33,23 @@ function quickConfig(shell: Shell, tunnel: Tunnel, upstreams: TunnelUpstreams, f
   return { name: tunnel.name, url: tunnel.url, token, upstreams, ...tlsOf(shell, flags) };
 }
 
+export interface ServeFlags extends QuickFlags {
+  readonly list?: boolean;
+}
+
+/** Serves the folder's files from a port of this machine, and carries that. */
+export async function serveFolder(shell: Shell, folder: string, flags: ServeFlags): Promise<void> {
+  const { startFileServer } = await import('../quick/file-server.ts');
+  const path = resolve(shell.io.cwd, folder);
+  const server = await startFileServer({ folder: path, list: flags.list === true, isWindows: shell.io.platform === 'win32' });
+  try {
+    const upstream = { scheme: 'http', host: '127.0.0.1', port: server.port } as const;
+    await carryUpstreams(shell, { type: 'http', list: [{ domain: null, upstream }] }, path, flags);
+  } finally {
+    server.close();
+  }
+}
+
 export async function carryQuick(shell: Shell, target: string, flags: QuickFlags): Promise<void> {
   const upstreams = parseQuickUpstream(target);
   if (!upstreams.ok) throw new ClientError('usage', upstreams.message, { fix: 'Give a port, HOST:PORT or URL.' });
@@ -47,7 +67,7 @@ export async function carryUpstreams(shell: Shell, upstreams: TunnelUpstreams, f
     const endsAtMs = lastsSeconds === undefined ? undefined : shell.io.now() + lastsSeconds * 1000;
     const start = () => startAtServer(account, place.key, endsAtMs, shell.io.now(), flags);
     const tunnel = await start();
-    announce(shell, tunnel, upstreams, output);
+    await announce(shell, tunnel, upstreams, output);
     await carry(shell, { account, tunnel, upstreams, start, endsAtMs }, flags);
     if (shell.exitCode !== exitCodes.forced) await deleteUnkept(account, tunnel, output);
   } finally {
@@ -96,15 +116,26 @@ async function startAtServer(
 }
 
 /** The live status shows the addresses as well; this stays above it, and in the log. */
-function announce({ io }: Shell, tunnel: Tunnel, upstreams: TunnelUpstreams, output: Output): void {
+async function announce({ io }: Shell, tunnel: Tunnel, upstreams: TunnelUpstreams, output: Output): Promise<void> {
   const urls = tunnel.ingressDomains.map(({ url }) => url);
   if (!isLive(io, output.json)) {
     const upstream = upstreamLines(upstreams).join(', ');
     const event = { tunnel: tunnel.name, event: 'opened' as const, urls, upstream };
     return void io.stdout.write(renderLogLine(event, io.now(), output.json));
   }
-  for (const { url, verified } of tunnel.ingressDomains) output.notice(`${url}${verified ? '' : '  (unverified)'}`);
+  const [first = ''] = urls;
+  const isCopied = first !== '' && (await copyToClipboard(io, first));
+  for (const { url, verified } of tunnel.ingressDomains)
+    output.notice(`${url}${verified ? '' : '  (unverified)'}${isCopied && url === first ? '  (copied)' : ''}`);
+  await showQrCode(io, first);
   output.notice(`${lifeText(tunnel)}\n`);
+}
+
+async function showQrCode(io: Io, url: string): Promise<void> {
+  if (url === '' || !io.stderr.isTTY) return;
+  const { renderQrCode } = await import('../quick/qr-code.ts');
+  const code = renderQrCode(url, io);
+  if (code !== undefined) io.stderr.write(`\n${code}\n`);
 }
 
 function lifeText({ name, expiresAt, endsAt }: Tunnel): string {

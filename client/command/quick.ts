@@ -2,13 +2,15 @@
 
 import type { Command } from 'commander';
 import { addCarryCommands, type CarryFlags, carry } from './carry.ts';
-import { refuseOptions, type Shell } from './command-line.ts';
+import type { ServeFlags } from './carry-quick.ts';
+import { describe, refuseOptions, type Shell } from './command-line.ts';
 import { type QuickFlags, quickOptions, withQuickOptions } from './quick-options.ts';
 
 /** With an argument, `http` makes its tunnel; without one it is the form of the snippets (spec 2, Connect section). */
 export function addQuickCommands(program: Command, shell: Shell): void {
   addCarryCommands(program, shell);
   const http = program.commands.find((command) => command.name() === 'http')!;
+  addServe(program, shell);
   withQuickOptions(
     http.argument('[port]', 'PORT, HOST:PORT or URL: makes a quick tunnel for this folder'),
     'with a port: ',
@@ -18,6 +20,20 @@ export function addQuickCommands(program: Command, shell: Shell): void {
     const { carryQuick } = await import('./carry-quick.ts');
     return carryQuick(shell, port, flags);
   });
+}
+
+function addServe(program: Command, shell: Shell): void {
+  const command = describe(program.command('serve [folder]'), 'Serve the files of a folder through a quick tunnel.', [
+    'underpass serve',
+    'underpass serve ./dist --for 2h',
+  ]);
+  withQuickOptions(command)
+    .option('--list', 'show the names in folders without index.html')
+    .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
+    .action(async (folder: string | undefined, flags: ServeFlags) => {
+      const { serveFolder } = await import('./carry-quick.ts');
+      return serveFolder(shell, folder ?? '.', flags);
+    });
 }
 
 function carryGiven(shell: Shell, flags: CarryFlags & QuickFlags): Promise<void> {

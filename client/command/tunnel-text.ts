@@ -2,6 +2,7 @@
 
 import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
 import { renderTunnelMetrics } from '@underpass/rules/metrics.ts';
+import { expiryText } from '@underpass/rules/tunnel-expiry.ts';
 import {
   decideDisplayStatus,
   isWaitingForVerification,
@@ -13,7 +14,8 @@ import { renderFields } from '../terminal/output.ts';
 
 export function tunnelRow(tunnel: Tunnel): readonly string[] {
   const domains = tunnel.ingressDomains.map(({ name }) => name);
-  return [tunnel.name, tunnel.type, tunnel.region, decideDisplayStatus(tunnel), shortList(domains)];
+  const status = `${decideDisplayStatus(tunnel)}${tunnel.expiresAt === undefined ? '' : ' (temporary)'}`;
+  return [tunnel.name, tunnel.type, tunnel.region, status, shortList(domains)];
 }
 
 /** A wide cell would break the table: more than two names become a count. */
@@ -28,6 +30,7 @@ export function renderTunnel(fetched: Tunnel): string {
     ['Type', tunnel.type],
     ['Region', `${tunnel.region} (${tunnel.regionDescription})`],
     ['Status', decideDisplayStatus(tunnel)],
+    ...(tunnel.expiresAt === undefined ? [] : [['Temporary', expiryText(tunnel.endsAt)] as const]),
     ['Domains', tunnel.ingressDomains.map(domainLine).join('\n') || 'No ingress domains'],
     ['Security group', tunnel.securityGroup],
     ['PROXY protocol', tunnel.proxyProtocol || 'off'],

@@ -1,4 +1,4 @@
-// tunnels list|show|add|update|rm: the same actions as in the dashboard.
+// tunnels list|show|add|update|keep|rm: the same actions as in the dashboard.
 
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
@@ -47,6 +47,11 @@ export function addTunnelCommands(program: Command, shell: Shell): void {
   );
   addAdd(tunnels, shell);
   addUpdate(tunnels, shell);
+  withProject(
+    describe(tunnels.command('keep <tunnel>'), 'Remove the expiry of a quick tunnel: it is not deleted any more.', [
+      'underpass tunnels keep calm-otter-k4n7q2w6zd',
+    ]),
+  ).action((name: string, flags: CommonFlags) => keep(shell, name, flags));
   withProject(
     describe(tunnels.command('rm <tunnel>'), 'Delete a tunnel and disconnect its clients.', ['underpass tunnels rm shop --yes']),
   )
@@ -174,6 +179,12 @@ function nextDomains(before: Tunnel, flags: UpdateFlags): readonly string[] {
     throw new ClientError('not-found', `${before.name} has no ingress domain '${unknown}'`, { fix });
   }
   return [...names.filter((name) => !rmDomain?.includes(name)), ...(addDomain ?? [])];
+}
+
+async function keep(shell: Shell, name: string, flags: CommonFlags): Promise<void> {
+  const account = await openProject(shell.io, flags);
+  await account.api.call(tunnelCalls.keepTunnel, { project: account.project.id, name: canonicalName(name) });
+  await printTunnel(shell, account, name, flags);
 }
 
 async function remove(shell: Shell, name: string, flags: RemoveFlags): Promise<void> {

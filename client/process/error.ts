@@ -141,6 +141,11 @@ export const errors = {
     fix: 'Run "underpass domains verify APEX", then try again.',
     exit: 'refused',
   },
+  'folder-unusable': {
+    title: 'The folder cannot be served',
+    fix: 'Name a folder that this user may read.',
+    exit: 'local',
+  },
   'tunnel-deleted': {
     title: 'The tunnel was deleted at the server',
     fix: 'Run the command again to open a new one at the same address.',

@@ -95,6 +95,52 @@ test('adds a tunnel, connects it, serves a visitor, checks it with the doctor, a
   assert.equal(gone.code, 6);
 });
 
+test('one command of a signed-out terminal signs in, opens a tunnel at the same address each time, and deletes it', async (t) => {
+  const { product, account } = await world(t);
+  const cli = await createCli(t, { UNDERPASS_SERVER: product.origin });
+  const upstream = await startUpstream(t);
+  const tunnels = async () => {
+    const { body } = await account.call<Tunnel[]>('GET', `/api/tunnels?project=${account.project}`);
+    return body.filter(({ name }) => name !== 'first');
+  };
+  const first = cli.start(['http', upstream]);
+  t.after(() => first.signal('SIGTERM'));
+  await first.seen(/enter the code {2}\S+/);
+  const [, userCode = ''] = /enter the code {2}(\S+)/.exec(first.stderr()) ?? [];
+  await account.call('POST', `/api/device/${userCode}/approve?project=${account.project}`, { role: 'member' });
+  await first.seen(/ opened urls=\S+[\s\S]* connected /);
+  const [, url = ''] = / opened urls=(\S+)/.exec(first.stdout()) ?? [];
+  const page = await visit(product, url);
+  assert.deepEqual([page.status, page.text.startsWith('hello from ')], [200, true]);
+  const [tunnel] = await tunnels();
+  assert.ok(Date.parse(tunnel?.expiresAt ?? '') > Date.now());
+  assert.match(await ok(cli, 'tunnels', 'list'), /onnected \(temporary\)/);
+  first.signal('SIGINT');
+  assert.equal((await first.ended).code, 0, first.stderr());
+  assert.deepEqual(await tunnels(), []);
+
+  const folder = join(cli.home, 'site');
+  await mkdir(folder);
+  await writeFile(join(folder, 'index.html'), 'a page');
+  const second = cli.start(['http', upstream, '--json']);
+  const served = cli.start(['serve', 'site', '--json']);
+  const openedBy = async (running: typeof second): Promise<{ readonly tunnel: string; readonly urls: readonly string[] }> => {
+    await running.seen(/"connected"/);
+    return JSON.parse(running.stdout().split('\n')[0] ?? '');
+  };
+  assert.deepEqual((await openedBy(second)).urls, [url]);
+  const site = await openedBy(served);
+  assert.equal((await visit(product, site.urls[0] ?? '')).text, 'a page');
+  assert.doesNotMatch(await ok(cli, 'tunnels', 'keep', site.tunnel), /Temporary/);
+  second.signal('SIGTERM');
+  served.signal('SIGTERM');
+  assert.deepEqual([(await second.ended).code, (await served.ended).code], [0, 0]);
+  assert.deepEqual(
+    (await tunnels()).map(({ name }) => name),
+    [site.tunnel],
+  );
+});
+
 test('the printed snippet of the cli tab connects the tunnel when a shell runs it', async (t) => {
   const { product, account, cli } = await world(t);
   await ok(cli, 'tunnels', 'add', 'shop', '--generate-domain');
