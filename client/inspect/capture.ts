@@ -172,4 +172,6 @@ export class Capture implements Tap, ExchangeObserver {
 
 /** Events of a compressed stream are not read as they pass. */
 const isEventStream = (head: string): boolean =>
-  /\r\ncontent-type:[ \t]*text\/event-stream/i.test(head) && !/\r\ncontent-encoding:/i.test(head);
+  head.includes('text/event-stream') &&
+  /\r\ncontent-type:[ \t]*text\/event-stream/i.test(head) &&
+  !/\r\ncontent-encoding:/i.test(head);

@@ -23,16 +23,21 @@ const baseBytes = 2_048;
 
 /** A body as it passed, its first bytes kept. */
 export interface KeptBody {
-  readonly chunks: Buffer[];
+  chunks: readonly Buffer[];
   /** Of the last chunk, still to be filled. */
   freeBytes: number;
   keptBytes: number;
   bytes: number;
 }
 
+/** Most exchanges have no body, no frames and no events: they share one empty list. */
+const empty: readonly never[] = Object.freeze([]);
+
+const emptyBody = (): KeptBody => ({ chunks: empty, freeBytes: 0, keptBytes: 0, bytes: 0 });
+
 /** The kept bytes in one piece. */
 export function bytesOf({ chunks, keptBytes }: KeptBody): Buffer {
-  return Buffer.concat(chunks, keptBytes);
+  return Buffer.concat([...chunks], keptBytes);
 }
 
 /** A body that comes in small pieces gets chunks of this size at most, so that an object for each piece is not needed. */
@@ -72,9 +77,9 @@ export interface KeptExchange {
   endMs: number;
   tunnelMs: number | null;
   error: ExchangeError | null;
-  frames: FrameView[];
+  frames: readonly FrameView[];
   droppedFrames: number;
-  events: EventView[];
+  events: readonly EventView[];
   droppedEvents: number;
   /** What it counts for in the limit on bytes. */
   heldBytes: number;
@@ -104,6 +109,8 @@ export class ExchangeLog {
   readonly #limits: InspectLimits;
   readonly #kept = new Map<number, KeptExchange>();
   readonly #listeners = new Set<LogListener>();
+  /** A date is this and a moment of the clock. */
+  readonly #epochMs: number;
   #lastId = 0;
   keptBytes = 0;
   /** Exchanges that left because of the limits. */
@@ -111,6 +118,7 @@ export class ExchangeLog {
 
   constructor(clock: LogClock, limits: InspectLimits = inspectLimits) {
     this.clock = clock;
+    this.#epochMs = clock.date() - clock.now();
     this.#limits = limits;
   }
 
@@ -127,23 +135,30 @@ export class ExchangeLog {
   }
 
   add(given: NewExchange): KeptExchange {
+    const startMs = this.clock.now();
     const exchange: KeptExchange = {
-      ...given,
       id: ++this.#lastId,
-      startedAtMs: this.clock.date(),
-      startMs: this.clock.now(),
+      tunnel: given.tunnel,
+      route: given.route,
+      visitorAddress: given.visitorAddress,
+      replayOf: given.replayOf,
+      startedAtMs: this.#epochMs + startMs,
+      startMs,
       state: 'open',
       kind: 'http',
+      requestHead: given.requestHead,
       responseHead: '',
-      request: { chunks: [], freeBytes: 0, keptBytes: 0, bytes: 0 },
-      response: { chunks: [], freeBytes: 0, keptBytes: 0, bytes: 0 },
+      request: emptyBody(),
+      response: emptyBody(),
+      connectMs: given.connectMs,
       requestEndMs: Number.NaN,
       responseStartMs: Number.NaN,
       endMs: Number.NaN,
+      tunnelMs: given.tunnelMs,
       error: null,
-      frames: [],
+      frames: empty,
       droppedFrames: 0,
-      events: [],
+      events: empty,
       droppedEvents: 0,
       heldBytes: 0,
       dropped: false,
@@ -168,35 +183,37 @@ export class ExchangeLog {
     body.bytes += to - from;
     const room = Math.min(to - from, this.#limits.bodyBytes - body.keptBytes);
     if (room <= 0 || exchange.dropped) return;
-    this.hold(exchange, append(body, bytes.subarray(from, from + room)));
+    this.hold(exchange, append(body, bytes as Buffer, from, from + room));
   }
 
   keepFrame(exchange: KeptExchange, frame: FrameView): void {
     if (exchange.dropped) return;
-    exchange.frames.push(frame);
-    let bytes = costOf(frame);
-    if (exchange.frames.length > this.#limits.frames) {
-      bytes -= costOf(exchange.frames.shift()!);
-      exchange.droppedFrames++;
-    }
+    const { list, bytes, dropped } = this.#append(exchange.frames, frame);
+    exchange.frames = list;
+    exchange.droppedFrames += dropped;
     this.hold(exchange, bytes);
     this.changed(exchange);
   }
 
   keepEvent(exchange: KeptExchange, event: EventView): void {
     if (exchange.dropped) return;
-    exchange.events.push(event);
-    let bytes = costOf(event);
-    if (exchange.events.length > this.#limits.frames) {
-      bytes -= costOf(exchange.events.shift()!);
-      exchange.droppedEvents++;
-    }
+    const { list, bytes, dropped } = this.#append(exchange.events, event);
+    exchange.events = list;
+    exchange.droppedEvents += dropped;
     this.hold(exchange, bytes);
     this.changed(exchange);
   }
 
+  /** The list is one of ours, or the shared empty one. */
+  #append<Item extends FrameView | EventView>(before: readonly Item[], item: Item) {
+    const list = before.length === 0 ? [item] : (before as Item[]);
+    if (before.length > 0) list.push(item);
+    const oldest = list.length > this.#limits.frames ? list.shift() : undefined;
+    return { list, bytes: costOf(item) - (oldest === undefined ? 0 : costOf(oldest)), dropped: oldest === undefined ? 0 : 1 };
+  }
+
   changed(exchange: KeptExchange): void {
-    if (exchange.dropped) return;
+    if (this.#listeners.size === 0 || exchange.dropped) return;
     for (const listener of this.#listeners) listener.changed(exchange);
   }
 
@@ -213,12 +230,21 @@ export class ExchangeLog {
 
   /** Finished ones go first: a WebSocket that is open for hours stays in the list. */
   #dropOldest(): void {
-    const finished = this.#kept.values().find(({ state }) => state !== 'open');
-    const oldest = finished ?? this.#kept.values().next().value;
-    if (oldest === undefined) return;
-    this.#drop(oldest);
+    for (const exchange of this.#kept.values()) {
+      if (exchange.state === 'open') continue;
+      this.#leave(exchange);
+      return;
+    }
+    for (const exchange of this.#kept.values()) {
+      this.#leave(exchange);
+      return;
+    }
+  }
+
+  #leave(exchange: KeptExchange): void {
+    this.#drop(exchange);
     this.droppedCount++;
-    for (const listener of this.#listeners) listener.removed([oldest.id]);
+    for (const listener of this.#listeners) listener.removed([exchange.id]);
   }
 
   #drop(exchange: KeptExchange): void {
@@ -235,21 +261,22 @@ const costOf = (item: FrameView | EventView): number =>
     : 100 + 2 * (item.data.length + item.event.length + item.lastEventId.length);
 
 /** Copies a piece and returns how many bytes it allocated. The first chunk is as large as its piece, later ones double. */
-function append(body: KeptBody, piece: Uint8Array): number {
-  const fits = Math.min(body.freeBytes, piece.length);
+function append(body: KeptBody, bytes: Buffer, from: number, to: number): number {
+  const fits = Math.min(body.freeBytes, to - from);
   if (fits > 0) {
     const last = body.chunks.at(-1)!;
-    last.set(piece.subarray(0, fits), last.length - body.freeBytes);
+    bytes.copy(last, last.length - body.freeBytes, from, from + fits);
     body.freeBytes -= fits;
   }
-  const rest = piece.length - fits;
-  const size = rest === 0 ? 0 : Math.max(rest, Math.min(body.keptBytes, maxChunkBytes));
+  const restBytes = to - from - fits;
+  const size = restBytes === 0 ? 0 : Math.max(restBytes, Math.min(body.keptBytes, maxChunkBytes));
   if (size > 0) {
     const chunk = Buffer.allocUnsafe(size);
-    chunk.set(piece.subarray(fits));
-    body.chunks.push(chunk);
-    body.freeBytes = size - rest;
+    bytes.copy(chunk, 0, from + fits, to);
+    if (body.chunks.length === 0) body.chunks = [chunk];
+    else (body.chunks as Buffer[]).push(chunk);
+    body.freeBytes = size - restBytes;
   }
-  body.keptBytes += piece.length;
+  body.keptBytes += to - from;
   return size;
 }
