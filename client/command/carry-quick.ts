@@ -19,7 +19,7 @@ import { createSteer } from '../quick/steer.ts';
 import { renderLogLine } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
 import { carryUntilStopped, isLive } from '../tunnels/carry-loop.ts';
-import { tlsOf } from './carry.ts';
+import { inspectOf, tlsOf } from './carry.ts';
 import { outputOf, type Shell } from './command-line.ts';
 import type { QuickFlags } from './quick-options.ts';
 
@@ -173,7 +173,9 @@ async function carry(
       gone = { error };
     },
   });
-  shell.exitCode = await carryUntilStopped(io, { output, tunnels: [await load(tunnel)], health: flags.health, drainMs, steer });
+  const inspect = inspectOf(shell, 'http', flags, true);
+  const tunnels = [await load(tunnel)];
+  shell.exitCode = await carryUntilStopped(io, { output, tunnels, health: flags.health, inspect, drainMs, steer });
   if (gone !== undefined) throw gone.error ?? new ClientError('tunnel-deleted', tunnel.name);
 }
 

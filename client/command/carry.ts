@@ -113,15 +113,17 @@ export async function carryTunnel(shell: Shell, config: TunnelConfig, flags: Ups
   shell.exitCode = await carryUntilStopped(shell.io, { output, tunnels, health: flags.health, inspect });
 }
 
-function inspectOf(shell: Shell, type: TunnelType, flags: UpstreamFlags): InspectFlags | undefined {
+/** `byDefault`: without an option it is on, and a failure to start it is a warning. */
+export function inspectOf(shell: Shell, type: TunnelType, flags: UpstreamFlags, byDefault = false): InspectFlags | undefined {
   const { inspectPort: port, webhookSecretFile: file } = flags;
-  if (flags.inspect !== true && port === undefined) {
+  if (!(flags.inspect ?? (byDefault || port !== undefined))) {
     if (file !== undefined) throw new ClientError('usage', "option '--webhook-secret-file <file>' is for --inspect");
     return undefined;
   }
   if (type !== 'http')
     throw new ClientError('usage', "option '--inspect' is for http tunnels: what passes an ingress tunnel is encrypted");
-  return { port, secretFile: file === undefined ? undefined : resolve(shell.io.cwd, file) };
+  const isAsked = flags.inspect === true || port !== undefined || file !== undefined;
+  return { port, secretFile: file === undefined ? undefined : resolve(shell.io.cwd, file), mayFail: !isAsked };
 }
 
 export function tlsOf({ io }: Shell, flags: UpstreamFlags): Pick<TunnelConfig, 'caFile' | 'upstreamCaFile' | 'upstreamInsecure'> {

@@ -111,6 +111,17 @@ test('a signature is checked with a secret from a file', async (t) => {
   await running.ended;
 });
 
+test('a health address that is taken ends the client with its inspector', async (t) => {
+  const { cli, running, home } = await world(t, ['--inspect', '--health', '127.0.0.1:0']);
+  await running.seen(/health: http/);
+  const taken = /health: http:\/\/([\d.:]+)/.exec(running.stderr())![1]!;
+  const http = ['http', '--url', 'https://e.example.com', '--upstream', 'http://127.0.0.1:1', '--inspect', '--health', taken];
+  assert.equal((await cli.run(http)).code, 3);
+  assert.equal((await readdir(join(home, '.config', 'underpass', 'inspect'))).length, 1);
+  running.signal('SIGTERM');
+  await running.ended;
+});
+
 test('options that cannot work are refused', async (t) => {
   const cli = await createCli(t, { UNDERPASS_TOKEN: 'secret' });
   const http = ['http', '--url', 'https://e.example.com', '--upstream', 'http://127.0.0.1:1'];

@@ -24,5 +24,6 @@ export function withQuickOptions(command: Command, lead = ''): Command {
     .option('--group <name>', `${lead}security group`)
     .option('--region <name>', `${lead}region (default: the first available one)`)
     .addOption(new Option('--keep', `${lead}do not delete the tunnel at the end`).conflicts('for'))
+    .option('--no-inspect', `${lead}without the inspector`)
     .option('--for <time>', `${lead}end after this time, such as 30m, 2h or 1d`);
 }

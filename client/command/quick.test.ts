@@ -248,3 +248,18 @@ for (const [name, argv, message] of wrongUse) {
     assert.equal(code, 2);
   });
 }
+
+test('http PORT inspects by default, and --no-inspect switches it off', async (t) => {
+  const { edge, cli, port } = await world(t);
+  for (const [argv, inspects] of [
+    [['http', port], true],
+    [['http', port, '--no-inspect'], false],
+  ] as const) {
+    const running = cli.start(argv);
+    await edge.next();
+    await running.seen(/ connected /);
+    running.signal('SIGTERM');
+    const { code, stdout } = await running.ended;
+    assert.deepEqual([code, / inspecting: http:\/\/127\.0\.0\.1:\d+\/ /.test(stdout)], [0, inspects]);
+  }
+});

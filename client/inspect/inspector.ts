@@ -53,7 +53,10 @@ export async function startInspector(
   });
   const sources: InspectSources = { log, replays, check: createSignatureCheck(secrets), state, version };
   const server = await startInspectServer(sources, port);
-  const runFile = await writeRunFile(io, { port: server.port, token: server.token });
+  const runFile = await writeRunFile(io, { port: server.port, token: server.token }).catch((error: unknown) => {
+    server.close();
+    throw error;
+  });
   return {
     link: server.link,
     openTap: (tunnel) => openTapOf(log, tunnel),

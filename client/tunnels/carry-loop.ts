@@ -9,6 +9,7 @@ import { renderLiveStatus } from '../terminal/live-status.ts';
 import { type LogEvent, renderLogLine } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
 import { createScreen } from '../terminal/screen.ts';
+import type { Health } from './health.ts';
 import { startTunnel } from './running-tunnel.ts';
 import { createTunnelSet, type TunnelSet } from './tunnel-set.ts';
 
@@ -45,6 +46,8 @@ export interface InspectFlags {
   readonly port?: number | undefined;
   /** Secrets of webhooks, one in each line. */
   readonly secretFile?: string | undefined;
+  /** Nobody asked for it: if it cannot start, the tunnels run without it. */
+  readonly mayFail?: boolean;
 }
 
 const refreshMs = 1_000;
@@ -61,12 +64,14 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
     steered?.onEvent(event);
   };
   options.onReport?.(report);
-  const inspector = options.inspect && (await startInspecting(io, options.inspect, () => tunnels.views()));
+  const inspector = await startInspecting(io, options, () => tunnels.views());
   const { drainMs } = options;
   const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, report, { inspector, drainMs }));
   const stopReclaim = startReclaim(tunnels.views);
-  const health =
-    options.health === undefined ? undefined : await (await import('./health.ts')).startHealth(options.health, tunnels.views);
+  const health = await startHealthOf(options, tunnels.views).catch(async (error: unknown) => {
+    await inspector?.close();
+    throw error;
+  });
   if (health) options.output.notice(`health: http://${health.address}/readyz`);
   try {
     tunnels.apply(options.tunnels);
@@ -88,14 +93,24 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
   }
 }
 
-/** Loaded only if asked for: a client without an inspector pays nothing for it. */
-async function startInspecting(io: Io, flags: InspectFlags, views: TunnelSet['views']): Promise<Inspector> {
+async function startHealthOf({ health }: LoopOptions, views: TunnelSet['views']): Promise<Health | undefined> {
+  return health === undefined ? undefined : (await import('./health.ts')).startHealth(health, views);
+}
+
+/** Loaded only if it is on: a client without an inspector pays nothing for it. */
+async function startInspecting(
+  io: Io,
+  { inspect, output }: LoopOptions,
+  views: TunnelSet['views'],
+): Promise<Inspector | undefined> {
+  if (inspect === undefined) return undefined;
   const { startInspector } = await import('../inspect/inspector.ts');
-  return startInspector(io, flags, () =>
-    views().map(({ name, urls, upstreams }) => {
-      return { name, urls, upstreams };
-    }),
-  );
+  const inspected = () => views().map(({ name, urls, upstreams }) => ({ name, urls, upstreams }));
+  return startInspector(io, inspect, inspected).catch((error: unknown) => {
+    if (inspect.mayFail !== true || !(error instanceof ClientError)) throw error;
+    output.warning(`no inspector: ${error.message}`);
+    return undefined;
+  });
 }
 
 /** The token goes to a terminal only: other readers of standard output may keep it. */
