@@ -29,7 +29,7 @@ export const layers = {
     ['ui', 'session', 'live'],
     ['form'],
     ['bot-check', 'passkey'],
-    ['shell', 'pages'],
+    ['shell', 'pages', 'inspector'],
     ['.'],
   ],
   client: [

@@ -32,8 +32,10 @@ function installPackages() {
 
 function buildDashboard() {
   const stamp = join(root, 'dashboard', 'dist', '.built-from');
+  // The same command builds both.
+  const inspector = join(root, 'client', 'inspect', 'page-files.mjs');
   const wanted = digest([...files(join(root, 'dashboard')), ...files(join(root, 'rules')), join(root, 'package-lock.json')]);
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  if (existsSync(inspector) && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   log('building the dashboard');
   npm(['run', 'build', '-w', 'dashboard', '--silent']);
   mkdirSync(dirname(stamp), { recursive: true });

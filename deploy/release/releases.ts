@@ -3,7 +3,17 @@
 // Control serves the result at /api/releases and /releases/<version>/.
 import { execFileSync } from 'node:child_process';
 import type { KeyObject } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { projectUrl } from '../../rules/project-url.ts';
@@ -33,6 +43,8 @@ interface BuiltFile {
 }
 
 function buildRelease(options: BuildOptions): readonly BuiltFile[] {
+  // The program contains the inspector's page.
+  if (!existsSync(join(root, 'client', 'inspect', 'page-files.mjs'))) refuse("the inspector's page is not built: npm run build");
   // A server offers every folder with the name of a version, so this one gets its name when it is complete.
   const folder = join(options.out, `${options.version}.new`);
   rmSync(folder, { recursive: true, force: true });

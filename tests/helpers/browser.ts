@@ -40,7 +40,12 @@ export interface VisitOptions extends Pick<BrowserContextOptions, 'viewport' | '
 }
 
 /** Opens a page in its own browser context. A script error or an unexpected console error fails the test. */
-export async function visit(t: TestContext, browser: Browser, product: Product, options: VisitOptions = {}): Promise<Page> {
+export async function visit(
+  t: TestContext,
+  browser: Browser,
+  product: Pick<Product, 'origin'>,
+  options: VisitOptions = {},
+): Promise<Page> {
   const { expectedErrors, account, ...context } = options;
   const opened = await browser.newContext({ baseURL: product.origin, reducedMotion: 'reduce', ...context });
   if (account) await opened.addCookies(cookiesOf(account, product.origin));

@@ -19,6 +19,13 @@ export interface Screen {
   /** The account that is signed in: by default the stage's; null means signed out. */
   readonly account?: Account | null;
   readonly expectedErrors?: RegExp;
+  /** Runs before the page opens. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+/** What a screen needs of the product. Without an account, every screen must set its own. */
+export interface ScreenStage extends Pick<Stage, 'browser'>, Partial<Pick<Stage, 'account'>> {
+  readonly product: Pick<Stage['product'], 'origin'>;
 }
 
 const folder = fileURLToPath(new URL('../../.artifacts/screens', import.meta.url));
@@ -35,7 +42,7 @@ const extremes = [
 const themes = ['light', 'dark'] as const;
 
 /** Checks all themes and sizes in one visit: they change while the screen keeps its state, as they do for a person. */
-export async function checkScreen(t: TestContext, stage: Stage, screen: Screen): Promise<void> {
+export async function checkScreen(t: TestContext, stage: ScreenStage, screen: Screen): Promise<void> {
   await mkdir(folder, { recursive: true });
   await t.test(screen.name, async (t) => {
     const page = await openScreen(t, stage, screen);
@@ -62,15 +69,16 @@ async function resize(page: Page, { width, height }: { readonly width: number; r
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 
-async function openScreen(t: TestContext, stage: Stage, screen: Screen): Promise<Page> {
+async function openScreen(t: TestContext, stage: ScreenStage, screen: Screen): Promise<Page> {
   const { path, ready, expectedErrors } = screen;
   const account = screen.account === undefined ? stage.account : screen.account;
   const options: VisitOptions = {
     viewport: { width: pictured[0].width, height: pictured[0].height },
-    ...(account === null ? {} : { account }),
+    ...(account ? { account } : {}),
     ...(expectedErrors === undefined ? {} : { expectedErrors }),
   };
   const page = await visit(t, stage.browser, stage.product, options);
+  await screen.prepare?.(page);
   await page.goto(path);
   await ready(page);
   return page;

@@ -1,0 +1,23 @@
+// How a row of the list reads.
+import type { ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
+import type { Tone } from '../../ui/badge.tsx';
+import { formatDuration } from '../core/format.ts';
+
+const STATUS_TONES: readonly Tone[] = ['neutral', 'info', 'ok', 'info', 'warn', 'danger'];
+
+export interface StatusText {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+export function statusOf({ state, status }: Pick<ExchangeSummary, 'state' | 'status'>): StatusText {
+  if (status === null) return state === 'failed' ? { text: 'Failed', tone: 'danger' } : { text: 'Waiting', tone: 'neutral' };
+  return { text: String(status), tone: state === 'failed' ? 'danger' : (STATUS_TONES[Math.floor(status / 100)] ?? 'neutral') };
+}
+
+export const durationOf = ({ durationMs }: ExchangeSummary): string =>
+  durationMs === null ? 'open' : formatDuration(durationMs);
+
+const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+
+export const clockOf = (ms: number): string => clock.format(ms);
