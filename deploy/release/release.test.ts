@@ -72,6 +72,17 @@ test('the same source and key always build the same file', () => {
   assert.equal(sha256Of(join(again, version, `underpass-${version}-${platform}`)), sha256Of(program));
 });
 
+test('takes no code and no settings from the folder where it is started', () => {
+  const strange = mkdtempSync(join(folder, 'strange-'));
+  writeFileSync(join(strange, 'bunfig.toml'), 'preload = ["./preload.ts"]\n');
+  writeFileSync(join(strange, 'preload.ts'), 'console.log("preloaded");\n');
+  writeFileSync(join(strange, '.env'), 'UNDERPASS_SERVER=https://strange.example.com\nUNDERPASS_TOKEN=strange\n');
+  const started = (argv: readonly string[]) =>
+    spawnSync(program, argv, { cwd: strange, env: { HOME: join(strange, 'home') }, encoding: 'utf8' });
+  assert.deepEqual([started(['--version']).stdout, started(['--version']).stderr], [`${version}\n`, '']);
+  assert.doesNotMatch(started(['regions']).stderr, /strange\.example\.com/);
+});
+
 test('refuses a key that is not Ed25519, and makes a private development key once', () => {
   const rsa = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   assert.throws(() => releaseKey({ UNDERPASS_RELEASE_KEY: rsa }), /wanted is ed25519/);
