@@ -1,4 +1,4 @@
-// Two functions of the C library that Node does not offer, called with node:ffi. Each is null if the runtime or the system
+// Three functions of the C library that Node does not offer, called with node:ffi. Each is null if the runtime or the system
 // lacks it; callers must do without it then.
 
 import type { FunctionSignature } from 'node:ffi';
@@ -11,6 +11,27 @@ export const receive = find<Receive>('recv', { arguments: ['i32', 'buffer', 'u64
 
 /** Returns free memory to the system, from the middle of the heap too; on its own glibc returns only the end. */
 export const trimMemory = find<Trim>('malloc_trim', { arguments: ['u64'], return: 'i32' });
+
+type Advise = (address: bigint, bytes: bigint, advice: number) => number;
+
+/** madvise(2). The compiled client has another module for C functions, which is loaded by the first call. */
+export function findAdvise(): Advise | null {
+  if (process.versions.bun === undefined) return find<Advise>('madvise', { arguments: ['u64', 'u64', 'i32'], return: 'i32' });
+  if (process.platform !== 'linux') return null;
+  try {
+    const { dlopen } = process.getBuiltinModule('bun:ffi') as unknown as BunFfi;
+    return dlopen('libc.so.6', { madvise: { args: ['u64', 'u64', 'i32'], returns: 'i32' } }).symbols.madvise as Advise;
+  } catch {
+    return null;
+  }
+}
+
+interface BunFfi {
+  dlopen(
+    library: string,
+    functions: Readonly<Record<string, { readonly args: readonly string[]; readonly returns: string }>>,
+  ): { readonly symbols: Readonly<Record<string, unknown>> };
+}
 
 function find<Callable>(name: string, signature: FunctionSignature): Callable | null {
   if (process.platform !== 'linux') return null;

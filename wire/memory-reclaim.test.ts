@@ -17,7 +17,7 @@ describe('after many connections have closed', () => {
     collections = 0;
     trims = 0;
     watch = new MemoryReclaim(
-      closings,
+      () => closings,
       () => collections++,
       () => trims++,
     );
@@ -39,6 +39,13 @@ describe('after many connections have closed', () => {
     assert.equal(trims, 0);
     for (let looks = 0; looks < 3; looks++) look();
     assert.equal(trims, 1);
+  });
+
+  it('a caller may collect sooner, and memory is returned one check later as well', () => {
+    watch.reclaim();
+    assert.deepEqual([collections, trims], [1, 0]);
+    look();
+    assert.deepEqual([collections, trims], [1, 1]);
   });
 
   it('the heap is not collected if they were fewer than two thousand', () => {

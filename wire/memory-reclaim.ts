@@ -18,8 +18,12 @@ const calm = 64;
 /** Collecting a larger heap would block for too long, and V8 collects that sooner on its own. */
 const mostCollectedBytes = 134_217_728;
 
+export function trimHeap(): void {
+  trimMemory?.(0n);
+}
+
 export class MemoryReclaim {
-  readonly #closings: Closings;
+  readonly #closings: () => Closings;
   readonly #collect: () => void;
   readonly #trim: () => void;
   #collected = false;
@@ -27,9 +31,9 @@ export class MemoryReclaim {
   #closedAtCollection = 0;
 
   constructor(
-    closings: Closings,
+    closings: () => Closings,
     collect: () => void = () => collectHeap(mostCollectedBytes),
-    trim: () => void = () => trimMemory?.(0n),
+    trim: () => void = trimHeap,
   ) {
     this.#closings = closings;
     this.#collect = collect;
@@ -38,7 +42,7 @@ export class MemoryReclaim {
 
   /** Call it every second or so. */
   check(): void {
-    const { open, closed } = this.#closings;
+    const { open, closed } = this.#closings();
     // V8 frees what it collected in later turns of the event loop, so trim one check later.
     if (this.#collected) this.#trim();
     this.#collected = false;
@@ -46,6 +50,11 @@ export class MemoryReclaim {
     this.#closedAtCheck = closed;
     if (!isCalm || closed - this.#closedAtCollection < Math.max(leastClosed, open)) return;
     this.#closedAtCollection = closed;
+    this.reclaim();
+  }
+
+  /** Collects now, and trims at the next check. */
+  reclaim(): void {
     this.#collect();
     this.#collected = true;
   }

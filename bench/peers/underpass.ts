@@ -6,6 +6,8 @@ import { makeCertificate, type Peer, type Running, type Setup } from './peer.ts'
 import { firstJson, start } from './processes.ts';
 
 const regionHost = 'region.localhost';
+/** A compiled client to measure instead of the source. */
+const clientProgram = process.env.BENCH_CLIENT;
 const clientMain = join(import.meta.dirname, '../../client/main.ts');
 const edgeMain = join(import.meta.dirname, '../underpass-edge.ts');
 
@@ -29,7 +31,8 @@ async function startUnderpass(setup: Setup, carries: Peer['carries'], more: read
   const carried = isHttp
     ? ['http', '--upstream', `http://${upstream}`]
     : ['ingress', '--upstream', `80=${upstream}`, '--upstream', `443=${upstream}`];
-  const client = start(process.execPath, [clientMain, ...carried, ...more, '--url', url, '--token-file', tokenFile]);
+  const [program = '', ...first] = clientProgram === undefined ? [process.execPath, clientMain] : [clientProgram];
+  const client = start(program, [...first, ...carried, ...more, '--url', url, '--token-file', tokenFile]);
   await connected(client.child.stdout);
   return { port: isHttp ? ports.https : ports.http, tls: isHttp, edgeSide: [edge], clientSide: [client] };
 }

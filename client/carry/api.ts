@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { HttpUpstream, IngressUpstream } from '@underpass/rules/upstream.ts';
 import type { SessionClock } from '@underpass/wire/clock.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import type { Closings } from '@underpass/wire/memory-reclaim.ts';
 import type { Problem } from './problem.ts';
 import type { OpenTap } from './tap.ts';
 
@@ -99,6 +100,8 @@ export interface CarryStatus {
 
 export interface Carrying {
   status(): CarryStatus;
+  /** Cheaper than the status, for a timer. */
+  streams(): Closings;
   /** Accepts no new streams. Resolves when the open ones have ended or the drain timeout is over. */
   drain(): Promise<void>;
   close(): void;

@@ -62,6 +62,10 @@ export function startCarrying(given: CarryOptions): Carrying {
       const problem = pool.problem ?? offers.problem() ?? shown ?? domainCheck.problem();
       return { ...statusOf(phase, pool, offers, count.streams), problem: phase === 'running' ? problem : null };
     },
+    streams() {
+      const open = openStreamsOf(pool);
+      return { open, closed: count.streams - open };
+    },
     async drain() {
       if (phase === 'running') phase = 'draining';
       stopping.abort();
@@ -117,8 +121,14 @@ function serveOptions(options: FullOptions, offers: Offers, failed: FailedStream
   };
 }
 
+function openStreamsOf({ sessions }: CarrierPool): number {
+  let open = 0;
+  for (const session of sessions) open += session.openStreams;
+  return open;
+}
+
 function statusOf(phase: Phase, pool: CarrierPool, offers: Offers, totalStreams: number): Omit<CarryStatus, 'problem'> {
-  const { carriers, sessions, info } = pool;
+  const { carriers, info } = pool;
   return {
     state: phase === 'running' ? (carriers.length > 0 ? 'connected' : 'connecting') : phase,
     carriers: carriers.map(({ session, edge, address, sinceMs }) => {
@@ -132,7 +142,7 @@ function statusOf(phase: Phase, pool: CarrierPool, offers: Offers, totalStreams:
       };
     }),
     upstreams: offers.status(),
-    openStreams: [...sessions].reduce((sum, session) => sum + session.openStreams, 0),
+    openStreams: openStreamsOf(pool),
     totalStreams,
     ...pool.totals(),
     tunnel: info.tunnel ?? null,

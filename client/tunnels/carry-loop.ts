@@ -1,6 +1,5 @@
 // What `underpass http`, `ingress`, `connect` and `run` do until a signal: start tunnels, show them, reload, drain.
 
-import { MemoryReclaim } from '@underpass/wire/memory-reclaim.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import type { Inspector } from '../inspect/inspector.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
@@ -10,6 +9,7 @@ import { type LogEvent, renderLogLine } from '../terminal/log-line.ts';
 import type { Output } from '../terminal/output.ts';
 import { createScreen } from '../terminal/screen.ts';
 import type { Health } from './health.ts';
+import { startIdleMemory } from './idle-memory.ts';
 import { startTunnel } from './running-tunnel.ts';
 import { createTunnelSet, type TunnelSet } from './tunnel-set.ts';
 
@@ -52,8 +52,6 @@ export interface InspectFlags {
 
 const refreshMs = 1_000;
 const trafficLineMs = 60_000;
-/** How often to look whether a crowd of streams has gone, whose memory can then be returned. */
-const reclaimMs = 1_000;
 
 /** Carries the tunnels until a signal. Returns the exit code. */
 export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<number> {
@@ -67,7 +65,7 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
   const inspector = await startInspecting(io, options, () => tunnels.views());
   const { drainMs } = options;
   const tunnels = createTunnelSet((tunnel) => startTunnel(io, tunnel, report, { inspector, drainMs }));
-  const stopReclaim = startReclaim(tunnels.views);
+  const stopIdleMemory = startIdleMemory(tunnels.streams);
   const health = await startHealthOf(options, tunnels.views).catch(async (error: unknown) => {
     await inspector?.close();
     throw error;
@@ -87,7 +85,7 @@ export async function carryUntilStopped(io: Io, options: LoopOptions): Promise<n
     steered?.end();
     await inspector?.close();
     health?.close();
-    stopReclaim();
+    stopIdleMemory();
     tunnels.close();
     display.stop();
   }
@@ -116,22 +114,6 @@ async function startInspecting(
 /** The token goes to a terminal only: other readers of standard output may keep it. */
 function inspectText(io: Io, json: boolean, { link }: Inspector): string {
   return isLive(io, json) ? `inspector: ${link}` : `${link.replace(/#.*/, '')} (open it with "underpass inspect --open")`;
-}
-
-/** For the process as a whole: a collection costs the same for one tunnel as for all. */
-function startReclaim(views: TunnelSet['views']): () => void {
-  const sum = (count: (view: ReturnType<typeof views>[number]) => number) =>
-    views().reduce((total, view) => total + count(view), 0);
-  const memoryReclaim = new MemoryReclaim({
-    get open() {
-      return sum(({ streams }) => streams);
-    },
-    get closed() {
-      return sum(({ streams, totalStreams }) => totalStreams - streams);
-    },
-  });
-  const timer = setInterval(() => memoryReclaim.check(), reclaimMs).unref();
-  return () => clearInterval(timer);
 }
 
 interface StopOptions {

@@ -63,6 +63,7 @@ export function startTunnel(
         problem: status.problem === null ? null : renderProblem(status.problem),
       };
     },
+    streams: () => carrying.streams(),
     async drain() {
       report({ tunnel: nameNow(), event: 'draining' });
       await carrying.drain();

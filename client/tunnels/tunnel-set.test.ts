@@ -12,6 +12,7 @@ function recorder() {
     log.push(`start ${name} ${token}`);
     return {
       view: () => ({ name, state: 'connected' }) as TunnelView,
+      streams: () => ({ open: 0, closed: 0 }),
       drain: () => {
         log.push(`drain ${name} ${token}`);
         return new Promise((resolve) => pending.push(resolve));

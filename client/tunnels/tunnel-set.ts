@@ -1,11 +1,13 @@
 // The tunnels that this process carries. Applying a new configuration restarts only the tunnels that changed; the others keep
 // their connections.
+import type { Closings } from '@underpass/wire/memory-reclaim.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';
 import type { TunnelView } from '../terminal/live-status.ts';
 
 /** One running tunnel; running-tunnel.ts starts the real one. */
 export interface RunningTunnel {
   readonly view: () => TunnelView;
+  readonly streams: () => Closings;
   /** Resolves when the last stream has ended or the drain timeout is over. */
   readonly drain: () => Promise<void>;
   readonly close: () => void;
@@ -22,6 +24,8 @@ export interface TunnelSetChange {
 export interface TunnelSet {
   readonly apply: (tunnels: readonly LoadedTunnel[]) => TunnelSetChange;
   readonly views: () => readonly TunnelView[];
+  /** Of the tunnels that `views` shows. */
+  readonly streams: () => Closings;
   /** Drains all tunnels, including those that earlier changes already drain. */
   readonly drain: () => Promise<void>;
   readonly close: () => void;
@@ -60,6 +64,15 @@ export function createTunnelSet(start: StartTunnel): TunnelSet {
   return {
     apply,
     views: () => members.map(({ running }) => running.view()),
+    streams() {
+      let [open, closed] = [0, 0];
+      for (const { running } of members) {
+        const streams = running.streams();
+        open += streams.open;
+        closed += streams.closed;
+      }
+      return { open, closed };
+    },
     async drain() {
       for (const member of members) drain(member);
       await Promise.all(draining.values());

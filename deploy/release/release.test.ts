@@ -1,7 +1,7 @@
 // The release build, what `update` does with the releases that a server offers, and the client's whole test suite against
 // the compiled program.
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import {
   copyFileSync,
@@ -19,7 +19,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { startFakeEdge } from '../../client/carry/fixture/edge.ts';
 import { createCli } from '../../client/test-kit.ts';
 import { isSignedAdHoc, signAdHoc } from './macho.ts';
 import { hostRuntime, runtimes } from './runtime.ts';
@@ -82,6 +84,43 @@ test('takes no code and no settings from the folder where it is started', () => 
   assert.deepEqual([started(['--version']).stdout, started(['--version']).stderr], [`${version}\n`, '']);
   assert.doesNotMatch(started(['regions']).stderr, /strange\.example\.com/);
 });
+
+test('an idle client is small, and a further tunnel costs little', {
+  skip: process.platform !== 'linux' && 'Linux only',
+}, async (t) => {
+  const [one, eleven] = await Promise.all([idleClient(t, 1), idleClient(t, 11)]);
+  t.diagnostic(JSON.stringify({ one, eleven }));
+  // Measured: 20 to 39 MB, 10 of them of its own, and 0.6 MB for each further tunnel (decision 014).
+  assert.ok(one.rssKb < 45 * 1024, `${one.rssKb} kB`);
+  assert.ok(one.anonymousKb < 16 * 1024, `${one.anonymousKb} kB`);
+  assert.ok((eleven.anonymousKb - one.anonymousKb) / 10 < 2 * 1024, `${one.anonymousKb} and ${eleven.anonymousKb} kB`);
+});
+
+/** The memory of a client that carries this many tunnels, once it has given back what its start left behind. */
+async function idleClient(t: TestContext, tunnels: number) {
+  const edge = await startFakeEdge();
+  t.after(() => edge[Symbol.asyncDispose]());
+  const home = mkdtempSync(join(folder, 'idle-'));
+  writeFileSync(join(home, 'token'), 'secret\n', { mode: 0o600 });
+  const one = `type: http, url: "${edge.url}", token-file: token, upstream: "http://127.0.0.1:9"`;
+  const lines = Array.from({ length: tunnels }, (_, index) => `  - { name: t${index}, ${one} }\n`);
+  writeFileSync(join(home, 'underpass.yaml'), `tunnels:\n${lines.join('')}`);
+  const child = spawn(program, ['run'], {
+    cwd: home,
+    env: { HOME: home, UNDERPASS_CONFIG: join(home, 'underpass.yaml') },
+    stdio: 'ignore',
+  });
+  t.after(() => child.kill('SIGKILL'));
+  while (edge.carriers.length < 2 * tunnels) await edge.next();
+  const memory = () => {
+    const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+    const kb = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]);
+    return { rssKb: kb('VmRSS'), anonymousKb: kb('RssAnon'), peakKb: kb('VmHWM') };
+  };
+  const hasGivenBack = ({ rssKb, peakKb }: ReturnType<typeof memory>) => peakKb - rssKb > 8 * 1024;
+  for (let look = 0; look < 300 && !hasGivenBack(memory()); look++) await setTimeout(100);
+  return memory();
+}
 
 test('refuses a key that is not Ed25519, and makes a private development key once', () => {
   const rsa = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -118,7 +118,7 @@ export class EdgeProcess {
     await listen(this.#httpsDoor.server, this.#shared(https));
     await listen(this.#httpDoor.server, this.#shared(http));
     if (siblings === undefined) this.#rotation = setInterval(() => this.setTicketKeys(createTicketKeys()), ticketKeysMs).unref();
-    const memoryReclaim = new MemoryReclaim(this.#context.limiter);
+    const memoryReclaim = new MemoryReclaim(() => this.#context.limiter);
     this.#tending = setInterval(() => {
       this.#table.expireTokens(Date.now());
       memoryReclaim.check();
