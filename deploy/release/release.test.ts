@@ -90,7 +90,7 @@ test('an idle client is small, and a further tunnel costs little', {
 }, async (t) => {
   const [one, eleven] = await Promise.all([idleClient(t, 1), idleClient(t, 11)]);
   t.diagnostic(JSON.stringify({ one, eleven }));
-  // Measured: 20 to 39 MB, 10 of them of its own, and 0.6 MB for each further tunnel (decision 014).
+  // Measured: 20 to 39 MB, 10 of them of its own, and 0.6 MB for each further tunnel (decision 016).
   assert.ok(one.rssKb < 45 * 1024, `${one.rssKb} kB`);
   assert.ok(one.anonymousKb < 16 * 1024, `${one.anonymousKb} kB`);
   assert.ok((eleven.anonymousKb - one.anonymousKb) / 10 < 2 * 1024, `${one.anonymousKb} and ${eleven.anonymousKb} kB`);
