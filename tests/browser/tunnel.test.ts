@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
-import type { Domain } from '@underpass/rules/entity.ts';
+import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
 import { expect, readClipboard } from '../helpers/browser.ts';
 import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 import { tunnelCreated } from '../helpers/product.ts';
@@ -64,6 +64,19 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText(/^Proxy protocol/)).toBeHidden();
     await page.getByRole('link', { name: 'Back' }).click();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
+  });
+
+  await t.test('a temporary tunnel is marked, says when it is deleted, and can be kept', async (t) => {
+    const query = `?project=${account.project}`;
+    const { body } = await account.call<Tunnel>('POST', `/api/quick-tunnels${query}`, { key: 'k'.repeat(43) });
+    const page = await stage.open(t, 'tunnels');
+    await expect(page.getByRole('row').filter({ hasText: 'Temporary' })).toContainText(body.name);
+    await page.goto(projectUrl(account, `tunnels/${body.name}`));
+    await expect(page.getByText('Deleted 5 minutes after its last client was connected.')).toBeVisible();
+    await page.getByRole('button', { name: 'Keep' }).click();
+    await expect(page.getByText(`Tunnel ${body.name} is kept.`)).toBeVisible();
+    await expect(page.getByText('Temporary')).toBeHidden();
+    await account.call('DELETE', `/api/tunnels/${body.name}${query}`);
   });
 
   await t.test(
