@@ -107,14 +107,16 @@ export function formatUpstream(upstream: Upstream): string {
 
 /**
  * `same`, `upstream` or a name: the Host that an upstream gets with `--upstream-host`. Null leaves the visitor's.
- * As browsers write it: without the port if that is the scheme's own (RFC 9110 7.2).
+ * As browsers write it: without the port if that is the scheme's own (RFC 9110 7.2). A loopback address becomes `localhost`,
+ * the name under which people open a service of their machine: some development servers accept no other.
  */
 export function parseUpstreamHost(text: string, { scheme, host, port }: Upstream): Parsed<string | null> {
   const trimmed = text.trim();
   if (trimmed === 'same') return accept(null);
   const place = trimmed === 'upstream' ? { host, port } : parsePlace(trimmed, noPort);
   if (place === null) return refuse('Upstream host must be same, upstream or a name like app.example.com');
-  const name = place.host.includes(':') ? `[${place.host}]` : place.host;
+  const isLoopback = trimmed === 'upstream' && (host === '127.0.0.1' || host === '::1');
+  const name = isLoopback ? 'localhost' : place.host.includes(':') ? `[${place.host}]` : place.host;
   const isImplied = place.port === noPort || place.port === (scheme === 'tcp' ? noPort : schemePorts[scheme]);
   return accept(isImplied ? name : `${name}:${place.port}`);
 }

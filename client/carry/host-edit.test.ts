@@ -23,6 +23,7 @@ function play(
   asks: readonly string[],
   answers: readonly string[] = [],
   authority = 'shop.example.com',
+  method: 'GET' | 'POST' = 'POST',
 ) {
   const upstream = parseUrlUpstream(place);
   assert.ok(upstream.ok);
@@ -38,8 +39,14 @@ function play(
     },
   };
   const follower = new ExchangeFollower(out, createHostEditor(upstream.value, sent.value), null);
-  const request = ['POST /Host:a HTTP/1.1', `Host: ${authority}`, ...asks, 'Content-Length: 4', forwarded].join('\r\n');
-  assert.ok(follower.takeRequest(Buffer.from(`${request}body`, 'latin1')));
+  const request = [
+    `${method} /Host:a HTTP/1.1`,
+    `Host: ${authority}`,
+    ...asks,
+    `Content-Length: ${method === 'GET' ? 0 : 4}`,
+    forwarded,
+  ].join('\r\n');
+  assert.ok(follower.takeRequest(Buffer.from(method === 'GET' ? request : `${request}body`, 'latin1')));
   follower.takeResponse(Buffer.from(['HTTP/1.1 302 Found', ...answers, 'Content-Length: 2', '', 'hi'].join('\r\n'), 'latin1'));
   const linesOf = (text: string, length: string) =>
     text
@@ -56,9 +63,11 @@ function play(
 
 describe('the Host of a request', () => {
   for (const [place, host, sent] of [
-    ['http://127.0.0.1:3000', 'upstream', '127.0.0.1:3000'],
+    ['http://127.0.0.1:3000', 'upstream', 'localhost:3000'],
+    ['http://[::1]:3000', 'upstream', 'localhost:3000'],
+    ['http://127.0.0.2:3000', 'upstream', '127.0.0.2:3000'],
+    ['http://127.0.0.1:3000', '127.0.0.1:3000', '127.0.0.1:3000'],
     ['http://localhost:3000', 'upstream', 'localhost:3000'],
-    ['http://[::1]:3000', 'upstream', '[::1]:3000'],
     ['http://web', 'upstream', 'web'],
     ['https://web', 'upstream', 'web'],
     ['http://web:443', 'upstream', 'web:443'],
@@ -72,35 +81,52 @@ describe('the Host of a request', () => {
     });
   }
 
-  it('is the only field that changes when Origin and Referer are absent', () => {
+  it('is the only field that changes when Origin is absent', () => {
     const { upstream } = play('http://127.0.0.1:3000', 'upstream', ['Accept: a', 'X-Host-Like: Host: shop.example.com']);
-    const fields = 'Host: 127.0.0.1:3000\r\nAccept: a\r\nX-Host-Like: Host: shop.example.com\r\nContent-Length: 4';
+    const fields = 'Host: localhost:3000\r\nAccept: a\r\nX-Host-Like: Host: shop.example.com\r\nContent-Length: 4';
     assert.equal(upstream, `POST /Host:a HTTP/1.1\r\n${fields}\r\n${forwarded}body`);
   });
 });
 
-describe('Origin and Referer', () => {
+describe('Origin', () => {
+  const navigate = 'Sec-Fetch-Mode: navigate';
   const rows: readonly (readonly [string, string, string?])[] = [
-    ['Origin: https://shop.example.com', 'Origin: http://127.0.0.1:3000'],
-    ['Origin: https://evil.example', 'Origin: https://evil.example', 'another site stays another site'],
-    ['Origin: http://shop.example.com', 'Origin: http://shop.example.com', 'a page without TLS is another origin'],
-    ['Origin: https://shop.example.com:8443', 'Origin: https://shop.example.com:8443', 'so is another port'],
-    ['Origin: https://shop.example.com.evil.example', 'Origin: https://shop.example.com.evil.example'],
-    ['Origin: null', 'Origin: null', 'a sandboxed page'],
-    ['Referer: https://shop.example.com/a?b=c', 'Referer: http://127.0.0.1:3000/a?b=c'],
-    ['Referer: https://shop.example.com', 'Referer: http://127.0.0.1:3000'],
-    ['Referer: https://shop.example.com.evil.example/', 'Referer: https://shop.example.com.evil.example/'],
-    ['Referer: https://evil.example/?https://shop.example.com/', 'Referer: https://evil.example/?https://shop.example.com/'],
+    ['https://shop.example.com', 'http://localhost:3000'],
+    ['https://evil.example', 'https://evil.example', 'another site stays another site'],
+    ['http://shop.example.com', 'http://shop.example.com', 'a page without TLS is another origin'],
+    ['https://shop.example.com:8443', 'https://shop.example.com:8443', 'so is another port'],
+    ['https://shop.example.com.evil.example', 'https://shop.example.com.evil.example'],
+    ['null', 'null', 'a sandboxed page'],
   ];
   for (const [given, sent, why = 'the public address'] of rows) {
-    it(`"${given}" arrives as "${sent}": ${why}`, () => {
-      assert.deepEqual(play('http://127.0.0.1:3000', 'upstream', [given]).asked.slice(1), [sent]);
+    it(`${given} of a form arrives as ${sent}: ${why}`, () => {
+      const asks = [`Origin: ${given}`, navigate];
+      assert.deepEqual(play('http://127.0.0.1:3000', 'upstream', asks).asked.slice(1), [`Origin: ${sent}`, navigate]);
     });
   }
 
-  it('follow the port of the public address', () => {
-    const { asked } = play('https://web', 'upstream', ['Origin: https://shop.example.com:8443'], [], 'shop.example.com:8443');
-    assert.deepEqual(asked, ['Host: web', 'Origin: https://web']);
+  it('follows the port of the public address and the scheme of the upstream', () => {
+    const asks = [navigate, 'Origin: https://shop.example.com:8443'];
+    const { asked } = play('https://web', 'upstream', asks, [], 'shop.example.com:8443');
+    assert.deepEqual(asked, ['Host: web', navigate, 'Origin: https://web']);
+  });
+
+  it('stays on what a script fetches, because frameworks compare it with X-Forwarded-Host there', () => {
+    for (const mode of ['cors', 'same-origin', 'no-cors']) {
+      const asks = ['Origin: https://shop.example.com', `Sec-Fetch-Mode: ${mode}`];
+      assert.deepEqual(play('http://127.0.0.1:3000', 'upstream', asks).asked.slice(1), asks);
+    }
+  });
+
+  it('of a WebSocket is the new Host', () => {
+    const ask = ['Connection: Upgrade', 'Upgrade: websocket', 'Origin: https://shop.example.com'];
+    const { asked } = play('http://127.0.0.1:3000', 'upstream', ask, [], 'shop.example.com', 'GET');
+    assert.equal(asked.at(-1), 'Origin: http://localhost:3000');
+  });
+
+  it('in a Referer stays: services build links from it', () => {
+    const asks = [navigate, 'Referer: https://shop.example.com/a'];
+    assert.deepEqual(play('http://127.0.0.1:3000', 'upstream', asks).asked.slice(1), asks);
   });
 });
 

@@ -1,5 +1,5 @@
-// Rewrites heads for an upstream that must see a host name of its own (`--upstream-host`): Host, Origin and Referer on the way in,
-// Location and the domains of cookies on the way out. Never the forwarded fields, which keep the public name, nor a body. Pure.
+// Rewrites heads for an upstream that must see a host name of its own (`--upstream-host`): Host and Origin on the way in, Location
+// and the domains of cookies on the way out. Never the forwarded fields, which keep the public name, nor a body. Pure.
 
 import type { Upstream } from '@underpass/rules/upstream.ts';
 import { hostOf } from '@underpass/wire/http/authority.ts';
@@ -15,16 +15,25 @@ export function createHostEditor(upstream: Upstream, sentHost: string): HeadEdit
   return {
     editRequest(head, bytes, from, end) {
       publicHost = head.authority;
-      return editFields(bytes, from, end, (name, value) =>
-        requestValue(name, value, sentHost, publicOrigin(publicHost), sentOrigin),
-      );
+      const text = bytes.toString('latin1', from, end);
+      const origin = head.wantsUpgrade || navigates.test(text) ? publicOrigin(publicHost) : undefined;
+      return editFields(text, (name, value) => {
+        if (name === 'host') return sentHost;
+        return name === 'origin' && value === origin ? sentOrigin : undefined;
+      });
     },
-    editResponse: (_head, bytes, from, end) =>
-      mayNameUpstream.test(bytes.toString('latin1', from, end))
-        ? editFields(bytes, from, end, (name, value) => responseValue(name, value, own, publicHost))
-        : null,
+    editResponse(_head, bytes, from, end) {
+      const text = bytes.toString('latin1', from, end);
+      return mayNameUpstream.test(text) ? editFields(text, (name, value) => responseValue(name, value, own, publicHost)) : null;
+    },
   };
 }
+
+/**
+ * Of a form or a link, where frameworks compare Origin with Host, as they do for WebSockets. What scripts fetch keeps the public
+ * Origin: there frameworks compare it with X-Forwarded-Host. Another site's Origin always stays, so that it can be refused.
+ */
+const navigates = /\nsec-fetch-mode:[ \t]*navigate[ \t]*\r/i;
 
 /** An edge serves http tunnels with TLS only. */
 const publicOrigin = (authority: string): string => `https://${authority.replace(/:443$/, '')}`;
@@ -34,22 +43,14 @@ const mayNameUpstream = /\n(location|set-cookie)[ \t]*:/i;
 /** Undefined leaves the line as it is. */
 type EditValue = (name: string, value: string) => string | undefined;
 
-function editFields(bytes: Buffer, from: number, end: number, edit: EditValue): Buffer {
-  const [start = '', ...lines] = bytes.toString('latin1', from, end).split('\r\n');
+function editFields(text: string, edit: EditValue): Buffer {
+  const [start = '', ...lines] = text.split('\r\n');
   const edited = lines.map((line) => {
     const colon = line.indexOf(':');
     const value = colon < 0 ? undefined : edit(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
     return value === undefined ? line : `${line.slice(0, colon)}: ${value}`;
   });
   return Buffer.from([start, ...edited].join('\r\n'), 'latin1');
-}
-
-/** Another Origin than the public one stays: the upstream's checks against other sites must still see it. */
-function requestValue(name: string, value: string, sentHost: string, publicly: string, sentOrigin: string): string | undefined {
-  if (name === 'host') return sentHost;
-  if (name === 'origin') return value === publicly ? sentOrigin : undefined;
-  if (name !== 'referer' || !`${value}/`.startsWith(`${publicly}/`)) return undefined;
-  return `${sentOrigin}${value.slice(publicly.length)}`;
 }
 
 interface OwnNames {

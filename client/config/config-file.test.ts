@@ -192,6 +192,6 @@ test('reads the Host for an upstream', () => {
   const { list } = parsed.config.tunnels[0]!.upstreams as Extract<TunnelUpstreams, { type: 'http' }>;
   assert.deepEqual(
     list.map(({ sentHost }) => sentHost),
-    ['intern', '127.0.0.1:3000'],
+    ['intern', 'localhost:3000'],
   );
 });

@@ -43,10 +43,10 @@ for (const [type, text, other] of [
 
 const two = ['shop.example.com=3000', 'http://app:80'];
 for (const [hosts, lines] of [
-  [['upstream'], ['shop.example.com → http://127.0.0.1:3000 (Host: 127.0.0.1:3000)', 'all domains → http://app:80 (Host: app)']],
+  [['upstream'], ['shop.example.com → http://127.0.0.1:3000 (Host: localhost:3000)', 'all domains → http://app:80 (Host: app)']],
   [
     ['Shop.Example.com=upstream'],
-    ['shop.example.com → http://127.0.0.1:3000 (Host: 127.0.0.1:3000)', 'all domains → http://app:80'],
+    ['shop.example.com → http://127.0.0.1:3000 (Host: localhost:3000)', 'all domains → http://app:80'],
   ],
   [
     ['intern.example', 'shop.example.com=same'],
