@@ -98,6 +98,10 @@ export function parseIngressUpstreams(text: string): Parsed<readonly string[]> {
   return twice === undefined ? accept(words) : refuse(`Two upstreams for port ${twice}`);
 }
 
+/** This machine itself. */
+export const isLoopbackHost = (host: string): boolean =>
+  host === '::1' || /^127\.[\d.]+$/.test(host) || /^(.*\.)?localhost$/.test(host);
+
 /** Canonical text: the parsers above read it back to the same value. */
 export function formatUpstream(upstream: Upstream): string {
   const host = upstream.host.includes(':') ? `[${upstream.host}]` : upstream.host;

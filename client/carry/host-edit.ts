@@ -1,7 +1,7 @@
 // Rewrites heads for an upstream that must see a host name of its own (`--upstream-host`): Host and Origin on the way in, Location
 // and the domains of cookies on the way out. Never the forwarded fields, which keep the public name, nor a body. Pure.
 
-import type { Upstream } from '@underpass/rules/upstream.ts';
+import { isLoopbackHost, type Upstream } from '@underpass/rules/upstream.ts';
 import { hostOf } from '@underpass/wire/http/authority.ts';
 import type { HeadEditor } from '@underpass/wire/http/exchange-follower.ts';
 
@@ -64,8 +64,7 @@ const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 /** A service on loopback calls itself by any name that leads there. */
 function ownNames({ scheme, host, port }: Upstream, sentHost: string): OwnNames {
   const name = host.includes(':') ? `[${host}]` : host;
-  const isLoopback = loopbackHosts.includes(name) || name.startsWith('127.') || name.endsWith('.localhost');
-  const hosts = [name, ...(isLoopback ? loopbackHosts : [])];
+  const hosts = [name, ...(isLoopbackHost(host) ? loopbackHosts : [])];
   const places = hosts.map((each) => `${each}:${port}`);
   return { places: new Set([...places, placeOf(sentHost, scheme)]), hosts: [hostOf(sentHost), ...hosts] };
 }

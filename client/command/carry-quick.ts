@@ -5,12 +5,13 @@ import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { parseLasting } from '@underpass/rules/quick-tunnel.ts';
+import { isLoopbackHost } from '@underpass/rules/upstream.ts';
 import { openProject, openServer, type ProjectAccount } from '../account/account.ts';
 import { keepSignIn, signedInText, signInByDevice, warnOfPlainHttp } from '../account/sign-in.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { withTimeout } from '../carry/timeout.ts';
 import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
-import { parseQuickUpstream, type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
+import { parseQuickUpstream, parseUpstreamHosts, type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
 import { ClientError, exitCodes } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { copyToClipboard } from '../quick/clipboard.ts';
@@ -53,7 +54,18 @@ export async function serveFolder(shell: Shell, folder: string, flags: ServeFlag
 export async function carryQuick(shell: Shell, target: string, flags: QuickFlags): Promise<void> {
   const upstreams = parseQuickUpstream(target);
   if (!upstreams.ok) throw new ClientError('usage', upstreams.message, { fix: 'Give a port, HOST:PORT or URL.' });
-  await carryUpstreams(shell, upstreams.value, shell.io.cwd, flags);
+  await carryUpstreams(shell, withHosts(shell, upstreams.value, flags), shell.io.cwd, flags);
+}
+
+/** A service of this machine is mostly a development server, which refuses a Host that it does not know. */
+function withHosts(shell: Shell, upstreams: TunnelUpstreams, flags: QuickFlags): TunnelUpstreams {
+  const isLocal = upstreams.list.every(({ upstream }) => isLoopbackHost(upstream.host));
+  const sent = parseUpstreamHosts(upstreams, flags.upstreamHost ?? (isLocal ? ['upstream'] : []));
+  if (!sent.ok) throw new ClientError('usage', sent.message);
+  const [first] = sent.value.type === 'http' ? sent.value.list : [];
+  if (flags.upstreamHost === undefined && first?.sentHost !== undefined)
+    outputOf(shell, flags).notice(`The service gets Host: ${first.sentHost}; --upstream-host same keeps the public name.`);
+  return sent.value;
 }
 
 /** The tunnel is that of the folder: the same person gets the same address in it again. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -377,5 +377,51 @@ describe('TLS of an upstream', () => {
       assert.equal(find('upstream PROXY protocol')?.state, 'ok');
       assert.equal(code, 0);
     }
+  });
+});
+
+describe('the Host for an upstream', () => {
+  const isOwn = (host: string | undefined) => /^localhost:\d+$/.test(host ?? '');
+  /** As the real servers answer, in short. */
+  const refusals: readonly (readonly [string, number, string, RegExp])[] = [
+    ['Vite', 403, 'Blocked request. This host ("shop.example.com") is not allowed.', /status 403, as Vite does/],
+    ['webpack-dev-server', 403, 'Invalid Host header', /as webpack-dev-server does/],
+    ['Django', 400, '<title>DisallowedHost at /</title>', /status 400, as Django does/],
+    ['an MCP server', 403, '{"jsonrpc":"2.0","error":{"message":"Invalid Host: shop.example.com"}}', /as an MCP server does/],
+    ['a service of unknown make', 421, 'no', /with status 421$/],
+  ];
+
+  async function check(t: TestContext, listener: RequestListener, more: readonly string[] = []) {
+    const edge = await startFakeEdge();
+    t.after(() => edge[Symbol.asyncDispose]());
+    const port = await listening(t, createServer(listener));
+    return findings(t, ['--url', edge.url, '--upstream', `shop.example.com=http://127.0.0.1:${port}`, ...more]);
+  }
+
+  for (const [name, status, body, detail] of refusals) {
+    it(`is refused by ${name}: names the flag`, async (t) => {
+      const refusing: RequestListener = ({ headers }, response) =>
+        void (isOwn(headers.host) ? response.writeHead(404).end() : response.writeHead(status).end(body));
+      const { find } = await check(t, refusing);
+      const found = find('upstream Host');
+      assert.equal(found?.state, 'problem');
+      assert.match(found?.detail ?? '', detail);
+      assert.equal(found?.fix, 'Add --upstream-host upstream.');
+      assert.equal(find('upstream PROXY protocol')?.state, 'ok');
+      const fixed = await check(t, refusing, ['--upstream-host', 'upstream']);
+      assert.equal(fixed.find('upstream Host')?.state, 'ok');
+    });
+  }
+
+  it('passes at Next.js, whose hot reload refuses the Origin: names the flag', async (t) => {
+    const { find } = await check(t, ({ headers }, response) => {
+      response.writeHead(headers.origin === undefined ? 200 : 403, { 'X-Powered-By': 'Next.js' }).end('Unauthorized');
+    });
+    assert.match(find('upstream Host')?.detail ?? '', /refuses the Origin https:\/\/shop\.example\.com/);
+  });
+
+  it('is fine where every Host is served, and where every Host is refused', async (t) => {
+    assert.equal((await check(t, (_, response) => void response.end())).find('upstream Host')?.state, 'ok');
+    assert.equal((await check(t, (_, response) => void response.writeHead(403).end())).find('upstream Host'), undefined);
   });
 });

@@ -16,10 +16,11 @@ import { upstreamsOfFlags } from '../config/upstream-flags.ts';
 import { type Finding, ok, problem, renderFinding, skipped, warning } from '../doctor/finding.ts';
 import { checkPath } from '../doctor/network-path.ts';
 import { checkToken } from '../doctor/token.ts';
-import { checkUpstream, type UpstreamTarget } from '../doctor/upstream.ts';
+import { checkUpstream, type UpstreamTarget, unknownHost } from '../doctor/upstream.ts';
 import { ClientError, errors } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { version } from '../process/version.ts';
+import { upstreamHostOption } from './carry.ts';
 import { type CommonFlags, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import { newestRelease } from './release.ts';
 import { fetchTunnel } from './tunnels.ts';
@@ -62,6 +63,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     .addOption(new Option('--type <type>', 'with --url: type of the tunnel (default: http)').choices(tunnelTypeNames))
     .option('--token-file <file>', 'with --url: file that holds the token')
     .option('--upstream <upstream>', 'as for http and ingress; may be repeated', collect)
+    .addOption(upstreamHostOption())
     .addOption(new Option('--proxy-protocol <version>', 'with --url: what the tunnel is set to').choices(['off', 'v1', 'v2']))
     .option('--ca <file>', 'CA certificates (PEM) to trust for the region')
     .option('--upstream-ca <file>', 'CA certificates (PEM) to trust for https upstreams')
@@ -148,7 +150,6 @@ async function findSubject(
   flags: DoctorFlags,
   report: Report,
 ): Promise<Subject | undefined> {
-  const given = flags.upstream;
   let check = flags.url === undefined ? 'sign-in' : 'token';
   try {
     if (flags.url !== undefined) return await fromFlags(shell, flags);
@@ -158,7 +159,7 @@ async function findSubject(
     report([ok('sign-in', `project ${account.project.name}, ${account.project.role}`)]);
     if (name === undefined) return undefined;
     check = 'tunnel';
-    return fromTunnel(await fetchTunnel(account, name), given);
+    return fromTunnel(await fetchTunnel(account, name), flags);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     report([problem(check, error.message || error.code, error.fix)]);
@@ -171,21 +172,22 @@ async function isSignedIn(io: Io, flags: DoctorFlags): Promise<boolean> {
   return (await readCredentials(io)).servers[await serverOf(io, flags)] !== undefined;
 }
 
-function fromTunnel(tunnel: Tunnel, texts: readonly string[] | undefined): Subject {
+function fromTunnel(tunnel: Tunnel, { upstream: texts, upstreamHost }: DoctorFlags): Subject {
   const { name, url, proxyProtocol, token, type, ingressDomains } = tunnel;
-  const host = ingressDomains[0]?.name ?? 'localhost';
+  const host = ingressDomains[0]?.name ?? unknownHost;
   const known = { name, url, proxyProtocol, host, ...(token === undefined ? {} : { token }) };
-  return texts === undefined ? known : { ...known, upstreams: upstreamsOfFlags(type, texts) };
+  return texts === undefined ? known : { ...known, upstreams: upstreamsOfFlags(type, texts, upstreamHost) };
 }
 
 async function fromFlags(shell: Shell, flags: DoctorFlags): Promise<Subject> {
   const url = parseTunnelUrl(flags.url ?? '');
   if (!url.ok) throw new ClientError('usage', url.message);
   const proxyProtocol = flags.proxyProtocol === undefined || flags.proxyProtocol === 'off' ? '' : flags.proxyProtocol;
-  const upstreams = flags.upstream === undefined ? {} : { upstreams: upstreamsOfFlags(flags.type ?? 'http', flags.upstream) };
+  const upstreams =
+    flags.upstream === undefined ? {} : { upstreams: upstreamsOfFlags(flags.type ?? 'http', flags.upstream, flags.upstreamHost) };
   const hasToken = flags.tokenFile !== undefined || Boolean(shell.io.env.UNDERPASS_TOKEN);
   const token = hasToken ? { token: await readToken(shell.io, flags.tokenFile, outputOf(shell, flags)) } : {};
-  return { url: url.value, host: 'localhost', proxyProtocol, ...upstreams, ...token };
+  return { url: url.value, host: unknownHost, proxyProtocol, ...upstreams, ...token };
 }
 
 async function checkTunnel(shell: Shell, subject: Subject, flags: DoctorFlags, report: Report): Promise<void> {
@@ -223,5 +225,5 @@ function tokenFindings(io: Io, { url = '', token, upstreams }: Subject, { type }
 function targetsOf({ upstreams, host }: Subject): readonly UpstreamTarget[] {
   if (upstreams === undefined) return [];
   if (upstreams.type === 'ingress') return upstreams.list.map(({ port, upstream }) => ({ upstream, host, port }));
-  return upstreams.list.map(({ domain, upstream }) => ({ upstream, host: domain ?? host, port: null }));
+  return upstreams.list.map(({ domain, ...carried }) => ({ ...carried, host: domain ?? host, port: null }));
 }

@@ -63,7 +63,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     running.signal(signal);
     const { code, stdout, stderr } = await running.ended;
     assert.equal(code, 0, stderr);
-    assert.match(stdout, new RegExp(`Z ${otter.name} opened urls=${address} upstream=all domains → http://localhost:${port}\n`));
+    assert.match(
+      stdout,
+      new RegExp(
+        `Z ${otter.name} opened urls=${address} upstream=all domains → http://localhost:${port} \\(Host: localhost:${port}\\)\n`,
+      ),
+    );
     assert.deepEqual(deleted(), [`/api/tunnels/${otter.name}?project=p1&unkept=1`]);
     assert.equal(made()[0]?.path, '/api/quick-tunnels?project=p1');
     assert.match(String(bodyOf(made()[0]).key), /^[\w-]{43}$/);
@@ -103,7 +108,9 @@ test('somebody kept the tunnel meanwhile: it stays, and the command says so', as
   running.signal('SIGTERM');
   const { code, stderr } = await running.ended;
   assert.equal(code, 0);
-  assert.equal(stderr, `The tunnel ${otter.name} is kept: underpass connect ${otter.name} carries it.\n`);
+  const host = /^The service gets Host: localhost:\d+; --upstream-host same keeps the public name\.\n/;
+  assert.match(stderr, host);
+  assert.equal(stderr.replace(host, ''), `The tunnel ${otter.name} is kept: underpass connect ${otter.name} carries it.\n`);
 });
 
 test('a server that fails at the end is a warning, not an error', async (t) => {

@@ -10,14 +10,20 @@ import { speaksTls } from '../carry/tls-check.ts';
 import { awaitSocket } from './await-socket.ts';
 import { distrustOf, kindOfDistrust } from './certificate-error.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
+import { checkHost, hostOfUpstream } from './host-check.ts';
 
 export interface UpstreamTarget {
   readonly upstream: Upstream;
   /** The host that a visitor asks for. */
   readonly host: string;
+  /** See CarriedHttpUpstream. */
+  readonly sentHost?: string;
   /** Port of an ingress upstream: 443 speaks TLS, 80 HTTP. Null for http tunnels. */
   readonly port: 80 | 443 | null;
 }
+
+/** For a tunnel of which only the URL is known. */
+export const unknownHost = 'localhost';
 
 export interface UpstreamExpectation {
   readonly proxyProtocol: ProxyProtocol;
@@ -56,12 +62,20 @@ async function checkAnswer(target: UpstreamTarget, place: string, expected: Upst
   const asked = expected.proxyProtocol;
   const others = (['', 'v2', 'v1'] as const).filter((version) => version !== asked);
   for (const version of [asked, ...others]) {
-    const answer = await ask(target, proxyHeaders[version], talkOf(target), expected.caPem);
+    const answer = await askUnderOwnHost(target, proxyHeaders[version], expected.caPem);
     if (answer === null) continue;
     const certificate = target.upstream.scheme === 'https' ? judgeCertificate(target, place, answer, expected) : [];
-    return [...certificate, judgeProxyProtocol(place, version, expected)];
+    const host = target.port === null && target.host !== unknownHost ? await checkHost(target, proxyHeaders[version]) : [];
+    return [...certificate, judgeProxyProtocol(place, version, expected), ...host];
   }
   return [await explainSilence(target, place, expected)];
+}
+
+/** Some servers answer 400 to a Host that they do not know. checkHost says so; here any answer will do. */
+async function askUnderOwnHost(target: UpstreamTarget, preface: Buffer, caPem: string | undefined): Promise<Answer | null> {
+  const answer = await ask(target, preface, talkOf(target), caPem);
+  if (answer !== null || target.port !== null) return answer;
+  return ask({ ...target, host: hostOfUpstream(target.upstream) }, preface, talkOf(target), caPem);
 }
 
 type Talk = 'http' | 'https' | 'tls';
