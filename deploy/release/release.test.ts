@@ -199,6 +199,14 @@ describe('update', () => {
     assert.equal(sha256Of(file), sha256Of(program));
   });
 
+  test('does not install the version that it is, named or not', async (t) => {
+    const offer = publish(t, version, (name) => renderSums([{ name, sha256: sha256Of(program) }]));
+    const told: string[] = [];
+    for (const args of [['--to', version], []]) told.push((await update(offer, args)).stdout);
+    assert.deepEqual(told, [`This is underpass ${version} already.\n`, `underpass ${version} is the newest.\n`]);
+    assert.equal((await offer).asked.filter((path) => path.includes('SHA256SUMS')).length, 0);
+  });
+
   test('does not go back to an older version by itself', async (t) => {
     const offer = publish(t, '0.0.1', (name) => renderSums([{ name, sha256: sha256Of(program) }]));
     const { code, stdout } = await update(offer);
