@@ -198,6 +198,14 @@ describe('the port refuses', () => {
   });
 });
 
+describe('the link', () => {
+  it('fits into a line of the live status in a terminal of 80 columns', async (t) => {
+    const { server } = await world(t);
+    assert.ok(`inspector: ${server.link}`.length < 79);
+    assert.ok(Buffer.from(server.token, 'base64url').length >= 24);
+  });
+});
+
 describe('every answer', () => {
   it('forbids frames, sniffing, storing and scripts from elsewhere', async (t) => {
     const { ask, exchange } = await world(t);

@@ -48,7 +48,8 @@ const headers = {
 
 /** `wanted` is a port that the user chose; without it a free one is found. */
 export async function startInspectServer(sources: InspectSources, wanted?: number): Promise<InspectServer> {
-  const token = randomBytes(32).toString('base64url');
+  // 192 bits: the live status shows the link in one line of 80 columns.
+  const token = randomBytes(24).toString('base64url');
   const files = await loadPage();
   const desk = createDesk(sources);
   const isToken = createTokenCheck(token);
