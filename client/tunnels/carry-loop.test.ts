@@ -32,6 +32,7 @@ test('a slow reload does not undo a later one', async () => {
   const readings = [slow.promise, Promise.resolve([loaded('newest')])];
   const reload = () => readings.shift() ?? Promise.reject(new Error('a third reload'));
   const ended = carryUntilStopped(io, { output: createOutput(io, false), tunnels: [loaded('first')], reload });
+  while (!listeners.has('SIGHUP')) await new Promise(setImmediate);
   listeners.get('SIGHUP')?.();
   listeners.get('SIGHUP')?.();
   await new Promise(setImmediate);
