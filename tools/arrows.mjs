@@ -25,12 +25,13 @@ export const arrows = {
 export const layers = {
   rules: [['.'], ['connect', 'inspect', 'api']],
   dashboard: [
-    ['api', 'routing', 'bundle'],
+    ['api', 'routing'],
     ['ui', 'session', 'live'],
     ['form'],
     ['bot-check', 'passkey'],
-    ['shell', 'pages', 'inspector'],
-    ['.'],
+    ['shell', 'pages'],
+    ['bundle'],
+    ['inspector', '.'],
   ],
   client: [
     ['process'],

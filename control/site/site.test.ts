@@ -22,6 +22,7 @@ before(async () => {
   root = mkdtempSync(join(tmpdir(), 'underpass-site-'));
   put('dist/index.html', '<!doctype html><title>Underpass</title>');
   put('dist/signed-in.html', '<!doctype html><title>Underpass for members</title>');
+  put('dist/sign-in.html', '<!doctype html><title>Underpass sign-in</title>');
   put('dist/favicon.svg', '<svg/>');
   put('dist/assets/main-Bq3xK9_a.js', 'console.log(1)');
   put('dist/assets/main-Bq3xK9_a.js.br', 'brotli');
@@ -66,6 +67,14 @@ describe('the dashboard', () => {
     assert.doesNotMatch(await publicPage.text(), /for members/);
     assert.notEqual(page.headers.get('etag'), publicPage.headers.get('etag'));
     assert.equal(page.headers.get('vary'), 'accept-encoding, cookie');
+  });
+
+  it('gives browsers without one the sign-in where that is what they will see', async () => {
+    for (const path of ['/', '/login']) {
+      assert.match(await (await get(path)).text(), /sign-in/);
+      assert.match(await (await get(path, { cookie: 'underpass-session=any' })).text(), /for members/);
+    }
+    assert.doesNotMatch(await (await get('/register')).text(), /sign-in/);
   });
 
   it('lets browsers keep files with a hash in their name, in the smallest form that they accept', async () => {

@@ -31,15 +31,17 @@ const wantsPage = (request: Request): boolean =>
 const serveCa = (pem: string | undefined): Response =>
   pem === undefined ? notFound() : new Response(pem, { headers: { 'content-type': 'application/x-x509-ca-cert' } });
 
-/** The page for browsers with a session cookie loads more at once. */
-const pageOf = (request: Request, sessionCookie: string): string =>
-  readCookie(request.headers, sessionCookie) === undefined ? 'index.html' : 'signed-in.html';
+/** The page for browsers with a session cookie loads more at once. The others begin with the sign-in, and see it at once. */
+const pageOf = (request: Request, path: string, sessionCookie: string): string => {
+  if (readCookie(request.headers, sessionCookie) !== undefined) return 'signed-in.html';
+  return path === '' || path === 'login' ? 'sign-in.html' : 'index.html';
+};
 
 const servePage = async (dashboard: FileFolder, request: Request, path: string, sessionCookie: string): Promise<Response> => {
   const file = path === '' ? undefined : await dashboard.serve(request, path);
   if (file) return file;
   if (path.startsWith('assets/') || !wantsPage(request)) return notFound();
-  const page = await dashboard.serve(request, pageOf(request, sessionCookie));
+  const page = await dashboard.serve(request, pageOf(request, path, sessionCookie));
   page?.headers.append('vary', 'cookie');
   return page ?? notFound();
 };

@@ -1,7 +1,10 @@
 // Names in the page all that its first load needs, so that a browser asks for everything at once and not for one file after another.
-// A browser with a session cookie gets signed-in.html, and one without gets index.html (control/site/site.ts).
+// A browser with a session cookie gets signed-in.html. Without one it gets index.html, or sign-in.html, which shows the form before
+// any script has come (control/site/site.ts chooses).
+import { join } from 'node:path';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
-import type { HtmlTagDescriptor, Plugin, Rolldown } from 'vite';
+import react from '@vitejs/plugin-react';
+import { type HtmlTagDescriptor, type Plugin, type Rolldown, runnerImport } from 'vite';
 import { SHELL } from './chunks.ts';
 
 const textFont = /overpass-basic.*\.woff2$/;
@@ -43,7 +46,16 @@ const signedInLinks = (bundle: Bundle) => [
   })),
 ];
 
-const noSession: HtmlTagDescriptor = { tag: 'meta', attrs: { name: 'session', content: 'none' }, injectTo: 'head' };
+const noSession: HtmlTagDescriptor = { tag: 'meta', attrs: { name: 'session', content: 'none' }, injectTo: 'head-prepend' };
+
+const emptyRoot = '<div id="root"></div>';
+
+/** Inert until the application replaces it: nobody types into a form that forgets. */
+async function withSignIn(page: string): Promise<string> {
+  const view = join(import.meta.dirname, 'sign-in-view.tsx');
+  const { module } = await runnerImport<typeof import('./sign-in-view.tsx')>(view, { configFile: false, plugins: [react()] });
+  return page.replace(emptyRoot, `<div id="root" inert>${await module.renderSignIn()}</div>`);
+}
 
 export const firstLoad = (): Plugin => ({
   name: 'underpass-first-load',
@@ -54,12 +66,14 @@ export const firstLoad = (): Plugin => ({
   },
   generateBundle: {
     order: 'post',
-    handler(_options, bundle) {
-      const page = bundle['index.html'];
-      if (page?.type !== 'asset') throw new Error('index.html is not built yet');
+    async handler(_options, bundle) {
+      const file = bundle['index.html'];
+      if (file?.type !== 'asset') throw new Error('index.html is not built yet');
+      const page = file.source.toString();
       const links = signedInLinks(bundle).map(render).join('\n    ');
-      const source = page.source.toString().replace(/<meta name="session"[^>]*>/, links);
-      this.emitFile({ type: 'asset', fileName: 'signed-in.html', source });
+      const signedIn = page.replace(/<meta name="session"[^>]*>/, links);
+      this.emitFile({ type: 'asset', fileName: 'signed-in.html', source: signedIn });
+      this.emitFile({ type: 'asset', fileName: 'sign-in.html', source: await withSignIn(page) });
     },
   },
 });

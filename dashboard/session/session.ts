@@ -23,7 +23,7 @@ export const SHELL_ROUTE = 'shell';
 let kept: Promise<Session | undefined> | undefined;
 let last: User | undefined;
 /** The server sends this mark to browsers without a session cookie (bundle/first-load.ts), which need not ask. */
-let isKnownSignedOut = document.querySelector('meta[name="session"][content="none"]') !== null;
+let isKnownSignedOut = globalThis.document?.querySelector('meta[name="session"][content="none"]') != null;
 
 /** undefined without a signed-in user. A failure is not kept. */
 export function loadSession(): Promise<Session | undefined> {

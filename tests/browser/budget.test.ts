@@ -55,6 +55,22 @@ test('budgets', async (t) => {
     assert.ok(answers < 15, `${answers} answers`);
   });
 
+  await t.test('the sign-in shows before its script, inert until it can be used', async (t) => {
+    const page = await visit(t, browser, product);
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/assets\/.*\.js$/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto('/', { waitUntil: 'commit' });
+    const form = page.locator('#root[inert]');
+    await expect(form.getByText('We email you a sign-in link instead of a password.')).toBeVisible();
+    const before = await form.getByText('Email', { exact: true }).boundingBox();
+    held.resolve();
+    await expect(page.getByRole('textbox', { name: 'Email' })).toBeFocused();
+    assert.deepEqual(await page.getByText('Email', { exact: true }).boundingBox(), before);
+  });
+
   await t.test(
     'the first load of a tunnel is under 260 kB and 25 answers, and the highlighter and charts load when in view without a shift',
     async (t) => {
