@@ -9,7 +9,7 @@ import { defineConfig, type Plugin } from 'vite';
 import { basicFonts } from '../bundle/basic-fonts.ts';
 
 const ENGINE_IN_DEVELOPMENT = 'http://127.0.0.1:4040';
-const THEME_SCRIPT = 'assets/theme.js';
+const EARLY_SCRIPT = 'assets/early.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -21,15 +21,15 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 };
 
-/** The script that applies the stored theme before the first paint: the same file as the dashboard's. */
-function themeScript(): Plugin {
+/** The dashboard's early script applies the stored theme before the first paint here too. */
+function earlyScript(): Plugin {
   return {
-    name: 'underpass-theme-script',
+    name: 'underpass-early-script',
     apply: 'build',
     buildStart() {
-      this.emitFile({ type: 'asset', fileName: THEME_SCRIPT, source: readFileSync(here('../public/theme.js')) });
+      this.emitFile({ type: 'asset', fileName: EARLY_SCRIPT, source: readFileSync(here('../public/early.js')) });
     },
-    transformIndexHtml: () => [{ tag: 'script', attrs: { src: `/${THEME_SCRIPT}` }, injectTo: 'head-prepend' }],
+    transformIndexHtml: () => [{ tag: 'script', attrs: { src: `/${EARLY_SCRIPT}` }, injectTo: 'head-prepend' }],
   };
 }
 
@@ -65,7 +65,7 @@ function packFile(fileName: string, bytes: Buffer): readonly [path: string, type
 export default defineConfig({
   root: here('.'),
   publicDir: false,
-  plugins: [basicFonts(), react(), tailwindcss(), themeScript(), packPage()],
+  plugins: [basicFonts(), react(), tailwindcss(), earlyScript(), packPage()],
   build: {
     write: false,
     // The page's policy forbids data: URIs.
