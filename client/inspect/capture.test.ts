@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { collectHeap } from '@underpass/wire/heap.ts';
 import type { Capture } from './capture.ts';
 import { createTestLog, requestOf } from './fixture/exchanges.ts';
 import { summarize, viewExchange } from './view.ts';
@@ -321,6 +322,20 @@ describe('streams', () => {
       );
       assert.deepEqual([kept.kind, kept.state], ['websocket', 'done']);
     }
+  });
+
+  it('of a WebSocket hold a message that comes in tiny frames in few buffers', () => {
+    const pieces = Buffer.concat([
+      frameOf(0x01, Buffer.from('a')),
+      ...Array.from({ length: 16_000 }, () => frameOf(0, Buffer.from('b'))),
+    ]);
+    collectHeap();
+    const before = process.memoryUsage().heapUsed;
+    const captures = Array.from({ length: 20 }, () => upgrade('').capture);
+    for (const capture of captures) capture.rx(pieces);
+    collectHeap();
+    const heldBytes = (process.memoryUsage().heapUsed - before) / captures.length;
+    assert.ok(heldBytes < 200_000, `${heldBytes} bytes of objects for a message of 16 kB`);
   });
 
   it('of a WebSocket are inflated across messages, and a bomb is not', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { renderCurl, renderHar } from './export.ts';
 import { createTestLog, requestOf } from './fixture/exchanges.ts';
 
@@ -82,5 +83,21 @@ describe('HAR', () => {
       ['POST', 'https://shop.example.com/a?b=1', [{ name: 'b', value: '1' }]],
     );
     assert.deepEqual(response!.content, { size: 2, mimeType: 'image/png', text: 'iQA=', encoding: 'base64' });
+  });
+
+  it('leaves out the oldest bodies where all of them, unpacked, would not fit into memory', () => {
+    const { exchange, log } = createTestLog();
+    const packed = gzipSync(Buffer.alloc(4_000_000, 'a'));
+    const answer = `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`;
+    for (let count = 0; count < 20; count++) exchange(requestOf({}), `${answer}${packed.toString('latin1')}`);
+    const har = renderHar([...log.all()], '0.1.0', false) as {
+      log: { entries: { response: { content: { text?: string; comment?: string } } }[] };
+    };
+    const contents = har.log.entries.map(({ response }) => response.content);
+    assert.deepEqual(
+      contents.map(({ text = '' }) => text.length),
+      [0, 0, 0, ...Array.from({ length: 17 }, () => 4_000_000)],
+    );
+    assert.match(contents[0]!.comment!, /^Left out/);
   });
 });

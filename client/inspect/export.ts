@@ -1,9 +1,9 @@
 // Exchanges for other programs: a curl command, and HAR 1.2. Secrets are left out unless asked for.
 
 import { decodeBody, viewBody } from './body-view.ts';
-import { fieldOf, type ReadHead, readHead } from './core/head.ts';
+import { fieldOf, mediaTypeOf, type ReadHead, readHead } from './core/head.ts';
 import { isSecretHeader } from './core/secret-header.ts';
-import { bytesOf, type KeptBody, type KeptExchange } from './exchange-log.ts';
+import { bytesOf, inspectLimits, type KeptBody, type KeptExchange } from './exchange-log.ts';
 import { hostOf, timingOf } from './view.ts';
 
 /** curl makes these itself, or the edge does. */
@@ -64,12 +64,21 @@ function plainText(body: Buffer): string | null {
   return /[\ufffd\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.test(text) ? null : text;
 }
 
+/** For bodies without their content codings: those that are kept could unpack to a thousand times their size. */
+interface Room {
+  bytes: number;
+}
+
+const leftOut = 'Left out: newer bodies fill the file.';
+
 export function renderHar(exchanges: readonly KeptExchange[], version: string, secrets: boolean): unknown {
-  const entries = exchanges.filter(({ requestHead }) => requestHead !== '').map((exchange) => harEntry(exchange, secrets));
+  const room: Room = { bytes: inspectLimits.bytes };
+  const newestFirst = exchanges.filter(({ requestHead }) => requestHead !== '').reverse();
+  const entries = newestFirst.map((exchange) => harEntry(exchange, secrets, room)).reverse();
   return { log: { version: '1.2', creator: { name: 'underpass', version }, entries } };
 }
 
-function harEntry(exchange: KeptExchange, secrets: boolean): unknown {
+function harEntry(exchange: KeptExchange, secrets: boolean, room: Room): unknown {
   const head = readHead(exchange.requestHead);
   const answer = exchange.responseHead === '' ? null : readHead(exchange.responseHead);
   const [method, target, version] = head.startLine;
@@ -89,7 +98,7 @@ function harEntry(exchange: KeptExchange, secrets: boolean): unknown {
       },
       queryString: queryOf(target),
       bodySize: exchange.request.bytes,
-      ...(exchange.request.bytes === 0 ? {} : { postData: postDataOf(head, exchange.request) }),
+      ...(exchange.request.bytes === 0 ? {} : { postData: postDataOf(head, exchange.request, room) }),
     },
     response: {
       status: answer === null ? 0 : Number(answer.startLine[1]),
@@ -97,7 +106,7 @@ function harEntry(exchange: KeptExchange, secrets: boolean): unknown {
       httpVersion: answer?.startLine[0] ?? '',
       headers: answer === null ? [] : harHeaders(answer, secrets),
       cookies: [],
-      content: contentOf(answer, exchange.response),
+      content: contentOf(answer, exchange.response, room),
       redirectURL: answer === null ? '' : (fieldOf(answer, 'location') ?? ''),
       headersSize: answer === null ? -1 : exchange.responseHead.length,
       bodySize: exchange.response.bytes,
@@ -121,16 +130,22 @@ function queryOf(target: string): unknown[] {
   return at === -1 ? [] : [...new URLSearchParams(target.slice(at))].map(([name, value]) => ({ name, value }));
 }
 
-function postDataOf(head: ReadHead, body: KeptBody): unknown {
+function postDataOf(head: ReadHead, body: KeptBody, room: Room): unknown {
+  if (room.bytes <= 0) return { mimeType: typeOf(head), text: '', params: [], comment: leftOut };
   const view = viewBody(head, body);
   const comment = view.isCut ? { comment: 'The end of the body was not kept.' } : {};
+  room.bytes -= view.text?.length ?? 0;
   return { mimeType: view.mediaType, text: view.text ?? '', params: [], ...comment };
 }
 
-function contentOf(head: ReadHead | null, body: KeptBody): unknown {
+function contentOf(head: ReadHead | null, body: KeptBody, room: Room): unknown {
+  if (room.bytes <= 0 && body.bytes > 0) return { size: body.bytes, mimeType: typeOf(head), comment: leftOut };
   const view = viewBody(head, body);
   const { bytes } = decodeBody(head, body);
+  room.bytes -= bytes.length;
   const text = view.text === null ? { text: bytes.toString('base64'), encoding: 'base64' } : { text: view.text };
   const comment = view.isCut ? { comment: 'The end of the body was not kept.' } : {};
   return { size: bytes.length, mimeType: view.mediaType, ...(body.bytes === 0 ? {} : text), ...comment };
 }
+
+const typeOf = (head: ReadHead | null): string => mediaTypeOf(head === null ? undefined : fieldOf(head, 'content-type'));

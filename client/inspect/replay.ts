@@ -1,9 +1,9 @@
 // Sends a kept request again: as it was, edited, or to another address. It goes from this machine, not through the edge.
 
-import { isIPv4, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { ReplayRequest, ShownHeader } from '@underpass/rules/inspect/exchange.ts';
 import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
-import { formatUpstream, parseUrlUpstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, isLoopbackHost, parseUrlUpstream } from '@underpass/rules/upstream.ts';
 import { ExchangeFollower } from '@underpass/wire/http/exchange-follower.ts';
 import { createHostEditor } from '../carry/host-edit.ts';
 import { decideFailure } from '../carry/serve.ts';
@@ -63,9 +63,9 @@ function decideRoute({ route }: KeptExchange, { to }: ReplayRequest): Parsed<Rou
   return accept({ upstream: parsed.value, trust: { caPem: undefined, insecure: false }, preface: new Uint8Array(0) });
 }
 
-/** A cookie of this tunnel is nobody else's business: to another machine go only the secrets that the user typed. */
+/** Cookies and tokens belong to this tunnel's service: another machine gets only the secrets that the user typed. */
 function mayHoldSecrets({ upstream: { host } }: Route, { to }: ReplayRequest): boolean {
-  return to === undefined || host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+  return to === undefined || isLoopbackHost(host);
 }
 
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
@@ -93,7 +93,7 @@ function bodyOf({ request }: KeptExchange, { body }: ReplayRequest): Buffer | nu
   return 'text' in body ? Buffer.from(body.text, 'utf8') : Buffer.from(body.base64, 'base64');
 }
 
-/** Framing is made anew, and an upgrade is not repeated. */
+/** A replay frames its body itself, and never upgrades. */
 const ownHeaders = /^(content-length|transfer-encoding|connection|upgrade|expect|te|trailer|keep-alive)$/i;
 
 function headersOf(

@@ -3,6 +3,7 @@
 
 import { inflateRawSync, constants as zlib } from 'node:zlib';
 import type { FrameView } from '@underpass/rules/inspect/exchange.ts';
+import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
 import { inspectLimits } from './exchange-log.ts';
 
 type Frame = Omit<FrameView, 'atMs' | 'from'>;
@@ -31,10 +32,12 @@ const kinds: Readonly<Record<number, Frame['kind']>> = { 1: 'text', 2: 'binary',
 interface Message {
   readonly kind: Frame['kind'];
   readonly packed: boolean;
-  readonly parts: Buffer[];
-  keptBytes: number;
+  /** In one span: a visitor may send a message byte by byte, in frames that never end it. */
+  readonly kept: HeldBytes;
   bytes: number;
 }
+
+const nothing = Buffer.alloc(0);
 
 export class FrameReader {
   readonly #options: FrameOptions;
@@ -50,7 +53,7 @@ export class FrameReader {
   /** A message in fragments, between which control frames may come. */
   #fragmented: Message | null = null;
   /** The last bytes of the messages before; null if they are unknown. */
-  #context: Buffer | null = Buffer.alloc(0);
+  #context: Buffer | null = nothing;
   #isOff = false;
 
   constructor(options: FrameOptions, onFrame: (frame: Frame) => void) {
@@ -94,7 +97,7 @@ export class FrameReader {
     const kind = kinds[opcode];
     const packed = reserved === 0x40;
     if (kind === undefined || (reserved !== 0 && !(packed && this.#options.deflate && opcode < 8))) return null;
-    const message = { kind, packed, parts: [], keptBytes: 0, bytes: 0 };
+    const message = { kind, packed, kept: new HeldBytes(nothing, maxPackedBytes), bytes: 0 };
     if (opcode < 8) this.#fragmented = message;
     return message;
   }
@@ -102,7 +105,7 @@ export class FrameReader {
   #takePayload(bytes: Buffer, from: number, to: number): number {
     const message = this.#current!;
     const end = Math.min(to, from + this.#left);
-    const room = Math.min(end - from, (message.packed ? maxPackedBytes : inspectLimits.frameBytes) - message.keptBytes);
+    const room = Math.min(end - from, (message.packed ? maxPackedBytes : inspectLimits.frameBytes) - message.kept.length);
     if (room > 0) this.#keep(message, Buffer.from(bytes.subarray(from, from + room)));
     message.bytes += end - from;
     this.#offset += end - from;
@@ -114,15 +117,14 @@ export class FrameReader {
   #keep(message: Message, part: Buffer): void {
     const mask = this.#mask;
     if (mask !== null) for (let i = 0; i < part.length; i++) part[i] = part[i]! ^ mask[(this.#offset + i) & 3]!;
-    message.parts.push(part);
-    message.keptBytes += part.length;
+    message.kept.add(part);
   }
 
   #end(message: Message): void {
     this.#left = -1;
     if (!this.#isFinal) return;
     if (message === this.#fragmented) this.#fragmented = null;
-    const kept = Buffer.concat(message.parts);
+    const kept = message.kept.all;
     if (!message.packed) this.#onFrame(viewOf(message.kind, kept, message.bytes));
     else this.#onFrame(this.#inflated(message, kept));
   }
@@ -130,7 +132,7 @@ export class FrameReader {
   #inflated({ kind, bytes }: Message, packed: Buffer): Frame {
     const unread: Frame = { kind, bytes, text: null, base64: null, isCut: true, closeCode: null };
     const dictionary = this.#context;
-    if (!this.#options.keepsContext) this.#context = Buffer.alloc(0);
+    if (!this.#options.keepsContext) this.#context = nothing;
     else this.#context = null;
     if (dictionary === null || packed.length < bytes) return unread;
     try {

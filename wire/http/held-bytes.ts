@@ -1,4 +1,4 @@
-// The bytes of an incomplete head in one span, because heads are scanned in place.
+// Bytes that come in pieces, kept in one span: an incomplete head, which is scanned in place, or an incomplete message.
 
 import { headLimits } from './head-scan.ts';
 
@@ -7,7 +7,7 @@ export class HeldBytes {
   #length: number;
   readonly #limitBytes: number;
 
-  /** `limitBytes`: how long a head may be. */
+  /** `limitBytes`: how much the caller adds at most. */
   constructor(first: Uint8Array, limitBytes: number = headLimits.headBytes) {
     this.#limitBytes = limitBytes;
     this.#room = Buffer.from(first);
@@ -32,7 +32,7 @@ export class HeldBytes {
     return this.all;
   }
 
-  /** Doubles, so small pieces do not copy every byte again and again. A head needs no more room than its limit. */
+  /** Doubles, so small pieces do not copy every byte again and again. Nothing needs more room than its limit. */
   #grow(needed: number): void {
     const room = Buffer.allocUnsafe(Math.max(needed, Math.min(2 * this.#room.length, this.#limitBytes)));
     room.set(this.all);
