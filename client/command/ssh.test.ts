@@ -5,12 +5,15 @@ import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { relaySocket } from '@underpass/wire/relay.ts';
 import { startUpstream, visit } from '../carry/fixture/carrying.ts';
 import { type FakeCarrier, startFakeEdge } from '../carry/fixture/edge.ts';
-import { accountRoutes, type Cli, createCli, startFakeApi } from '../test-kit.ts';
+import { accountRoutes, binary, type Cli, createCli, startFakeApi } from '../test-kit.ts';
+
+const inProcessOnly = binary !== undefined && 'standard input stays open';
 
 interface World {
   readonly cli: Cli;
@@ -22,16 +25,20 @@ interface World {
   readonly running: ReturnType<Cli['start']>;
   /** TLS to the gateway through the edge, as any program can open it. */
   dial(options?: { readonly ALPNProtocols?: string[] }): Promise<TLSSocket>;
+  /** Resets the visitors' connections, as a network does that changes. */
+  cut(): void;
 }
 
 const rest = async (socket: TLSSocket): Promise<string> => Buffer.concat(await socket.toArray()).toString();
 
-/** Visitors come from 192.0.2.7. `box1` echoes, `shut` has another allow-list, `down` does not answer. */
+/** Visitors come from 192.0.2.7. `box1` echoes, `shut` has another allow-list, `down` does not answer, `greets` stays open. */
 async function world(t: TestContext): Promise<World> {
   const edge = await startFakeEdge();
   t.after(() => edge[Symbol.asyncDispose]());
   const echo = await startUpstream((socket) => socket.pipe(socket), 'tcp');
   t.after(() => echo[Symbol.asyncDispose]());
+  const greets = await startUpstream((socket) => socket.resume().write('SSH-2.0-greets\r\n'), 'tcp');
+  t.after(() => greets[Symbol.asyncDispose]());
   const cli = await createCli(t, { UNDERPASS_TOKEN: 'secret' });
   let carrier: FakeCarrier | undefined;
   const door = createServer({ allowHalfOpen: true }, (socket) => {
@@ -43,10 +50,8 @@ async function world(t: TestContext): Promise<World> {
   door.on('connection', (socket) => sockets.add(socket)).listen(0, '127.0.0.1');
   await once(door, 'listening');
   const { port } = door.address() as AddressInfo;
-  const hosts = [`box1=127.0.0.1:${echo.port}`, `shut=127.0.0.1:${echo.port}`, 'down=127.0.0.1:9'].flatMap((host) => [
-    '--host',
-    host,
-  ]);
+  const places = { box1: echo.port, shut: echo.port, down: 9, greets: greets.port };
+  const hosts = Object.entries(places).flatMap(([name, at]) => ['--host', `${name}=127.0.0.1:${at}`]);
   const running = cli.start([
     ...['ssh', 'serve', '--url', edge.url, '--domain', `ssh.localhost:${port}`, ...hosts],
     ...['--allow', 'shut=198.51.100.0/24', '--allow', 'box1=192.0.2.0/24'],
@@ -67,7 +72,10 @@ async function world(t: TestContext): Promise<World> {
     await Promise.race([once(socket, 'secureConnect'), once(socket, 'close')]);
     return socket;
   };
-  return { cli, url: edge.url, port, pin, running, dial };
+  const cut = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return { cli, url: edge.url, port, pin, running, dial, cut };
 }
 
 test('a visitor reaches a host by its name, and bytes pass both ways until one side ends', async (t) => {
@@ -78,6 +86,19 @@ test('a visitor reaches a host by its name, and bytes pass both ways until one s
   assert.equal(code, 0);
   assert.equal(stdout, text);
   await running.seen(/ssh-opened visitor=192\.0\.2\.7:40000 host=box1 upstream=127\.0\.0\.1:\d+ from=127\.0\.0\.1:\d+/);
+});
+
+test('a connection that the network resets is an error of the network, not of the program', {
+  skip: inProcessOnly,
+}, async (t) => {
+  const { cli, port, pin, cut } = await world(t);
+  const bytes = { input: new PassThrough(), output: new PassThrough() };
+  const ended = cli.run(['ssh', 'connect', '--pin', pin, `greets.ssh.localhost:${port}`], { io: { bytes } });
+  await once(bytes.output, 'data');
+  cut();
+  const { code, stderr } = await ended;
+  assert.match(stderr, /greets\.ssh\.localhost \(the connection was lost\)[\s\S]*code: ssh-unreachable/);
+  assert.equal(code, 8);
 });
 
 test('serve prints the lines for visitors, and keeps its identity for itself', async (t) => {

@@ -22,7 +22,9 @@ export async function visitSshHost(io: Io, target: SshTarget, pins: readonly str
     leaving.signal.addEventListener('abort', () => socket.destroy());
     join({ input: io.bytes.input, output: io.bytes.output }, bothEnds(socket));
     // An SSH server that ends its side is done. ssh sees that when this process ends.
-    await Promise.race([once(socket, 'end'), once(socket, 'close')]);
+    await Promise.race([once(socket, 'end'), once(socket, 'close')]).catch((cause) => {
+      throw new ClientError('ssh-unreachable', `${target.name}.${target.domain} (the connection was lost)`, { cause });
+    });
     socket.destroy();
   } finally {
     for (const forget of off) forget();
@@ -49,7 +51,7 @@ async function openSshHost(env: Io['env'], target: SshTarget, pins: readonly str
 
 async function dialGateway(env: Io['env'], { domain, port }: SshTarget, signal: AbortSignal): Promise<TLSSocket> {
   const region = { host: domain, port, authority: port === 443 ? domain : `${domain}:${port}`, pin: null };
-  // The pin stands in for the authorities: nobody else has the key of that certificate.
+  // The pin stands in for the authorities: only the gateway has the key of that certificate.
   const trust = { rejectUnauthorized: false, minVersion: 'TLSv1.3' } as const;
   const socket = await dialTls({ region, proxy: chooseProxy(env, domain, port), turn: 0, signal }, trust);
   socket.allowHalfOpen = true;
