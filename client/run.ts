@@ -101,7 +101,7 @@ type Group = readonly [firstWords: readonly string[], load: () => Promise<(progr
 
 /** In the order in which --help lists them. A command line loads only the file of its first word: modules cost memory and time. */
 const groups: readonly Group[] = [
-  [['http', 'ingress'], async () => (await import('./command/quick.ts')).addQuickCommands],
+  [['http', 'ingress', 'serve'], async () => (await import('./command/quick.ts')).addQuickCommands],
   [['connect'], async () => (await import('./command/connect.ts')).addConnectCommand],
   [['run', 'check'], async () => (await import('./command/run-config.ts')).addConfigCommands],
   [['inspect', 'replay'], async () => (await import('./command/inspect.ts')).addInspectCommands],
