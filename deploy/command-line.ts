@@ -1,4 +1,4 @@
-// The command lines of the build commands: a mistake in one is told in a line, and not with a stack trace.
+// Parses the command lines of the build commands. A mistake prints one line and no stack trace.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 export function refuse(text: string): never {

@@ -4,7 +4,7 @@
 import { accept, type Parsed, refuse } from './parsed.ts';
 import { firstWords, secondWords } from './word-list.ts';
 
-/** What a client sends for a folder: it names the folder to nobody, and no two machines have the same. */
+/** What a client sends for a folder. It does not reveal the folder, and no two machines send the same. */
 const keyPattern = /^[\w-]{22,64}$/;
 
 export function parseFolderKey(text: string): Parsed<string> {
@@ -27,7 +27,7 @@ export function renderQuickLabel(digest: Uint8Array): string {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 export const lastsSecondsLeast = 60;
-/** Whoever needs a tunnel for longer keeps it. */
+/** For longer, a person keeps the tunnel. */
 export const lastsSecondsMost = 30 * 86_400;
 
 /** `90m`, `2h`, `1d` or `1h30m`, in seconds. */

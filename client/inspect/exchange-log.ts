@@ -53,7 +53,7 @@ export interface Route {
   readonly sentHost?: string | undefined;
 }
 
-/** Moments are milliseconds of a monotonic clock; NaN has not come yet. */
+/** Moments are milliseconds of a monotonic clock; NaN: not yet. */
 export interface KeptExchange {
   readonly id: number;
   readonly tunnel: string;

@@ -83,7 +83,7 @@ export function startLiveEvents({ log, check, state }: InspectSources): LiveEven
       response.write(':\n\n');
       response.on('close', () => forget(response)).on('error', () => {});
       pages.add(response);
-      // Without a page nobody listens, and a request costs nothing here.
+      // Without a page there is no listener, and a request costs nothing here.
       stopListening ??= log.listen(listener);
       return true;
     },

@@ -24,7 +24,7 @@ export interface FileServer {
 
 const maxConnections = 512;
 const requestTimeoutMs = 30_000;
-/** A page with more names helps nobody. */
+/** Names on one page; further ones are left out. */
 const maxListed = 2_000;
 const index = 'index.html';
 

@@ -1,4 +1,4 @@
-// Ends a quick tunnel when its time is over, and starts it again after this machine slept: its lease ran out meanwhile.
+// Ends a quick tunnel when its time is over, and starts it again if its lease ran out while this machine slept.
 
 import { isTemporary } from '../account/api.ts';
 import type { LoadedTunnel } from '../config/loaded-tunnel.ts';

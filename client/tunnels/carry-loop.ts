@@ -46,7 +46,7 @@ export interface InspectFlags {
   readonly port?: number | undefined;
   /** Secrets of webhooks, one in each line. */
   readonly secretFile?: string | undefined;
-  /** Nobody asked for it: if it cannot start, the tunnels run without it. */
+  /** No option asks for it: if it cannot start, the tunnels run without it. */
   readonly mayFail?: boolean;
 }
 

@@ -1,5 +1,5 @@
 // Quick tunnels: `underpass http PORT` makes one for its folder, or takes the one that is there. The label comes from a secret of
-// this installation and from who asks, so nobody else gets it, whichever key they send. expiry.ts deletes what nobody carries.
+// this installation and from who asks, so no other caller gets it with any key. expiry.ts deletes tunnels that no client carries.
 
 import { createHmac } from 'node:crypto';
 import type { Region } from '@underpass/rules/entity.ts';
@@ -99,7 +99,7 @@ const findQuick = (db: Queries, projectId: string, label: string) =>
     .where('t.project_id', '=', projectId)
     .executeTakeFirst();
 
-/** Tunnels that somebody keeps count for the project only. */
+/** Kept tunnels count for the project only. */
 const takePersonQuota = async (trx: Queries, userId: string, most: number): Promise<void> => {
   await lockUser(trx, userId);
   const own = trx.selectFrom('quick_tunnels').select('tunnel_id').where('user_id', '=', userId);

@@ -85,7 +85,7 @@ Files: *
 License: Expat
 `;
 
-/** Without a date of its own apt takes any; a signed copy says when it was made. */
+/** apt needs no Date, but with one a signed copy says when it was made. */
 function renderRelease(lists: readonly { readonly name: string; readonly bytes: Buffer }[]): string {
   const names = lists.map(({ name }) => /binary-(\w+)/.exec(name)?.[1] ?? '');
   const lines = lists.map(({ name, bytes }) => ` ${createHash('sha256').update(bytes).digest('hex')} ${bytes.length} ${name}`);

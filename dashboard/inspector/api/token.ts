@@ -1,4 +1,4 @@
-// The token of this page: the link that the client prints has it in its fragment, which browsers send to nobody.
+// The token of this page: the link that the client prints has it in its fragment, which browsers do not send.
 
 const KEY = 'inspector-token';
 
