@@ -291,7 +291,7 @@ test('run carries every tunnel of the file, and SIGHUP keeps tunnels that did no
   const tunnel = (name: string) =>
     `  - {name: ${name}, type: http, url: '${edge.url}', token-env: UNDERPASS_TOKEN, upstream: '${http}'}\n`;
   await writeFile(file, `tunnels:\n${tunnel('one')}${tunnel('two')}`);
-  const running = cli.start(['run']);
+  const running = cli.start(['run', '-c', 'underpass.yaml']);
   const ids = new Set([
     (await edge.next()).clientId,
     (await edge.next()).clientId,
@@ -323,7 +323,7 @@ test('a reload that ends after the signal to stop starts nothing', async (t) => 
   const config = (name: string) =>
     `tunnels:\n  - {name: ${name}, type: http, url: '${edge.url}', token-env: UNDERPASS_TOKEN, upstream: 'http://127.0.0.1:${echo.port}'}\n`;
   await writeFile(file, config('one'));
-  const running = cli.start(['run']);
+  const running = cli.start(['run', '-c', 'underpass.yaml']);
   const stream = visit(await edge.next());
   await new Promise<void>((resolve) => {
     stream.onOpened = resolve;

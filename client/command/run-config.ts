@@ -12,6 +12,7 @@ import type { Io } from '../process/io.ts';
 import type { Output } from '../terminal/output.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
 import { describe, outputOf, type Shell } from './command-line.ts';
+import type { FoundFile } from './confirmed-file.ts';
 
 interface RunFlags {
   readonly json?: boolean;
@@ -42,21 +43,26 @@ export function addConfigCommands(program: Command, shell: Shell): void {
 async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const { io } = shell;
   const output = outputOf(shell, flags);
-  const path = await findConfig(io, flags);
-  const config = await readConfig(io, path);
+  const place = await findConfig(io, flags);
+  const file = await readConfig(place.path, io);
+  if (place.isOfFolder) await (await import('./confirmed-file.ts')).confirmFile(io, file, output);
   const options = {
     output,
-    tunnels: await loadTunnels(io, config, output),
-    reload: async () => loadTunnels(io, await readConfig(io, path), output),
-    health: flags.health ?? config.health,
+    tunnels: await loadTunnels(io, file.config, output),
+    reload: async () => {
+      const next = await readConfig(place.path, io);
+      if (place.isOfFolder) await (await import('./confirmed-file.ts')).requireConfirmed(io, next);
+      return loadTunnels(io, next.config, output);
+    },
+    health: flags.health ?? file.config.health,
   };
   shell.exitCode = await carryUntilStopped(io, options);
 }
 
 async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const output = outputOf(shell, flags);
-  const path = await findConfig(shell.io, flags);
-  const config = await readConfig(shell.io, path);
+  const { path } = await findConfig(shell.io, flags);
+  const { config } = await readConfig(path, shell.io);
   await loadTunnels(shell.io, config, output);
   const tunnels = config.tunnels.map(({ name, url, upstreams }) => ({
     name,
@@ -71,12 +77,18 @@ async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
   );
 }
 
-async function findConfig(io: Io, flags: RunFlags): Promise<string> {
+interface ConfigPlace {
+  readonly path: string;
+  /** Nobody named it: it was found in the current folder, which may hold a stranger's files. */
+  readonly isOfFolder: boolean;
+}
+
+async function findConfig(io: Io, flags: RunFlags): Promise<ConfigPlace> {
   const given = flags.config ?? io.env.UNDERPASS_CONFIG;
-  if (given) return resolve(io.cwd, given);
+  if (given) return { path: resolve(io.cwd, given), isOfFolder: false };
   const here = join(io.cwd, 'underpass.yaml');
   const inHome = join(configFolder(io), 'underpass.yaml');
-  return (await exists(here)) ? here : inHome;
+  return here !== inHome && (await exists(here)) ? { path: here, isOfFolder: true } : { path: inHome, isOfFolder: false };
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -86,9 +98,10 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-async function readConfig(io: Io, path: string): Promise<Config> {
-  const result = parseConfig(await readConfigText(path), dirname(path), io.home);
-  if (result.ok) return result.config;
+async function readConfig(path: string, { home }: Io): Promise<FoundFile> {
+  const text = await readConfigText(path);
+  const result = parseConfig(text, dirname(path), home);
+  if (result.ok) return { path, text, config: result.config };
   throw new ClientError('config-invalid', problemText(path, result));
 }
 

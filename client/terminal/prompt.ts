@@ -12,7 +12,8 @@ export async function confirm(io: Io, warning: string, question: string, yes: bo
 
 async function firstLine(io: Io): Promise<string> {
   let text = '';
-  for await (const chunk of io.stdin) {
+  // The live status of a client reads keys from the same input afterwards.
+  for await (const chunk of io.stdin.iterator({ destroyOnReturn: false })) {
     text += chunk.toString();
     if (text.includes('\n') || text.length > 100) break;
   }

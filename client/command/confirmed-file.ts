@@ -1,0 +1,111 @@
+// A file that `underpass run` finds in the current folder may come from a stranger, with the clone of a repository. It could send
+// any secret of this user to a server of theirs, so the user confirms it first. Remembers the confirmation by path and contents.
+import { createHash } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { configFolder, writePrivateFile } from '../account/credentials.ts';
+import type { Config } from '../config/config-file.ts';
+import { type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
+import { readBounded } from '../process/bounded-file.ts';
+import { ClientError } from '../process/error.ts';
+import type { Io } from '../process/io.ts';
+import { type Output, oneLine } from '../terminal/output.ts';
+import { confirm } from '../terminal/prompt.ts';
+
+/** A file that was read: its contents count, not what a later read of the path would give. */
+export interface FoundFile {
+  readonly path: string;
+  readonly text: string;
+  readonly config: Config;
+}
+
+/** Returns if this user has confirmed the file as it is, or does so now. */
+export async function confirmFile(io: Io, file: FoundFile, output: Output): Promise<void> {
+  const digest = await digestOf(file);
+  const confirmed = await readConfirmed(io);
+  if (confirmed.get(file.path) === digest) return;
+  if (!io.stdin.isTTY) {
+    const fix = `If you trust it, name it with --config ${basename(file.path)}, or run the command in a terminal once.`;
+    throw new ClientError('confirmation-needed', `${file.path} comes from the current folder`, { fix });
+  }
+  const { length } = file.config.tunnels;
+  await confirm(io, await describeFile(file), length === 1 ? 'Carry this tunnel?' : `Carry these ${length} tunnels?`, false);
+  await remember(io, confirmed, file.path, digest).catch((error: unknown) => {
+    if (!(error instanceof ClientError)) throw error;
+    output.warning(`the confirmation is not remembered: ${error.message}`);
+  });
+}
+
+/** For a reload: the live status has the terminal then, so nobody can be asked. */
+export async function requireConfirmed(io: Io, file: FoundFile): Promise<void> {
+  if ((await readConfirmed(io)).get(file.path) === (await digestOf(file))) return;
+  const fix = 'Start the command again to confirm it.';
+  throw new ClientError('confirmation-needed', `${file.path} has changed since it was confirmed. ${fix}`, { fix });
+}
+
+async function describeFile({ path, config }: FoundFile): Promise<string> {
+  const tunnels = await Promise.all(config.tunnels.map(describeTunnel));
+  const health = config.health === undefined ? [] : [`  answers /healthz and /readyz on ${config.health}`];
+  return [
+    `${path} is new here, or has changed. It carries:`,
+    ...tunnels.flat(),
+    ...health,
+    'Each tunnel opens its upstreams to visitors and sends its token to its server.',
+  ]
+    .map(oneLine)
+    .join('\n');
+}
+
+/** A name could otherwise push the lines below it off the screen. */
+const maxNameChars = 100;
+
+async function describeTunnel({ name, url, token, upstreams }: TunnelConfig): Promise<readonly string[]> {
+  const short = name.length > maxNameChars ? `${name.slice(0, maxNameChars)}…` : name;
+  return [
+    `  ${short} (${upstreams.type})`,
+    `    server: ${new URL(url).host}, token: ${await secretOf(token)}`,
+    ...upstreamLines(upstreams).map((line) => `    ${line}`),
+  ];
+}
+
+/** Links followed: a file of the folder may lead to a secret elsewhere. */
+async function secretOf(token: TunnelConfig['token']): Promise<string> {
+  switch (token.kind) {
+    case 'file':
+      return `file ${await realpath(token.path).catch(() => token.path)}`;
+    case 'env':
+      return `environment variable ${token.name}`;
+    case 'value':
+      return 'given';
+  }
+}
+
+/** Of the file and of the secrets that it leads to, so that a changed link asks again. */
+async function digestOf({ text, config }: FoundFile): Promise<string> {
+  const secrets = await Promise.all(config.tunnels.map(({ token }) => secretOf(token)));
+  return createHash('sha256')
+    .update(JSON.stringify([text, secrets]))
+    .digest('hex');
+}
+
+/** More folders than a person works in: the oldest are asked about again. */
+const maxConfirmed = 500;
+/** A path of Linux has 4096 bytes at most. */
+const maxConfirmedBytes = 4 * 1024 * 1024;
+
+const confirmedPath = (io: Io): string => join(configFolder(io), 'confirmed-files.json');
+
+/** Digests by path. What cannot be read confirms nothing. */
+async function readConfirmed(io: Io): Promise<ReadonlyMap<string, string>> {
+  try {
+    const value: unknown = JSON.parse(await readBounded(confirmedPath(io), maxConfirmedBytes));
+    return new Map(Object.entries(value as Record<string, string>));
+  } catch {
+    return new Map();
+  }
+}
+
+function remember(io: Io, confirmed: ReadonlyMap<string, string>, path: string, digest: string): Promise<void> {
+  const others = [...confirmed].filter(([key]) => key !== path).slice(1 - maxConfirmed);
+  return writePrivateFile(confirmedPath(io), `${JSON.stringify(Object.fromEntries([...others, [path, digest]]), null, 2)}\n`);
+}

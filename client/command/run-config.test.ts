@@ -1,0 +1,153 @@
+// A file that nobody named: `run` finds it in the current folder, where a stranger may have put it.
+import assert from 'node:assert/strict';
+import { mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { startFakeEdge } from '../carry/fixture/edge.ts';
+import { openTerminal } from '../fixture/terminal.ts';
+import { binary, type CliOptions, createCli } from '../test-kit.ts';
+
+const inTerminal = { skip: binary && 'the terminal is made up' };
+
+/** A clone with a file that leads this user's secret to a server of its author. */
+async function clone(t: TestContext) {
+  const edge = await startFakeEdge();
+  t.after(() => edge[Symbol.asyncDispose]());
+  const cli = await createCli(t, { API_SECRET: 'secret' });
+  const folder = join(cli.home, 'clone');
+  await mkdir(folder);
+  const file = join(folder, 'underpass.yaml');
+  const write = (secret: string, name = 'shop') =>
+    writeFile(file, `tunnels:\n  - {name: ${name}, type: http, url: '${edge.url}', ${secret}, upstream: 'http://127.0.0.1:9'}\n`);
+  await write('token-env: API_SECRET');
+  const typing = (typed: string): CliOptions => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    stdin.end(typed);
+    return { cwd: folder, io: { stdin } };
+  };
+  return { edge, cli, folder, file, write, typing };
+}
+
+type World = Awaited<ReturnType<typeof clone>>;
+
+/** Confirms the file, if `options` say so, until the tunnel is connected. */
+async function carried({ cli }: World, options: CliOptions): Promise<string> {
+  const running = cli.start(['run'], options);
+  await running.seen(/ connected /);
+  running.signal('SIGTERM');
+  const { code, stderr } = await running.ended;
+  assert.equal(code, 0, stderr);
+  return stderr;
+}
+
+/** What a client that should not start says, and that it has not connected. */
+async function refused({ cli, edge }: World, options: CliOptions): Promise<string> {
+  const before = edge.carriers.length;
+  const running = cli.start(['run'], options);
+  // A client that does connect runs on.
+  void running.seen(/ connected /).then(
+    () => running.signal('SIGTERM'),
+    () => {},
+  );
+  const { code, stderr } = await running.ended;
+  assert.equal(code, 2, stderr);
+  assert.equal(edge.carriers.length, before);
+  return stderr;
+}
+
+test('run refuses the file of the current folder without a terminal, and --config accepts it', async (t) => {
+  const world = await clone(t);
+  const stderr = await refused(world, { cwd: world.folder });
+  assert.match(stderr, /^error: Confirmation is needed, .*\/clone\/underpass\.yaml comes from the current folder$/m);
+  assert.match(stderr, /name it with --config underpass\.yaml/);
+  const running = world.cli.start(['run', '--config', 'underpass.yaml'], { cwd: world.folder });
+  await running.seen(/ connected /);
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+  await refused(world, { cwd: world.folder });
+});
+
+test('run carries the file of the config folder without a question', async (t) => {
+  const world = await clone(t);
+  const home = join(world.cli.home, '.config', 'underpass');
+  await mkdir(home, { recursive: true });
+  await writeFile(join(home, 'underpass.yaml'), await readFile(world.file));
+  assert.equal(await carried(world, {}), '');
+  assert.equal(await carried(world, { cwd: home }), '');
+});
+
+test('in a terminal run shows tunnels, servers, secrets and upstreams, and remembers a yes', inTerminal, async (t) => {
+  const world = await clone(t);
+  assert.match(await refused(world, world.typing('n\n')), /Not confirmed, nothing was changed/);
+  assert.match(await refused(world, world.typing('')), /Not confirmed/);
+  const shown = await carried(world, world.typing('y\n'));
+  assert.match(shown, /shop \(http\)\n {4}server: edge\.localhost:\d+, token: environment variable API_SECRET\n/);
+  assert.match(shown, /all domains → http:\/\/127\.0\.0\.1:9\n/);
+  assert.match(shown, /Carry this tunnel\? \[y\/N\] $/);
+  assert.equal(await carried(world, { cwd: world.folder }), '', 'remembered, so no terminal is needed');
+  const kept = join(world.cli.home, '.config', 'underpass', 'confirmed-files.json');
+  assert.equal((await stat(kept)).mode & 0o777, 0o600);
+  assert.equal((await readFile(kept, 'utf8')).includes('secret'), false);
+});
+
+test('a confirmation ends with a change of the file, another folder, or a damaged memory', inTerminal, async (t) => {
+  const world = await clone(t);
+  await carried(world, world.typing('y\n'));
+  const other = join(world.cli.home, 'other');
+  await mkdir(other);
+  await writeFile(join(other, 'underpass.yaml'), await readFile(world.file));
+  await refused(world, { cwd: other });
+  await world.write('token-env: API_SECRET', 'shop2');
+  await refused(world, { cwd: world.folder });
+  await carried(world, world.typing('y\n'));
+  await writeFile(join(world.cli.home, '.config', 'underpass', 'confirmed-files.json'), '{');
+  await refused(world, { cwd: world.folder });
+});
+
+test('a token file that is a link is shown as what it leads to, and asks again when that changes', inTerminal, async (t) => {
+  const world = await clone(t);
+  const secret = join(world.cli.home, 'other.token');
+  await writeFile(secret, 'secret\n', { mode: 0o600 });
+  await writeFile(join(world.folder, 'shop.token'), 'secret\n', { mode: 0o600 });
+  await world.write('token-file: link');
+  await symlink('shop.token', join(world.folder, 'link'));
+  await carried(world, world.typing('y\n'));
+  await rm(join(world.folder, 'link'));
+  await symlink(secret, join(world.folder, 'link'));
+  await refused(world, { cwd: world.folder });
+  const shown = await refused(world, world.typing('n\n'));
+  assert.match(shown, /token: file \S+\/other\.token\n/);
+});
+
+test('a name cannot write lines of its own into the question', inTerminal, async (t) => {
+  const world = await clone(t);
+  await world.write('token-env: API_SECRET', '"shop\\n  harmless (http)\\e[2J"');
+  assert.match(await refused(world, world.typing('n\n')), /^ {2}shop {3}harmless \(http\)\ufffd\[2J \(http\)$/m);
+});
+
+test('a reload does not take over a file that changed after it was confirmed', inTerminal, async (t) => {
+  const world = await clone(t);
+  const running = world.cli.start(['run'], world.typing('y\n'));
+  await running.seen(/ connected /);
+  running.signal('SIGHUP');
+  await running.seen(/reloaded: started none; stopped none; kept shop/);
+  await world.write('token-env: API_SECRET', 'shop2');
+  running.signal('SIGHUP');
+  await running.seen(/not reloaded, the tunnels are unchanged: .*underpass\.yaml has changed since it was confirmed/);
+  running.signal('SIGTERM');
+  const { stdout } = await running.ended;
+  assert.doesNotMatch(stdout, /shop2/);
+});
+
+test('after the question a real terminal shows the live status, without what is typed, until Ctrl-C', async (t) => {
+  const { cli, edge, folder } = await clone(t);
+  const terminal = await openTerminal(t, ['run'], { HOME: cli.home, API_SECRET: 'secret' }, folder);
+  await terminal.seen((text) => text.endsWith('[y/N] '));
+  assert.equal(edge.carriers.length, 0);
+  terminal.type('y\r');
+  await terminal.seen((text) => text.includes('connected to'));
+  assert.equal(terminal.echoes(), false);
+  terminal.type('\x03');
+  assert.equal(await terminal.ended, 0, terminal.text());
+});
