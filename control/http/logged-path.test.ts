@@ -17,7 +17,7 @@ const harmless = new Set(
     ...['dataPlaneHost', 'description', 'email', 'expiresAt', 'expiresInDays', 'first-name', 'from', 'github-link', 'host'],
     ...['httpPort', 'httpsPort', 'id', 'ingressDomains', 'last-name', 'limits', 'metrics', 'name', 'operator', 'project'],
     ...['proxyProtocol', 'q', 'range', 'region', 'role', 'securityGroup', 'state', 'suspended', 'text', 'tlsTermination'],
-    ...['overlap', 'required', 'to', 'twitter-link', 'type', 'wildcardIngressDomain'],
+    ...['keep', 'lastsSeconds', 'overlap', 'required', 'to', 'twitter-link', 'type', 'unkept', 'wildcardIngressDomain'],
   ].sort(),
 );
 

@@ -26,4 +26,4 @@ export type Calls = typeof calls;
 export type CallName = keyof Calls;
 
 /** Names of path segments and body fields that hold secrets. Logs leave them out. */
-export const secretNames = ['token', 'deviceCode', 'userCode', 'bot-check', 'credential', 'recoveryCode'] as const;
+export const secretNames = ['token', 'deviceCode', 'userCode', 'bot-check', 'credential', 'recoveryCode', 'key'] as const;
