@@ -80,8 +80,15 @@ function renderRequest(original: KeptExchange, edit: ReplayRequest, keepsSecrets
   if (!tokenPattern.test(method)) return refuse('The method is not one word of HTTP');
   if (!targetPattern.test(target) || !/^[/*]/.test(target)) return refuse('The path must begin with / and have no spaces');
   const body = bodyOf(original, edit);
+  // The page shows and edits a body without its coding.
+  const isText = edit.body !== undefined && 'text' in edit.body;
   if (body === null) return refuse('The body was not kept whole: give a new one');
-  const headers = headersOf(head, edit.headers ?? head.headers.map(([name]) => [name, null]), keepsSecrets);
+  const wanted = edit.headers ?? head.headers.map(([name]) => [name, null] as const);
+  const headers = headersOf(
+    head,
+    wanted.filter(([name]) => !(isText && /^content-encoding$/i.test(name))),
+    keepsSecrets,
+  );
   if (headers === null) return refuse('A header has a name or a value that HTTP does not allow');
   const framing = body.length > 0 || /^(POST|PUT|PATCH)$/.test(method) ? `Content-Length: ${body.length}\r\n` : '';
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');

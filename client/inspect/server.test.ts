@@ -349,6 +349,22 @@ describe('a replay', () => {
     ]);
   });
 
+  it('with an edited text says no longer that the body is compressed', async (t) => {
+    const { open, post, log } = await world(t);
+    const got: unknown[] = [];
+    const { route } = await upstreamOf(t, ({ headers }, body) => {
+      got.push([headers['content-encoding'], body]);
+      return { status: 200, body: '' };
+    });
+    open({ route }).rx(Buffer.from(requestOf({ 'Content-Encoding': 'gzip' }, 'packed')));
+    await over(log, started(await post('/api/exchanges/1/replay', {})));
+    await over(log, started(await post('/api/exchanges/1/replay', { body: { text: 'plain' } })));
+    assert.deepEqual(got, [
+      ['gzip', 'packed'],
+      [undefined, 'plain'],
+    ]);
+  });
+
   it('to another machine does not send hidden secrets, and to loopback it does', async (t) => {
     const { open, post, log } = await world(t);
     const { port, route } = await upstreamOf(t, ({ headers }) => ({ status: 200, body: String(headers.cookie) }));
