@@ -17,7 +17,7 @@ test('the configuration file in docs/cli.md is valid', () => {
   const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const result = parseConfig(text, '/etc/underpass', '/home/ada');
   assert.ok(result.ok);
-  assert.equal(result.config.tunnels.length, 2);
+  assert.equal(result.config.tunnels.length, 3);
 });
 
 /** Commands without subcommands. */

@@ -5,7 +5,7 @@ import { realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { configFolder, writePrivateFile } from '../account/credentials.ts';
 import type { Config } from '../config/config-file.ts';
-import { type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
+import { type NamedTunnel, type TunnelConfig, upstreamLines } from '../config/tunnel-config.ts';
 import { readBounded } from '../process/bounded-file.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
@@ -59,11 +59,13 @@ async function describeFile({ path, config }: FoundFile): Promise<string> {
 /** A name could otherwise push the lines below it off the screen. */
 const maxNameChars = 100;
 
-async function describeTunnel({ name, url, token, upstreams }: TunnelConfig): Promise<readonly string[]> {
+async function describeTunnel({ name, url, token, upstreams }: TunnelConfig | NamedTunnel): Promise<readonly string[]> {
   const short = name.length > maxNameChars ? `${name.slice(0, maxNameChars)}…` : name;
   return [
     `  ${short} (${upstreams.type})`,
-    `    server: ${new URL(url).host}, token: ${await secretOf(token)}`,
+    url === undefined
+      ? '    your tunnel of this name, at the server that you are signed in to'
+      : `    server: ${new URL(url).host}, token: ${await secretOf(token)}`,
     ...upstreamLines(upstreams).map((line) => `    ${line}`),
   ];
 }
@@ -82,7 +84,7 @@ async function secretOf(token: TunnelConfig['token']): Promise<string> {
 
 /** Of the file and of the secrets that it leads to, so that a changed link asks again. */
 async function digestOf({ text, config }: FoundFile): Promise<string> {
-  const secrets = await Promise.all(config.tunnels.map(({ token }) => secretOf(token)));
+  const secrets = await Promise.all(config.tunnels.map(({ token }) => token && secretOf(token)));
   return createHash('sha256')
     .update(JSON.stringify([text, secrets]))
     .digest('hex');

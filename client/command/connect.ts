@@ -77,9 +77,12 @@ function refuseUselessOptions(flags: ConnectFlags): void {
     );
 }
 
-/** The tunnel, if this role may read its token and at least one of its domains is verified. */
 export async function fetchConnectable(shell: Shell, name: string, flags: CommonFlags): Promise<Tunnel & { token: string }> {
-  const tunnel = await fetchTunnel(await openProject(shell.io, flags), name);
+  return requireConnectable(await fetchTunnel(await openProject(shell.io, flags), name));
+}
+
+/** The tunnel, if this role may read its token and at least one of its domains is verified. */
+export function requireConnectable(tunnel: Tunnel): Tunnel & { token: string } {
   const { token } = tunnel;
   if (!token) throw new ClientError('token-hidden', tunnel.name);
   if (isWaitingForVerification(tunnel.status) && tunnel.ingressDomains.every(({ verified }) => !verified)) {

@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { startFakeEdge } from '../carry/fixture/edge.ts';
 import { openTerminal } from '../fixture/terminal.ts';
-import { binary, type CliOptions, createCli } from '../test-kit.ts';
+import { accountRoutes, binary, type CliOptions, createCli, startFakeApi } from '../test-kit.ts';
 
 const inTerminal = { skip: binary && 'the terminal is made up' };
 
@@ -138,6 +138,36 @@ test('a reload does not take over a file that changed after it was confirmed', i
   running.signal('SIGTERM');
   const { stdout } = await running.ended;
   assert.doesNotMatch(stdout, /shop2/);
+});
+
+const byName = 'tunnels:\n  - {name: shop, type: http, upstream: 3000}\n';
+
+test('an entry without URL and token is carried as the tunnel of that name in the account', async (t) => {
+  const { edge, cli, file } = await clone(t);
+  const shop = { name: 'shop', type: 'http', url: edge.url, token: 'secret', status: 'Created', ingressDomains: [] };
+  const { origin, calls } = await startFakeApi(t, { ...accountRoutes, 'GET /api/tunnels/shop': { body: shop } });
+  const env = { UNDERPASS_API_TOKEN: 'tok' };
+  await writeFile(file, byName);
+  const running = cli.start(['run', '-c', file, '--server', origin], { env });
+  await running.seen(/shop connected/);
+  running.signal('SIGHUP');
+  await running.seen(/reloaded: started none; stopped none; kept shop/);
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0);
+  await writeFile(file, byName.replace('http, upstream: 3000', 'ingress, upstream: 10.0.0.5'));
+  const { code, stderr } = await cli.run(['run', '-c', file, '--server', origin], { env });
+  assert.match(stderr, /tunnel shop is of type http, not ingress\n {2}fix: Write "type: http"/);
+  assert.equal(code, 3);
+  const before = calls.length;
+  assert.match((await cli.run(['check', '-c', file])).stdout, /shop \(ingress\): port 80/);
+  assert.equal(calls.length, before, 'check asks no server');
+  assert.match((await cli.run(['run', '-c', file, '--server', origin])).stderr, /code: not-signed-in/);
+});
+
+test('a file of names alone asks too: it opens services of this machine', inTerminal, async (t) => {
+  const world = await clone(t);
+  await writeFile(world.file, byName);
+  assert.match(await refused(world, world.typing('n\n')), /your tunnel of this name, at the server that you are signed in to/);
 });
 
 test('after the question a real terminal shows the live status, without what is typed, until Ctrl-C', async (t) => {

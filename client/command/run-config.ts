@@ -9,13 +9,11 @@ import { upstreamLines } from '../config/tunnel-config.ts';
 import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
-import type { Output } from '../terminal/output.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
-import { describe, outputOf, type Shell } from './command-line.ts';
+import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import type { FoundFile } from './confirmed-file.ts';
 
-interface RunFlags {
-  readonly json?: boolean;
+interface RunFlags extends CommonFlags {
   readonly config?: string;
   readonly health?: string;
 }
@@ -25,10 +23,12 @@ export function addConfigCommands(program: Command, shell: Shell): void {
     '-c, --config <file>',
     'the file (default: UNDERPASS_CONFIG, ./underpass.yaml, then the one in the config folder)',
   ] as const;
-  describe(
-    program.command('run'),
-    'Carry every tunnel of a configuration file. SIGHUP reads it again and keeps what did not change.',
-    ['underpass run --config underpass.yaml'],
+  withProject(
+    describe(
+      program.command('run'),
+      'Carry every tunnel of a configuration file. SIGHUP reads it again and keeps what did not change.',
+      ['underpass run --config underpass.yaml'],
+    ),
   )
     .option(...config)
     .option('--health <address>', 'answer /healthz and /readyz on this address; overrides the file')
@@ -48,11 +48,11 @@ async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
   if (place.isOfFolder) await (await import('./confirmed-file.ts')).confirmFile(io, file, output);
   const options = {
     output,
-    tunnels: await loadTunnels(io, file.config, output),
+    tunnels: await loadTunnels(shell, file.config, flags),
     reload: async () => {
       const next = await readConfig(place.path, io);
       if (place.isOfFolder) await (await import('./confirmed-file.ts')).requireConfirmed(io, next);
-      return loadTunnels(io, next.config, output);
+      return loadTunnels(shell, next.config, flags);
     },
     health: flags.health ?? file.config.health,
   };
@@ -63,7 +63,8 @@ async function checkConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const { path } = await findConfig(shell.io, flags);
   const { config } = await readConfig(path, shell.io);
-  await loadTunnels(shell.io, config, output);
+  // The account is not asked: the check of a file works without a network.
+  for (const tunnel of config.tunnels) if (tunnel.url !== undefined) await loadTunnel(shell.io, tunnel, output);
   const tunnels = config.tunnels.map(({ name, url, upstreams }) => ({
     name,
     type: upstreams.type,
@@ -122,6 +123,10 @@ function problemText(path: string, { problems }: Extract<ConfigResult, { ok: fal
   return `${lines.join('')}${more === 0 ? '' : `\n  and ${more} more`}`;
 }
 
-function loadTunnels(io: Io, { tunnels }: Config, output: Output): Promise<readonly LoadedTunnel[]> {
-  return Promise.all(tunnels.map((tunnel) => loadTunnel(io, tunnel, output)));
+async function loadTunnels(shell: Shell, { tunnels }: Config, flags: RunFlags): Promise<readonly LoadedTunnel[]> {
+  const output = outputOf(shell, flags);
+  const named = tunnels.filter((tunnel) => tunnel.url === undefined);
+  const found = named.length === 0 ? undefined : await (await import('./named-tunnel.ts')).lookUpTunnels(shell, named, flags);
+  const configs = tunnels.flatMap((tunnel) => (tunnel.url === undefined ? (found?.get(tunnel) ?? []) : tunnel));
+  return Promise.all(configs.map((config) => loadTunnel(shell.io, config, output)));
 }

@@ -46,6 +46,16 @@ test('~/ at the start of a path is the home folder; ~ elsewhere is an ordinary c
   assert.deepEqual([caFile, upstreamCaFile], ['/etc/underpass/~ca.pem', '/etc/underpass/certs/~/ca.pem']);
 });
 
+test('a tunnel without URL and token is one of the account, by its name', () => {
+  const text = 'tunnels:\n  - {name: shop, type: http, upstream: 3000}\n';
+  const result = parseConfig(text, '/', '/root');
+  assert.ok(result.ok, JSON.stringify(result));
+  assert.deepEqual(
+    result.config.tunnels.map(({ name, url, token }) => ({ name, url, token })),
+    [{ name: 'shop', url: undefined, token: undefined }],
+  );
+});
+
 for (const written of ['3000', '[3000]', '\n      - 3000']) {
   test(`accepts a port without quotes as an upstream: ${JSON.stringify(written)}`, () => {
     const result = parseConfig(tunnel(`    token-env: A\n    upstream: ${written}`), '/', '/root');

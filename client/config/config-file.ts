@@ -6,11 +6,18 @@ import type { Parsed } from '@underpass/rules/parsed.ts';
 import { isTunnelType, type TunnelType, tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { parseHealthAddress } from './health-address.ts';
-import { parseTunnelUrl, parseUpstreamHosts, parseUpstreams, type TokenSource, type TunnelConfig } from './tunnel-config.ts';
+import {
+  type NamedTunnel,
+  parseTunnelUrl,
+  parseUpstreamHosts,
+  parseUpstreams,
+  type TokenSource,
+  type TunnelConfig,
+} from './tunnel-config.ts';
 
 export interface Config {
   readonly health: string | undefined;
-  readonly tunnels: readonly TunnelConfig[];
+  readonly tunnels: readonly (TunnelConfig | NamedTunnel)[];
 }
 
 export interface ConfigProblem {
@@ -26,8 +33,10 @@ export type ConfigResult =
 export const maxConfigBytes = 1024 * 1024;
 
 const rootKeys = ['health', 'tunnels'];
+/** A tunnel without these is that of the account by its name. */
+const addressKeys = ['url', 'token-file', 'token-env'];
 const tunnelKeys = [
-  ...['name', 'type', 'url', 'token-file', 'token-env', 'upstream', 'upstream-host'],
+  ...['name', 'type', ...addressKeys, 'upstream', 'upstream-host'],
   ...['ca', 'upstream-ca', 'upstream-insecure'],
 ];
 
@@ -74,16 +83,18 @@ function refuseRepeatedNames(items: readonly unknown[], reader: Reader): void {
   }
 }
 
-function readTunnel(node: unknown, reader: Reader): TunnelConfig | undefined {
+function readTunnel(node: unknown, reader: Reader): TunnelConfig | NamedTunnel | undefined {
   const map = asMap(node, tunnelKeys, 'a tunnel', reader);
   if (map === undefined) return undefined;
   const name = required(map, 'name', reader);
   const type = readType(map, reader);
-  const url = parseAt(map, 'url', required(map, 'url', reader), parseTunnelUrl, reader);
-  const token = readTokenSource(map, reader);
   const upstreams = type && readUpstreams(map, type, reader);
   const files = { ...readPath(map, 'ca', 'caFile', reader), ...readPath(map, 'upstream-ca', 'upstreamCaFile', reader) };
   const upstreamInsecure = readSwitch(map, 'upstream-insecure', reader);
+  if (!addressKeys.some((key) => map.has(key)))
+    return name && upstreams ? { name, upstreams, upstreamInsecure, ...files } : undefined;
+  const url = parseAt(map, 'url', required(map, 'url', reader), parseTunnelUrl, reader);
+  const token = readTokenSource(map, reader);
   if (!name || !url || !token || !upstreams) return undefined;
   return { name, url, token, upstreams, upstreamInsecure, ...files };
 }

@@ -28,6 +28,12 @@ export interface TunnelConfig {
   readonly upstreamInsecure: boolean;
 }
 
+/** An entry of the file without a secret: URL and token are those of the account's tunnel of this name. */
+export type NamedTunnel = Omit<TunnelConfig, 'url' | 'token' | 'isUnnamed'> & {
+  readonly url?: undefined;
+  readonly token?: undefined;
+};
+
 /** The upstream of `underpass http PORT`. A port is that of `localhost`: development servers listen on either of its addresses. */
 export function parseQuickUpstream(text: string): Parsed<TunnelUpstreams> {
   const port = /^:?(\d+)$/.exec(text.trim())?.[1];
