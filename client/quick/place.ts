@@ -52,19 +52,18 @@ function lockPath(io: Io, name: string): string {
 }
 
 /**
- * A socket that this process listens on: the system ends it with the process, whichever way that ends. Where no socket can be
- * made, every command takes the first place.
+ * A socket that this process listens on: the system ends it with the process, whichever way that ends. Where no socket can be made,
+ * every command takes the first place.
  */
 async function takeLock(path: string): Promise<'held' | (() => Promise<void>)> {
-  if (!path.startsWith('\\\\')) await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(() => {});
-  for (const isLast of [false, true]) {
-    const server = await listen(path);
-    if (server instanceof Error && server.code !== 'EADDRINUSE') return async () => {};
-    if (!(server instanceof Error)) return () => new Promise<void>((resolve) => void server.close(() => resolve()));
-    if (isLast || (await answers(path))) return 'held';
+  if (await answers(path)) return 'held';
+  if (!path.startsWith('\\\\')) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(() => {});
     await rm(path, { force: true }).catch(() => {});
   }
-  return 'held';
+  const server = await listen(path);
+  if (!(server instanceof Error)) return () => new Promise<void>((resolve) => void server.close(() => resolve()));
+  return server.code === 'EADDRINUSE' ? 'held' : async () => {};
 }
 
 function listen(path: string): Promise<Server | NodeJS.ErrnoException> {
@@ -76,6 +75,7 @@ function listen(path: string): Promise<Server | NodeJS.ErrnoException> {
 }
 
 const answerMs = 1_000;
+const noListener = new Set<string | undefined>(['ECONNREFUSED', 'ENOENT']);
 
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
@@ -86,6 +86,7 @@ function answers(path: string): Promise<boolean> {
     };
     // A listener that is too busy to answer is there.
     socket.setTimeout(answerMs, () => end(true));
-    socket.once('connect', () => end(true)).once('error', () => end(false));
+    // The listener hangs up at once, which the compiled program may report first.
+    socket.once('connect', () => end(true)).once('error', ({ code }: NodeJS.ErrnoException) => end(!noListener.has(code)));
   });
 }
