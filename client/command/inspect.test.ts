@@ -56,6 +56,7 @@ test('a failing webhook is found, replayed and exported from another terminal', 
   assert.equal(JSON.parse((await cli.run(['inspect', '--har'])).stdout).log.entries.length, 2);
   const missing = await cli.run(['inspect', '77']);
   assert.equal(missing.code, 6, missing.stderr);
+  assert.match(missing.stderr, /fix: Run "underpass inspect"/);
   running.signal('SIGTERM');
   assert.equal((await running.ended).code, 0);
 });

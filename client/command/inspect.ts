@@ -126,6 +126,8 @@ async function isRunning(io: Io, file: RunFile): Promise<boolean> {
     );
 }
 
+const listRequests = 'Run "underpass inspect" to see the requests that are kept.';
+
 function callsOf(io: Io, { port, token }: RunFile): Found {
   const origin = `http://127.0.0.1:${port}`;
   return {
@@ -140,7 +142,8 @@ function callsOf(io: Io, { port, token }: RunFile): Found {
       });
       if (response.ok) return response;
       const { error } = (await response.json().catch(() => ({ error: { text: `status ${response.status}` } }))) as InspectRefusal;
-      throw new ClientError(response.status === 404 ? 'not-found' : 'request-refused', error.text);
+      if (response.status === 404) throw new ClientError('not-found', error.text, { fix: listRequests });
+      throw new ClientError('request-refused', error.text);
     },
   };
 }
