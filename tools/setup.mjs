@@ -63,7 +63,7 @@ function npm(args) {
 
 function files(folder) {
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => !['node_modules', 'dist'].includes(entry.name) && !entry.name.includes('.test.'))
+    .filter((entry) => !['node_modules', 'dist', '.fonts'].includes(entry.name) && !entry.name.includes('.test.'))
     .flatMap((entry) => (entry.isDirectory() ? files(join(folder, entry.name)) : [join(folder, entry.name)]))
     .filter((path) => statSync(path).isFile())
     .sort();

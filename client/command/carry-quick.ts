@@ -45,7 +45,8 @@ export async function serveFolder(shell: Shell, folder: string, flags: ServeFlag
   const server = await startFileServer({ folder: path, list: flags.list === true, isWindows: shell.io.platform === 'win32' });
   try {
     const upstream = { scheme: 'http', host: '127.0.0.1', port: server.port } as const;
-    await carryUpstreams(shell, { type: 'http', list: [{ domain: null, upstream }] }, path, flags);
+    const sentHost = `localhost:${server.port}`;
+    await carryUpstreams(shell, { type: 'http', list: [{ domain: null, upstream, sentHost }] }, path, flags);
   } finally {
     server.close();
   }

@@ -80,11 +80,22 @@ async function served(t: TestContext, list = false) {
 /** As written: fetch would resolve dots away, and ask for the whole file again. */
 async function raw(port: number, target: string, header = 'A: a'): Promise<string> {
   const socket = connect(port, '127.0.0.1').setTimeout(5_000, () => socket.destroy());
-  socket.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${header}\r\n\r\n`);
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n${header}\r\n\r\n`);
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
 }
+
+test('a page of another site cannot read the files by a name that leads to this machine', async (t) => {
+  const { port } = await served(t);
+  for (const host of ['evil.example', `evil.example:${port}`, 'localhost', `localhost:${port}.evil.example`]) {
+    const socket = connect(port, '127.0.0.1').setTimeout(5_000, () => socket.destroy());
+    socket.write(`GET /a.txt HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 421 /);
+  }
+});
 
 test('a file comes with its type, and asks again each time', async (t) => {
   const { get, port } = await served(t);

@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { opendir, realpath, stat } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, relative, sep } from 'node:path';
 import send from 'send';
@@ -32,6 +32,7 @@ export async function startFileServer({ folder, list, isWindows }: FileServerOpt
   const root = await rootOf(folder);
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.setHeader('x-content-type-options', 'nosniff');
+    if (!isOwnHost(request.headers.host, server)) return refuse(response, 421, 'Another host');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       return refuse(response, 405, 'Method not allowed');
@@ -62,6 +63,12 @@ export async function startFileServer({ folder, list, isWindows }: FileServerOpt
     server.closeAllConnections();
   };
   return { port: (server.address() as AddressInfo).port, close };
+}
+
+/** A page of another site cannot read the files past the tunnel by a name that leads to this machine (DNS rebinding). */
+function isOwnHost(host: string | undefined, server: Server): boolean {
+  const { port } = server.address() as AddressInfo;
+  return host === `localhost:${port}` || host === `127.0.0.1:${port}`;
 }
 
 async function rootOf(folder: string): Promise<string> {

@@ -69,8 +69,8 @@ export const expireTunnels = async (deps: ExpiryDeps): Promise<void> => {
   const nowMs = deps.clock();
   const rows = await expiring(deps.store.db).execute();
   const isOver = (row: Row): boolean => hasEnded(row, nowMs) || (row.expires_at! <= nowMs && !isCarried(deps, row, nowMs));
-  const over = rows.filter(isOver);
-  for (const row of rows.filter((each) => !over.includes(each) && isCarried(deps, each, nowMs))) await renew(deps, row, nowMs);
+  const { over = [], open = [] } = Object.groupBy(rows, (row) => (isOver(row) ? 'over' : 'open'));
+  for (const row of open) if (isCarried(deps, row, nowMs)) await renew(deps, row, nowMs);
   if (over.length === 0 || (await isTimeInDoubt(deps.store, nowMs, deps.log))) return;
   for (const row of over) if (await expire(deps, row, nowMs)) deps.feed.tunnelsChanged([row.id]);
 };
