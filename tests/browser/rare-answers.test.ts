@@ -36,13 +36,8 @@ test('rare answers', async (t) => {
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/slow'));
   });
 
-  await t.test('a second click on Create sends nothing while the new page loads', async (t) => {
+  await t.test('a double click on Create sends once', async (t) => {
     const page = await stage.open(t, 'tunnels?new');
-    const held = Promise.withResolvers<void>();
-    await page.route('**/assets/tunnel-*.js', async (route) => {
-      await held.promise;
-      await route.continue();
-    });
     let posts = 0;
     page.on('request', (request) => {
       if (request.method() === 'POST') posts += 1;
@@ -50,12 +45,8 @@ test('rare answers', async (t) => {
     const panel = page.getByRole('dialog', { name: 'New Tunnel' });
     await panel.getByLabel('Name', { exact: true }).fill('once');
     await panel.getByLabel('Generate domain').click();
-    const create = panel.getByRole('button', { name: 'Create' });
-    await create.dblclick();
+    await panel.getByRole('button', { name: 'Create' }).dblclick();
     await expect(page.getByText('Tunnel once created.').first()).toBeVisible();
-    await expect(create).toHaveAttribute('aria-busy', 'true');
-    await create.click({ force: true });
-    held.resolve();
     await expect(page).toHaveURL(projectUrl(account, 'tunnels/once'));
     expect(posts).toBe(1);
   });
@@ -137,16 +128,16 @@ test('rare answers', async (t) => {
     await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
     let refusals = 1;
     let asked = 0;
-    await page.route('**/assets/security-groups-*.js', async (route) => {
+    await page.route('**/assets/members-*.js', async (route) => {
       asked += 1;
       await (asked > refusals ? route.continue() : route.abort());
     });
-    const heading = page.getByRole('heading', { level: 1, name: 'Security Groups' });
-    await page.getByRole('link', { name: 'Security Groups' }).click();
+    const heading = page.getByRole('heading', { level: 1, name: 'Members' });
+    await page.getByRole('link', { name: 'Members' }).click();
     await expect(heading).toBeVisible();
     await page.goto(projectUrl(account, 'dashboard'));
     refusals = Number.POSITIVE_INFINITY;
-    await page.getByRole('link', { name: 'Security Groups' }).click();
+    await page.getByRole('link', { name: 'Members' }).click();
     await expect(page.getByRole('alert')).toHaveText('Something went wrong.Please try again.Try Again');
     refusals = 0;
     await page.evaluate('globalThis.isOldDocument = true');
