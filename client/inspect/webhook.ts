@@ -15,7 +15,7 @@ interface Signed {
   readonly signatures: readonly Buffer[];
   /** Unix time in seconds; null if the scheme has none. */
   readonly signedAt: number | null;
-  /** What comes before the body. */
+  /** The sender signs this text and, right after it, the body. */
   readonly prefix: string;
   readonly keyOf: (secret: string) => Buffer;
 }

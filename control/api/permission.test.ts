@@ -136,10 +136,10 @@ describe('calls of a project', () => {
 describe('calls that give power which outlives a session', () => {
   const fresh = names.filter((name) => rowOf(name).needs === 'fresh');
 
-  it('are invitations, roles, tokens, approvals of terminals, operators, and keys of regions', () => {
+  it('are invitations, roles, tokens, approvals of people and terminals, operators, and keys of regions', () => {
     const wanted = [
-      ...['approveDevice', 'changeMember', 'changePasskeyRule', 'changeUser', 'createApiToken', 'createInvitation'],
-      ...['createRegionKey', 'removeUserPasskeys', 'requirePasskeys'],
+      ...['approveDevice', 'approveRegistration', 'changeMember', 'changePasskeyRule', 'changeUser', 'createApiToken'],
+      ...['createInvitation', 'createRegionKey', 'removeUserPasskeys', 'requirePasskeys'],
     ];
     assert.deepEqual(fresh.toSorted(), wanted);
   });

@@ -16,7 +16,7 @@ export const operatorCalls = {
     path: '/api/operator/registrations/:id/approve',
     answer: 'OperatorRegistration',
     who: 'operator',
-    needs: 'session',
+    needs: 'fresh',
   },
   rejectRegistration: {
     method: 'POST',
@@ -32,6 +32,7 @@ export const operatorCalls = {
     who: 'operator',
     needs: 'session',
   },
+  /** Gives no access by itself: an operator still approves the registration. */
   createSubscription: {
     method: 'POST',
     path: '/api/operator/subscriptions',
