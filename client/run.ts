@@ -103,6 +103,7 @@ type Group = readonly [firstWords: readonly string[], load: () => Promise<(progr
 const groups: readonly Group[] = [
   [['http', 'ingress', 'serve'], async () => (await import('./command/quick.ts')).addQuickCommands],
   [['connect'], async () => (await import('./command/connect.ts')).addConnectCommand],
+  [['init'], async () => (await import('./command/init.ts')).addInitCommand],
   [['run', 'check'], async () => (await import('./command/run-config.ts')).addConfigCommands],
   [['inspect', 'replay'], async () => (await import('./command/inspect.ts')).addInspectCommands],
   [['ssh'], async () => (await import('./command/ssh.ts')).addSshCommands],

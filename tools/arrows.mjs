@@ -38,7 +38,7 @@ export const layers = {
     ['terminal', 'carry'],
     ['config'],
     ['account', 'inspect', 'tunnels'],
-    ['doctor', 'quick', 'service', 'ssh'],
+    ['doctor', 'listening', 'quick', 'service', 'ssh'],
     ['command'],
     ['.'],
   ],

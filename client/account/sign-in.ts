@@ -11,6 +11,7 @@ import type { Io } from '../process/io.ts';
 import { openBrowser } from '../process/open-browser.ts';
 import { waitMs } from '../process/wait.ts';
 import { type Output, printable } from '../terminal/output.ts';
+import { type AccountFlags, openProject, openServer, type ProjectAccount } from './account.ts';
 import { createApi, exchange, isTemporary } from './api.ts';
 import { saveSignIn } from './credentials.ts';
 
@@ -92,3 +93,17 @@ export async function keepSignIn(io: Io, { origin, token, refusedFix, caPem }: S
 
 export const signedInText = (origin: string, { email, project }: SignedIn): string =>
   `Signed in to ${origin} as ${email}${project ? `, project ${project.name}` : ''}.`;
+
+/** Without a sign-in of this machine it begins one. A token from the environment is for programs: nobody could confirm. */
+export async function openOrSignIn(io: Io, flags: AccountFlags, output: Output): Promise<ProjectAccount> {
+  try {
+    return await openProject(io, flags);
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.code !== 'not-signed-in' || io.env.UNDERPASS_API_TOKEN) throw error;
+  }
+  const { origin, caPem } = await openServer(io, flags);
+  warnOfPlainHttp(origin, output);
+  const token = await signInByDevice(io, origin, { browser: true });
+  output.notice(signedInText(origin, await keepSignIn(io, { origin, token, caPem })));
+  return openProject(io, flags);
+}

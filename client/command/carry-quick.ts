@@ -6,8 +6,8 @@ import type { Tunnel } from '@underpass/rules/entity.ts';
 import { durations } from '@underpass/rules/limits.ts';
 import { parseLasting } from '@underpass/rules/quick-tunnel.ts';
 import { isLoopbackHost } from '@underpass/rules/upstream.ts';
-import { openProject, openServer, type ProjectAccount } from '../account/account.ts';
-import { keepSignIn, signedInText, signInByDevice, warnOfPlainHttp } from '../account/sign-in.ts';
+import type { ProjectAccount } from '../account/account.ts';
+import { openOrSignIn } from '../account/sign-in.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
 import { withTimeout } from '../carry/timeout.ts';
 import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
@@ -73,7 +73,7 @@ function withHosts(shell: Shell, upstreams: TunnelUpstreams, flags: QuickFlags):
 export async function carryUpstreams(shell: Shell, upstreams: TunnelUpstreams, folder: string, flags: QuickFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const lastsSeconds = parseFor(flags);
-  const account = await openOrSignIn(shell, flags, output);
+  const account = await openOrSignIn(shell.io, flags, output);
   const about = [account.api.origin, account.project.id, flags.region ?? '', flags.name ?? ''];
   const place = await claimPlace(shell.io, folder, about);
   try {
@@ -93,20 +93,6 @@ function parseFor(flags: QuickFlags): number | undefined {
   const parsed = parseLasting(flags.for);
   if (!parsed.ok) throw new ClientError('usage', parsed.message);
   return parsed.value;
-}
-
-/** Without a sign-in of this machine it begins one. A token from the environment is for programs: nobody could confirm. */
-async function openOrSignIn({ io }: Shell, flags: QuickFlags, output: Output): Promise<ProjectAccount> {
-  try {
-    return await openProject(io, flags);
-  } catch (error) {
-    if (!(error instanceof ClientError) || error.code !== 'not-signed-in' || io.env.UNDERPASS_API_TOKEN) throw error;
-  }
-  const { origin, caPem } = await openServer(io, flags);
-  warnOfPlainHttp(origin, output);
-  const token = await signInByDevice(io, origin, { browser: true });
-  output.notice(signedInText(origin, await keepSignIn(io, { origin, token, caPem })));
-  return openProject(io, flags);
 }
 
 async function startAtServer(

@@ -19,37 +19,48 @@ export interface FoundFile {
   readonly config: Config;
 }
 
-/** Returns if this user has confirmed the file as it is, or does so now. */
-export async function confirmFile(io: Io, file: FoundFile, output: Output): Promise<void> {
-  const digest = await digestOf(file);
-  const confirmed = await readConfirmed(io);
-  if (confirmed.get(file.path) === digest) return;
+/** Returns what to carry if this user has confirmed the file as it is, or does so now. */
+export async function confirmFile(io: Io, found: FoundFile, output: Output): Promise<Config> {
+  const file = await withoutLinks(found);
+  if (await isConfirmed(io, file)) return file.config;
   if (!io.stdin.isTTY) {
     const fix = `If you trust it, name it with --config ${basename(file.path)}, or run the command in a terminal once.`;
     throw new ClientError('confirmation-needed', `${file.path} comes from the current folder`, { fix });
   }
   const { length } = file.config.tunnels;
-  await confirm(io, await describeFile(file), length === 1 ? 'Carry this tunnel?' : `Carry these ${length} tunnels?`, false);
-  await remember(io, confirmed, file.path, digest).catch((error: unknown) => {
+  await confirm(io, describeFile(file), length === 1 ? 'Carry this tunnel?' : `Carry these ${length} tunnels?`, false);
+  await rememberFile(io, file).catch((error: unknown) => {
     if (!(error instanceof ClientError)) throw error;
     output.warning(`the confirmation is not remembered: ${error.message}`);
   });
+  return file.config;
 }
 
 /** For a reload: the live status has the terminal then, so nobody can be asked. */
-export async function requireConfirmed(io: Io, file: FoundFile): Promise<void> {
-  if ((await readConfirmed(io)).get(file.path) === (await digestOf(file))) return;
+export async function requireConfirmed(io: Io, found: FoundFile): Promise<Config> {
+  const file = await withoutLinks(found);
+  if (await isConfirmed(io, file)) return file.config;
   const fix = 'Start the command again to confirm it.';
   throw new ClientError('confirmation-needed', `${file.path} has changed since it was confirmed. ${fix}`, { fix });
 }
 
-async function describeFile({ path, config }: FoundFile): Promise<string> {
-  const tunnels = await Promise.all(config.tunnels.map(describeTunnel));
-  const health = config.health === undefined ? [] : [`  answers /healthz and /readyz on ${config.health}`];
+/** A file of the folder may lead to a secret elsewhere. What is shown, confirmed and read is where the links lead now. */
+async function withoutLinks(file: FoundFile): Promise<FoundFile> {
+  const tunnels = await Promise.all(
+    file.config.tunnels.map(async (tunnel) => {
+      if (tunnel.url === undefined || tunnel.token.kind !== 'file') return tunnel;
+      const { path } = tunnel.token;
+      return { ...tunnel, token: { kind: 'file', path: await realpath(path).catch(() => path) } as const };
+    }),
+  );
+  return { ...file, config: { ...file.config, tunnels } };
+}
+
+function describeFile({ path, config: { tunnels, health } }: FoundFile): string {
   return [
     `${path} is new here, or has changed. It carries:`,
-    ...tunnels.flat(),
-    ...health,
+    ...tunnels.flatMap(describeTunnel),
+    ...(health === undefined ? [] : [`  answers /healthz and /readyz on ${health}`]),
     'Each tunnel opens its upstreams to visitors and sends its token to its server.',
   ]
     .map(oneLine)
@@ -59,22 +70,21 @@ async function describeFile({ path, config }: FoundFile): Promise<string> {
 /** A name could otherwise push the lines below it off the screen. */
 const maxNameChars = 100;
 
-async function describeTunnel({ name, url, token, upstreams }: TunnelConfig | NamedTunnel): Promise<readonly string[]> {
+function describeTunnel({ name, url, token, upstreams }: TunnelConfig | NamedTunnel): readonly string[] {
   const short = name.length > maxNameChars ? `${name.slice(0, maxNameChars)}…` : name;
   return [
     `  ${short} (${upstreams.type})`,
     url === undefined
       ? '    your tunnel of this name, at the server that you are signed in to'
-      : `    server: ${new URL(url).host}, token: ${await secretOf(token)}`,
+      : `    server: ${new URL(url).host}, token: ${secretOf(token)}`,
     ...upstreamLines(upstreams).map((line) => `    ${line}`),
   ];
 }
 
-/** Links followed: a file of the folder may lead to a secret elsewhere. */
-async function secretOf(token: TunnelConfig['token']): Promise<string> {
+function secretOf(token: TunnelConfig['token']): string {
   switch (token.kind) {
     case 'file':
-      return `file ${await realpath(token.path).catch(() => token.path)}`;
+      return `file ${token.path}`;
     case 'env':
       return `environment variable ${token.name}`;
     case 'value':
@@ -83,8 +93,8 @@ async function secretOf(token: TunnelConfig['token']): Promise<string> {
 }
 
 /** Of the file and of the secrets that it leads to, so that a changed link asks again. */
-async function digestOf({ text, config }: FoundFile): Promise<string> {
-  const secrets = await Promise.all(config.tunnels.map(({ token }) => token && secretOf(token)));
+function digestOf({ text, config }: FoundFile): string {
+  const secrets = config.tunnels.map(({ token }) => token && secretOf(token));
   return createHash('sha256')
     .update(JSON.stringify([text, secrets]))
     .digest('hex');
@@ -107,7 +117,13 @@ async function readConfirmed(io: Io): Promise<ReadonlyMap<string, string>> {
   }
 }
 
-function remember(io: Io, confirmed: ReadonlyMap<string, string>, path: string, digest: string): Promise<void> {
-  const others = [...confirmed].filter(([key]) => key !== path).slice(1 - maxConfirmed);
-  return writePrivateFile(confirmedPath(io), `${JSON.stringify(Object.fromEntries([...others, [path, digest]]), null, 2)}\n`);
+async function isConfirmed(io: Io, file: FoundFile): Promise<boolean> {
+  return (await readConfirmed(io)).get(file.path) === digestOf(file);
+}
+
+/** Also for a file that this user has just had written. */
+export async function rememberFile(io: Io, file: FoundFile): Promise<void> {
+  const others = [...(await readConfirmed(io))].filter(([key]) => key !== file.path).slice(1 - maxConfirmed);
+  const confirmed = Object.fromEntries([...others, [file.path, digestOf(file)]]);
+  await writePrivateFile(confirmedPath(io), `${JSON.stringify(confirmed, null, 2)}\n`);
 }

@@ -15,7 +15,7 @@ export async function lookUpTunnels(
   const account = await openProject(io, flags);
   const found = new Map<NamedTunnel, TunnelConfig>();
   for (const entry of entries) {
-    const { type, url, token } = requireConnectable(await fetchTunnel(account, entry.name));
+    const { type, url, token } = requireConnectable(await fetchTunnel(account, entry.name).catch(namedIn(entry)));
     const wanted = entry.upstreams.type;
     if (type !== wanted) {
       const fix = `Write "type: ${type}" and upstreams of that type.`;
@@ -25,3 +25,13 @@ export async function lookUpTunnels(
   }
   return found;
 }
+
+/** The server's text names no tunnel, and a file has several. */
+const namedIn =
+  ({ name, upstreams }: NamedTunnel) =>
+  (error: unknown): never => {
+    if (!(error instanceof ClientError) || error.code !== 'not-found') throw error;
+    const domain = upstreams.type === 'http' ? '--generate-domain' : '--type ingress --domain NAME';
+    const fix = `Run "underpass tunnels add ${name} ${domain}", or check --project and --server.`;
+    throw new ClientError('not-found', `there is no tunnel ${name} in your project`, { fix, cause: error });
+  };

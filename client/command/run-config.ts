@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { configFolder } from '../account/credentials.ts';
-import { type Config, type ConfigResult, maxConfigBytes, parseConfig } from '../config/config-file.ts';
+import { type Config, type ConfigResult, configFileName, maxConfigBytes, parseConfig } from '../config/config-file.ts';
 import { type LoadedTunnel, loadTunnel } from '../config/loaded-tunnel.ts';
 import { upstreamLines } from '../config/tunnel-config.ts';
 import { readBounded } from '../process/bounded-file.ts';
@@ -45,14 +45,14 @@ async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const output = outputOf(shell, flags);
   const place = await findConfig(io, flags);
   const file = await readConfig(place.path, io);
-  if (place.isOfFolder) await (await import('./confirmed-file.ts')).confirmFile(io, file, output);
+  const config = place.isOfFolder ? await (await import('./confirmed-file.ts')).confirmFile(io, file, output) : file.config;
   const options = {
     output,
-    tunnels: await loadTunnels(shell, file.config, flags),
+    tunnels: await loadTunnels(shell, config, flags),
     reload: async () => {
       const next = await readConfig(place.path, io);
-      if (place.isOfFolder) await (await import('./confirmed-file.ts')).requireConfirmed(io, next);
-      return loadTunnels(shell, next.config, flags);
+      const changed = place.isOfFolder ? await (await import('./confirmed-file.ts')).requireConfirmed(io, next) : next.config;
+      return loadTunnels(shell, changed, flags);
     },
     health: flags.health ?? file.config.health,
   };
@@ -87,8 +87,8 @@ interface ConfigPlace {
 async function findConfig(io: Io, flags: RunFlags): Promise<ConfigPlace> {
   const given = flags.config ?? io.env.UNDERPASS_CONFIG;
   if (given) return { path: resolve(io.cwd, given), isOfFolder: false };
-  const here = join(io.cwd, 'underpass.yaml');
-  const inHome = join(configFolder(io), 'underpass.yaml');
+  const here = join(io.cwd, configFileName);
+  const inHome = join(configFolder(io), configFileName);
   return here !== inHome && (await exists(here)) ? { path: here, isOfFolder: true } : { path: inHome, isOfFolder: false };
 }
 

@@ -137,7 +137,7 @@ async function add(shell: Shell, name: string, flags: AddFlags): Promise<void> {
 }
 
 /** The region named by --region, else the first available one. */
-async function regionFor({ api }: ProjectAccount, wanted: string | undefined): Promise<string> {
+export async function regionFor({ api }: ProjectAccount, wanted: string | undefined): Promise<string> {
   const regions = await api.call(tunnelCalls.listRegions, {});
   const region = regions.find(({ name, available }) => (wanted === undefined ? available : name === wanted));
   if (region !== undefined) return region.name;

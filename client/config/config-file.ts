@@ -29,6 +29,8 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
+export const configFileName = 'underpass.yaml';
+
 /** A tunnel takes some 200 bytes. */
 export const maxConfigBytes = 1024 * 1024;
 
