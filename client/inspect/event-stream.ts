@@ -1,6 +1,7 @@
 // Reads server-sent events as they pass (WHATWG HTML 9.2), within a bound on each event.
 
 import type { EventView } from '@underpass/rules/inspect/exchange.ts';
+import { HeldBytes } from '@underpass/wire/http/held-bytes.ts';
 import { inspectLimits } from './exchange-log.ts';
 
 type Event = Omit<EventView, 'atMs'>;
@@ -11,8 +12,7 @@ const CR = 13;
 export class EventStreamReader {
   readonly #onEvent: (event: Event) => void;
   /** The line that is not complete; what is beyond the limit is dropped. */
-  #line: Buffer[] = [];
-  #lineBytes = 0;
+  #line: HeldBytes | null = null;
   #afterCr = false;
   #isFirstLine = true;
   #data: string[] = [];
@@ -47,17 +47,17 @@ export class EventStreamReader {
   }
 
   #keep(bytes: Uint8Array, from: number, to: number): void {
-    const room = Math.min(to - from, inspectLimits.frameBytes - this.#lineBytes);
+    const room = Math.min(to - from, inspectLimits.frameBytes - (this.#line?.length ?? 0));
     if (room < to - from) this.#isCut = true;
     if (room <= 0) return;
-    this.#line.push(Buffer.from(bytes.subarray(from, from + room)));
-    this.#lineBytes += room;
+    const piece = bytes.subarray(from, from + room);
+    if (this.#line === null) this.#line = new HeldBytes(piece, inspectLimits.frameBytes);
+    else this.#line.add(piece);
   }
 
   #endLine(): void {
-    const line = Buffer.concat(this.#line).toString('utf8');
-    this.#line = [];
-    this.#lineBytes = 0;
+    const line = this.#line?.all.toString('utf8') ?? '';
+    this.#line = null;
     const text = this.#isFirstLine ? line.replace(/^\ufeff/, '') : line;
     this.#isFirstLine = false;
     if (text === '') this.#dispatch();
