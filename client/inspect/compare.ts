@@ -1,6 +1,6 @@
 // What differs between two answers: status, headers, and lines of their bodies.
 
-import type { Comparison, DiffLine, HeaderDifference } from '@underpass/rules/inspect/exchange.ts';
+import type { Comparison, HeaderDifference } from '@underpass/rules/inspect/exchange.ts';
 import { decodeBody, viewBody } from './body-view.ts';
 import { type ReadHead, readHead } from './core/head.ts';
 import { diffLines } from './core/line-diff.ts';
@@ -8,42 +8,55 @@ import { isSecretHeader } from './core/secret-header.ts';
 import type { KeptExchange } from './exchange-log.ts';
 import { type CheckSignature, summarize } from './view.ts';
 
+/** Of each body, from its start. A page shows fewer; 4 MiB of line ends would be gigabytes of objects and JSON. */
+const maxLines = 10_000;
+/** Of JSON with its lines indented: a body that nests deeply would grow a thousandfold. */
+const maxIndentedBytes = 8 * 1024 * 1024;
+
 export function compareAnswers(left: KeptExchange, right: KeptExchange, check: CheckSignature, reveal: boolean): Comparison {
   const [leftHead, rightHead] = [left, right].map(({ responseHead }) => readHead(responseHead)) as [ReadHead, ReadHead];
+  const [a, b] = [linesOf(left, leftHead), linesOf(right, rightHead)];
   return {
     left: summarize(left, check),
     right: summarize(right, check),
     headers: differentHeaders(leftHead, rightHead, reveal),
-    lines: compareBodies(left, leftHead, right, rightHead),
+    lines: a === null || b === null ? null : diffLines(a.slice(0, maxLines), b.slice(0, maxLines)),
+    comparedLines: Math.max(a?.length ?? 0, b?.length ?? 0) > maxLines ? maxLines : null,
     hasSameBody:
       left.response.bytes === right.response.bytes &&
       decodeBody(leftHead, left.response).bytes.equals(decodeBody(rightHead, right.response).bytes),
   };
 }
 
-function compareBodies(
-  left: KeptExchange,
-  leftHead: ReadHead,
-  right: KeptExchange,
-  rightHead: ReadHead,
-): readonly DiffLine[] | null {
-  const [a, b] = [linesOf(left, leftHead), linesOf(right, rightHead)];
-  return a === null || b === null ? null : diffLines(a, b);
-}
-
+/** One more than are compared, if there are more. */
 function linesOf({ response }: KeptExchange, head: ReadHead): readonly string[] | null {
   const { shape, text } = viewBody(head, response);
   if (shape === 'none') return [];
   if (text === null) return null;
-  return (shape === 'json' ? indented(text) : text).split(/\r?\n/);
+  return (shape === 'json' ? indented(text) : text).split(/\r?\n/, maxLines + 1);
 }
 
 function indented(json: string): string {
+  if (indentedBytes(json) > maxIndentedBytes) return json;
   try {
     return JSON.stringify(JSON.parse(json), null, 2);
   } catch {
     return json;
   }
+}
+
+/** An upper bound: brackets and commas inside texts count as well. */
+function indentedBytes(json: string): number {
+  let bytes = json.length;
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const mark = json[at];
+    if (mark === '[' || mark === '{') depth++;
+    else if (mark === ']' || mark === '}') depth--;
+    else if (mark !== ',') continue;
+    bytes += 2 * depth + 1;
+  }
+  return bytes;
 }
 
 function differentHeaders(left: ReadHead, right: ReadHead, reveal: boolean): HeaderDifference[] {

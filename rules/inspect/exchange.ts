@@ -217,6 +217,8 @@ export interface Comparison {
   readonly headers: readonly HeaderDifference[];
   /** Of the bodies as text, JSON indented. Null if one of them is no text. */
   readonly lines: readonly DiffLine[] | null;
+  /** If a body has more lines: only so many of each were compared. */
+  readonly comparedLines: number | null;
   /** True if the bodies are the same byte for byte. */
   readonly hasSameBody: boolean;
 }

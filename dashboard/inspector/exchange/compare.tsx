@@ -94,16 +94,18 @@ function Differences({ comparison }: { readonly comparison: Comparison }) {
       >
         {headers.length > 0 && <HeaderTable headers={headers} left={left.id} right={right.id} />}
       </Card>
-      <Card title="Body" description={bodyText(hasSameBody, lines === null)}>
+      <Card title="Body" description={bodyText(comparison)}>
         {!hasSameBody && lines !== null && <Lines parts={foldSame(lines)} />}
       </Card>
     </>
   );
 }
 
-function bodyText(isSame: boolean, isBinary: boolean): string {
-  if (isSame) return 'No difference.';
-  return isBinary ? 'The bodies differ. They are not both text, so there are no lines to show.' : 'The bodies differ.';
+function bodyText({ hasSameBody, lines, comparedLines }: Comparison): string {
+  if (hasSameBody) return 'No difference.';
+  if (lines === null) return 'The bodies differ. They are not both text, so there are no lines to show.';
+  if (comparedLines === null) return 'The bodies differ.';
+  return `The bodies differ. Only the first ${countOf(comparedLines, 'line')} of each are compared.`;
 }
 
 function Answer({ exchange }: { readonly exchange: ExchangeSummary }) {
