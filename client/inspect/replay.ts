@@ -3,13 +3,13 @@
 import type { Socket } from 'node:net';
 import type { ReplayRequest, ShownHeader } from '@underpass/rules/inspect/exchange.ts';
 import { accept, type Parsed, refuse } from '@underpass/rules/parsed.ts';
-import { formatUpstream, isLoopbackHost, parseUrlUpstream } from '@underpass/rules/upstream.ts';
+import { formatUpstream, isLoopbackHost, parseUpstreamHost, parseUrlUpstream } from '@underpass/rules/upstream.ts';
 import { ExchangeFollower } from '@underpass/wire/http/exchange-follower.ts';
 import { createHostEditor } from '../carry/host-edit.ts';
 import { decideFailure } from '../carry/serve.ts';
 import { openSocket } from '../carry/upstream-socket.ts';
 import { Capture } from './capture.ts';
-import { type ReadHead, readHead } from './core/head.ts';
+import { fieldOf, type ReadHead, readHead } from './core/head.ts';
 import { isSecretHeader } from './core/secret-header.ts';
 import { bytesOf, type ExchangeLog, type KeptExchange, type Route } from './exchange-log.ts';
 import { errorOf } from './inspect-error.ts';
@@ -56,11 +56,16 @@ export function createReplays(log: ExchangeLog): Replays {
   };
 }
 
-function decideRoute({ route }: KeptExchange, { to }: ReplayRequest): Parsed<Route> {
-  if (to === undefined) return accept(route);
+/** Another address gets itself as Host: it does not know the tunnel's public name. A Host that the user typed is sent as it is. */
+function decideRoute({ route, requestHead }: KeptExchange, { to, headers }: ReplayRequest): Parsed<Route> {
+  const typed = headers?.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? null;
+  const isTyped = typed !== null && typed !== fieldOf(readHead(requestHead), 'host');
+  if (to === undefined) return accept(isTyped ? { ...route, sentHost: undefined } : route);
   const parsed = parseUrlUpstream(to);
   if (!parsed.ok) return parsed;
-  return accept({ upstream: parsed.value, trust: { caPem: undefined, insecure: false }, preface: new Uint8Array(0) });
+  const own = parseUpstreamHost('upstream', parsed.value);
+  const sentHost = !isTyped && own.ok ? (own.value ?? undefined) : undefined;
+  return accept({ upstream: parsed.value, trust: { caPem: undefined, insecure: false }, preface: new Uint8Array(0), sentHost });
 }
 
 /** Cookies and tokens belong to this tunnel's service: another machine gets only the secrets that the user typed. */

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import type { Exchange, InspectEvent } from '@underpass/rules/inspect/exchange.ts';
-import type { KeptExchange, Route } from './exchange-log.ts';
+import type { Comparison, Exchange, InspectEvent } from '@underpass/rules/inspect/exchange.ts';
+import { bytesOf, type KeptExchange, type Route } from './exchange-log.ts';
 import { createTestLog, requestOf, testRoute } from './fixture/exchanges.ts';
 import { createReplays } from './replay.ts';
 import { startInspectServer } from './server.ts';
@@ -295,6 +295,23 @@ describe('live events', () => {
   });
 });
 
+describe('a comparison', () => {
+  it('stops after 10,000 lines and says so, and shows JSON as it is that would be huge with its lines indented', async (t) => {
+    const { exchange, ask } = await world(t);
+    const answer = (type: string, body: string) =>
+      exchange(requestOf({}), `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    answer('text/plain', 'a\n'.repeat(500_000));
+    answer('text/plain', 'a\nb\n');
+    answer('application/json', `[${`${'['.repeat(2_000)}${']'.repeat(2_000)},`.repeat(200)}0]`);
+    const compare = async (left: number, right: number) =>
+      JSON.parse((await ask(`/api/compare?left=${left}&right=${right}`)).text) as Comparison;
+    const long = await compare(1, 2);
+    assert.deepEqual([long.comparedLines, long.lines?.filter(({ side }) => side !== 'right').length], [10_000, 10_000]);
+    const deep = await compare(3, 2);
+    assert.deepEqual([deep.comparedLines, deep.lines?.filter(({ side }) => side === 'left').length], [null, 1]);
+  });
+});
+
 describe('a replay', () => {
   const over = async (log: { get(id: number): KeptExchange | undefined }, id: number): Promise<KeptExchange> => {
     while (log.get(id)?.state === 'open') await new Promise(setImmediate);
@@ -367,7 +384,7 @@ describe('a replay', () => {
 
   it('to another machine does not send hidden secrets, and to loopback it does', async (t) => {
     const { open, post, log } = await world(t);
-    const { port, route } = await upstreamOf(t, ({ headers }) => ({ status: 200, body: String(headers.cookie) }));
+    const { port } = await upstreamOf(t, ({ headers }) => ({ status: 200, body: String(headers.cookie) }));
     open({ route: { ...testRoute, upstream: { scheme: 'http', host: '127.0.0.1', port: 9 } } }).rx(
       Buffer.from(requestOf({ Cookie: 'a=1' })),
     );
@@ -376,7 +393,22 @@ describe('a replay', () => {
     // A name that is not loopback, though it leads there.
     const away = started(await post('/api/exchanges/1/replay', { to: 'http://192.0.2.1:9' }));
     assert.doesNotMatch(log.get(away)!.requestHead, /cookie/i);
-    assert.ok(route);
+  });
+
+  it('to another address has that address as Host, and a Host that was typed as it is', async (t) => {
+    const { open, post, log } = await world(t);
+    const { port } = await upstreamOf(t, ({ headers }) => ({ status: 200, body: String(headers.host) }));
+    const upstream = { scheme: 'http', host: '127.0.0.1', port } as const;
+    open({ route: { ...testRoute, upstream, sentHost: 'dev.local' } }).rx(Buffer.from(requestOf({})));
+    const hostOf = async (edit: object) =>
+      bytesOf((await over(log, started(await post('/api/exchanges/1/replay', edit)))).response).toString();
+    const to = `http://127.0.0.1:${port}`;
+    const typed = { headers: [['Host', 'typed.example']] };
+    assert.equal(await hostOf({}), 'dev.local');
+    assert.equal(await hostOf({ to }), `localhost:${port}`);
+    assert.equal(await hostOf({ to, headers: [['Host', 'shop.example.com']] }), `localhost:${port}`);
+    assert.equal(await hostOf({ to, ...typed }), 'typed.example');
+    assert.equal(await hostOf(typed), 'typed.example');
   });
 
   it('refuses what would be another request: line ends, spaces, two framings, other schemes', async (t) => {
