@@ -1,16 +1,33 @@
 // The inspector from the command line: a client that carries with --inspect, and commands of another terminal.
 import assert from 'node:assert/strict';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { constants, deflateRawSync } from 'node:zlib';
 import type { Exchange, ExchangeSummary } from '@underpass/rules/inspect/exchange.ts';
 import { listen, outcome, visit } from '../carry/fixture/carrying.ts';
 import { startFakeEdge } from '../carry/fixture/edge.ts';
-import { createCli } from '../test-kit.ts';
+import { createCli, type RunningCli } from '../test-kit.ts';
+
+/** Sends one compressed message and ends. */
+function speakWebSocket(_request: IncomingMessage, socket: Duplex): void {
+  const message = deflateRawSync('from the upstream', { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n',
+  );
+  socket.end(Buffer.concat([Buffer.from([0xc1, message.length]), message, Buffer.from([0x88, 2, 0x03, 0xe8])]));
+}
 
 /** The first answer is an error; the service is mended by then. */
 async function world(t: TestContext, flags: readonly string[] = ['--inspect']) {
+  let started: RunningCli | undefined;
+  t.after(() => {
+    started?.signal('SIGTERM');
+    return started?.ended;
+  });
   const edge = await startFakeEdge({ info: { tunnel: 'shop' } });
   t.after(() => edge[Symbol.asyncDispose]());
   let asked = 0;
@@ -18,10 +35,12 @@ async function world(t: TestContext, flags: readonly string[] = ['--inspect']) {
     request.resume();
     response.writeHead(asked++ === 0 ? 500 : 200, { 'content-type': 'application/json' }).end(`{"asked":${asked}}`);
   });
+  server.on('upgrade', speakWebSocket);
   const upstream = await listen(server, 'http');
   t.after(() => upstream[Symbol.asyncDispose]());
   const cli = await createCli(t, { UNDERPASS_TOKEN: 'secret' });
   const running = cli.start(['http', '--url', edge.url, '--upstream', `http://127.0.0.1:${upstream.port}`, ...flags]);
+  started = running;
   const carrier = await edge.next();
   await running.seen(/connected/);
   const send = (text: string) => {
@@ -59,6 +78,21 @@ test('a failing webhook is found, replayed and exported from another terminal', 
   assert.match(missing.stderr, /fix: Run "underpass inspect"/);
   running.signal('SIGTERM');
   assert.equal((await running.ended).code, 0);
+});
+
+test('inspect prints the frames of a WebSocket, inflated', async (t) => {
+  const { cli, send } = await world(t);
+  await send('GET /ws HTTP/1.1\r\nHost: shop.example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  const { stdout } = await cli.run(['inspect', '1']);
+  assert.match(stdout, / s {2}upstream {2}text {4}from the upstream\n.* s {2}upstream {2}close 1000$/m);
+  const { frames } = JSON.parse((await cli.run(['inspect', '1', '--json'])).stdout) as Exchange;
+  assert.deepEqual(
+    frames.map(({ kind, text }) => [kind, text]),
+    [
+      ['text', 'from the upstream'],
+      ['close', ''],
+    ],
+  );
 });
 
 test('inspect --json prints a line for each request, those before and those that come, and ends with the client', async (t) => {
@@ -104,12 +138,10 @@ test('a signature is checked with a secret from a file', async (t) => {
   const cli = await createCli(t);
   const file = join(cli.home, 'secrets');
   await writeFile(file, "It's a Secret to Everybody\n");
-  const { send, cli: other, running } = await world(t, ['--inspect', '--webhook-secret-file', file]);
+  const { send, cli: other } = await world(t, ['--inspect', '--webhook-secret-file', file]);
   await send(webhook);
   const { signatureCheck } = JSON.parse((await other.run(['inspect', '1', '--json'])).stdout) as Exchange;
   assert.deepEqual([signatureCheck?.scheme, signatureCheck?.outcome], ['github', 'valid']);
-  running.signal('SIGTERM');
-  await running.ended;
 });
 
 test('a health address that is taken ends the client with its inspector', async (t) => {
@@ -119,8 +151,6 @@ test('a health address that is taken ends the client with its inspector', async 
   const http = ['http', '--url', 'https://e.example.com', '--upstream', 'http://127.0.0.1:1', '--inspect', '--health', taken];
   assert.equal((await cli.run(http)).code, 3);
   assert.equal((await readdir(join(home, '.config', 'underpass', 'inspect'))).length, 1);
-  running.signal('SIGTERM');
-  await running.ended;
 });
 
 test('options that cannot work are refused', async (t) => {

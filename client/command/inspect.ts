@@ -8,14 +8,14 @@ import type {
   InspectRefusal,
   ReplayStarted,
 } from '@underpass/rules/inspect/exchange.ts';
-import { formatByteRate } from '@underpass/rules/metrics.ts';
 import type { Command } from 'commander';
 import { type RunFile, readRunFiles, writeOpenFile } from '../inspect/run-file.ts';
 import { ClientError } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { openBrowser } from '../process/open-browser.ts';
-import { printable, renderFields } from '../terminal/output.ts';
+import { printable } from '../terminal/output.ts';
 import { describe, outputOf, parsePort, type Shell } from './command-line.ts';
+import { renderExchange, renderRow } from './inspect-text.ts';
 
 interface InspectFlags {
   readonly json?: boolean;
@@ -180,47 +180,3 @@ async function follow(shell: Shell, { call }: Found, json: boolean): Promise<voi
     }
   }
 }
-
-function renderRow(exchange: ExchangeSummary): string {
-  const { id, startedAtMs, method, target, status, durationMs, responseBytes, visitorAddress, visitorProgram } = exchange;
-  const time = new Date(startedAtMs).toISOString().slice(11, 19);
-  const outcome = exchange.error?.code ?? String(status ?? '');
-  const duration = durationMs === null ? 'open' : `${Math.round(durationMs)} ms`;
-  const from = exchange.replayOf === null ? `${visitorAddress} ${visitorProgram}` : `replay of #${exchange.replayOf}`;
-  const signature = exchange.signature === null ? '' : `  signature ${exchange.signature}`;
-  return `${time}  #${id}  ${method} ${target}  ${outcome}  ${duration}  ${sizeOf(responseBytes)}  ${from.trim()}${signature}`;
-}
-
-function renderExchange(exchange: Exchange): string {
-  const { request, response, error, signatureCheck, timing } = exchange;
-  const ms = (value: number | null) => (value === null ? 'unknown' : `${value.toFixed(1)} ms`);
-  const fields = renderFields([
-    ['Request', `#${exchange.id} at ${new Date(exchange.startedAtMs).toISOString()}`],
-    [
-      'Visitor',
-      exchange.replayOf === null ? `${exchange.visitorAddress} ${exchange.visitorProgram}` : `replay of #${exchange.replayOf}`,
-    ],
-    ['Upstream', exchange.upstream],
-    ['Time', `edge ${ms(timing.edgeMs)}, tunnel ${ms(timing.tunnelMs)}, upstream ${ms(timing.waitMs)}`],
-    ...(error === null
-      ? []
-      : [
-          ['Error', `${error.title} ${error.detail}`.trim()] as const,
-          ['Code', error.code] as const,
-          ['Fix', error.fix] as const,
-        ]),
-    ...(signatureCheck === null ? [] : [['Signature', `${signatureCheck.scheme}: ${signatureCheck.explanation}`] as const]),
-  ]);
-  const answer =
-    response === null ? '' : `\n\n${response.version} ${response.status} ${response.reason}\n${renderMessage(response)}`;
-  return `${fields}\n\n${exchange.method} ${exchange.target} ${request.version}\n${renderMessage(request)}${answer}`;
-}
-
-function renderMessage({ headers, body }: Exchange['request']): string {
-  const lines = headers.map(([name, value]) => `${name}: ${value ?? '(hidden: --reveal)'}`);
-  const cut = body.isCut ? '\n(cut)' : '';
-  const text = body.text ?? (body.shape === 'none' ? '' : `(${body.shape}, ${sizeOf(body.bytes)})`);
-  return `${lines.join('\n')}\n\n${text}${cut}`.trimEnd();
-}
-
-const sizeOf = (bytes: number): string => formatByteRate(bytes).replace('/s', '');
