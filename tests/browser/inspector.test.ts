@@ -335,8 +335,13 @@ test('once the client has ended, says as of when it shows what it shows', async 
   await expect(page.getByText('Not connected')).toBeVisible();
 });
 
-test('without the token, says where the link is', async (t) => {
+test('without the token or with a damaged one, says where the link is; the link works in the same tab', async (t) => {
   const { server } = await startEngine(t);
-  const page = await openPage(t, { ...server, link: new URL(server.link).origin }, /401/);
+  const origin = new URL(server.link).origin;
+  const page = await openPage(t, { ...server, link: `${origin}/#token=cut%E2%80%A6` }, /401|ERR_INCOMPLETE/);
   await expect(page.getByText('This page needs its link')).toBeVisible();
+  await page.goto(origin);
+  await expect(page.getByText('This page needs its link')).toBeVisible();
+  await page.goto(server.link);
+  await expect(page.getByText('Waiting for the first request')).toBeVisible();
 });

@@ -2,11 +2,22 @@
 
 const KEY = 'inspector-token';
 
+/** What the client makes. A damaged link may hold what no header can carry: then every call would fail as if the client were away. */
+const PATTERN = /^[\w-]{1,100}$/;
+
 /** Reads the token once and removes it from the address, so that it is in no history and no copied link. */
 export function takeToken(): string {
   const given = new URLSearchParams(location.hash.slice(1)).get('token');
   if (given === null) return sessionStorage.getItem(KEY) ?? '';
-  sessionStorage.setItem(KEY, given);
+  const token = PATTERN.test(given) ? given : '';
+  sessionStorage.setItem(KEY, token);
   history.replaceState(null, '', location.pathname);
-  return given;
+  return token;
+}
+
+/** Another link opened in this tab changes the fragment only: no page loads by itself. */
+export function loadOnNewToken(): void {
+  addEventListener('hashchange', () => {
+    if (location.hash.startsWith('#token=')) location.reload();
+  });
 }
