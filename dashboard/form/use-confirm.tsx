@@ -9,6 +9,7 @@ import { useTask } from '../api/use-task.ts';
 import { Banner } from '../ui/banner.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { Field } from '../ui/field.tsx';
+import { focusHeading } from '../ui/hand-over-focus.ts';
 import { Input } from '../ui/input.tsx';
 import { toast } from '../ui/toast.tsx';
 
@@ -82,9 +83,7 @@ const WATCHED_MS = 5000;
 
 /** The row with the button that opened the dialog may disappear. The focus then goes to the page's heading. */
 function keepFocusInPage(): void {
-  const observer = new MutationObserver(() => {
-    if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus();
-  });
+  const observer = new MutationObserver(focusHeading);
   observer.observe(document.body, { childList: true, subtree: true });
   setTimeout(() => observer.disconnect(), WATCHED_MS);
 }

@@ -7,6 +7,7 @@ import { isTemporary, mayRetry, messageOf } from '../api/error.ts';
 import { Banner } from './banner.tsx';
 import { Button } from './button.tsx';
 import { ErrorPanel } from './error-panel.tsx';
+import { useHandOverFocus } from './hand-over-focus.ts';
 import { LoadingArea } from './spinner.tsx';
 
 export interface LoadProps<T> {
@@ -26,15 +27,20 @@ export function Load<T>({ promise, fallback = <LoadingArea />, fallbackHeader, .
   return (
     <Suspense
       fallback={
-        <>
+        <Placeholder>
           {fallbackHeader}
           {fallback}
-        </>
+        </Placeholder>
       }
     >
       <Loaded outcome={outcomeOf(promise)} {...loaded} />
     </Suspense>
   );
+}
+
+function Placeholder({ children }: { readonly children: ReactNode }) {
+  useHandOverFocus();
+  return children;
 }
 
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
@@ -77,6 +83,7 @@ function Loaded<T>({ outcome, failed, failedHeader, children }: LoadedProps<T>) 
 /** Hidden while the browser is offline: the offline notice covers that. */
 function NotRefreshed({ error }: { readonly error: unknown }) {
   const { revalidate, state } = useRevalidator();
+  useHandOverFocus();
   if (!navigator.onLine) return null;
   const retry = (
     <Button size="sm" busy={state === 'loading'} onClick={() => revalidate()}>
@@ -92,6 +99,7 @@ function NotRefreshed({ error }: { readonly error: unknown }) {
 
 function LoadFailed({ error, header }: { readonly error: unknown; readonly header: ReactNode }) {
   const { revalidate, state } = useRevalidator();
+  useHandOverFocus();
   return (
     <>
       {header}

@@ -125,7 +125,9 @@ async function create(t: TestContext, stage: Stage): Promise<void> {
   await tabTo(page, panel.getByRole('button', { name: 'Create' }));
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => url.pathname === projectUrl(stage.account, 'tunnels/typed'));
-  await expect(page.getByRole('heading', { level: 1, name: 'typed' })).toBeVisible();
+  // The heading of the placeholder had the focus; the button comes with the tunnel's data.
+  await expect(button(page, 'Refresh')).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'typed' })).toBeFocused();
 }
 
 async function removeFromList(t: TestContext, stage: Stage): Promise<void> {
