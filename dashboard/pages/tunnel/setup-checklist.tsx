@@ -10,12 +10,20 @@ export interface SetupChecklistProps {
   readonly checks: ReadonlyMap<string, DnsCheck>;
 }
 
-export function SetupChecklist({ tunnel, checks }: SetupChecklistProps) {
-  const domains = tunnel.ingressDomains.map((domain) => ({
+const domainsOf = ({ tunnel, checks }: SetupChecklistProps) =>
+  tunnel.ingressDomains.map((domain) => ({
     verified: domain.verified,
     badge: decideDomainBadge(domain, checks.get(domain.name)),
   }));
-  const items = renderChecklist(domains, tunnel.connectedClients ?? 0);
+
+const itemsOf = (props: SetupChecklistProps) => renderChecklist(domainsOf(props), props.tunnel.connectedClients ?? 0);
+
+/** Everything else is done, so the DNS checks that still run decide whether the checklist shows. */
+export const waitsForDns = (props: SetupChecklistProps): boolean =>
+  domainsOf(props).some(({ badge }) => badge === 'loading') && isSetupComplete(itemsOf(props));
+
+export function SetupChecklist(props: SetupChecklistProps) {
+  const items = itemsOf(props);
   if (isSetupComplete(items)) return null;
   return (
     <Card title="Setup">

@@ -1,6 +1,7 @@
 // One tunnel: its state, its setup, how to connect (spec 2, Tunnel detail).
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { isWaitingForVerification, showsConnect, waitingText } from '@underpass/rules/tunnel-status.ts';
+import { useEffect, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
 import { getTunnel } from '../../api/tunnels.ts';
@@ -15,11 +16,11 @@ import { Connect } from './connect.tsx';
 import { useDnsChecks } from './dns-checks.ts';
 import { Expiry } from './expiry.tsx';
 import { IngressDomains } from './ingress-domains.tsx';
-import { SetupChecklist } from './setup-checklist.tsx';
+import { SetupChecklist, waitsForDns } from './setup-checklist.tsx';
 import { Traffic } from './traffic.tsx';
 import { TunnelHeader } from './tunnel-header.tsx';
 import { TunnelMetrics } from './tunnel-metrics.tsx';
-import { TunnelSkeleton } from './tunnel-skeleton.tsx';
+import { RestSkeleton, TunnelSkeleton } from './tunnel-skeleton.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   return { tunnel: later(getTunnel(params.projectID!, params.name!, request.signal)) };
@@ -46,6 +47,7 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
   const project = useProject();
   const { revalidate, state } = useRevalidator();
   const dns = useDnsChecks(tunnel);
+  const held = useHeld(waitsForDns({ tunnel, checks: dns.byName }));
   const refresh = () => {
     revalidate();
     dns.reload();
@@ -57,12 +59,32 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
         <TunnelMetrics tunnel={tunnel} />
         {tunnel.expiresAt !== undefined && <Expiry tunnel={tunnel} />}
         {isWaitingForVerification(tunnel.status) && <Banner tone="info">{waitingText}</Banner>}
-        <SetupChecklist tunnel={tunnel} checks={dns.byName} />
-        <IngressDomains tunnel={tunnel} checks={dns.byName} />
-        {showsConnect(tunnel) && <Connect tunnel={tunnel} />}
-        <Traffic project={project.id} tunnel={tunnel.name} />
-        <Clients project={project.id} tunnel={tunnel} />
+        {held ? (
+          <RestSkeleton />
+        ) : (
+          <>
+            <SetupChecklist tunnel={tunnel} checks={dns.byName} />
+            <IngressDomains tunnel={tunnel} checks={dns.byName} />
+            {showsConnect(tunnel) && <Connect tunnel={tunnel} />}
+            <Traffic project={project.id} tunnel={tunnel.name} />
+            <Clients project={project.id} tunnel={tunnel} />
+          </>
+        )}
       </div>
     </>
   );
+}
+
+/** DNS checks take 0.5 s for a name without addresses. If they take longer than this, the rest of the page does not wait. */
+const MOST_HELD_MS = 3000;
+
+/** True at first while `waits`: a checklist that appeared above the rest of the page would push it down. Never true again. */
+function useHeld(waits: boolean): boolean {
+  const [held, setHeld] = useState(waits);
+  if (held && !waits) setHeld(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setHeld(false), MOST_HELD_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return held && waits;
 }
