@@ -106,6 +106,13 @@ for (const tab of ['kubernetes', 'systemd', 'cli'] as const) {
   });
 }
 
+test('--print kubernetes without an upstream names the service like the tunnel, not the pod itself', async (t) => {
+  const cli = await signedIn(t, [shop]);
+  const { stdout } = await cli.run(['connect', 'shop', '--print', 'kubernetes']);
+  assert.match(stdout, /http:\/\/shop\.default\.svc\.cluster\.local:80/);
+  assert.doesNotMatch(stdout, /127\.0\.0\.1/);
+});
+
 for (const tab of ['systemd', 'cli'] as const) {
   test(`--print ${tab} accepts an upstream for each port of an ingress tunnel, as the dashboard does`, async (t) => {
     const cli = await signedIn(t, [cluster]);

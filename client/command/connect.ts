@@ -1,5 +1,5 @@
 // connect: fetches a tunnel by its name and carries it, or prints the dashboard's snippets, from the same functions.
-import { type ConnectInputs, parseConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
+import { type ConnectInputs, defaultConnectInputs, parseConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
 import { ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
@@ -34,7 +34,7 @@ export function addConnectCommand(program: Command, shell: Shell): void {
   withUpstreamOptions(
     withProject(command).option(
       '--upstream <upstream>',
-      'as for http and ingress; may be repeated (default: port 8080 of this machine)',
+      'as for http and ingress; may be repeated (default: port 8080 of this machine; with --print kubernetes, the service named like the tunnel)',
       collect,
     ),
   )
@@ -107,6 +107,7 @@ function print(shell: Shell, tunnel: Tunnel & { token: string }, tab: SnippetTab
 }
 
 function connectInputs(tunnel: Tunnel, flags: ConnectFlags): ConnectInputs {
+  if (tunnel.type === 'http' && flags.print && !flags.upstream) return defaultConnectInputs(tunnel, flags.print);
   if (tunnel.type === 'http') return { type: 'http', upstreams: domainUpstreams(tunnel, upstreamTexts(tunnel, flags)) };
   if (flags.print === 'kubernetes' && flags.upstream !== undefined) {
     const instead = 'takes --preset, or --service and --namespace, not --upstream';

@@ -1,18 +1,7 @@
 // Remembers the selected project in the browser. rules/project-path.ts decides which one applies.
 import { selectedProjectKey } from '@underpass/rules/project-path.ts';
+import { keep, readKept } from './kept.ts';
 
-export function rememberedProject(): string | null {
-  try {
-    return localStorage.getItem(selectedProjectKey);
-  } catch {
-    return null;
-  }
-}
+export const rememberedProject = (): string | null => readKept(selectedProjectKey);
 
-export function rememberProject(projectId: string): void {
-  try {
-    localStorage.setItem(selectedProjectKey, projectId);
-  } catch {
-    // Without storage the default project opens next time.
-  }
-}
+export const rememberProject = (projectId: string): void => keep(selectedProjectKey, projectId);

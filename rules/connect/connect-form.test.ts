@@ -11,7 +11,7 @@ import {
   parseConnectSnippet,
   renderConnectSnippet,
 } from './connect-form.ts';
-import { ingressPresets, parseServiceName, serviceHost } from './ingress-preset.ts';
+import { ingressPresets, parseServiceName, presetOf, serviceHost } from './ingress-preset.ts';
 import { resourceName } from './resource-name.ts';
 import { type SnippetTab, snippetTabs } from './snippet.ts';
 import { hostileText, hostileValues, plainTunnel } from './test-kit.ts';
@@ -39,12 +39,19 @@ test('the tabs are Kubernetes YAML, CLI and systemd', () => {
 
 test('the defaults can be copied at once, in every tab', (t) => {
   const tunnels = [
-    { type: 'http', ingressDomains: [{ name: 'example.com' }, { name: 'www.example.com' }] },
-    { type: 'ingress', ingressDomains: [{ name: 'example.com' }] },
+    { name: 'shop', type: 'http', ingressDomains: [{ name: 'example.com' }, { name: 'www.example.com' }] },
+    { name: '1'.repeat(252), type: 'http', ingressDomains: [{ name: 'example.com' }] },
+    { name: 'shop', type: 'ingress', ingressDomains: [{ name: 'example.com' }] },
   ] as const;
   eachCase(t, tunnels, (tunnel) => {
-    for (const tab of tabs) assert.deepEqual(connectErrors(defaultConnectInputs(tunnel), tab), {});
+    for (const tab of tabs) assert.deepEqual(connectErrors(defaultConnectInputs(tunnel, tab), tab), {});
   });
+});
+
+test('the default upstream is this machine, or in a cluster the service named like the tunnel', () => {
+  const tunnel = { name: 'shop', type: 'http', ingressDomains: [{ name: 'example.com' }] } as const;
+  const defaults = { kubernetes: 'http://shop.default.svc.cluster.local:80', cli: 'http://127.0.0.1:8080' };
+  for (const tab of ['kubernetes', 'cli'] as const) assert.deepEqual(defaultConnectInputs(tunnel, tab), http(defaults[tab]));
 });
 
 test('the presets are those of the spec, and all but custom are complete', () => {
@@ -58,6 +65,11 @@ test('the presets are those of the spec, and all but custom are complete', () =>
     ],
   );
   for (const preset of ingressPresets) assert.equal(parseServiceName(preset.service).ok, preset.name !== 'custom');
+});
+
+test('edited values of a preset are custom', () => {
+  for (const preset of ingressPresets) assert.equal(presetOf(preset), preset);
+  assert.equal(presetOf({ service: 'traefik', namespace: 'edge' }).name, 'custom');
 });
 
 test('each preset is dialled by its cluster name, and a service without namespace by its own', (t) => {

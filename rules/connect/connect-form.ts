@@ -7,6 +7,7 @@ import { renderCliSnippet } from './cli-snippet.ts';
 import type { ConnectTunnel, ConnectUpstreams } from './command.ts';
 import { type IngressService, ingressPresets, parseNamespace, parseServiceName, serviceHost } from './ingress-preset.ts';
 import { renderKubernetesSnippet } from './kubernetes-snippet.ts';
+import { resourceName } from './resource-name.ts';
 import type { Snippet, SnippetTab } from './snippet.ts';
 import { renderSystemdSnippet } from './systemd-snippet.ts';
 
@@ -31,14 +32,17 @@ const renderers: Readonly<Record<SnippetTab, (tunnel: ConnectTunnel, upstreams: 
   systemd: renderSystemdSnippet,
 };
 
-export function defaultConnectInputs(tunnel: {
+interface ConnectTarget {
+  readonly name: string;
   readonly type: TunnelType;
   readonly ingressDomains: readonly { readonly name: string }[];
-}): ConnectInputs {
+}
+
+export function defaultConnectInputs(tunnel: ConnectTarget, tab: SnippetTab): ConnectInputs {
   switch (tunnel.type) {
     case 'http': {
-      const upstreams = tunnel.ingressDomains.map(({ name }) => ({ domain: name, upstream: defaultUpstreams.http }));
-      return { type: 'http', upstreams };
+      const upstream = tab === 'kubernetes' ? clusterUpstream(tunnel.name) : defaultUpstreams.http;
+      return { type: 'http', upstreams: tunnel.ingressDomains.map(({ name }) => ({ domain: name, upstream })) };
     }
     case 'ingress': {
       const { service, namespace } = ingressPresets[0]!;
@@ -46,6 +50,10 @@ export function defaultConnectInputs(tunnel: {
     }
   }
 }
+
+/** In a pod, 127.0.0.1 is the client itself: the default is the Service that is named like the tunnel. */
+const clusterUpstream = (tunnelName: string): string =>
+  `http://${serviceHost({ service: resourceName(tunnelName), namespace: 'default' })}:80`;
 
 /** Empty: the snippet may be copied. Only the inputs that the tab shows are judged. */
 export function connectErrors(inputs: ConnectInputs, tab: SnippetTab): ConnectErrors {

@@ -19,6 +19,10 @@ export const ingressPresets: readonly IngressPreset[] = [
   { name: 'custom', service: '', namespace: '' },
 ];
 
+/** The preset with these values; `custom` for values of the user's own. */
+export const presetOf = ({ service, namespace }: IngressService): IngressPreset =>
+  ingressPresets.find((preset) => preset.service === service && preset.namespace === namespace) ?? ingressPresets.at(-1)!;
+
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export function parseServiceName(text: string): Parsed<string> {

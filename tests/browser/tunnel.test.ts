@@ -233,10 +233,14 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText('Please provide an upstream')).toBeVisible();
     await tab(page, 'systemd');
     await expect(page.getByLabel('Upstream of two.example.com')).toHaveValue('');
+    await tab(page, 'Kubernetes YAML');
+    await expect(page.getByLabel('Upstream of two.example.com')).toHaveValue('http://snippets.default.svc.cluster.local:80');
   });
 
   await t.test('an ingress tunnel offers the known controllers, and needs a service name', async (t) => {
     const page = await stage.open(t, 'tunnels/through');
+    await expect(page.getByRole('tab', { name: 'CLI' })).toHaveAttribute('aria-selected', 'true');
+    await tab(page, 'Kubernetes YAML');
     const service = page.getByLabel('Ingress service name');
     const namespace = page.getByLabel('Namespace');
     const presets = [
@@ -253,6 +257,10 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     }
     await expect(page.getByText('Please provide an ingress service name')).toBeVisible();
     await expect(page.getByRole('button', { name: 'Copy', exact: true })).toBeDisabled();
+    await page.reload();
+    await expect(page.getByRole('combobox', { name: 'Preset' }), 'the tab is remembered').toHaveText('ingress-nginx');
+    await namespace.fill('ingress-nginx');
+    await expect(page.getByRole('combobox', { name: 'Preset' })).toHaveText('custom');
     await tab(page, 'CLI');
     await page.getByLabel('Upstream').fill('');
     await expect(page.getByText('Please provide an upstream')).toBeVisible();

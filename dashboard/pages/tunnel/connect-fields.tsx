@@ -1,8 +1,8 @@
 // The inputs of the snippets (spec 5, Connect snippets).
 import type { ConnectErrors, ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
-import { type IngressPreset, ingressPresets } from '@underpass/rules/connect/ingress-preset.ts';
+import { type IngressPreset, ingressPresets, presetOf } from '@underpass/rules/connect/ingress-preset.ts';
 import type { SnippetTab } from '@underpass/rules/connect/snippet.ts';
-import { type ReactElement, useState } from 'react';
+import type { ReactElement } from 'react';
 import { Field } from '../../ui/field.tsx';
 import { Input } from '../../ui/input.tsx';
 import { Select } from '../../ui/select.tsx';
@@ -20,7 +20,7 @@ type IngressInputs = Extract<ConnectInputs, { type: 'ingress' }>;
 export function ConnectFields({ tab, inputs, errors, onChange }: ConnectFieldsProps): ReactElement {
   switch (inputs.type) {
     case 'http':
-      return <DomainFields inputs={inputs} errors={errors} onChange={onChange} />;
+      return <DomainFields inCluster={tab === 'kubernetes'} inputs={inputs} errors={errors} onChange={onChange} />;
     case 'ingress':
       return tab === 'kubernetes' ? (
         <ServiceFields inputs={inputs} errors={errors} onChange={onChange} />
@@ -38,18 +38,20 @@ export function ConnectFields({ tab, inputs, errors, onChange }: ConnectFieldsPr
 }
 
 interface DomainFieldsProps {
+  readonly inCluster: boolean;
   readonly inputs: HttpInputs;
   readonly errors: ConnectErrors;
   readonly onChange: (inputs: HttpInputs) => void;
 }
 
-function DomainFields({ inputs, errors, onChange }: DomainFieldsProps) {
+function DomainFields({ inCluster, inputs, errors, onChange }: DomainFieldsProps) {
   return (
     <div className="grid gap-4 md:grid-cols-2">
       {inputs.upstreams.map(({ domain, upstream }) => (
         <TextInput
           key={domain}
           label={inputs.upstreams.length === 1 ? 'Upstream' : `Upstream of ${domain}`}
+          hint={inCluster ? 'The address of your Service in the cluster.' : undefined}
           value={upstream}
           error={errors[domain]}
           onChange={(text) => onChange({ ...inputs, upstreams: replaceUpstream(inputs.upstreams, domain, text) })}
@@ -71,9 +73,7 @@ interface ServiceFieldsProps {
 }
 
 function ServiceFields({ inputs, errors, onChange }: ServiceFieldsProps) {
-  const [preset, setPreset] = useState<IngressPreset['name']>(() => presetOf(inputs));
   const choose = (name: IngressPreset['name']) => {
-    setPreset(name);
     const { service, namespace } = ingressPresets.find((other) => other.name === name)!;
     onChange({ ...inputs, service, namespace });
   };
@@ -83,7 +83,7 @@ function ServiceFields({ inputs, errors, onChange }: ServiceFieldsProps) {
         {(control) => (
           <Select
             {...control}
-            value={preset}
+            value={presetOf(inputs).name}
             options={ingressPresets.map(({ name }) => ({ value: name, label: name }))}
             onChange={choose}
           />
@@ -105,19 +105,17 @@ function ServiceFields({ inputs, errors, onChange }: ServiceFieldsProps) {
   );
 }
 
-const presetOf = ({ service, namespace }: IngressInputs): IngressPreset['name'] =>
-  ingressPresets.find((preset) => preset.service === service && preset.namespace === namespace)?.name ?? 'custom';
-
 interface TextInputProps {
   readonly label: string;
   readonly value: string;
+  readonly hint?: string | undefined;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
 }
 
-function TextInput({ label, value, error, onChange }: TextInputProps) {
+function TextInput({ label, value, hint, error, onChange }: TextInputProps) {
   return (
-    <Field label={label} error={error}>
+    <Field label={label} hint={hint} error={error}>
       {(control) => (
         <Input
           {...control}

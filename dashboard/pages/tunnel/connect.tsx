@@ -1,10 +1,16 @@
 // How to connect a client, as three kinds of snippet (spec 2, Connect section). rules/connect/ renders them.
-import { connectErrors, defaultConnectInputs, renderConnectSnippet } from '@underpass/rules/connect/connect-form.ts';
+import {
+  type ConnectInputs,
+  connectErrors,
+  defaultConnectInputs,
+  renderConnectSnippet,
+} from '@underpass/rules/connect/connect-form.ts';
 import { type SnippetTab, snippetTabs } from '@underpass/rules/connect/snippet.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { maskToken } from '@underpass/rules/token-mask.ts';
 import { Eye, EyeOff } from 'lucide-react';
 import { useState } from 'react';
+import { keep, readKept } from '../../session/kept.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
@@ -15,18 +21,23 @@ import { ConnectFields } from './connect-fields.tsx';
 const TABS = snippetTabs.map(({ id, label }) => ({ value: id, label }));
 
 export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
-  const [tab, setTab] = useState<SnippetTab>('kubernetes');
-  const [inputs, setInputs] = useState(() => defaultConnectInputs(tunnel));
-  const current = withDomainsOf(tunnel, inputs);
+  const [tab, setTab] = useState(lastTab);
+  const [typed, setTyped] = useState<TypedInputs>({});
+  const place = tab === 'kubernetes' ? 'cluster' : 'machine';
+  const current = withDomainsOf(defaultConnectInputs(tunnel, tab), typed[place]);
   const errors = connectErrors(current, tab);
+  const chooseTab = (next: SnippetTab) => {
+    keep(TAB_KEY, next);
+    setTab(next);
+  };
   return (
     <Card
       title="Connect"
       description="Run a client next to your application. It connects outward, so you don't need to open a port."
     >
-      <Tabs label="Ways to connect" value={tab} onChange={setTab} tabs={TABS}>
+      <Tabs label="Ways to connect" value={tab} onChange={chooseTab} tabs={TABS}>
         <div className="grid gap-4">
-          <ConnectFields tab={tab} inputs={current} errors={errors} onChange={setInputs} />
+          <ConnectFields tab={tab} inputs={current} errors={errors} onChange={(next) => setTyped({ ...typed, [place]: next })} />
           <SnippetView tunnel={tunnel} inputs={current} tab={tab} blocked={Object.keys(errors).length > 0} />
         </div>
       </Tabs>
@@ -34,11 +45,16 @@ export function Connect({ tunnel }: { readonly tunnel: Tunnel }) {
   );
 }
 
-type Inputs = ReturnType<typeof defaultConnectInputs>;
+/** An application has one address in its cluster and another on its machine. */
+type TypedInputs = Readonly<Partial<Record<'cluster' | 'machine', ConnectInputs>>>;
+
+const TAB_KEY = 'connect-tab';
+
+/** The tab that the user chose last; at first CLI, which works on every machine. */
+const lastTab = (): SnippetTab => snippetTabs.find(({ id }) => id === readKept(TAB_KEY))?.id ?? 'cli';
 
 /** After the tunnel's domains change: a domain keeps its typed upstream, a new domain gets the default. */
-function withDomainsOf(tunnel: Tunnel, inputs: Inputs): Inputs {
-  const fresh = defaultConnectInputs(tunnel);
+function withDomainsOf(fresh: ConnectInputs, inputs: ConnectInputs = fresh): ConnectInputs {
   if (inputs.type !== 'http' || fresh.type !== 'http') return inputs;
   const typed = new Map(inputs.upstreams.map(({ domain, upstream }) => [domain, upstream]));
   return {
@@ -49,7 +65,7 @@ function withDomainsOf(tunnel: Tunnel, inputs: Inputs): Inputs {
 
 interface SnippetViewProps {
   readonly tunnel: Tunnel;
-  readonly inputs: Inputs;
+  readonly inputs: ConnectInputs;
   readonly tab: SnippetTab;
   /** An input is invalid, so the snippet cannot be copied. */
   readonly blocked: boolean;

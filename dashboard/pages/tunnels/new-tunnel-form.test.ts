@@ -31,6 +31,12 @@ test('a region without TLS termination forces ingress and turns the generator of
   assert.equal(moved.generate, false);
 });
 
+test('back in a region with TLS termination, the type is the one that the user chose', () => {
+  assert.equal(setRegion(setRegion(form, plain), full).type, 'http');
+  const ingress = setType(form, 'ingress', full);
+  assert.equal(setRegion(setRegion(ingress, plain), full).type, 'ingress');
+});
+
 test('type ingress turns the generator off', () => {
   assert.equal(setType({ ...form, generate: true }, 'ingress', full).generate, false);
 });

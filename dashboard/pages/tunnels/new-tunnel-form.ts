@@ -7,6 +7,7 @@ import type { ParsedForm } from '@underpass/rules/parsed.ts';
 import { accept, collectErrors } from '@underpass/rules/parsed.ts';
 import { decideTunnelType, defaultRegion, generatorDomain, parseRegion } from '@underpass/rules/region.ts';
 import { lowerTunnelName, parseTunnelName } from '@underpass/rules/tunnel-name.ts';
+import { defaultTunnelType } from '@underpass/rules/tunnel-type.ts';
 
 export type NewTunnel = PayloadOf<typeof tunnelCalls.createTunnel>;
 
@@ -14,6 +15,8 @@ export interface NewTunnelForm {
   readonly name: string;
   readonly region: string;
   readonly type: TunnelType;
+  /** What the user chose: a region that does not offer it changes only `type`. */
+  readonly wantedType: TunnelType;
   readonly generate: boolean;
   readonly domains: readonly string[];
   readonly pendingDomain: string;
@@ -27,18 +30,27 @@ export function initialForm(regions: readonly Region[]): NewTunnelForm | undefin
   const region = defaultRegion(regions);
   if (!region) return undefined;
   const type = decideTunnelType(region);
-  return { name: '', region: region.name, type, generate: false, domains: [], pendingDomain: '', proxyProtocol: '' };
+  return {
+    name: '',
+    region: region.name,
+    type,
+    wantedType: defaultTunnelType,
+    generate: false,
+    domains: [],
+    pendingDomain: '',
+    proxyProtocol: '',
+  };
 }
 
 export const setName = (form: NewTunnelForm, name: string): NewTunnelForm => ({ ...form, name: lowerTunnelName(name) });
 
 /** A region without TLS termination forces ingress. Generate turns off if the region cannot generate. */
 export function setRegion(form: NewTunnelForm, region: Region): NewTunnelForm {
-  return withGenerator({ ...form, region: region.name, type: decideTunnelType(region, form.type) }, region);
+  return withGenerator({ ...form, region: region.name, type: decideTunnelType(region, form.wantedType) }, region);
 }
 
 export function setType(form: NewTunnelForm, type: TunnelType, region: Region): NewTunnelForm {
-  return withGenerator({ ...form, type }, region);
+  return withGenerator({ ...form, type, wantedType: type }, region);
 }
 
 /** Turning it on clears the typed domains. */
