@@ -1,6 +1,6 @@
 // Provides the live state of a project's tunnels to its pages.
 import type { Tunnel } from '@underpass/rules/entity.ts';
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { askedAt } from '../api/tunnels.ts';
 import { followTunnels } from './live-feed.ts';
 import { applyLive, type LiveTunnel } from './live-tunnel.ts';
@@ -65,6 +65,20 @@ export function useLiveTunnels(tunnels: readonly Tunnel[]): readonly Tunnel[] {
 export function useLiveTunnel(tunnel: Tunnel): Tunnel {
   const known = useContext(LiveContext);
   return withLive(tunnel, known.get(tunnel.name));
+}
+
+/** Calls `reload` when the feed names tunnels that were made after the list was loaded: by the CLI, or by another person. */
+export function useNewTunnels(tunnels: readonly Tunnel[], reload: () => void): void {
+  const known = useContext(LiveContext);
+  const asked = useRef<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    const listed = new Set(tunnels.map(({ name }) => name));
+    const unlisted = [...known.keys()].filter((name) => !listed.has(name) && !asked.current.has(name));
+    if (unlisted.length === 0) return;
+    // Once for each name: a deleted tunnel stays known and is never listed again.
+    asked.current = new Set([...asked.current, ...unlisted]);
+    reload();
+  }, [tunnels, known, reload]);
 }
 
 const applied = new WeakMap<Tunnel, { readonly event: LiveEvent; readonly result: Tunnel }>();

@@ -17,6 +17,7 @@ test('project shell', async (t) => {
   await t.test('shell', (t) => shellTests(t, stage));
   await t.test('project selector', (t) => selectorTests(t, stage, other));
   await t.test('dashboard', (t) => dashboardTests(t, stage));
+  await t.test('first steps', (t) => firstStepsTests(t, stage, other));
   await t.test('command palette', (t) => paletteTests(t, stage));
   await t.test('theme', (t) => themeTests(t, stage));
 });
@@ -314,6 +315,26 @@ async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
     await page.context().setOffline(false);
     await expect(page.getByRole('region', { name: 'Metrics' }).getByRole('definition').first()).toHaveText('2');
     await expect(page.getByText('You are offline.')).toBeHidden();
+  });
+}
+
+async function firstStepsTests(t: TestContext, stage: Stage, empty: Project): Promise<void> {
+  await t.test('a new project starts with them, each ticks itself without a reload, and a dismissal is remembered', async (t) => {
+    const page = await visit(t, stage.browser, stage.product, { account: stage.account });
+    await page.goto(`/projects/${empty.id}/dashboard`);
+    const steps = page.getByRole('region', { name: 'First steps' });
+    const taken = (name: string) => steps.getByRole('heading', { name: `${name} (done)` });
+    await expect(steps.getByRole('listitem')).toHaveCount(4);
+    await expect(taken('Create a tunnel')).toBeHidden();
+    await makeTunnel({ ...stage.account, project: empty.id }, 'first');
+    await expect(taken('Create a tunnel')).toBeVisible();
+    await expect(taken('Connect a client')).toBeHidden();
+    await expect(steps.getByRole('link', { name: 'Open first' })).toBeVisible();
+    await steps.getByRole('button', { name: 'Dismiss first steps' }).click();
+    await expect(steps).toBeHidden();
+    await page.reload();
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await expect(steps).toBeHidden();
   });
 }
 

@@ -1,4 +1,4 @@
-// The first page of a project: its counts, and tips (spec 2, Dashboard).
+// The first page of a project: its counts, the first steps of a new one, and tips (spec 2, Dashboard).
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type DashboardSums, dashboardLabels, sumDashboard } from '@underpass/rules/metrics.ts';
@@ -19,23 +19,22 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { FirstSteps, loadFirstSteps } from './first-steps-card.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const project = params.projectID!;
+  const { signal } = request;
+  const tunnels = listTunnels(project, signal);
   return {
-    lists: later(
-      Promise.all([
-        listTunnels(project, request.signal),
-        callApi(domainCalls.listDomains, { project }, { signal: request.signal }),
-      ]),
-    ),
+    lists: later(Promise.all([tunnels, callApi(domainCalls.listDomains, { project }, { signal })])),
+    steps: later(loadFirstSteps(project, tunnels, signal)),
   };
 }
 
 type Lists = Awaited<ReturnType<typeof loader>['lists']>;
 
 export function Component() {
-  const { lists } = useLoaderData<typeof loader>();
+  const { lists, steps } = useLoaderData<typeof loader>();
   const { user } = useShell();
   const project = useProject();
   return (
@@ -65,7 +64,15 @@ export function Component() {
           {(loaded) => <LiveSums lists={loaded} />}
         </Load>
       </section>
-      <Tips />
+      {/* Nothing until it is known whether the steps stand above the tips, so that the tips do not move. */}
+      <Load promise={steps} fallback={null} failed={<Tips />}>
+        {(data) => (
+          <>
+            {data && may(project.role, 'tunnel.create') && <FirstSteps project={project.id} data={data} />}
+            <Tips />
+          </>
+        )}
+      </Load>
     </>
   );
 }

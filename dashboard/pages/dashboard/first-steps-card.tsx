@@ -1,0 +1,162 @@
+// Leads a new project to its first visitor. A step ticks itself when it has happened.
+import { accountCalls } from '@underpass/rules/api/account-calls.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import { ArrowUpRight, CircleCheck, X } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Link, useRevalidator } from 'react-router';
+import { callApi } from '../../api/request.ts';
+import { useLiveTunnels, useNewTunnels } from '../../live/live-tunnels.tsx';
+import { newTunnelParam, paths } from '../../routing/paths.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import {
+  areComplete,
+  type FirstStep,
+  firstSteps,
+  newProjectTunnels,
+  type Past,
+  rememberedSteps,
+  rememberSteps,
+  takenSteps,
+} from './first-steps.ts';
+
+export interface FirstStepsData {
+  readonly tunnels: readonly Tunnel[];
+  readonly past: Past;
+}
+
+/** undefined: the project is past its first steps. */
+export async function loadFirstSteps(
+  project: string,
+  listed: Promise<readonly Tunnel[]>,
+  signal: AbortSignal,
+): Promise<FirstStepsData | undefined> {
+  if (areComplete(rememberedSteps(project))) return undefined;
+  const [tunnels, tokens] = await Promise.all([listed, callApi(accountCalls.listOwnTokens, {}, { signal })]);
+  if (tunnels.length > newProjectTunnels) return undefined;
+  const histories = await Promise.all(
+    tunnels.map(({ name }) => callApi(tunnelCalls.getHistory, { project, name, range: 'week' }, { signal })),
+  );
+  const past = { hasCli: tokens.some(({ cli }) => cli), history: histories.flatMap(({ points }) => points) };
+  return areComplete(takenSteps(tunnels, past)) ? undefined : { tunnels, past };
+}
+
+export function FirstSteps({ project, data }: { readonly project: string; readonly data: FirstStepsData }) {
+  const { revalidate } = useRevalidator();
+  const tunnels = useLiveTunnels(data.tunnels);
+  useNewTunnels(data.tunnels, revalidate);
+  const [isDismissed, setDismissed] = useState(false);
+  const taken = takenSteps(tunnels, data.past, rememberedSteps(project));
+  const dismiss = () => {
+    rememberSteps(project, firstSteps);
+    setDismissed(true);
+  };
+  useEffect(() => rememberSteps(project, taken));
+  if (isDismissed) return null;
+  return (
+    <Card
+      title="First steps"
+      description={
+        areComplete(taken) ? (
+          'Done: your service is on the internet.'
+        ) : (
+          <>
+            Put a service on the internet. To try it with one command, run <code className="font-mono">underpass http 3000</code>.
+          </>
+        )
+      }
+      actions={<IconButton label="Dismiss first steps" icon={<X aria-hidden="true" />} onClick={dismiss} />}
+      className="mb-8"
+    >
+      <ol className="grid gap-x-6 gap-y-4 sm:grid-cols-2 xl:grid-cols-4">
+        {firstSteps.map((step, index) => (
+          <Step key={step} number={index + 1} isTaken={taken.includes(step)} {...stepView(step, project, tunnels[0])} />
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+interface StepView {
+  readonly title: string;
+  readonly text: string;
+  /** Leads to the place of the step; absent until the step before it has made that place. */
+  readonly link?: ReactNode;
+}
+
+function stepView(step: FirstStep, project: string, tunnel: Tunnel | undefined): StepView {
+  switch (step) {
+    case 'install':
+      return {
+        title: 'Install the CLI',
+        text: 'Install underpass on the machine of your service, and sign in.',
+        link: <StepLink to={paths.download()}>Install</StepLink>,
+      };
+    case 'create':
+      return {
+        title: 'Create a tunnel',
+        text: 'A tunnel gives your service a public address.',
+        link: <StepLink to={`${paths.tunnels(project)}?${newTunnelParam}`}>Create</StepLink>,
+      };
+    case 'connect':
+      return {
+        title: 'Connect a client',
+        text: "Run the command that the tunnel's page shows under Connect.",
+        ...(tunnel && { link: <StepLink to={paths.tunnel(project, tunnel.name)}>{`Open ${tunnel.name}`}</StepLink> }),
+      };
+    case 'open': {
+      const [domain] = tunnel?.ingressDomains ?? [];
+      return {
+        title: 'Visit your service',
+        text: 'Open its public address in a browser.',
+        ...(domain && { link: <AddressLink url={domain.url} name={domain.name} /> }),
+      };
+    }
+  }
+}
+
+const LINK = 'font-semibold text-accent-ink underline underline-offset-4 wrap-anywhere';
+
+const StepLink = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => (
+  <Link to={to} className={LINK}>
+    {children}
+  </Link>
+);
+
+const AddressLink = ({ url, name }: { readonly url: string; readonly name: string }) => (
+  <a href={url} target="_blank" rel="noreferrer" className={LINK}>
+    {name}
+    <ArrowUpRight aria-hidden="true" className="ml-1 inline size-4" />
+  </a>
+);
+
+interface StepProps extends StepView {
+  readonly number: number;
+  readonly isTaken: boolean;
+}
+
+function Step({ number, isTaken, title, text, link }: StepProps) {
+  return (
+    <li className="flex items-start gap-3">
+      {isTaken ? (
+        <CircleCheck aria-hidden="true" className="mt-0.5 size-5 shrink-0 text-ok" />
+      ) : (
+        <span
+          aria-hidden="true"
+          className="mt-0.5 flex size-5 shrink-0 items-center justify-center rounded-full border text-xs font-bold text-ink-soft"
+        >
+          {number}
+        </span>
+      )}
+      <div className="min-w-0">
+        <h3 className="font-semibold">
+          {title}
+          <span className="sr-only">{isTaken ? ' (done)' : ' (to do)'}</span>
+        </h3>
+        <p className="text-sm text-ink-soft">{text}</p>
+        {!isTaken && link && <p className="mt-1 text-sm">{link}</p>}
+      </div>
+    </li>
+  );
+}
