@@ -683,15 +683,23 @@ describe('regions', () => {
       name: 'eu',
       region: 'eu-1',
     });
+    const withoutTls = { tlsTermination: false };
+    assert.deepEqual(await refusal(await operator.send('PATCH', '/api/operator/regions/eu-1', withoutTls)), [
+      409,
+      "Region 'eu-1' has 1 tunnel",
+    ]);
+    await operator.call('PATCH', '/api/operator/regions/eu-1', { tlsTermination: true });
     assert.equal(tunnel.url, `https://eu1.example.net#ca=${'ab'.repeat(32)}`);
     await operator.call('PATCH', '/api/operator/regions/eu-1', { available: false, description: 'Closed' });
     const shown = await operator.call<{ name: string; available: boolean }[]>('GET', '/api/regions');
     assert.equal(shown.find((each) => each.name === 'eu-1')?.available, false);
     assert.deepEqual(await refusal(await operator.send('DELETE', '/api/operator/regions/eu-1')), [
       409,
-      "Region 'eu-1' has 1 tunnels",
+      "Region 'eu-1' has 1 tunnel",
     ]);
     await operator.call('DELETE', `/api/tunnels/eu?project=${operator.projectId}`);
+    const changed = await operator.call<OperatorRegion>('PATCH', '/api/operator/regions/eu-1', withoutTls);
+    assert.equal(changed.tlsTermination, false);
     await operator.call('DELETE', '/api/operator/regions/eu-1');
   });
 

@@ -106,19 +106,30 @@ export const ensureRegion = async (desk: Desk, region: NewRegion): Promise<void>
 export interface RegionChange {
   readonly description?: string;
   readonly available?: boolean;
+  readonly tlsTermination?: boolean;
   readonly wildcardIngressDomain?: string;
 }
 
-const columnsOf = ({ description, available, wildcardIngressDomain }: RegionChange) => ({
+const columnsOf = ({ description, available, tlsTermination, wildcardIngressDomain }: RegionChange) => ({
   ...(description === undefined ? {} : { description: parseDescription(description) }),
   ...(available === undefined ? {} : { available: available ? (1 as const) : (0 as const) }),
+  ...(tlsTermination === undefined ? {} : { tls_termination: tlsTermination ? (1 as const) : (0 as const) }),
   ...(wildcardIngressDomain === undefined ? {} : { wildcard_ingress_domain: parseWildcard(wildcardIngressDomain) }),
 });
+
+const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
+  const count = (await countTunnels(trx, 'region', [name])).get(name) ?? 0;
+  if (count > 0) refuse('conflict', `Region '${name}' has ${count} ${count === 1 ? 'tunnel' : 'tunnels'}`);
+};
 
 export const changeRegion = async (desk: Desk, name: string, change: RegionChange): Promise<OperatorRegion> => {
   const set = columnsOf(change);
   if (Object.keys(set).length === 0) refuse('invalid', 'Nothing to change.');
   await desk.deps.store.write(async (trx) => {
+    const before = await trx.selectFrom('regions').select('tls_termination').where('name', '=', name).executeTakeFirst();
+    const isMoved = set.tls_termination !== undefined && set.tls_termination !== before?.tls_termination;
+    // Its tunnels were made for the TLS that it has.
+    if (isMoved) await refuseInUse(trx, name);
     const updated = await trx.updateTable('regions').set(set).where('name', '=', name).returning('name').executeTakeFirst();
     orMissing(updated, 'Region');
     await addChangedColumns(trx, name, Object.keys(set) as (keyof RegionsTable)[]);
@@ -126,11 +137,6 @@ export const changeRegion = async (desk: Desk, name: string, change: RegionChang
   });
   desk.deps.feed.regionChanged(name);
   return findOperatorRegion(desk, name);
-};
-
-const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
-  const count = (await countTunnels(trx, 'region', [name])).get(name) ?? 0;
-  if (count > 0) refuse('conflict', `Region '${name}' has ${count} tunnels`);
 };
 
 const removeUnused = (desk: Desk, name: string): Promise<void> =>

@@ -71,7 +71,7 @@ export const failures: { readonly [Name in CallName]?: string } = {
   changeUser: '409: the last operator',
   changeProject: badField,
   createRegion: '409: the name is taken',
-  changeRegion: badField,
+  changeRegion: '409: tunnels are in it, so its TLS termination stays',
   deleteRegion: '409: tunnels are in it',
   changeAbuseReport: badField,
 };

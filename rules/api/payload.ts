@@ -169,6 +169,8 @@ export const NewRegion = z.object({
 export const RegionChange = z.object({
   description: optionalField(textField(filled(regionDescriptionMaxChars))),
   available: optionalField(booleanField()),
+  /** Only while the region has no tunnels. */
+  tlsTermination: optionalField(booleanField()),
   wildcardIngressDomain: optionalField(textField(wildcard)),
 });
 export const AbuseReportChange = z.object({ state: wordField(AbuseReportState) });

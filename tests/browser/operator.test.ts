@@ -182,10 +182,16 @@ test('the operator pages', async (t) => {
     await expect(panel).toBeHidden();
     const row = page.getByRole('row').filter({ hasText: 'eu-west-1.underpass.example' });
     await expect(row).toContainText('Passthrough only');
+    await page.getByRole('button', { name: 'Add region' }).click();
+    await expect(panel.getByRole('switch', { name: 'TLS termination' })).toBeChecked();
+    await panel.getByRole('button', { name: 'Cancel' }).click();
     await act(page, 'eu-west-1', 'Edit');
-    await page.getByRole('dialog', { name: 'Edit eu-west-1' }).getByLabel('Description').fill('London, Docklands');
+    const edit = page.getByRole('dialog', { name: 'Edit eu-west-1' });
+    await edit.getByLabel('Description').fill('London, Docklands');
+    await edit.getByRole('switch', { name: 'TLS termination' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
     await expect(row).toContainText('London, Docklands');
+    await expect(row).toContainText('Terminated');
     await act(page, 'eu-west-1', 'New key');
     await confirm(page, 'Create New Key', 'Create key');
     const shown = page.getByRole('dialog', { name: 'New region key' });

@@ -1,10 +1,10 @@
-// Adds a region or changes one. Name, host and TLS termination cannot change: tunnels depend on them.
+// Adds a region or changes one. Name and host cannot change, and TLS termination only while no tunnel depends on it.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import { parseHostname } from '@underpass/rules/hostname.ts';
 import { accept, collectErrors, type Parsed, type ParsedForm, refuse } from '@underpass/rules/parsed.ts';
 import type { OperatorRegion } from '@underpass/rules/resource.ts';
 import { parseSingleLine } from '@underpass/rules/single-line.ts';
-import { useState } from 'react';
+import { unwrapHost } from '@underpass/rules/typed-list.ts';
 import { useRevalidator } from 'react-router';
 import { callApi } from '../../api/request.ts';
 import { PanelForm } from '../../form/overlay-form.tsx';
@@ -16,10 +16,13 @@ import { toast } from '../../ui/toast.tsx';
 
 type RegionField = 'name' | 'description' | 'dataPlaneHost' | 'wildcardIngressDomain';
 type RegionTexts = Readonly<Record<RegionField, string>>;
+interface RegionValues extends RegionTexts {
+  readonly tlsTermination: boolean;
+}
 
 const LINE = { required: true, maxChars: 100 };
 
-function parseRegion(fields: RegionTexts): ParsedForm<RegionTexts, RegionField> {
+function parseRegion(fields: RegionValues): ParsedForm<RegionValues, RegionField> {
   const name = parseSingleLine(fields.name, LINE);
   const description = parseSingleLine(fields.description, LINE);
   const dataPlaneHost = parseHost(fields.dataPlaneHost);
@@ -27,6 +30,7 @@ function parseRegion(fields: RegionTexts): ParsedForm<RegionTexts, RegionField> 
   const wildcardIngressDomain = wildcard === '' ? accept('') : parseHost(wildcard.replace(/^\*\./, ''));
   if (name.ok && description.ok && dataPlaneHost.ok && wildcardIngressDomain.ok) {
     return accept({
+      tlsTermination: fields.tlsTermination,
       name: name.value,
       description: description.value,
       dataPlaneHost: dataPlaneHost.value,
@@ -38,7 +42,7 @@ function parseRegion(fields: RegionTexts): ParsedForm<RegionTexts, RegionField> 
 
 function parseHost(text: string): Parsed<string> {
   if (text.trim() === '') return refuse('Required.');
-  const host = parseHostname(text.trim());
+  const host = parseHostname(unwrapHost(text));
   return host === null ? refuse('Please enter a valid domain name.') : accept(host);
 }
 
@@ -46,13 +50,15 @@ export interface RegionPanelProps {
   /** undefined: add a region. */
   readonly region: OperatorRegion | undefined;
   readonly open: boolean;
+  /** Counts the openings: each starts with fresh fields, even while the last one still slides out. */
+  readonly opening: number;
   readonly onClose: () => void;
 }
 
-export function RegionPanel({ region, open, onClose }: RegionPanelProps) {
+export function RegionPanel({ region, open, opening, onClose }: RegionPanelProps) {
   return (
     <SidePanel open={open} onOpenChange={(next) => next || onClose()} title={region ? `Edit ${region.name}` : 'Add region'}>
-      <RegionForm region={region} onDone={onClose} />
+      <RegionForm key={opening} region={region} onDone={onClose} />
     </SidePanel>
   );
 }
@@ -63,7 +69,6 @@ interface RegionFormProps {
 }
 
 function RegionForm({ region, onDone }: RegionFormProps) {
-  const [tlsTermination, setTlsTermination] = useState(true);
   const { revalidate } = useRevalidator();
   const form = useForm({
     initial: {
@@ -71,31 +76,36 @@ function RegionForm({ region, onDone }: RegionFormProps) {
       description: region?.description ?? '',
       dataPlaneHost: region?.dataPlaneHost ?? '',
       wildcardIngressDomain: region?.wildcardIngressDomain ?? '',
+      tlsTermination: region?.tlsTermination ?? true,
     },
     parse: parseRegion,
-    send: async (texts: RegionTexts) => {
-      await save(region, texts, tlsTermination);
+    send: async (values: RegionValues) => {
+      await save(region, values);
       onDone();
-      toast.done(`Region ${texts.name} ${region ? 'saved' : 'added'}.`);
+      toast.done(`Region ${values.name} ${region ? 'saved' : 'added'}.`);
       await revalidate();
     },
   });
+  const isInUse = region !== undefined && region.tunnels > 0;
   return (
     <PanelForm form={form} submitLabel={region ? 'Save' : 'Add'} onCancel={onDone}>
       <RegionFields form={form} isNew={region === undefined} />
-      {region === undefined && (
-        <Switch
-          label="TLS termination"
-          hint="Without it, the region offers only ingress tunnels."
-          checked={tlsTermination}
-          onChange={setTlsTermination}
-        />
-      )}
+      <Switch
+        label="TLS termination"
+        hint={
+          isInUse
+            ? 'Cannot change while the region has tunnels. Delete them first.'
+            : 'Off: the region offers only ingress tunnels.'
+        }
+        checked={form.values.tlsTermination}
+        onChange={(tlsTermination) => form.set('tlsTermination', tlsTermination)}
+        disabled={isInUse}
+      />
     </PanelForm>
   );
 }
 
-function RegionFields({ form, isNew }: { readonly form: Form<RegionTexts>; readonly isNew: boolean }) {
+function RegionFields({ form, isNew }: { readonly form: Form<RegionValues>; readonly isNew: boolean }) {
   return (
     <>
       {isNew && (
@@ -141,10 +151,13 @@ function RegionFields({ form, isNew }: { readonly form: Form<RegionTexts>; reado
   );
 }
 
-function save(region: OperatorRegion | undefined, texts: RegionTexts, tlsTermination: boolean): Promise<unknown> {
-  const { description, wildcardIngressDomain } = texts;
-  if (region) return callApi(operatorCalls.changeRegion, { name: region.name, payload: { description, wildcardIngressDomain } });
-  const { name, dataPlaneHost } = texts;
+function save(region: OperatorRegion | undefined, values: RegionValues): Promise<unknown> {
+  const { description, wildcardIngressDomain, tlsTermination } = values;
+  if (region) {
+    const payload = { description, wildcardIngressDomain, tlsTermination };
+    return callApi(operatorCalls.changeRegion, { name: region.name, payload });
+  }
+  const { name, dataPlaneHost } = values;
   return callApi(operatorCalls.createRegion, {
     payload: {
       name,

@@ -27,10 +27,12 @@ export function Component() {
   const { regions } = useLoaderData<typeof loader>();
   const [edited, setEdited] = useState<OperatorRegion>();
   const [editing, setEditing] = useState(false);
+  const [opening, setOpening] = useState(0);
   const [key, setKey] = useState<string>();
   const confirm = useConfirm();
   const edit = (region: OperatorRegion | undefined) => {
     setEdited(region);
+    setOpening(opening + 1);
     setEditing(true);
   };
   const actions: RegionActions = {
@@ -48,7 +50,7 @@ export function Component() {
     <>
       <PageHeader title="Regions" subtitle="Where tunnels run. Edges connect to a region with its key." actions={add} />
       <Load promise={regions}>{(loaded) => <RegionList regions={loaded} actions={actions} add={add} />}</Load>
-      <RegionPanel region={edited} open={editing} onClose={() => setEditing(false)} />
+      <RegionPanel region={edited} open={editing} opening={opening} onClose={() => setEditing(false)} />
       <SecretDialog
         title="New region key"
         label="Key"
