@@ -48,6 +48,7 @@ test('a duplicate is ignored, however it is written', (t) => {
     [['a.example.com'], 'a.example.com.', ['a.example.com']],
     [['xn--bcher-kva.example'], 'bücher.example', ['xn--bcher-kva.example']],
     [['a.example.com'], 'b.example.com', ['a.example.com', 'b.example.com']],
+    [['a.example.com'], 'https://b.example.com/login', ['a.example.com', 'b.example.com']],
   ];
   eachCase(t, rows, ([list, text, result]) => assert.deepEqual(addIngressDomain(list, text), { ok: true, value: result }));
   assert.deepEqual(addIngressDomain(['a.example.com'], 'b'), { ok: false, message: invalid });
@@ -64,6 +65,8 @@ test('at least one is needed, unless a name is generated', (t) => {
     [['nonsense'], { generate: true, pending: 'nonsense' }, []],
     [[], { pending: 'a.example.com' }, ['a.example.com'], 'typed and not yet added'],
     [['a.example.com'], { pending: 'A.example.com' }, ['a.example.com']],
+    [[], { pending: 'https://a.example.com/, b.example.com' }, ['a.example.com', 'b.example.com'], 'pasted'],
+    [['https://a.example.com'], {}, invalid, 'a call gives names'],
     [['a.example.com'], { pending: 'b' }, invalid],
     [['b'], {}, invalid],
     [['a.example.com', 'a.example.com.'], {}, ['a.example.com']],

@@ -3,6 +3,7 @@
 import { isSameOrUnder, parseHostname } from './hostname.ts';
 import { limits } from './limits.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
+import { splitEntries, unwrapHost } from './typed-list.ts';
 
 /** At least two labels; a wildcard is not a name that one tunnel can own. */
 export function parseIngressDomain(text: string): Parsed<string> {
@@ -10,20 +11,20 @@ export function parseIngressDomain(text: string): Parsed<string> {
   return name?.includes('.') ? accept(name) : refuse('Please enter a valid domain name.');
 }
 
-/** The list with the typed name at its end; a duplicate changes nothing. */
+/** The list with the typed name, or the host of a pasted URL, at its end; a duplicate changes nothing. */
 export function addIngressDomain(list: readonly string[], text: string): Parsed<readonly string[]> {
-  const parsed = parseIngressDomain(text);
+  const parsed = parseIngressDomain(unwrapHost(text));
   if (!parsed.ok) return parsed;
   return accept(list.includes(parsed.value) ? list : [...list, parsed.value]);
 }
 
-/** What a form or a call sends. `generate`: the list stays empty and control makes up a name. */
+/** What a form or a call sends; `pending` is what a person typed and did not add yet. `generate`: the list stays empty and control makes up a name. */
 export function parseIngressDomains(
   list: readonly string[],
   { generate = false, pending = '' }: { generate?: boolean; pending?: string } = {},
 ): Parsed<readonly string[]> {
   if (generate) return accept([]);
-  const typed = pending.trim() === '' ? list : [...list, pending];
+  const typed = [...list, ...splitEntries(pending).map(unwrapHost)];
   const max = limits.ingressDomainsPerTunnel;
   if (typed.length > max) return refuse(`Provide at most ${max} ingress domains; these are ${typed.length}.`);
   const names = new Set<string>();

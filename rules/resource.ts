@@ -88,6 +88,9 @@ export const Session = entity({
 });
 export type Session = Described<typeof Session>;
 
+export const OwnAddress = entity({ address: string() });
+export type OwnAddress = Described<typeof OwnAddress>;
+
 export const Passkey = entity({ id: string(), name: string(), createdAt: time(), usedAt: nullable(time()) });
 export type Passkey = Described<typeof Passkey>;
 

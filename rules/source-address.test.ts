@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { limits } from './limits.ts';
-import { addSourceAddress, parseAllowList, parseSourceAddress } from './source-address.ts';
+import { addSourceAddress, openRules, ownAddressRule, parseAllowList, parseSourceAddress } from './source-address.ts';
 import { eachAccepted, eachCase, eachRefused } from './test-kit.ts';
 
 const invalid = 'Please enter a valid IP/CIDR.';
@@ -20,9 +20,10 @@ test('an address or range is accepted in canonical text', (t) => {
     ['2001:DB8::1', '2001:db8::1'],
     ['2001:db8::1/64', '2001:db8::/64'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['10.0.0.1/32', '10.0.0.1/32'],
-    ['::1/128', '::1/128'],
-    ['255.255.255.255/32', '255.255.255.255/32'],
+    ['10.0.0.1/32', '10.0.0.1', 'one address'],
+    ['::1/128', '::1'],
+    ['::ffff:192.0.2.1/128', '192.0.2.1'],
+    ['255.255.255.255/32', '255.255.255.255'],
   ]);
 });
 
@@ -65,10 +66,25 @@ test('a duplicate is ignored, however it is written', (t) => {
     [['10.0.0.1'], '::ffff:10.0.0.1', ['10.0.0.1']],
     [['10.0.0.0/8'], '10.9.9.9/8', ['10.0.0.0/8']],
     [['2001:db8::/32'], '2001:0DB8:0:0::/32', ['2001:db8::/32']],
-    [['10.0.0.1'], '10.0.0.1/32', ['10.0.0.1', '10.0.0.1/32']],
+    [['10.0.0.1'], '10.0.0.1/32', ['10.0.0.1']],
     [['b', 'a'], '10.0.0.1', ['b', 'a', '10.0.0.1']],
   ];
   eachCase(t, rows, ([list, text, result]) => assert.deepEqual(addSourceAddress(list, text), { ok: true, value: result }));
+});
+
+test("a visitor's own rule is their IPv4 address or the /64 of their IPv6 network", (t) => {
+  eachAccepted(t, ownAddressRule, [
+    ['192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::7', '2001:db8::/64'],
+    ['::1', '::/64'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+  ]);
+  assert.equal(ownAddressRule('unknown').ok, false);
+});
+
+test('only a range of every address is open', () => {
+  assert.deepEqual(openRules(['0.0.0.0/0', '10.0.0.0/8', '::/0']), ['0.0.0.0/0', '::/0']);
 });
 
 test('a refused rule says why and adds nothing', () => {
@@ -84,6 +100,7 @@ test('a list is submitted with the rule that was typed and not yet added', (t) =
     [['10.0.0.1'], '', ['10.0.0.1']],
     [['10.0.0.1'], '10.0.0.2', ['10.0.0.1', '10.0.0.2']],
     [['10.0.0.1'], '10.0.0.1', ['10.0.0.1']],
+    [['10.0.0.1'], '10.0.0.2, 10.0.0.3', ['10.0.0.1', '10.0.0.2', '10.0.0.3']],
     [['10.0.0.1', '10.0.0.1'], '', ['10.0.0.1']],
     [['10.0.0.1'], 'typo', invalid],
     [['typo'], '10.0.0.1', invalid],

@@ -1,17 +1,32 @@
 // One allow rule of a security group, and the list of them (spec 5, Source address).
 
-import { formatAddress, formatCidr, parseAddress, parseCidr } from './address.ts';
+import { addressKey, type Cidr, formatAddress, formatCidr, parseAddress, parseCidr } from './address.ts';
 import { limits } from './limits.ts';
 import { accept, type Parsed, refuse } from './parsed.ts';
+import { splitEntries } from './typed-list.ts';
 
-/** Canonical text: lower case, shortest form, no bits after the prefix, IPv4 for IPv4-mapped. */
+/** Canonical text: lower case, shortest form, no bits after the prefix, no prefix of one address, IPv4 for IPv4-mapped. */
 export function parseSourceAddress(text: string): Parsed<string> {
   const trimmed = text.trim();
   const address = parseAddress(trimmed);
   if (address !== null) return accept(formatAddress(address));
   const cidr = parseCidr(trimmed);
-  return cidr === null ? refuse('Please enter a valid IP/CIDR.') : accept(formatCidr(cidr));
+  return cidr === null
+    ? refuse('Please enter a valid IP/CIDR.')
+    : accept(isOneAddress(cidr) ? formatAddress(cidr.address) : formatCidr(cidr));
 }
+
+const isOneAddress = ({ address, prefix }: Cidr): boolean => prefix === (address.version === 4 ? 32 : 128);
+
+/** The rule for a visitor's own address: their IPv4 address, or the IPv6 /64 of their network, in which addresses change daily. */
+export function ownAddressRule(address: string): Parsed<string> {
+  const rule = parseSourceAddress(address);
+  return rule.ok && rule.value.includes(':') ? parseSourceAddress(`${addressKey(address)}::/64`) : rule;
+}
+
+/** The rules of the list that let every address in. */
+export const openRules = (list: readonly string[]): readonly string[] =>
+  list.filter((rule) => rule === '0.0.0.0/0' || rule === '::/0');
 
 /** The list with the typed rule at its end; a duplicate changes nothing. */
 export function addSourceAddress(list: readonly string[], text: string): Parsed<readonly string[]> {
@@ -22,7 +37,7 @@ export function addSourceAddress(list: readonly string[], text: string): Parsed<
 
 /** What a form or a call sends: the list, and what was typed and not yet added (`pending`). */
 export function parseAllowList(list: readonly string[], pending = ''): Parsed<readonly string[]> {
-  const typed = pending.trim() === '' ? list : [...list, pending];
+  const typed = [...list, ...splitEntries(pending)];
   if (typed.length > limits.rulesPerGroup)
     return refuse(`Provide at most ${limits.rulesPerGroup} rules; these are ${typed.length}.`);
   const rules = new Set<string>();

@@ -112,6 +112,7 @@ for (const workers of ['1', '2']) {
         sessions.map((session) => session.address),
         ['203.0.113.77'],
       );
+      assert.equal((await ask('GET', '/api/address', { address: '203.0.113.78' })).text, '{"address":"203.0.113.78"}');
     });
 
     test('limits count each visitor separately', async () => {

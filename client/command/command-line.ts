@@ -1,5 +1,6 @@
 // What all commands share: options for the account, examples in the help, the exit code.
 import type { Parsed } from '@underpass/rules/parsed.ts';
+import { splitEntries, unwrapHost } from '@underpass/rules/typed-list.ts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccountFlags } from '../account/account.ts';
 import { ClientError } from '../process/error.ts';
@@ -66,6 +67,17 @@ export function refuseOptions<Flags extends object>(
 /** For options that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+/** For options of names and addresses: a value may be a list, such as `10.0.0.1,10.0.0.2`. */
+export function collectEntries(value: string, before: readonly string[] = []): readonly string[] {
+  const entries = splitEntries(value);
+  return [...before, ...(entries.length === 0 ? [value] : entries)];
+}
+
+/** The same for ingress domains: of a pasted URL, the host. */
+export function collectHosts(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...collectEntries(value).map(unwrapHost)];
 }
 
 export function parsePort(text: string): number {

@@ -4,6 +4,7 @@ import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { propagationNote, verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
+import { unwrapHost } from '@underpass/rules/typed-list.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
 import { ClientError } from '../process/error.ts';
@@ -33,7 +34,7 @@ export function addDomainCommands(program: Command, shell: Shell): void {
     .action((apex: string, flags: RemoveFlags) => remove(shell, canonicalApex(apex), flags));
 }
 
-const canonicalApex = (text: string) => canonicalOf(parseApexDomain, text);
+const canonicalApex = (text: string) => canonicalOf(parseApexDomain, unwrapHost(text));
 
 async function list(shell: Shell, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);

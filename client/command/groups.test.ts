@@ -39,8 +39,8 @@ test('set --allow replaces the list, and --add with --rm change it', async (t) =
   await whole.cli.run(['groups', 'set', 'office', '--allow', '10.0.0.1']);
   assert.deepEqual(whole.sent()?.body, { allow: ['10.0.0.1'] });
   const part = await signedIn(t);
-  await part.cli.run(['groups', 'set', 'office', '--add', '10.0.0.1', '--rm', '192.0.2.0/24']);
-  assert.deepEqual(part.sent()?.body, { allow: ['2001:db8::/32', '10.0.0.1'] });
+  await part.cli.run(['groups', 'set', 'office', '--add', '10.0.0.1, 10.0.0.2', '--rm', '192.0.2.9/24']);
+  assert.deepEqual(part.sent()?.body, { allow: ['2001:db8::/32', '10.0.0.1', '10.0.0.2'] });
 });
 
 test("set --add keeps another client's change, and gives up after five conflicts", async (t) => {

@@ -1,13 +1,23 @@
 // groups list|show|add|set|rm: security groups, the allow-lists of source addresses.
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import { parseSourceAddress } from '@underpass/rules/source-address.ts';
 import type { Command } from 'commander';
 import { openProject, type ProjectAccount } from '../account/account.ts';
 import { saveChange } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
 import { renderFields, renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type CommonFlags, collect, describe, outputOf, requireOption, type Shell, withProject } from './command-line.ts';
+import {
+  type CommonFlags,
+  canonicalOf,
+  collectEntries,
+  describe,
+  outputOf,
+  requireOption,
+  type Shell,
+  withProject,
+} from './command-line.ts';
 
 interface AddFlags extends CommonFlags {
   readonly allow?: readonly string[];
@@ -36,7 +46,7 @@ export function addGroupCommands(program: Command, shell: Shell): void {
       'underpass groups add office --allow 192.0.2.0/24 --allow 2001:db8::/32',
     ]),
   )
-    .option('--allow <address>', 'IP address or CIDR range; may be repeated', collect)
+    .option('--allow <address>', 'IP addresses or CIDR ranges; may be repeated', collectEntries)
     .action((name: string, flags: AddFlags) => add(shell, name, flags));
   withProject(
     describe(groups.command('set <name>'), 'Replace the allow rules, or add and remove some.', [
@@ -44,9 +54,9 @@ export function addGroupCommands(program: Command, shell: Shell): void {
       'underpass groups set office --add 198.51.100.0/24 --rm 192.0.2.7',
     ]),
   )
-    .option('--allow <address>', 'the whole new list; may be repeated', collect)
-    .option('--add <address>', 'add a rule; may be repeated', collect)
-    .option('--rm <address>', 'remove a rule; may be repeated', collect)
+    .option('--allow <address>', 'the whole new list; may be repeated', collectEntries)
+    .option('--add <address>', 'add a rule; may be repeated', collectEntries)
+    .option('--rm <address>', 'remove a rule; may be repeated', collectEntries)
     .action((name: string, flags: SetFlags) => set(shell, name, flags));
   withProject(describe(groups.command('rm <name>'), 'Delete a group.', ['underpass groups rm office --yes']))
     .option('-y, --yes', 'do not ask')
@@ -93,10 +103,12 @@ async function set(shell: Shell, name: string, flags: SetFlags): Promise<void> {
   else
     await saveChange(
       () => fetchGroup(account, name),
-      (before) => save(changed(before, added ?? [], removed ?? []), before.updatedAt),
+      (before) => save(changed(before, added ?? [], (removed ?? []).map(canonicalRule)), before.updatedAt),
     );
   await printGroup(shell, account, name, flags);
 }
+
+const canonicalRule = (text: string) => canonicalOf(parseSourceAddress, text);
 
 function changed({ name, allowList }: SecurityGroup, added: readonly string[], removed: readonly string[]): readonly string[] {
   const unknown = removed.find((rule) => !allowList.includes(rule));

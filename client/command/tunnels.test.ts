@@ -150,7 +150,7 @@ for (const argv of wrongUse) {
 
 test('update keeps every field that no flag names', async (t) => {
   const { cli, sent } = await signedIn(t);
-  await cli.run(['tunnels', 'update', 'shop', '--add-domain', 'new.example.com', '--rm-domain', 'www.example.com']);
+  await cli.run(['tunnels', 'update', 'shop', '--add-domain', 'https://new.example.com/', '--rm-domain', 'www.example.com']);
   assert.deepEqual(sent()?.body, {
     ingressDomains: ['shop.example.com', 'new.example.com'],
     proxyProtocol: '',

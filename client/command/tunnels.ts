@@ -12,7 +12,7 @@ import { saveChange } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
 import { renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type CommonFlags, canonicalOf, collect, describe, outputOf, type Shell, withProject } from './command-line.ts';
+import { type CommonFlags, canonicalOf, collectHosts, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import { renderTunnel, tunnelRow } from './tunnel-text.ts';
 
 interface AddFlags extends CommonFlags {
@@ -77,7 +77,7 @@ function addAdd(tunnels: Command, shell: Shell): void {
         .choices(tunnelTypeNames)
         .default(defaultTunnelType),
     )
-    .option('--domain <name>', 'ingress domain; may be repeated', collect)
+    .option('--domain <name>', 'ingress domain; may be repeated', collectHosts)
     .addOption(new Option('--generate-domain', 'let the region choose a name').conflicts('domain'))
     .addOption(proxyOption().default('off'))
     .action((name: string, flags: AddFlags) => add(shell, name, flags));
@@ -90,9 +90,9 @@ function addUpdate(tunnels: Command, shell: Shell): void {
       'underpass tunnels update shop --proxy-protocol v2',
     ]),
   )
-    .option('--domain <name>', 'the whole new list; may be repeated', collect)
-    .option('--add-domain <name>', 'add an ingress domain; may be repeated', collect)
-    .option('--rm-domain <name>', 'remove an ingress domain; may be repeated', collect)
+    .option('--domain <name>', 'the whole new list; may be repeated', collectHosts)
+    .option('--add-domain <name>', 'add an ingress domain; may be repeated', collectHosts)
+    .option('--rm-domain <name>', 'remove an ingress domain; may be repeated', collectHosts)
     .addOption(proxyOption())
     .option('--group <name>', 'security group')
     .action((name: string, flags: UpdateFlags) => update(shell, name, flags));

@@ -226,6 +226,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   checkInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
   acceptInvitation: async (world, caller) => ({ body: { token: await invitationToken(world, caller.email ?? 'x@example.com') } }),
   deleteAccount: async ({ owner }) => ({ body: { email: owner.email } }),
+  getOwnAddress: nothing,
   listSessions: nothing,
   deleteSession: async (_, caller) => {
     const sessions = await caller.send('GET', '/api/sessions');

@@ -170,6 +170,7 @@ type Names =
   | 'endOtherSignIns'
   | 'requestProof'
   | 'redeemProof'
+  | 'getOwnAddress'
   | 'listSessions'
   | 'deleteSession'
   | 'getBotCheck'
@@ -189,6 +190,7 @@ export const createAuthCalls = (deps: AuthDeps): Handlers<Names> => ({
   endOtherSignIns: (context) => endOtherSignIns(deps, context),
   requestProof: (context) => requestProof(deps, context),
   redeemProof: (context) => redeemProof(deps, context),
+  getOwnAddress: async ({ address }) => ({ address }),
   listSessions: (context) => listSessions(deps, context),
   deleteSession: (context) => deleteSession(deps, context),
   getBotCheck: async () => deps.botCheck.describe(),

@@ -1,7 +1,8 @@
-// Edits a list of short texts; Enter adds one. A submit includes the text that is typed and not added yet (spec 5).
+// Edits a list of short texts; Enter adds one, a pasted list all of its entries. A submit includes the text that is typed and not added yet (spec 5).
 import type { Parsed } from '@underpass/rules/parsed.ts';
+import { splitEntries } from '@underpass/rules/typed-list.ts';
 import { Plus, X } from 'lucide-react';
-import { type KeyboardEvent, useRef, useState } from 'react';
+import { type ClipboardEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { Field } from './field.tsx';
 import { Input } from './input.tsx';
@@ -48,17 +49,23 @@ function PendingField(props: ListEditorProps) {
     setRefusal(undefined);
     onPendingChange(text);
   };
-  const addPending = () => {
-    const parsed = add(items, pending);
-    if (!parsed.ok) return setRefusal(parsed.message);
-    setRefusal(undefined);
-    onChange(parsed.value);
-    onPendingChange('');
+  const addAll = (text: string) => {
+    const result = addEntries(items, text, add);
+    setRefusal(result.refusal);
+    if (result.items !== items) onChange(result.items);
+    onPendingChange(result.refused);
+  };
+  const onPaste = (event: ClipboardEvent<HTMLInputElement>) => {
+    const pasted = event.clipboardData.getData('text');
+    if (splitEntries(pasted).length < 2) return;
+    event.preventDefault();
+    const { selectionStart, selectionEnd } = event.currentTarget;
+    addAll(`${pending.slice(0, selectionStart ?? 0)} ${pasted} ${pending.slice(selectionEnd ?? 0)}`);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    addPending();
+    addAll(pending);
   };
   return (
     <Field label={label} hint={props.hint} error={error}>
@@ -75,14 +82,31 @@ function PendingField(props: ListEditorProps) {
             spellCheck={false}
             onChange={(event) => type(event.target.value)}
             onKeyDown={onKeyDown}
+            onPaste={onPaste}
           />
-          <Button icon={<Plus aria-hidden="true" />} onClick={addPending} disabled={disabled}>
+          <Button icon={<Plus aria-hidden="true" />} onClick={() => addAll(pending)} disabled={disabled}>
             Add
           </Button>
         </span>
       )}
     </Field>
   );
+}
+
+/** Adds every entry of the text that is allowed. The others are `refused`: they stay in the field, with the reason. */
+function addEntries(items: readonly string[], text: string, add: ListEditorProps['add']) {
+  const refused: string[] = [];
+  let next = items;
+  let refusal: string | undefined;
+  for (const entry of splitEntries(text).length === 0 ? [''] : splitEntries(text)) {
+    const parsed = add(next, entry);
+    if (parsed.ok) next = parsed.value;
+    else {
+      refused.push(entry);
+      refusal ??= parsed.message;
+    }
+  }
+  return { items: next, refused: refused.join(' '), refusal };
 }
 
 /** Before an entry's button disappears, moves the focus to the next entry's button, the previous one's, or Add. */

@@ -52,6 +52,32 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rules(page)).toHaveText(['10.0.0.1', '2001:db8::/32']);
   });
 
+  await t.test('a pasted list becomes a rule each, and what is no address stays to be corrected', async (t) => {
+    const page = await stage.open(t, 'security-groups');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await openPanel(page);
+    const allow = panel(page).getByRole('textbox', { name: 'Allow' });
+    await page.evaluate("navigator.clipboard.writeText('10.0.0.1/32\\n10.0.0.2, oops;192.0.2.0/24')");
+    await allow.focus();
+    await page.keyboard.press('Control+v');
+    await expect(rules(page)).toHaveText(['10.0.0.1', '10.0.0.2', '192.0.2.0/24']);
+    await expect(allow).toHaveValue('oops');
+    await expect(panel(page).getByText('Please enter a valid IP/CIDR.')).toBeVisible();
+  });
+
+  await t.test('a person can add their own address, and a rule for every address warns', async (t) => {
+    const page = await stage.open(t, 'security-groups');
+    await openPanel(page);
+    await panel(page).getByRole('button', { name: 'Add my address' }).click();
+    await expect(rules(page)).toHaveText(['127.0.0.1']);
+    await expect(panel(page).getByText('127.0.0.1 is the address that you use now.')).toBeVisible();
+    await expect(panel(page).getByText('Anyone on the internet can connect.')).toBeHidden();
+    const allow = panel(page).getByRole('textbox', { name: 'Allow' });
+    await allow.fill('::/0');
+    await allow.press('Enter');
+    await expect(panel(page).getByText('Anyone on the internet can connect.')).toBeVisible();
+  });
+
   await t.test('a typed rule is created with the group without Add', async (t) => {
     const page = await stage.open(t, 'security-groups');
     await openPanel(page);

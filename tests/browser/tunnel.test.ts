@@ -258,9 +258,9 @@ async function connectTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(page.getByText('Please provide an ingress service name')).toBeVisible();
     await expect(page.getByRole('button', { name: 'Copy', exact: true })).toBeDisabled();
     await page.reload();
-    await expect(page.getByRole('combobox', { name: 'Preset' }), 'the tab is remembered').toHaveText('ingress-nginx');
+    await expect(page.getByRole('combobox', { name: 'Preset' }), 'the tab is remembered').toHaveValue('ingress-nginx');
     await namespace.fill('ingress-nginx');
-    await expect(page.getByRole('combobox', { name: 'Preset' })).toHaveText('custom');
+    await expect(page.getByRole('combobox', { name: 'Preset' })).toHaveValue('custom');
     await tab(page, 'CLI');
     await page.getByLabel('Upstream').fill('');
     await expect(page.getByText('Please provide an upstream')).toBeVisible();

@@ -2,6 +2,7 @@
 import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
+import { unwrapHost } from '@underpass/rules/typed-list.ts';
 import { isApiError } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
 import { useNavigateOrReload } from '../../api/use-navigate-or-reload.ts';
@@ -33,7 +34,7 @@ export function AddDomainDialog({ open, onOpenChange }: AddDomainDialogProps) {
 }
 
 function parseFields({ name }: { readonly name: string }): ParsedForm<string, 'name'> {
-  const parsed = parseApexDomain(name);
+  const parsed = parseApexDomain(unwrapHost(name));
   return parsed.ok ? accept(parsed.value) : { ok: false, errors: { name: parsed.message } };
 }
 

@@ -1,7 +1,16 @@
 // Edits the source addresses of a security group, as fields of the form around it.
-import { addSourceAddress } from '@underpass/rules/source-address.ts';
+import { accountCalls } from '@underpass/rules/api/account-calls.ts';
+import { addSourceAddress, openRules, ownAddressRule } from '@underpass/rules/source-address.ts';
+import { text } from '@underpass/rules/text.ts';
+import { useRef, useState } from 'react';
+import { messageOf } from '../../api/error.ts';
+import { callApi } from '../../api/request.ts';
+import { useTask } from '../../api/use-task.ts';
 import type { Form } from '../../form/use-form.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { Button } from '../../ui/button.tsx';
 import { ListEditor } from '../../ui/list-editor.tsx';
+import { toast } from '../../ui/toast.tsx';
 
 interface AllowListValues {
   readonly allow: readonly string[];
@@ -16,18 +25,69 @@ export interface AllowListEditorProps {
 }
 
 export function AllowListEditor({ form, ...rest }: AllowListEditorProps) {
+  const { allow, pending } = form.values;
   return (
-    <ListEditor
-      {...rest}
-      items={form.values.allow}
-      onChange={(allow) => form.set('allow', allow)}
-      pending={form.values.pending}
-      onPendingChange={(pending) => form.set('pending', pending)}
-      error={form.errors.allow}
-      add={addSourceAddress}
-      hint="IPv4 or IPv6 addresses and CIDR ranges."
-      placeholder="203.0.113.0/24"
-      emptyText="No rules yet. Nobody can connect until you add one."
-    />
+    <div className="grid gap-3">
+      <ListEditor
+        {...rest}
+        items={allow}
+        onChange={(next) => form.set('allow', next)}
+        pending={pending}
+        onPendingChange={(next) => form.set('pending', next)}
+        error={form.errors.allow}
+        add={addSourceAddress}
+        hint="IPv4 or IPv6 addresses and CIDR ranges. You can paste a list."
+        placeholder="203.0.113.0/24"
+        emptyText="No rules yet. Add one so that visitors can connect."
+      />
+      {!rest.disabled && <AddOwnAddress form={form} />}
+      <OpenWarning rules={openRules(allow)} readOnly={rest.disabled === true} />
+    </div>
+  );
+}
+
+function AddOwnAddress({ form }: Pick<AllowListEditorProps, 'form'>) {
+  const [added, setAdded] = useState('');
+  // The person may edit the list while the answer is on its way.
+  const latest = useRef(form);
+  latest.current = form;
+  const adding = useTask(async () => {
+    try {
+      const { address } = await callApi(accountCalls.getOwnAddress, {});
+      const rule = ownAddressRule(address);
+      if (!rule.ok) throw new Error(rule.message);
+      const next = addSourceAddress(latest.current.values.allow, rule.value);
+      if (next.ok) latest.current.set('allow', next.value);
+      setAdded(rule.value);
+    } catch (error) {
+      toast.failed('Your address could not be added.', messageOf(error) ?? text.error.fallback);
+    }
+  });
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <Button size="sm" busy={adding.busy} onClick={() => adding.run()}>
+        Add my address
+      </Button>
+      <p role="status" className="text-sm text-ink-soft">
+        {added && ownAddressNote(added)}
+      </p>
+    </div>
+  );
+}
+
+/** A browser with both kinds of address reaches a tunnel by either. */
+const ownAddressNote = (rule: string): string =>
+  rule.includes(':')
+    ? `${rule} is the IPv6 network that you use now. If you also have an IPv4 address, add it too.`
+    : `${rule} is the address that you use now. If you also have an IPv6 address, add it too.`;
+
+function OpenWarning({ rules, readOnly }: { readonly rules: readonly string[]; readonly readOnly: boolean }) {
+  if (rules.length === 0) return null;
+  const every = rules.map((rule) => `${rule} allows every ${rule.includes(':') ? 'IPv6' : 'IPv4'} address.`).join(' ');
+  const fix = `To limit access, remove ${rules.length === 1 ? 'this rule' : 'these rules'} and add your own.`;
+  return (
+    <Banner tone="warn" title="Anyone on the internet can connect.">
+      {readOnly ? every : `${every} ${fix}`}
+    </Banner>
   );
 }
