@@ -285,22 +285,25 @@ test('--health answers while the tunnel runs', async (t) => {
   await running.ended;
 });
 
-test('run carries every tunnel of the file, and SIGHUP keeps tunnels that did not change', async (t) => {
+test('run carries and inspects every tunnel of the file, and SIGHUP keeps tunnels that did not change', async (t) => {
   const { edge, cli, http } = await world(t);
   const file = join(cli.home, 'underpass.yaml');
   const tunnel = (name: string) =>
     `  - {name: ${name}, type: http, url: '${edge.url}', token-env: UNDERPASS_TOKEN, upstream: '${http}'}\n`;
   await writeFile(file, `tunnels:\n${tunnel('one')}${tunnel('two')}`);
-  const running = cli.start(['run', '-c', 'underpass.yaml']);
-  const ids = new Set([
-    (await edge.next()).clientId,
-    (await edge.next()).clientId,
-    (await edge.next()).clientId,
-    (await edge.next()).clientId,
-  ]);
-  assert.equal(ids.size, 2);
+  const running = cli.start(['run', '-c', 'underpass.yaml', '--inspect']);
+  const carriers = [await edge.next(), await edge.next(), await edge.next(), await edge.next()];
+  assert.equal(new Set(carriers.map(({ clientId }) => clientId)).size, 2);
   await running.seen(/one connected[\s\S]*one connected/);
   await running.seen(/two connected[\s\S]*two connected/);
+  for (const carrier of carriers) {
+    const stream = visit(carrier);
+    stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: shop.example.com\r\n\r\n'));
+    stream.end();
+    await outcome(stream);
+  }
+  const inspected = carriers.map(async (_, at) => JSON.parse((await cli.run(['inspect', `${at + 1}`, '--json'])).stdout).tunnel);
+  assert.deepEqual((await Promise.all(inspected)).sort(), ['one', 'one', 'two', 'two']);
   await writeFile(file, `tunnels:\n${tunnel('two')}${tunnel('three')}`);
   running.signal('SIGHUP');
   await running.seen(/reloaded: started three; stopped one; kept two/);

@@ -12,16 +12,19 @@ import { ClientError } from '../process/error.ts';
 import { carryUntilStopped, type InspectFlags } from '../tunnels/carry-loop.ts';
 import { collect, describe, outputOf, parsePort, requireOption, type Shell } from './command-line.ts';
 
-export interface UpstreamFlags {
+export interface InspectOptions {
+  readonly inspect?: boolean;
+  readonly inspectPort?: number;
+  readonly webhookSecretFile?: string;
+}
+
+export interface UpstreamFlags extends InspectOptions {
   readonly json?: boolean;
   readonly upstreamHost?: readonly string[];
   readonly ca?: string;
   readonly upstreamCa?: string;
   readonly upstreamInsecure?: boolean;
   readonly health?: string;
-  readonly inspect?: boolean;
-  readonly inspectPort?: number;
-  readonly webhookSecretFile?: string;
 }
 
 export interface CarryFlags extends UpstreamFlags {
@@ -80,14 +83,19 @@ export function upstreamHostOption(): Option {
 /** An ingress tunnel passes TLS through. Of the options for http upstreams, two have no effect, as in the file, and one is refused. */
 export function withUpstreamOptions(command: Command, type?: TunnelType): Command {
   const hidden = type !== undefined && !carryTexts[type].speaksHttp;
-  return command
+  command
     .addOption(upstreamHostOption().hideHelp(hidden))
     .option('--ca <file>', 'CA certificates (PEM) to trust for the region, besides those of the system')
     .addOption(new Option('--upstream-ca <file>', 'CA certificates (PEM) to trust for https upstreams').hideHelp(hidden))
     .addOption(
       new Option('--upstream-insecure', 'do not check certificates of https upstreams').conflicts('upstreamCa').hideHelp(hidden),
     )
-    .option('--health <address>', 'answer /healthz and /readyz on this address, e.g. 127.0.0.1:8471')
+    .option('--health <address>', 'answer /healthz and /readyz on this address, e.g. 127.0.0.1:8471');
+  return withInspectOptions(command, hidden);
+}
+
+export function withInspectOptions(command: Command, hidden = false): Command {
+  return command
     .addOption(new Option('--inspect', 'show requests and answers on a page of this machine').hideHelp(hidden))
     .addOption(new Option('--inspect-port <port>', 'its port; implies --inspect').argParser(parsePort).hideHelp(hidden))
     .addOption(
@@ -114,7 +122,7 @@ export async function carryTunnel(shell: Shell, config: TunnelConfig, flags: Ups
 }
 
 /** `byDefault`: without an option it is on, and a failure to start it is a warning. */
-export function inspectOf(shell: Shell, type: TunnelType, flags: UpstreamFlags, byDefault = false): InspectFlags | undefined {
+export function inspectOf(shell: Shell, type: TunnelType, flags: InspectOptions, byDefault = false): InspectFlags | undefined {
   const { inspectPort: port, webhookSecretFile: file } = flags;
   if (!(flags.inspect ?? (byDefault || port !== undefined))) {
     if (file !== undefined) throw new ClientError('usage', "option '--webhook-secret-file <file>' is for --inspect");

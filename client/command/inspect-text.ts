@@ -4,14 +4,16 @@ import type { EventView, Exchange, ExchangeSummary, FrameView } from '@underpass
 import { formatByteRate } from '@underpass/rules/metrics.ts';
 import { renderFields } from '../terminal/output.ts';
 
-export function renderRow(exchange: ExchangeSummary): string {
-  const { id, startedAtMs, method, target, status, durationMs, responseBytes, visitorAddress, visitorProgram } = exchange;
+/** `showHost`: the client carries several tunnels. */
+export function renderRow(exchange: ExchangeSummary, showHost: boolean): string {
+  const { id, startedAtMs, method, host, target, status, durationMs, responseBytes, visitorAddress, visitorProgram } = exchange;
   const time = new Date(startedAtMs).toISOString().slice(11, 19);
   const outcome = exchange.error?.code ?? String(status ?? '');
   const duration = durationMs === null ? 'open' : `${Math.round(durationMs)} ms`;
   const from = exchange.replayOf === null ? `${visitorAddress} ${visitorProgram}` : `replay of #${exchange.replayOf}`;
   const signature = exchange.signature === null ? '' : `  signature ${exchange.signature}`;
-  return `${time}  #${id}  ${method} ${target}  ${outcome}  ${duration}  ${sizeOf(responseBytes)}  ${from.trim()}${signature}`;
+  const asked = `${method} ${showHost ? host : ''}${target}`;
+  return `${time}  #${id}  ${asked}  ${outcome}  ${duration}  ${sizeOf(responseBytes)}  ${from.trim()}${signature}`;
 }
 
 export function renderExchange(exchange: Exchange): string {
@@ -23,6 +25,7 @@ export function renderExchange(exchange: Exchange): string {
       'Visitor',
       exchange.replayOf === null ? `${exchange.visitorAddress} ${exchange.visitorProgram}` : `replay of #${exchange.replayOf}`,
     ],
+    ['Tunnel', `${exchange.tunnel} (${exchange.host})`],
     ['Upstream', exchange.upstream],
     ['Time', `edge ${ms(timing.edgeMs)}, tunnel ${ms(timing.tunnelMs)}, upstream ${ms(timing.waitMs)}`],
     ...(error === null

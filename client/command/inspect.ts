@@ -153,14 +153,18 @@ async function follow(shell: Shell, { call }: Found, json: boolean): Promise<voi
   const { io } = shell;
   const events = await call('/api/events');
   const seen = new Set<number>();
+  const list = (await (await call('/api/exchanges')).json()) as ExchangeList;
+  const showHost = list.state.tunnels.length > 1;
   const show = (exchanges: readonly ExchangeSummary[]): void => {
     for (const exchange of exchanges) {
       if (seen.has(exchange.id) || (exchange.state === 'open' && exchange.kind === 'http')) continue;
       seen.add(exchange.id);
-      io.stdout.write(json ? `${JSON.stringify(exchange)}\n` : `${printable(renderRow(exchange)).replaceAll('\n', ' ')}\n`);
+      io.stdout.write(
+        json ? `${JSON.stringify(exchange)}\n` : `${printable(renderRow(exchange, showHost)).replaceAll('\n', ' ')}\n`,
+      );
     }
   };
-  show(((await (await call('/api/exchanges')).json()) as ExchangeList).exchanges);
+  show(list.exchanges);
   const stopped = new Promise<null>((resolve) => {
     io.onSignal('SIGINT', () => resolve(null));
     io.onSignal('SIGTERM', () => resolve(null));

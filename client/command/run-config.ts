@@ -10,10 +10,11 @@ import { readBounded } from '../process/bounded-file.ts';
 import { ClientError, fileReason } from '../process/error.ts';
 import type { Io } from '../process/io.ts';
 import { carryUntilStopped } from '../tunnels/carry-loop.ts';
+import { type InspectOptions, inspectOf, withInspectOptions } from './carry.ts';
 import { type CommonFlags, describe, outputOf, type Shell, withProject } from './command-line.ts';
 import type { FoundFile } from './confirmed-file.ts';
 
-interface RunFlags extends CommonFlags {
+interface RunFlags extends CommonFlags, InspectOptions {
   readonly config?: string;
   readonly health?: string;
 }
@@ -23,16 +24,14 @@ export function addConfigCommands(program: Command, shell: Shell): void {
     '-c, --config <file>',
     'the file (default: UNDERPASS_CONFIG, ./underpass.yaml, then the one in the config folder)',
   ] as const;
-  withProject(
-    describe(
-      program.command('run'),
-      'Carry every tunnel of a configuration file. SIGHUP reads it again and keeps what did not change.',
-      ['underpass run --config underpass.yaml'],
-    ),
+  const run = describe(
+    program.command('run'),
+    'Carry every tunnel of a configuration file. SIGHUP reads it again and keeps what did not change.',
+    ['underpass run --config underpass.yaml'],
   )
     .option(...config)
-    .option('--health <address>', 'answer /healthz and /readyz on this address; overrides the file')
-    .action((flags: RunFlags) => runConfig(shell, flags));
+    .option('--health <address>', 'answer /healthz and /readyz on this address; overrides the file');
+  withProject(withInspectOptions(run)).action((flags: RunFlags) => runConfig(shell, flags));
   describe(program.command('check'), 'Check a configuration file and the token files that it names.', [
     'underpass check --config underpass.yaml',
   ])
@@ -46,9 +45,13 @@ async function runConfig(shell: Shell, flags: RunFlags): Promise<void> {
   const place = await findConfig(io, flags);
   const file = await readConfig(place.path, io);
   const config = place.isOfFolder ? await (await import('./confirmed-file.ts')).confirmFile(io, file, output) : file.config;
+  const tunnels = await loadTunnels(shell, config, flags);
+  // One page for all http tunnels of the file; what passes the others is encrypted.
+  const hasHttp = tunnels.some((tunnel) => tunnel.config.upstreams.type === 'http');
   const options = {
     output,
-    tunnels: await loadTunnels(shell, config, flags),
+    tunnels,
+    inspect: inspectOf(shell, hasHttp ? 'http' : 'ingress', flags),
     reload: async () => {
       const next = await readConfig(place.path, io);
       const changed = place.isOfFolder ? await (await import('./confirmed-file.ts')).requireConfirmed(io, next) : next.config;

@@ -7,7 +7,7 @@ import { goTo } from '../state/route.ts';
 const fullDate = new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeStyle: 'medium' });
 
 export function Facts({ exchange }: { readonly exchange: ExchangeSummary | Exchange }) {
-  const { id, replayOf, startedAtMs, host, visitorAddress, visitorProgram, requestBytes, responseBytes } = exchange;
+  const { id, replayOf, startedAtMs, tunnel, host, visitorAddress, visitorProgram, requestBytes, responseBytes } = exchange;
   const visitor = [visitorAddress, visitorProgram].filter(Boolean).join(', ');
   return (
     <div className="overflow-hidden text-sm text-ink-soft">
@@ -35,7 +35,9 @@ export function Facts({ exchange }: { readonly exchange: ExchangeSummary | Excha
           {formatSize(requestBytes)} in, {formatSize(responseBytes)} out
         </li>
         {visitor !== '' && <li>from {visitor}</li>}
-        <li>for {host}</li>
+        <li>
+          for {host}, tunnel {tunnel}
+        </li>
         {'upstream' in exchange && exchange.upstream !== '' && <li>to {exchange.upstream}</li>}
       </ul>
     </div>
