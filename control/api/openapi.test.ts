@@ -44,6 +44,7 @@ before(async () => {
     healthy: true,
   };
   test.feed.clients = () => [key];
+  test.feed.isServing = () => true;
   test.feed.metrics = () => ({ rx: 1, tx: 2, tcpConnectionRate: 0.5 });
   test.feed.knownEdges.push({
     ...{ id: 'e1', region: 'local', version: '0.1.0', connected: true, acknowledged: true, clients: 1 },
