@@ -28,7 +28,12 @@ export async function confirmFile(io: Io, found: FoundFile, output: Output): Pro
     throw new ClientError('confirmation-needed', `${file.path} comes from the current folder`, { fix });
   }
   const { length } = file.config.tunnels;
-  await confirm(io, describeFile(file), length === 1 ? 'Carry this tunnel?' : `Carry these ${length} tunnels?`, false);
+  const shown = describeFile(file);
+  if (shown.length > maxShownChars) {
+    const fix = `Read it. If you trust it, name it with --config ${basename(file.path)}.`;
+    throw new ClientError('not-confirmed', `${file.path} is too long to show here`, { fix });
+  }
+  await confirm(io, shown, length === 1 ? 'Carry this tunnel?' : `Carry these ${length} tunnels?`, false);
   await rememberFile(io, file).catch((error: unknown) => {
     if (!(error instanceof ClientError)) throw error;
     output.warning(`the confirmation is not remembered: ${error.message}`);
@@ -56,6 +61,9 @@ async function withoutLinks(file: FoundFile): Promise<FoundFile> {
   return { ...file, config: { ...file.config, tunnels } };
 }
 
+/** Some forty tunnels. A longer text scrolls away, and what it hides would be confirmed unread. */
+const maxShownChars = 10_000;
+
 function describeFile({ path, config: { tunnels, health } }: FoundFile): string {
   return [
     `${path} is new here, or has changed. It carries:`,
@@ -67,17 +75,21 @@ function describeFile({ path, config: { tunnels, health } }: FoundFile): string 
     .join('\n');
 }
 
-/** A name could otherwise push the lines below it off the screen. */
+/** A name or a path could otherwise push the lines below it off the screen. */
 const maxNameChars = 100;
+const shorten = (text: string): string => (text.length > maxNameChars ? `${text.slice(0, maxNameChars)}…` : text);
 
-function describeTunnel({ name, url, token, upstreams }: TunnelConfig | NamedTunnel): readonly string[] {
-  const short = name.length > maxNameChars ? `${name.slice(0, maxNameChars)}…` : name;
+function describeTunnel({ name, url, token, upstreams, ...rest }: TunnelConfig | NamedTunnel): readonly string[] {
+  const { caFile, upstreamCaFile, upstreamInsecure } = rest;
   return [
-    `  ${short} (${upstreams.type})`,
+    `  ${shorten(name)} (${upstreams.type})`,
     url === undefined
       ? '    your tunnel of this name, at the server that you are signed in to'
       : `    server: ${new URL(url).host}, token: ${secretOf(token)}`,
+    ...(caFile === undefined ? [] : [`    trusts the certificates in ${shorten(caFile)} for its server`]),
     ...upstreamLines(upstreams).map((line) => `    ${line}`),
+    ...(upstreamCaFile === undefined ? [] : [`    trusts the certificates in ${shorten(upstreamCaFile)} for its upstreams`]),
+    ...(upstreamInsecure ? ['    accepts any certificate of its upstreams'] : []),
   ];
 }
 

@@ -126,6 +126,36 @@ test('a name cannot write lines of its own into the question', inTerminal, async
   assert.match(await refused(world, world.typing('n\n')), /^ {2}shop {3}harmless \(http\)\ufffd\[2J \(http\)$/m);
 });
 
+test('the question names what the file trusts, and a file too long to show is refused', inTerminal, async (t) => {
+  const world = await clone(t);
+  await world.write('token-env: API_SECRET, ca: ca.pem, upstream-ca: /up.pem, upstream-insecure: true');
+  const shown = await refused(world, world.typing('n\n'));
+  assert.match(shown, /\n {4}trusts the certificates in \S+\/clone\/ca\.pem for its server\n {4}all domains → .*\n/);
+  assert.match(
+    shown,
+    /\n {4}trusts the certificates in \/up\.pem for its upstreams\n {4}accepts any certificate of its upstreams\n/,
+  );
+  const many = Array.from({ length: 200 }, (_, at) => `  - {name: a${at}, type: http, upstream: 3000}\n`);
+  await writeFile(world.file, `tunnels:\n${many.join('')}`);
+  assert.match(await refused(world, world.typing('y\n')), /underpass\.yaml is too long to show here\n {2}fix: Read it\./);
+});
+
+test('a token file is read where its link led when the user confirmed it', inTerminal, async (t) => {
+  const world = await clone(t);
+  await writeFile(join(world.folder, 'shop.token'), 'secret\n', { mode: 0o600 });
+  await symlink('shop.token', join(world.folder, 'link'));
+  await world.write('token-file: link');
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const running = world.cli.start(['run'], { cwd: world.folder, io: { stdin } });
+  await running.seen(/\[y\/N\] $/);
+  await rm(join(world.folder, 'link'));
+  await symlink('/nonexistent/other.token', join(world.folder, 'link'));
+  stdin.end('y\n');
+  await running.seen(/ connected /);
+  running.signal('SIGTERM');
+  assert.equal((await running.ended).code, 0, running.stderr());
+});
+
 test('a reload does not take over a file that changed after it was confirmed', inTerminal, async (t) => {
   const world = await clone(t);
   const running = world.cli.start(['run'], world.typing('y\n'));
