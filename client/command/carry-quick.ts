@@ -55,22 +55,31 @@ export async function serveFolder(shell: Shell, folder: string, flags: ServeFlag
 export async function carryQuick(shell: Shell, target: string, flags: QuickFlags): Promise<void> {
   const upstreams = parseQuickUpstream(target);
   if (!upstreams.ok) throw new ClientError('usage', upstreams.message, { fix: 'Give a port, HOST:PORT or URL.' });
-  await carryUpstreams(shell, withHosts(shell, upstreams.value, flags), shell.io.cwd, flags);
+  const sent = withHosts(upstreams.value, flags);
+  await carryUpstreams(shell, sent, shell.io.cwd, flags, hostNote(sent, flags));
 }
 
 /** A service of this machine is mostly a development server, which refuses a Host that it does not know. */
-function withHosts(shell: Shell, upstreams: TunnelUpstreams, flags: QuickFlags): TunnelUpstreams {
+function withHosts(upstreams: TunnelUpstreams, flags: QuickFlags): TunnelUpstreams {
   const isLocal = upstreams.list.every(({ upstream }) => isLoopbackHost(upstream.host));
   const sent = parseUpstreamHosts(upstreams, flags.upstreamHost ?? (isLocal ? ['upstream'] : []));
   if (!sent.ok) throw new ClientError('usage', sent.message);
-  const [first] = sent.value.type === 'http' ? sent.value.list : [];
-  if (flags.upstreamHost === undefined && first?.sentHost !== undefined)
-    outputOf(shell, flags).notice(`The service gets Host: ${first.sentHost}; --upstream-host same keeps the public name.`);
   return sent.value;
 }
 
-/** The tunnel is that of the folder: the same person gets the same address in it again. */
-export async function carryUpstreams(shell: Shell, upstreams: TunnelUpstreams, folder: string, flags: QuickFlags): Promise<void> {
+function hostNote({ list: [first] }: TunnelUpstreams, flags: QuickFlags): string | undefined {
+  if (flags.upstreamHost !== undefined || first === undefined || !('sentHost' in first)) return undefined;
+  return `The service gets Host: ${first.sentHost}; --upstream-host same keeps the public name.`;
+}
+
+/** The tunnel is that of the folder: the same person gets the same address in it again. `note` is shown with the address. */
+export async function carryUpstreams(
+  shell: Shell,
+  upstreams: TunnelUpstreams,
+  folder: string,
+  flags: QuickFlags,
+  note?: string,
+): Promise<void> {
   const output = outputOf(shell, flags);
   const lastsSeconds = parseFor(flags);
   const account = await openOrSignIn(shell.io, flags, output);
@@ -80,9 +89,9 @@ export async function carryUpstreams(shell: Shell, upstreams: TunnelUpstreams, f
     const endsAtMs = lastsSeconds === undefined ? undefined : shell.io.now() + lastsSeconds * 1000;
     const start = () => startAtServer(account, place.key, endsAtMs, shell.io.now(), flags);
     const tunnel = await start();
+    if (note !== undefined) output.notice(note);
     await announce(shell, tunnel, upstreams, output);
-    await carry(shell, { account, tunnel, upstreams, start, endsAtMs }, flags);
-    if (shell.exitCode !== exitCodes.forced) await deleteUnkept(account, tunnel, output);
+    await carryAndDelete(shell, { account, tunnel, upstreams, start, endsAtMs }, flags);
   } finally {
     await place.release();
   }
@@ -139,8 +148,16 @@ async function showQrCode(io: Io, url: string): Promise<void> {
 
 function lifeText({ name, expiresAt, endsAt }: Tunnel): string {
   if (expiresAt === undefined) return `Kept: the tunnel ${name} stays after this command.`;
-  const end = endsAt === undefined ? 'when this command ends' : `at ${endsAt}, or when this command ends`;
+  const end = endsAt === undefined ? 'when this command ends' : `${localTime(endsAt)}, or when this command ends`;
   return `Temporary: the tunnel is deleted ${end}. The same folder gets the same address again.`;
+}
+
+/** `on Mon, 23 Nov at 10:30 CET`, in the zone of this machine. */
+function localTime(iso: string): string {
+  const at = new Date(iso);
+  const day = at.toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short' });
+  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
+  return `on ${day} at ${time}`;
 }
 
 interface Carried {
@@ -151,15 +168,32 @@ interface Carried {
   readonly endsAtMs: number | undefined;
 }
 
+/** A tunnel that could not be carried, as with a port in use, is deleted too. */
+async function carryAndDelete(shell: Shell, carried: Carried, flags: QuickFlags): Promise<void> {
+  let gone: Gone | undefined;
+  try {
+    gone = await carry(shell, carried, flags);
+  } finally {
+    const isOurs = gone === undefined && shell.exitCode !== exitCodes.forced;
+    if (isOurs) await deleteUnkept(carried.account, carried.tunnel, outputOf(shell, flags));
+  }
+  if (gone !== undefined) throw gone.error ?? new ClientError('tunnel-deleted', carried.tunnel.name);
+}
+
+/** The server no longer has the tunnel, or does not let this user open it again. */
+interface Gone {
+  readonly error: unknown;
+}
+
 async function carry(
   shell: Shell,
   { account: { api, project }, tunnel, upstreams, start, endsAtMs }: Carried,
   flags: QuickFlags,
-): Promise<void> {
+): Promise<Gone | undefined> {
   const { io } = shell;
   const output = outputOf(shell, flags);
   const load = (each: Tunnel): Promise<LoadedTunnel> => loadTunnel(io, quickConfig(shell, each, upstreams, flags), output);
-  let gone: { readonly error: unknown } | undefined;
+  let gone: Gone | undefined;
   const steer = createSteer({
     now: io.now,
     endsAtMs,
@@ -175,7 +209,7 @@ async function carry(
   const inspect = inspectOf(shell, 'http', flags, true);
   const tunnels = [await load(tunnel)];
   shell.exitCode = await carryUntilStopped(io, { output, tunnels, health: flags.health, inspect, drainMs, steer });
-  if (gone !== undefined) throw gone.error ?? new ClientError('tunnel-deleted', tunnel.name);
+  return gone;
 }
 
 function unlessMissing(error: unknown): undefined {

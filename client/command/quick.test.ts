@@ -113,6 +113,14 @@ test('somebody kept the tunnel meanwhile: it stays, and the command says so', as
   assert.equal(stderr.replace(host, ''), `The tunnel ${otter.name} is kept: underpass connect ${otter.name} carries it.\n`);
 });
 
+test('a tunnel that cannot be carried is deleted at once', async (t) => {
+  const { cli, deleted, port } = await world(t);
+  const { code, stderr } = await cli.run(['http', port, '--health', `127.0.0.1:${port}`]);
+  assert.equal(code, 3);
+  assert.match(stderr, /code: port-in-use/);
+  assert.equal(deleted().length, 1);
+});
+
 test('a server that fails at the end is a warning, not an error', async (t) => {
   const { edge, cli, port } = await world(t, { deletion: { status: 503, body: 'Busy.' } });
   const running = cli.start(['http', port]);
@@ -143,7 +151,7 @@ test('without a sign-in it begins one, and goes on by itself', async (t) => {
   await edge.next();
   assert.match(
     running.stderr(),
-    /http:\/\/127\.0\.0\.1\/activate[\s\S]*ABCD-EFGH[\s\S]*Signed in to .* as ada@example\.com, project Acme\.\n/,
+    /http:\/\/127\.0\.0\.1\/activate[\s\S]*ABCD-EFGH[\s\S]*Signed in to .* as ada@example\.com, project Acme\.\nThe service gets Host: /,
   );
   assert.equal(made()[0]?.headers.authorization, 'Bearer fresh');
   running.signal('SIGTERM');
