@@ -76,7 +76,7 @@ export const problems = {
   },
   'upstream-not-http': {
     title: 'The upstream does not answer in HTTP/1.1',
-    fix: 'Check the port. A gRPC service needs an ingress tunnel. A development server that refuses a WebSocket this way needs the tunnel’s host among its allowed origins.',
+    fix: 'Check the port. A gRPC service needs an ingress tunnel. If only WebSockets fail, the service does not know the public name: try --upstream-host upstream, or add the name to its allowed origins.',
   },
   'no-visitors': {
     title: 'A domain in --upstream gets no visitors',

@@ -33,14 +33,14 @@ interface ReplayFlags {
 }
 
 export function addInspectCommands(program: Command, shell: Shell): void {
-  const port = ['--port <port>', 'of the client’s inspector, if several run', parsePort] as const;
+  const port = ['--port <port>', 'port of the inspector, if several clients run one', parsePort] as const;
   describe(
     program.command('inspect [id]'),
     'Show the requests that a client with an inspector sees, as they come, or one of them.',
     ['underpass inspect', 'underpass inspect --json', 'underpass inspect 12 --curl'],
   )
     .option(...port)
-    .option('--open', 'open the inspector’s page in the browser')
+    .option('--open', 'open its page in the browser')
     .option('--curl', 'with an id: print a curl command that sends the request again')
     .option('--har', 'print all requests as HAR')
     .option('--reveal', 'show headers that may hold secrets')

@@ -14,7 +14,7 @@ export const inspectErrors = {
   },
   'visitor-left': {
     title: 'The visitor left before the answer was complete',
-    fix: 'Nothing to do if a person closed the page. A webhook’s sender may wait for a few seconds only: answer first, then work.',
+    fix: 'Nothing to do if a person closed the page. Senders of webhooks often wait for a few seconds only: answer first, then work.',
   },
   'carrier-lost': {
     title: 'The connection to the region was lost',

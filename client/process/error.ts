@@ -193,8 +193,8 @@ export const errors = {
     exit: 'local',
   },
   'service-program-temporary': {
-    title: 'A service cannot run the copy that npx keeps for a while',
-    fix: 'Run "npm install --global underpass", then the same command without npx.',
+    title: 'npx keeps this program only for a while, so a service cannot run it',
+    fix: 'Install it with "npm install --global underpass", then run the same command without npx.',
     exit: 'local',
   },
   'service-failed': {
@@ -208,8 +208,8 @@ export const errors = {
     exit: 'network',
   },
   'ssh-untrusted': {
-    title: 'The server presents another certificate than the one that --pin names',
-    fix: 'Ask for the lines that "underpass ssh serve --print" prints now. If nothing changed there, somebody intercepts the connection.',
+    title: 'The certificate of the server is not the one that --pin expects',
+    fix: 'Ask the person who runs "underpass ssh serve" for what "underpass ssh serve --print" prints now. If the pin is unchanged, somebody intercepts the connection.',
     exit: 'network',
   },
   'ssh-refused': {
