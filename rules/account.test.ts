@@ -24,7 +24,11 @@ describe('decideDeparture', () => {
     ['nobody else is in the project', [alone], null],
     ['another owner stays', [{ ...alone, ownerCount: 2, memberCount: 2 }], null],
     ['somebody else owns it', [{ ...alone, isOwner: false, memberCount: 3 }], null],
-    ['the only owner of others', [alone, { ...alone, name: 'ours', memberCount: 2 }], /^'ours': other people are in it/],
+    [
+      'the only owner of others',
+      [alone, { ...alone, name: 'ours', memberCount: 2 }],
+      /^'ours': its other members would be left without an owner/,
+    ],
     ['alone in a suspended project', [{ ...alone, suspended: true }], /^'mine' is suspended/],
     ['a suspended project that others own', [{ ...alone, isOwner: false, memberCount: 2, suspended: true }], null],
   ];

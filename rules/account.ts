@@ -36,7 +36,7 @@ export function decideDeparture(projects: readonly Belonging[], byOperator: bool
   const headless = projects.filter(isSoleOwnerOfOthers);
   if (headless.length > 0) {
     return refuse(
-      `${quoted(headless)}: other people are in it, and nobody else owns it. Make someone else an owner, or delete the project first.`,
+      `${quoted(headless)}: its other members would be left without an owner. Make one of them an owner, or delete the project first.`,
     );
   }
   const stopped = projects.filter((project) => isAlone(project) && project.suspended);

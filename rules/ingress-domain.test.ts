@@ -71,7 +71,7 @@ test('at least one is needed, unless a name is generated', (t) => {
     [['b'], {}, invalid],
     [['a.example.com', 'a.example.com.'], {}, ['a.example.com']],
     [many, {}, many],
-    [many, { pending: 'x.example.com' }, 'Provide at most 100 ingress domains; these are 101.'],
+    [many, { pending: 'x.example.com' }, 'Provide at most 100 ingress domains; this list has 101.'],
   ];
   eachCase(t, rows, ([list, how, result]) =>
     assert.deepEqual(

@@ -26,7 +26,7 @@ export function parseIngressDomains(
   if (generate) return accept([]);
   const typed = [...list, ...splitEntries(pending).map(unwrapHost)];
   const max = limits.ingressDomainsPerTunnel;
-  if (typed.length > max) return refuse(`Provide at most ${max} ingress domains; these are ${typed.length}.`);
+  if (typed.length > max) return refuse(`Provide at most ${max} ingress domains; this list has ${typed.length}.`);
   const names = new Set<string>();
   for (const text of typed) {
     const parsed = parseIngressDomain(text);

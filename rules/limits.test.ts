@@ -26,11 +26,14 @@ test('a quota refuses what is above it and names itself', (t) => {
   const rows: [number, string | null][] = [
     [0, null],
     [2, null],
-    [3, 'This project may have at most 2 tunnels.'],
-    [1000, 'This project may have at most 2 tunnels.'],
+    [3, 'This project may have at most 2 tunnels. Delete some, or ask the operator for more.'],
+    [1000, 'This project may have at most 2 tunnels. Delete some, or ask the operator for more.'],
   ];
   eachCase(t, rows, ([count, message]) => assert.equal(quotaMessage('tunnels', count, quotas), message));
-  assert.equal(quotaMessage('rulesPerGroup', 501), 'This project may have at most 500 rules in a security group.');
+  assert.equal(
+    quotaMessage('rulesPerGroup', 501),
+    'This project may have at most 500 rules in a security group. Delete some, or ask the operator for more.',
+  );
 });
 
 test('default quotas stay within the hard bounds', () => {

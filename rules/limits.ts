@@ -102,7 +102,9 @@ const quotaNouns: Readonly<Record<QuotaName, string>> = {
 /** The text of the refusal, or null while the quota has room. `count` includes what is being added. */
 export function quotaMessage(name: QuotaName, count: number, quotas: ProjectQuotas = projectQuotas): string | null {
   const max = quotas[name];
-  return count <= max ? null : `This project may have at most ${max} ${quotaNouns[name]}.`;
+  return count <= max
+    ? null
+    : `This project may have at most ${max} ${quotaNouns[name]}. Delete some, or ask the operator for more.`;
 }
 
 export interface RateLimit {
@@ -150,7 +152,7 @@ export const rateLimits = {
   /** Each stores a row for a day, and costs the caller no proof of work. */
   deviceStartOverall: { points: 100, windowSeconds: 60, sentence: deviceSentence },
   deviceStartPerNetwork: { points: 20, windowSeconds: 3600, sentence: deviceSentence },
-  devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait for the interval.' },
+  devicePoll: { points: 300, windowSeconds: 600, sentence: 'Polled too often. Please wait between polls.' },
   deviceCodePerUser: { points: 20, windowSeconds: 900, sentence: 'Too many device codes were tried. Please try again later.' },
   /** Mails that tell of new tokens and owners, by person or project. Beyond it the change is made without a mail. */
   noticePerSubject: { points: 20, windowSeconds: 3600, sentence: '' },

@@ -19,8 +19,8 @@ export const passkeyFailedMessage = 'This passkey could not sign you in. Try aga
 export const passkeyRefusedMessage = 'This passkey could not be used. Please try again.';
 export const passkeyTakenMessage = 'This passkey is registered already.';
 export const tooManyPasskeysMessage = `You may have at most ${limits.passkeysPerUser} passkeys. Remove one first.`;
-export const lastPasskeyMessage = 'This is your last passkey, and a passkey is required of you. Add another one first.';
-export const noPasskeyMessage = 'Recovery codes stand in for a passkey. Add a passkey first.';
+export const lastPasskeyMessage = 'You need a passkey, and this is your last one. Add another one first.';
+export const noPasskeyMessage = 'Recovery codes replace a lost passkey. Add a passkey first.';
 export const ownPasskeyFirstMessage = 'Add a passkey to your own account and confirm with it first.';
 export const wrongRecoveryCodeMessage = 'This recovery code is wrong or was used before.';
 

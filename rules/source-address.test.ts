@@ -106,7 +106,7 @@ test('a list is submitted with the rule that was typed and not yet added', (t) =
     [['typo'], '10.0.0.1', invalid],
     [[''], '', invalid],
     [many, '', many],
-    [many, '10.9.9.9', `Provide at most 1000 rules; these are 1001.`],
+    [many, '10.9.9.9', `Provide at most 1000 rules; this list has 1001.`],
   ];
   eachCase(t, rows, ([list, pending, result]) =>
     assert.deepEqual(

@@ -39,7 +39,7 @@ export function addSourceAddress(list: readonly string[], text: string): Parsed<
 export function parseAllowList(list: readonly string[], pending = ''): Parsed<readonly string[]> {
   const typed = [...list, ...splitEntries(pending)];
   if (typed.length > limits.rulesPerGroup)
-    return refuse(`Provide at most ${limits.rulesPerGroup} rules; these are ${typed.length}.`);
+    return refuse(`Provide at most ${limits.rulesPerGroup} rules; this list has ${typed.length}.`);
   const rules = new Set<string>();
   for (const text of typed) {
     const parsed = parseSourceAddress(text);

@@ -36,7 +36,7 @@ export const tips: readonly Tip[] = [
   },
   {
     title: 'Caddy',
-    text: 'A web server with automatic certificates, happy behind an ingress tunnel.',
+    text: 'A web server with automatic certificates that works well behind an ingress tunnel.',
     url: 'https://caddyserver.com/docs/quick-starts/reverse-proxy',
   },
 ];

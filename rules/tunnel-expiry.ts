@@ -7,6 +7,6 @@ export const keepLabel = 'Keep';
 
 /** `endsAt` as the reader writes times. */
 export function expiryText(endsAt?: string): string {
-  const lease = `Deleted ${durations.quickLeaseMinutes} minutes after its last client was connected`;
+  const lease = `Deleted ${durations.quickLeaseMinutes} minutes after its last client disconnects`;
   return endsAt === undefined ? lease : `${lease}, at the latest ${endsAt}`;
 }

@@ -123,7 +123,7 @@ async function checkClock(io: Io, origin: string): Promise<Finding> {
     const before = io.now();
     const response = await request(io, `${origin}/healthz`, { method: 'GET' });
     const theirs = Date.parse(response.headers.get('date') ?? '');
-    if (Number.isNaN(theirs)) return skipped('clock', `${origin} does not tell the time`);
+    if (Number.isNaN(theirs)) return skipped('clock', `${origin} does not send its time`);
     const skewMs = Math.round((before + io.now()) / 2 - theirs);
     const seconds = Math.round(Math.abs(skewMs) / 1000);
     if (Math.abs(skewMs) <= maxSkewMs) return ok('clock', `within ${Math.max(1, seconds)} s of the server`);

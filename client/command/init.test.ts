@@ -119,6 +119,6 @@ test('without a terminal init says what to do', async (t) => {
   const { cli, api } = await world(t);
   const { code, stderr } = await cli.run(['init']);
   assert.equal(code, 2);
-  assert.match(stderr, /init asks questions, and there is no terminal to ask in\n {2}fix: Run it in a terminal, or write/);
+  assert.match(stderr, /init asks questions, so it needs a terminal\n {2}fix: Run it in a terminal, or write/);
   assert.deepEqual(api.calls, []);
 });

@@ -36,7 +36,7 @@ async function init(shell: Shell, flags: CommonFlags): Promise<void> {
   const { io } = shell;
   if (!io.stdin.isTTY) {
     const fix = `Run it in a terminal, or write ${configFileName} yourself: "Several tunnels in one process" in docs/cli.md shows one.`;
-    throw new ClientError('usage', 'init asks questions, and there is no terminal to ask in', { fix });
+    throw new ClientError('usage', 'init asks questions, so it needs a terminal', { fix });
   }
   const output = outputOf(shell, flags);
   const path = join(io.cwd, configFileName);

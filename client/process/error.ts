@@ -20,7 +20,7 @@ export const exitCodes = {
 
 export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   ok: 'Done.',
-  unexpected: 'A fault in the program itself.',
+  unexpected: 'A bug in the program.',
   usage: 'The command line is wrong.',
   local: 'A problem on this machine: a file, a port or the service manager.',
   signIn: 'Not signed in, or the token is refused.',
@@ -52,7 +52,7 @@ export const errors = {
     fix: 'Add --yes, or run the command in a terminal.',
     exit: 'usage',
   },
-  'not-confirmed': { title: 'Not confirmed, nothing was changed', fix: 'Answer y to go on.', exit: 'usage' },
+  'not-confirmed': { title: 'Not confirmed, nothing was changed', fix: 'Answer y to continue.', exit: 'usage' },
   'config-not-found': {
     title: 'The configuration file cannot be read',
     fix: 'Name it with --config, or create underpass.yaml.',

@@ -164,7 +164,7 @@ for (const [name, open] of Object.entries(stores)) {
       await test.addMember(ann.projectId, bob.userId, 'admin');
       const [status, text] = await refusal(await leave(ann));
       assert.equal(status, 409);
-      assert.match(text, /^'default': other people are in it, and nobody else owns it\./);
+      assert.match(text, /^'default': its other members would be left without an owner\./);
       assert.equal((await ann.send('GET', '/api/user')).status, 200);
       await ann.call('PATCH', `/api/members/${bob.userId}${query(ann)}`, { role: 'owner' });
       assert.equal((await leave(ann)).status, 204);

@@ -96,7 +96,7 @@ const pollDevice = async (deps: DeviceDeps, { body, nowMs }: CallContext<'pollDe
   await deps.limiter.take('devicePoll', known?.id ?? refuse('gone', 'The sign-in was denied or has expired.'));
   const issued = await deps.store.write(async (trx) => {
     const row = await findByDevice(trx, body.deviceCode, nowMs);
-    if (row?.state === 'pending') return refuse('undecided', 'The sign-in waits for approval.');
+    if (row?.state === 'pending') return refuse('undecided', 'The sign-in is waiting for approval.');
     if (row?.state !== 'approved') return refuse('gone', 'The sign-in was denied or has expired.');
     const user = await findApprover(trx, row);
     const access = await findAccess(trx, asCaller(user), row.project_id ?? '');

@@ -197,7 +197,7 @@ describe('409', () => {
     const carol = await test.signUp('carol@example.com');
     await test.control.operator.changeProject(carol.projectId, { limits: { domains: 1 } });
     await add(carol, uniqueApex());
-    const text = 'This project may have at most 1 domains.';
+    const text = 'This project may have at most 1 domains. Delete some, or ask the operator for more.';
     assert.deepEqual(await refusal(await carol.send('POST', listOf(carol), { name: uniqueApex() })), [409, text]);
     const body = { name: 't', region: 'local', ingressDomains: [uniqueApex()], type: 'ingress' };
     assert.deepEqual(await refusal(await carol.send('POST', `/api/tunnels?project=${carol.projectId}`, body)), [409, text]);

@@ -253,10 +253,10 @@ describe('409', () => {
     const third = { name: 'third', allow: ['192.0.2.1'] };
     assert.deepEqual(await refusal(await bob.send('POST', listOf(bob), third)), [
       409,
-      'This project may have at most 2 security groups.',
+      'This project may have at most 2 security groups. Delete some, or ask the operator for more.',
     ]);
     const rules = { allow: ['192.0.2.1', '192.0.2.2', '192.0.2.3'] };
-    const text = 'This project may have at most 2 rules in a security group.';
+    const text = 'This project may have at most 2 rules in a security group. Delete some, or ask the operator for more.';
     assert.deepEqual(await refusal(await bob.send('PATCH', pathOf(bob, 'second'), rules)), [409, text]);
   });
 });

@@ -12,7 +12,7 @@ async function* chunksOf(body: Request['body']): AsyncGenerator<Uint8Array> {
   try {
     yield* body ?? [];
   } catch {
-    refuse('invalid', 'The body broke off.');
+    refuse('invalid', 'The body is incomplete.');
   }
 }
 

@@ -31,37 +31,37 @@ export const loginLinkMail = (firstName: string, url: string): MailText =>
     hello(firstName),
     'Open this link to sign in:',
     url,
-    `It works once, within ${durations.loginLinkMinutes} minutes. If you did not ask for it, ignore this mail: nobody can sign in without the link.`,
+    `The link works once and expires after ${durations.loginLinkMinutes} minutes. If you did not ask for it, ignore this email: nobody can sign in without the link.`,
   );
 
 export const proofLinkMail = (firstName: string, url: string): MailText =>
   compose(
-    `Confirm that it is you on ${productName}`,
+    `Confirm it is you on ${productName}`,
     hello(firstName),
-    'Open this link in the browser in which you were asked to confirm that it is you:',
+    'Open this link in the browser that asked you to confirm:',
     url,
-    `It works once, within ${durations.loginLinkMinutes} minutes, and only there. If you did not ask for it, do not open it: somebody may be using your account. Sign out your other sessions on the Account page.`,
+    `The link works once, only in that browser, and expires after ${durations.loginLinkMinutes} minutes. If you did not ask for it, do not open it: someone may be using your account. Sign out your other sessions on the Account page.`,
   );
 
 export const registrationReceivedMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} registration`,
     hello(firstName),
-    `We have received your registration for the ${productName} cloud preview. We will send you another mail when we have decided.`,
+    `We have received your registration for the ${productName} cloud preview. We will email you again once we have decided.`,
   );
 
 export const registrationApprovedMail = (firstName: string, origin: string): MailText =>
   compose(
     `Welcome to ${productName}`,
     hello(firstName),
-    `Your registration has been approved. Sign in with this e-mail address at ${origin}/login`,
+    `Your registration has been approved. Sign in with this email address: ${origin}/login`,
   );
 
 export const registrationRejectedMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} registration`,
     hello(firstName),
-    `We cannot approve your registration for the ${productName} cloud preview at this time. If you think that this is a mistake, reply to this mail.`,
+    `We cannot approve your registration for the ${productName} cloud preview at this time. If you think this is a mistake, reply to this email.`,
   );
 
 export interface InvitationFacts {
@@ -75,24 +75,26 @@ export const invitationMail = ({ projectName, invitedBy, url, origin }: Invitati
   compose(
     `Join a project on ${productName}`,
     'Hello,',
-    `${invitedBy} invites you to ${plainName(projectName) === '' ? 'a project' : `the project "${projectName}"`}. Sign in with this e-mail address, then open:`,
+    `${invitedBy} invites you to ${plainName(projectName) === '' ? 'a project' : `the project "${projectName}"`}. Sign in with this email address, then open:`,
     url,
-    `The invitation works once, within ${durations.invitationDays} days. If you have no account yet, register first: ${origin}/register`,
+    `The invitation works once and expires after ${durations.invitationDays} days. If you have no account yet, register first: ${origin}/register`,
   );
 
 export const accountDeletedMail = (firstName: string): MailText =>
   compose(
     `Your ${productName} account is deleted`,
     hello(firstName),
-    'Your account has been deleted, and so have the projects in which you were the only member: their tunnels, domains, security groups and tokens no longer work.',
-    'The audit logs of other projects keep the changes that you made, without your name or address. If you did not ask for this, reply to this mail at once.',
+    'Your account has been deleted, with every project in which you were the only member. The tunnels, domains, security groups and tokens of those projects no longer work.',
+    'The audit logs of other projects keep the changes that you made, without your name or address. If you did not ask for this, reply to this email now.',
   );
 
 /** What a person must be able to notice when it was not them. `origin` leads to the page that undoes it. */
 const noticeMail = (subject: string, origin: string, news: string, undo: string): MailText =>
-  compose(subject, 'Hello,', news, `If you expected this, there is nothing to do. If not: ${undo}`, `${origin}/account`);
+  compose(subject, 'Hello,', news, `If you expected this, ignore this email. If not, ${undo}`, `${origin}/account`);
 
 const quoted = (name: string, otherwise: string): string => (plainName(name) === '' ? otherwise : `"${name}"`);
+
+const passkeyOf = (name: string): string => (plainName(name) === '' ? 'A passkey' : `The passkey "${name}"`);
 
 interface Place {
   readonly address: string;
@@ -105,10 +107,10 @@ export const newSignInMail = (browser: string, place: Place, by: 'link' | 'passk
   noticeMail(
     `New sign-in to ${productName}`,
     origin,
-    `Somebody signed in to your account in a browser that you have not used before: ${plainName(browser) || 'an unknown one'}, ${from(place)}.`,
+    `Someone signed in to your account from a new browser: ${plainName(browser) || 'unknown'}, ${from(place)}.`,
     by === 'link'
-      ? 'press "Sign out everywhere else" on your account page, and secure your mailbox. The login link was sent there.'
-      : 'press "Sign out everywhere else" on your account page, and remove the passkeys that you do not know.',
+      ? 'press "Sign out everywhere else" on your account page, and secure your mailbox, because the login link was sent there.'
+      : 'press "Sign out everywhere else" on your account page, and remove passkeys that you do not recognise.',
   );
 
 export interface NewTokenFacts extends Place {
@@ -122,7 +124,7 @@ export const newTokenMail = ({ name, role, projectName, cli, ...place }: NewToke
   noticeMail(
     cli ? `A terminal was signed in to ${productName}` : `New API token on ${productName}`,
     origin,
-    `${cli ? 'A terminal was signed in' : 'An API token was created'} in your name: ${quoted(name, 'without a plain name')}, as ${role} of ${quoted(projectName, 'a project')}, ${from(place)}.`,
+    `${cli ? 'A terminal was signed in' : 'An API token was created'} in your name: ${quoted(name, 'its name is not shown here')}, as ${role} of ${quoted(projectName, 'a project')}, ${from(place)}.`,
     'revoke it on your account page, and sign out everywhere else.',
   );
 
@@ -131,7 +133,7 @@ export const newOwnerMail = (owner: string, by: string, projectName: string, ori
     `New owner of a project on ${productName}`,
     origin,
     `${owner} is now an owner of ${quoted(projectName, 'a project')} that you own too. ${by === owner ? 'They accepted an invitation.' : `${by} made the change.`}`,
-    'take the role back on the page Members of the project, and sign out everywhere else.',
+    'change the role back on the Members page of the project, and sign out everywhere else.',
   );
 
 export const newOperatorMail = (operator: string, by: string, origin: string): MailText =>
@@ -139,7 +141,7 @@ export const newOperatorMail = (operator: string, by: string, origin: string): M
     `New operator of ${productName}`,
     origin,
     `${operator} is now an operator of this installation. ${by === 'operator' ? 'A command on the server made the change.' : `${by} made the change.`}`,
-    'revoke the rights on the operator page Users, and sign out everywhere else.',
+    'revoke the rights on the Users page for operators, and sign out everywhere else.',
   );
 
 /** What happened to a person's passkeys or recovery codes. */
@@ -151,13 +153,13 @@ export type PasskeyNews =
 const passkeySentence = (news: PasskeyNews): string => {
   switch (news.kind) {
     case 'added':
-      return `The passkey ${quoted(news.name, 'without a plain name')} was added to your account. It can sign in without an email.`;
+      return `${passkeyOf(news.name)} was added to your account. It can sign you in without an email.`;
     case 'removed':
-      return `The passkey ${quoted(news.name, 'without a plain name')} was removed from your account. It can no longer sign in.`;
+      return `${passkeyOf(news.name)} was removed from your account. It can no longer sign you in.`;
     case 'removed-by-operator':
       return 'The operator of the service removed all passkeys and recovery codes from your account. Sign in with your email address, then add a new passkey.';
     case 'codes-made':
-      return 'New recovery codes were made for your account. Earlier codes no longer work.';
+      return 'New recovery codes were created for your account. Earlier codes no longer work.';
     case 'code-used':
       return `A recovery code of your account was used. Codes left: ${news.left}.`;
   }
@@ -168,7 +170,7 @@ export const passkeyMail = (news: PasskeyNews, origin: string): MailText =>
     `The passkeys of your ${productName} account`,
     origin,
     passkeySentence(news),
-    'remove the passkeys that you do not know on your account page, and sign out everywhere else.',
+    'remove passkeys that you do not recognise on your account page, and sign out everywhere else.',
   );
 
 export interface CertificateTroubleFacts {
@@ -200,6 +202,6 @@ export const domainLostMail = (apexName: string, origin: string): MailText =>
   compose(
     `${apexName} is no longer verified`,
     'Hello,',
-    `The DNS record that proves that you own ${apexName} has been missing for three days, so tunnels no longer serve this domain.`,
+    `The DNS record that proves you own ${apexName} has been missing for three days, so tunnels no longer serve this domain.`,
     `To verify it again, set the record and press Refresh on the domain's page: ${origin}`,
   );

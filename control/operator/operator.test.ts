@@ -686,7 +686,7 @@ describe('regions', () => {
     const withoutTls = { tlsTermination: false };
     assert.deepEqual(await refusal(await operator.send('PATCH', '/api/operator/regions/eu-1', withoutTls)), [
       409,
-      "Region 'eu-1' has 1 tunnel",
+      "Region 'eu-1' has 1 tunnel. Delete its tunnels first.",
     ]);
     await operator.call('PATCH', '/api/operator/regions/eu-1', { tlsTermination: true });
     assert.equal(tunnel.url, `https://eu1.example.net#ca=${'ab'.repeat(32)}`);
@@ -695,7 +695,7 @@ describe('regions', () => {
     assert.equal(shown.find((each) => each.name === 'eu-1')?.available, false);
     assert.deepEqual(await refusal(await operator.send('DELETE', '/api/operator/regions/eu-1')), [
       409,
-      "Region 'eu-1' has 1 tunnel",
+      "Region 'eu-1' has 1 tunnel. Delete its tunnels first.",
     ]);
     await operator.call('DELETE', `/api/tunnels/eu?project=${operator.projectId}`);
     const changed = await operator.call<OperatorRegion>('PATCH', '/api/operator/regions/eu-1', withoutTls);

@@ -119,7 +119,8 @@ const columnsOf = ({ description, available, tlsTermination, wildcardIngressDoma
 
 const refuseInUse = async (trx: Queries, name: string): Promise<void> => {
   const count = (await countTunnels(trx, 'region', [name])).get(name) ?? 0;
-  if (count > 0) refuse('conflict', `Region '${name}' has ${count} ${count === 1 ? 'tunnel' : 'tunnels'}`);
+  if (count > 0)
+    refuse('conflict', `Region '${name}' has ${count} ${count === 1 ? 'tunnel' : 'tunnels'}. Delete its tunnels first.`);
 };
 
 export const changeRegion = async (desk: Desk, name: string, change: RegionChange): Promise<OperatorRegion> => {

@@ -93,7 +93,7 @@ const list = async ({ store }: Desk, { caller }: CallContext<'listPasskeys'>): P
 /** Refuses with the code that makes the dashboard ask for the proof that is missing. */
 const expectProof = (caller: Caller, passkeys: number): void => {
   if (mayChangePasskeys(caller, passkeys)) return;
-  if (passkeys === 0) refuse('proofNeeded', 'Confirm that it is you first: your last sign-in is too long ago.');
+  if (passkeys === 0) refuse('proofNeeded', 'Your last sign-in was too long ago. Confirm that it is you first.');
   refuse('passkeyNeeded', 'Confirm with a passkey first.');
 };
 

@@ -130,7 +130,7 @@ describe('API tokens', () => {
     await createToken(bob, bob, { role: 'viewer' });
     assert.deepEqual(await refusal(await bob.send('POST', tokensOf(bob), { name: 'x', role: 'viewer' })), [
       409,
-      'This project may have at most 1 API tokens.',
+      'This project may have at most 1 API tokens. Delete some, or ask the operator for more.',
     ]);
   });
 

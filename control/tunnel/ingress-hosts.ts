@@ -26,7 +26,8 @@ export interface HostPlan {
 
 const apexOf = (host: string, apexNames: readonly string[], ownHosts: readonly string[]): string => {
   const apex = findApexName(host, apexNames) ?? registrableDomain(host);
-  if (apex === null || isOwnDomain(apex, ownHosts)) return refuse('invalid', `Ingress domain '${host}' cannot be used`);
+  if (apex === null || isOwnDomain(apex, ownHosts))
+    return refuse('invalid', `Ingress domain '${host}' cannot be used. Use a name under a domain that you own.`);
   return apex;
 };
 

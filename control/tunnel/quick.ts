@@ -64,7 +64,7 @@ const chooseRegion = async (db: Queries, asked: string | undefined, needsName: b
   const region = asked === undefined ? defaultRegion(fits) : orInvalid(parseRegion(all, asked, 'http'));
   if (region === undefined) return refuse('invalid', 'No available region offers quick tunnels.');
   if (needsName && generatorDomain(region, 'http') === null)
-    refuse('invalid', `Region '${region.name}' generates no names. Give a domain.`);
+    refuse('invalid', `Region '${region.name}' cannot generate a name. Give a domain.`);
   return region;
 };
 

@@ -345,11 +345,20 @@ describe('400', () => {
     [{ ingressDomains: ['*.example.com'] }, 'Please enter a valid domain name.'],
     [{ ingressDomains: ['192.0.2.1'] }, 'Please enter a valid domain name.'],
     [{ ingressDomains: ['localhost'] }, 'Please enter a valid domain name.'],
-    [{ ingressDomains: ['co.uk'] }, "Ingress domain 'co.uk' cannot be used"],
-    [{ ingressDomains: ['github.io'] }, "Ingress domain 'github.io' cannot be used"],
-    [{ ingressDomains: ['www.example.notatld'] }, "Ingress domain 'www.example.notatld' cannot be used"],
-    [{ ingressDomains: ['happy-river.tunnels.localhost'] }, "Ingress domain 'happy-river.tunnels.localhost' cannot be used"],
-    [{ ingressDomains: ['local.localhost'] }, "Ingress domain 'local.localhost' cannot be used"],
+    [{ ingressDomains: ['co.uk'] }, "Ingress domain 'co.uk' cannot be used. Use a name under a domain that you own."],
+    [{ ingressDomains: ['github.io'] }, "Ingress domain 'github.io' cannot be used. Use a name under a domain that you own."],
+    [
+      { ingressDomains: ['www.example.notatld'] },
+      "Ingress domain 'www.example.notatld' cannot be used. Use a name under a domain that you own.",
+    ],
+    [
+      { ingressDomains: ['happy-river.tunnels.localhost'] },
+      "Ingress domain 'happy-river.tunnels.localhost' cannot be used. Use a name under a domain that you own.",
+    ],
+    [
+      { ingressDomains: ['local.localhost'] },
+      "Ingress domain 'local.localhost' cannot be used. Use a name under a domain that you own.",
+    ],
     [{ ingressDomains: 'www.example.com' }, "Field 'ingressDomains' must be a list of strings."],
     [{ ingressDomains: [7] }, "Field 'ingressDomains' must be a list of strings."],
     [{ name: { toString: 'x' } }, "Field 'name' must be a string."],
@@ -387,7 +396,10 @@ describe('400', () => {
     const update = async (body: object) => refusal(await ann.send('PATCH', tunnelOf(ann, name), body));
     assert.deepEqual(await update({ securityGroup: 'bobs' }), [400, "Security group 'bobs' does not exist"]);
     const host = bobs.ingressDomains[0]!.name;
-    assert.deepEqual(await update({ ingressDomains: [host] }), [400, `Ingress domain '${host}' cannot be used`]);
+    assert.deepEqual(await update({ ingressDomains: [host] }), [
+      400,
+      `Ingress domain '${host}' cannot be used. Use a name under a domain that you own.`,
+    ]);
   });
 
   it('ignores fields that a caller may not set', async () => {
@@ -499,10 +511,16 @@ describe('409', () => {
     await test.control.operator.changeProject(bob.projectId, { limits: { tunnels: 2, ingressDomainsPerTunnel: 2 } });
     const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await createRefused(bob, {}))[0]));
     assert.equal(statuses.filter((status) => status === 200).length, 2);
-    assert.deepEqual(await createRefused(bob, {}), [409, 'This project may have at most 2 tunnels.']);
+    assert.deepEqual(await createRefused(bob, {}), [
+      409,
+      'This project may have at most 2 tunnels. Delete some, or ask the operator for more.',
+    ]);
     await test.control.operator.changeProject(bob.projectId, { limits: { tunnels: 3 } });
     const three = { ingressDomains: ['a.quota-apex.com', 'b.quota-apex.com', 'c.quota-apex.com'], type: 'ingress' };
-    assert.deepEqual(await createRefused(bob, three), [409, 'This project may have at most 2 ingress domains on a tunnel.']);
+    assert.deepEqual(await createRefused(bob, three), [
+      409,
+      'This project may have at most 2 ingress domains on a tunnel. Delete some, or ask the operator for more.',
+    ]);
   });
 });
 

@@ -16,8 +16,8 @@ const reasons: Readonly<Record<string, string>> = {
   NotAllowedError: 'No passkey was confirmed. Try again when you are ready.',
   AbortError: 'No passkey was confirmed. Try again when you are ready.',
   InvalidStateError: 'This device has a passkey for your account already.',
-  SecurityError: 'The browser allows no passkey at this address.',
-  NotSupportedError: 'This device cannot make such a passkey.',
+  SecurityError: 'The browser does not allow passkeys at this address. Open the dashboard over https.',
+  NotSupportedError: 'This device cannot create a passkey. Use another device or a security key.',
 };
 
 async function withReason<T>(ceremony: Promise<T>): Promise<T> {

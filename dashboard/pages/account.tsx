@@ -46,7 +46,11 @@ export function Component() {
           </div>
         </Card>
         <PasskeysCard promise={passkeys} ask={confirm.ask} />
-        <Card title="Terminals and API tokens" description="What acts for you outside the browser, in all your projects." flush>
+        <Card
+          title="Terminals and API tokens"
+          description="Programs that act for you, in all your projects. Revoke any you don't use."
+          flush
+        >
           <div className="border-t">
             <Load promise={tokens}>{(loaded) => <TokenList tokens={loaded} ask={confirm.ask} />}</Load>
           </div>
@@ -78,7 +82,7 @@ function SignOutElsewhere({ ask }: { readonly ask: Confirm['ask'] }) {
     ask({
       title: 'Sign Out Everywhere Else',
       warning:
-        'Every other browser and every terminal that used ‘underpass login’ is signed out immediately. API tokens for programs stay valid: revoke them one by one.',
+        'This signs out every other browser, and every terminal that used ‘underpass login’. API tokens for programs stay valid: revoke them one by one.',
       confirmLabel: 'Sign out',
       work: () => callApi(accountCalls.endOtherSignIns, {}),
       done: 'Signed out everywhere else.',

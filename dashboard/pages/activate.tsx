@@ -41,7 +41,7 @@ export function Component() {
   const [outcome, setOutcome] = useState<Outcome>();
   return (
     <div className="mx-auto max-w-xl">
-      <PageHeader title="Sign in a command line client" />
+      <PageHeader title="Sign in a terminal" />
       {outcome && <OutcomeNote outcome={outcome} />}
       {!outcome && code === undefined && <CodeForm onCode={setCode} />}
       {!outcome && code !== undefined && (
@@ -54,12 +54,12 @@ export function Component() {
 function OutcomeNote({ outcome }: { readonly outcome: Outcome }) {
   if (outcome === 'approved') {
     return (
-      <Banner tone="ok" title="The client is signed in.">
-        Return to the terminal. You can close this page.
+      <Banner tone="ok" title="The terminal is signed in.">
+        Continue there. You can close this page.
       </Banner>
     );
   }
-  return <Banner title="You denied the request.">The client stays signed out. You can close this page.</Banner>;
+  return <Banner title="You denied the request.">The terminal stays signed out. You can close this page.</Banner>;
 }
 
 function parseCodeForm({ code }: { readonly code: string }): ParsedForm<string, 'code'> {
@@ -119,7 +119,7 @@ function DeviceQuestion({ code, onOutcome, onOtherCode }: DeviceQuestionProps) {
 function UnknownCode({ code, onOtherCode }: { readonly code: string; readonly onOtherCode: () => void }) {
   return (
     <div className="grid gap-4">
-      <Banner tone="warn" title={`No client is waiting for code ${code}.`}>
+      <Banner tone="warn" title={`Code ${code} is not valid.`}>
         Codes expire after a few minutes. Run ‘underpass login’ again for a new one.
       </Banner>
       <div>
@@ -148,8 +148,8 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
   });
   return (
     <Card
-      title="Allow a command line client to sign in?"
-      description="Approve only if you just started ‘underpass login’ yourself and got the code from your own terminal. If somebody sent you the code, deny."
+      title="Sign in this terminal?"
+      description="Approve only if you just ran ‘underpass login’ and your own terminal shows this code. If someone sent you the code, deny."
     >
       <div className="grid gap-5">
         <DeviceFacts code={code} device={device} />
@@ -163,7 +163,7 @@ function Decision({ code, device, onOutcome }: DecisionProps) {
             />
           )}
         </Field>
-        <RadioCards label="Role of the client" value={role} options={grantableRoles(project.role)} onChange={setRole} />
+        <RadioCards label="Role of the terminal" value={role} options={grantableRoles(project.role)} onChange={setRole} />
         {task.error !== undefined && (
           <Banner tone="danger" onDismiss={task.dismiss}>
             {messageOf(task.error) ?? text.error.fallback}

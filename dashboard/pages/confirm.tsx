@@ -11,7 +11,7 @@ import { WentWrongIllustration } from '../ui/illustrations/went-wrong.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { AuthOutcome } from './auth-card.tsx';
 
-const elsewhere = 'Open this link in the browser in which you were asked to confirm that it is you.';
+const elsewhere = 'Open this link in the browser that asked you to confirm.';
 
 /** Redeems once, however often React renders the page: a link works once. */
 export async function loader({ params }: LoaderFunctionArgs) {
@@ -34,7 +34,7 @@ export function Component() {
   if (outcome === undefined) return <LoadingArea label="Confirming" className="flex-1" />;
   if (outcome === 'done')
     return (
-      <AuthOutcome title="Confirmed" text="Return to the page that asked. It continues by itself; you can close this one." />
+      <AuthOutcome title="Confirmed" text="Go back to the page that asked you: it continues by itself. You can close this one." />
     );
   return (
     <AuthOutcome

@@ -100,7 +100,7 @@ function PasskeyMenu({ passkey: { id, name }, onRename, ask }: PasskeyMenuProps)
   const remove = () =>
     ask({
       title: 'Remove Passkey',
-      warning: `${name} can no longer sign you in, and other sessions that it signed in end immediately.`,
+      warning: `You can no longer sign in with ${name}. Other sessions that used it are signed out.`,
       confirmLabel: 'Remove',
       work: () => callApi(passkeyCalls.removePasskey, { id }),
       done: `${name} removed.`,
@@ -153,10 +153,10 @@ function RecoveryCodes({ left, ask }: { readonly left: number; readonly ask: Con
   const replace = () =>
     ask({
       title: 'New Recovery Codes',
-      warning: left > 0 ? 'The codes that you have stop working.' : 'Store them where you find them without this device.',
-      confirmLabel: 'Make codes',
+      warning: left > 0 ? 'Your current codes stop working.' : 'Store them where you can reach them without this device.',
+      confirmLabel: 'Create codes',
       work: make,
-      done: 'Recovery codes made.',
+      done: 'Recovery codes created.',
     });
   const close = async () => {
     setCodes(undefined);
@@ -168,18 +168,18 @@ function RecoveryCodes({ left, ask }: { readonly left: number; readonly ask: Con
         <h3 className="font-semibold">Recovery codes</h3>
         <p className="text-sm text-ink-soft">
           {left === 0
-            ? 'None. Make some: a code stands in for a lost passkey, once.'
-            : `${left} left. Each stands in for a lost passkey once.`}
+            ? 'None yet. Create some, so that you can still confirm changes if you lose your passkey.'
+            : `${left} left. Each replaces a lost passkey once.`}
         </p>
       </div>
       <Button size="sm" onClick={replace}>
-        {left === 0 ? 'Make recovery codes' : 'Make new recovery codes'}
+        {left === 0 ? 'Create recovery codes' : 'Create new recovery codes'}
       </Button>
       <SecretDialog
         title="Your recovery codes"
         label="Recovery codes"
         secret={codes?.join('\n')}
-        hint="Keep them apart from your passkeys. After an emailed link, a code confirms that it is you."
+        hint="Keep them apart from your passkeys. If you lose your passkey, sign in by email, then enter a code to confirm it is you."
         onClose={close}
       />
     </div>

@@ -22,7 +22,7 @@ export function AddPasskeyDialog(props: AddPasskeyProps) {
       open={props.open}
       onOpenChange={props.onOpenChange}
       title="Add passkey"
-      description="Your browser asks for a fingerprint, a face, a PIN or a security key. Nothing to remember, and nothing that a false page could get."
+      description="Your browser asks for a fingerprint, a face, a PIN or a security key. There is no password to remember or steal."
       flush
     >
       <AddForm {...props} />

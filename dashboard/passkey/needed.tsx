@@ -50,8 +50,8 @@ function Question({ who, passkeys }: PasskeyNeededProps & { readonly passkeys: P
     );
   }
   const help = supportsPasskeys()
-    ? 'Add one to go on.'
-    : 'This browser or address has none: open the dashboard over https in a current browser.';
+    ? 'Add one to continue.'
+    : 'Passkeys do not work here: open the dashboard over https in a current browser.';
   return (
     <>
       <EmptyState

@@ -10,15 +10,15 @@ interface Words {
 }
 
 const table = {
-  UNDERPASS_MAX_FORWARDS: { status: 200, title: 'Answer of the edge', text: 'Max-Forwards is 0, so the request ends here.' },
+  UNDERPASS_MAX_FORWARDS: { status: 200, title: 'Answer from the edge', text: 'Max-Forwards is 0, so the request ends here.' },
   UNDERPASS_BAD_REQUEST: { status: 400, title: 'Bad request', text: 'The request is not well-formed HTTP.' },
   UNDERPASS_PLAIN_HTTP: { status: 400, title: 'Plain HTTP on an HTTPS port', text: 'Use https:// for this address.' },
   UNDERPASS_SOURCE_DENIED: {
     status: 403,
     title: 'Not allowed from here',
-    text: 'The owner of this address does not allow visits from your network.',
+    text: 'The owner of this address does not allow visits from your network. Ask the owner to allow your address.',
   },
-  UNDERPASS_NO_SUCH_HOST: { status: 404, title: 'No such host', text: 'No tunnel serves this address.' },
+  UNDERPASS_NO_SUCH_HOST: { status: 404, title: 'No such host', text: 'No tunnel serves this address. Check its spelling.' },
   UNDERPASS_METHOD_NOT_ALLOWED: {
     status: 405,
     title: 'Method not allowed',
@@ -91,7 +91,7 @@ const table = {
   UNDERPASS_NO_CLIENT: {
     status: 503,
     title: 'Tunnel not connected',
-    text: 'The tunnel exists, but no client is connected to it at the moment.',
+    text: 'The tunnel exists, but no client is connected to it. Try again soon. If it is your tunnel, start its client.',
   },
   UNDERPASS_BUSY: { status: 503, title: 'Too busy', text: 'The tunnel is at its limit. Try again soon.' },
   UNDERPASS_SUSPENDED: { status: 503, title: 'Tunnel suspended', text: 'This tunnel has been suspended.' },

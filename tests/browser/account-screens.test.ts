@@ -128,7 +128,7 @@ test('screens of an account and of the people in a project', async (t) => {
     },
     { name: 'account-delete', path: '/account', ready: opened('Delete account', 'Delete Account') },
     { name: 'project-delete', path: project('settings'), ready: opened('Delete project', 'Delete Project') },
-    { name: 'activate', path: '/activate', ready: heading('Sign in a command line client') },
+    { name: 'activate', path: '/activate', ready: heading('Sign in a terminal') },
     {
       name: 'invitation',
       path: '/invitations/some-token',

@@ -146,7 +146,7 @@ test('the operator pages', async (t) => {
     const tunnel = { name: 'one-too-many', region: 'local', type: 'http', ingressDomains: [], proxyProtocol: '' };
     const back = await product.signIn('ada@example.com');
     const refused = await back.call<string>('POST', `/api/tunnels?project=${back.project}`, tunnel);
-    assert.equal(refused.body, 'This project may have at most 0 tunnels.');
+    assert.equal(refused.body, 'This project may have at most 0 tunnels. Delete some, or ask the operator for more.');
   });
 
   await t.test('a tunnel can be found by its domain, suspended and resumed', async (t) => {

@@ -116,8 +116,8 @@ test('passkeys', async (t) => {
       await giveAuthenticator(page);
       await page.goto('/account');
       await addPasskey(page, 'Laptop');
-      await page.getByRole('button', { name: 'Make recovery codes' }).click();
-      await page.getByRole('button', { name: 'Make codes' }).click();
+      await page.getByRole('button', { name: 'Create recovery codes' }).click();
+      await page.getByRole('button', { name: 'Create codes' }).click();
       const shown = page.getByRole('dialog', { name: 'Your recovery codes' });
       const codes = ((await shown.getByLabel('Recovery codes').textContent()) ?? '').trim().split('\n');
       assert.equal(codes.length, 10);
@@ -181,7 +181,7 @@ test('passkeys', async (t) => {
       await page.goto('/account');
       await chooseFor(page, 'Laptop', 'Remove');
       await page.getByRole('dialog', { name: 'Remove Passkey' }).getByRole('button', { name: 'Remove' }).click();
-      await expect(page.getByText('This is your last passkey')).toBeVisible();
+      await expect(page.getByText('and this is your last one')).toBeVisible();
 
       const byMail = await product.signIn('cleo@example.com');
       const other = await open(t, { account: byMail });

@@ -245,14 +245,14 @@ test('a project and its people', async (t) => {
     await expect(page.getByText('Enter the code that the terminal shows')).toBeVisible();
     await page.getByLabel('Code').fill('BCDF-GHJK');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await expect(page.getByText('No client is waiting for code BCDF-GHJK.')).toBeVisible();
+    await expect(page.getByText('Code BCDF-GHJK is not valid.')).toBeVisible();
     await page.getByRole('button', { name: 'Enter another code' }).click();
     await page.getByLabel('Code').fill(wanted.userCode.toLowerCase());
     await page.getByRole('button', { name: 'Continue' }).click();
-    await expect(page.getByRole('heading', { name: 'Allow a command line client to sign in?' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Sign in this terminal?' })).toBeVisible();
     await expect(page.getByRole('definition').filter({ hasText: 'workstation' })).toHaveText('‘ada@workstation’');
     await page.getByRole('button', { name: 'Approve' }).click();
-    await expect(page.getByText('The client is signed in.')).toBeVisible();
+    await expect(page.getByText('The terminal is signed in.')).toBeVisible();
     assert.equal((await poll(wanted.deviceCode)).status, 200);
 
     const strange = await start();
@@ -301,7 +301,7 @@ test('a project and its people', async (t) => {
       const dialog = page.getByRole('dialog', { name: 'Delete Account' });
       await dialog.getByLabel('Type your email address to confirm').fill(email);
       await dialog.getByRole('button', { name: 'Delete account' }).click();
-      await expect(dialog.getByText(/Make someone else an owner, or delete the project first/)).toBeVisible();
+      await expect(dialog.getByText(/Make one of them an owner, or delete the project first/)).toBeVisible();
       const other = members.find((each) => !each.isSelf && each.role === 'owner');
       await guest.call('PATCH', `/api/members/${other?.id}?project=${owner.project}`, { role: 'owner' });
       await confirmTyped(page, 'Delete Account', 'Delete account');

@@ -78,7 +78,7 @@ test('a change that gives lasting access, long after the sign-in', async (t) => 
     const other = await visit(t, browser, product, { expectedErrors: /status of 40[01]/ });
     await other.goto(await proofLink());
     await expect(other.getByRole('heading', { name: 'Not confirmed' })).toBeVisible();
-    await expect(other.getByText('Open this link in the browser in which you were asked')).toBeVisible();
+    await expect(other.getByText('Open this link in the browser that asked you')).toBeVisible();
   });
 
   const ask = async (page: Page) => {

@@ -72,7 +72,7 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
     const page = await stage.open(t, 'tunnels');
     await expect(page.getByRole('row').filter({ hasText: 'Temporary' })).toContainText(body.name);
     await page.goto(projectUrl(account, `tunnels/${body.name}`));
-    await expect(page.getByText('Deleted 5 minutes after its last client was connected.')).toBeVisible();
+    await expect(page.getByText('Deleted 5 minutes after its last client disconnects.')).toBeVisible();
     await page.getByRole('button', { name: 'Keep' }).click();
     await expect(page.getByText(`Tunnel ${body.name} is kept.`)).toBeVisible();
     await expect(page.getByText('Temporary')).toBeHidden();

@@ -71,12 +71,21 @@ export function FirstSteps({ project, data }: { readonly project: string; readon
     >
       <ol className="grid gap-x-6 gap-y-4 sm:grid-cols-2 xl:grid-cols-4">
         {firstSteps.map((step, index) => (
-          <Step key={step} number={index + 1} isTaken={taken.includes(step)} {...stepView(step, project, tunnels[0])} />
+          <Step
+            key={step}
+            number={index + 1}
+            isTaken={taken.includes(step)}
+            {...stepView(step, project, tunnels[0])}
+            isReady={isReady(step, taken)}
+          />
         ))}
       </ol>
     </Card>
   );
 }
+
+/** The page of a tunnel without a client is an error page. */
+const isReady = (step: FirstStep, taken: readonly FirstStep[]): boolean => step !== 'open' || taken.includes('connect');
 
 interface StepView {
   readonly title: string;
@@ -134,9 +143,10 @@ const AddressLink = ({ url, name }: { readonly url: string; readonly name: strin
 interface StepProps extends StepView {
   readonly number: number;
   readonly isTaken: boolean;
+  readonly isReady: boolean;
 }
 
-function Step({ number, isTaken, title, text, link }: StepProps) {
+function Step({ number, isTaken, isReady, title, text, link }: StepProps) {
   return (
     <li className="flex items-start gap-3">
       {isTaken ? (
@@ -155,7 +165,7 @@ function Step({ number, isTaken, title, text, link }: StepProps) {
           <span className="sr-only">{isTaken ? ' (done)' : ' (to do)'}</span>
         </h3>
         <p className="text-sm text-ink-soft">{text}</p>
-        {!isTaken && link && <p className="mt-1 text-sm">{link}</p>}
+        {!isTaken && isReady && link && <p className="mt-1 text-sm">{link}</p>}
       </div>
     </li>
   );

@@ -71,7 +71,7 @@ function FromClone({ origin }: { readonly origin: string }) {
   return (
     <Card
       title="No Releases"
-      description="This deployment has no releases yet. You can run the client from a clone of the source: run these commands in its folder. They need npm, which comes with Node 20 or newer. Where a page says underpass, type npx underpass."
+      description="This server has no releases yet. Run these commands in a clone of the source; they need Node 20 or newer. Where a page says underpass, type npx underpass."
     >
       <Steps install={cloneSteps} client="npx underpass" origin={origin} />
     </Card>

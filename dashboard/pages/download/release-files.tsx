@@ -23,7 +23,7 @@ export function NoReleases() {
   return (
     <EmptyState
       title="No Releases"
-      text="This deployment has no releases yet. In a clone of the source, run npx underpass."
+      text="This server has no releases yet. In a clone of the source, run npx underpass."
       illustration={<NothingHereIllustration />}
     />
   );

@@ -44,7 +44,7 @@ export function LimitsPanel({ project, open, onClose }: LimitsPanelProps) {
       open={open}
       onOpenChange={(next) => next || onClose()}
       title={`Limits of ${project.name}`}
-      description="A lower limit removes nothing. It only prevents new entries."
+      description="A lower limit keeps what exists and stops new entries."
     >
       <LimitsForm project={project} onDone={onClose} />
     </SidePanel>

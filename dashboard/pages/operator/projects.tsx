@@ -39,7 +39,7 @@ export function Component() {
     <>
       <PageHeader
         title="Projects"
-        subtitle="The tunnels of a suspended project stop within a minute."
+        subtitle="Suspending a project stops its tunnels within a minute."
         actions={<SearchForm label="Project or owner" />}
       />
       <PagedList promise={projects}>{(loaded) => <ProjectList projects={loaded} onLimits={limit} ask={confirm.ask} />}</PagedList>

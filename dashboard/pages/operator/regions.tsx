@@ -1,5 +1,6 @@
 // The regions where tunnels run.
 import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
+import { durations } from '@underpass/rules/limits.ts';
 import type { OperatorRegion } from '@underpass/rules/resource.ts';
 import { MoreHorizontal, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -55,7 +56,7 @@ export function Component() {
         title="New region key"
         label="Key"
         secret={key}
-        hint="Set it as UNDERPASS_EDGE_KEY on each edge of the region. The previous key works a while longer, so you can change the edges one by one."
+        hint={`Set it as UNDERPASS_EDGE_KEY on each edge of the region. The previous key works for ${durations.tokenOverlapHours} more hours, so you can change the edges one by one.`}
         onClose={() => setKey(undefined)}
       />
       {confirm.dialog}
@@ -171,7 +172,7 @@ function RegionMenu({ region, actions }: { readonly region: OperatorRegion; read
 function keyQuestion({ name }: OperatorRegion, show: (key: string) => void): Question {
   return {
     title: 'Create New Key',
-    warning: `The current key of ${name} stops working soon after. Set the new key on the edges before then.`,
+    warning: `The current key of ${name} works for ${durations.tokenOverlapHours} more hours. Set the new key on the edges before then.`,
     confirmLabel: 'Create key',
     work: async () => show((await callApi(operatorCalls.createRegionKey, { name })).key),
     done: `New key of ${name} created.`,

@@ -45,7 +45,7 @@ export function Component() {
     <>
       <PageHeader
         title="All tunnels"
-        subtitle="A suspended tunnel stops within a minute. Its project keeps it."
+        subtitle="Suspending a tunnel stops it within a minute. It stays in its project."
         actions={<SearchForm label="Tunnel, domain or project" />}
       />
       <PagedList promise={tunnels}>{(loaded) => <TunnelList tunnels={loaded} ask={confirm.ask} />}</PagedList>

@@ -32,7 +32,7 @@ export function Component() {
     <>
       <PageHeader
         title="Users"
-        subtitle="A suspended user is signed out and cannot sign in."
+        subtitle="Suspending a user signs them out and keeps them out."
         actions={<SearchForm label="Name or email" />}
       />
       <PagedList promise={users}>{(loaded) => <UserList users={loaded} ask={confirm.ask} />}</PagedList>
@@ -48,7 +48,7 @@ function OperatorPasskeys({ required }: PasskeyRule) {
   return (
     <PasskeyRuleCard
       label="Require a passkey of operators"
-      hint="Operators open these pages only after a passkey. Commands on the server work without one."
+      hint="Operators need a passkey to open these pages. Commands on the server work without one."
       required={required}
       save={(next) => callApi(operatorCalls.changePasskeyRule, { payload: { required: next } })}
     />
@@ -157,7 +157,7 @@ function operatorQuestion({ id, email, operator }: OperatorUser) {
 
 const passkeyQuestion = ({ id, email }: OperatorUser) => ({
   title: 'Remove Passkeys',
-  warning: `Do this for a person who has lost their passkeys and recovery codes, and whom you recognise. ${email} signs in by email again; sessions that a passkey signed in end.`,
+  warning: `Use this if ${email} has lost their passkeys and recovery codes. Make sure that it is really them. They can sign in by email again, and sessions that used a passkey are signed out.`,
   confirmLabel: 'Remove',
   work: () => callApi(operatorCalls.removeUserPasskeys, { id }),
   done: `Passkeys of ${email} removed.`,

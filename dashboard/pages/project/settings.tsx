@@ -46,7 +46,7 @@ export function Component() {
           <PasskeyRuleCard
             key={`passkeys ${project.id}`}
             label="Require a passkey"
-            hint="Members open this project only after a passkey, and API tokens work only for members who have one."
+            hint="Members need a passkey to open this project and to use API tokens."
             required={project.passkey !== undefined}
             save={requirePasskeys}
           />

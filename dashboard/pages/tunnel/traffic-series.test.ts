@@ -36,9 +36,10 @@ test('the summary has the peak of each figure separately', () => {
   });
 });
 
-test('an empty history has a text that says so', () => {
-  assert.deepEqual(summarise({ stepSeconds: 60, points: [] }, 'week'), {
-    bytes: 'No traffic in the last week.',
-    connections: 'No connections in the last week.',
-  });
+test('a history without traffic has a text that says so', () => {
+  for (const points of [[], [point('2026-11-20T12:00:00Z', 0, 0, 0)]])
+    assert.deepEqual(summarise({ stepSeconds: 60, points }, 'week'), {
+      bytes: 'No traffic in the last week.',
+      connections: 'No connections in the last week.',
+    });
 });

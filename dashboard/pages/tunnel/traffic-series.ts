@@ -42,11 +42,14 @@ export interface TrafficSummary {
 }
 
 export function summarise(history: TunnelHistory, range: HistoryRange): TrafficSummary {
-  if (history.points.length === 0)
-    return { bytes: `No traffic in the last ${range}.`, connections: `No connections in the last ${range}.` };
   const peak = (pick: (point: HistoryPoint) => number) => history.points.reduce((most, point) => Math.max(most, pick(point)), 0);
+  const [rx, tx, rate] = [peak((p) => p.rx), peak((p) => p.tx), peak((p) => p.tcpConnectionRate)];
+  const figures = `RX ${formatByteRate(rx)}, TX ${formatByteRate(tx)}`;
   return {
-    bytes: `Peak of the last ${range}: RX ${formatByteRate(peak((p) => p.rx))}, TX ${formatByteRate(peak((p) => p.tx))}.`,
-    connections: `Peak of the last ${range}: ${formatRate(peak((p) => p.tcpConnectionRate))} connections per second.`,
+    bytes: rx + tx === 0 ? `No traffic in the last ${range}.` : `Peak of the last ${range}: ${figures}.`,
+    connections:
+      rate === 0
+        ? `No connections in the last ${range}.`
+        : `Peak of the last ${range}: ${formatRate(rate)} connections per second.`,
   };
 }
