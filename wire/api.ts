@@ -5,6 +5,7 @@ import type { GoawayCode, ResetCode } from './core/code.ts';
 import type { Info } from './core/hello.ts';
 import type { Offer } from './core/offer.ts';
 import type { OpenRequest } from './core/open.ts';
+import type { Times } from './core/times.ts';
 
 export interface Stream {
   readonly id: number;
@@ -23,6 +24,8 @@ export interface Stream {
   onData: (chunk: Buffer) => void;
   /** The peer has ended its direction; this side may still write. */
   onEnd: () => void;
+  /** Acceptor only, if its offers ask for it: the times of the request that was answered last. */
+  onTimes: (times: Times) => void;
   /** The peer reset the stream, or the carrier was lost. Only onClose follows. */
   onReset: (code: ResetCode) => void;
   /** Writing may go on after write() returned false. */
@@ -34,6 +37,8 @@ export interface Stream {
   accept(): void;
   /** Always takes a copy of the chunk. False asks the caller to wait for onDrain. */
   write(chunk: Uint8Array): boolean;
+  /** Opener only, if the peer's offers ask for it. Does nothing after end(). */
+  tellTimes(times: Times): void;
   /** Ends this direction after what was written (half-close). */
   end(): void;
   /** Ends both directions now; queued bytes are dropped. */

@@ -18,7 +18,9 @@ import { collectHeap } from './heap.ts';
 import { createSession, type SessionOptions } from './session.ts';
 import { SocketWriter } from './socket/socket-writer.ts';
 
-const [hello, open, opened, data, credit, reset, ping, pong, goaway, offer] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] as const;
+const [hello, open, opened, data, credit, reset, ping, pong, goaway, offer, , times] = [
+  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+] as const;
 
 const frame = (type: number, stream: number, payload: Uint8Array | string = '', fin = false): Buffer =>
   encodeNaive({ type, stream, fin, payload: Buffer.from(payload) });
@@ -81,6 +83,7 @@ describe('a session ends with a coded GOAWAY when its peer', () => {
     ['sends DATA on a stream that was never opened', 'protocol', 'edge', [frame(data, 2, 'x')]],
     ['sends CREDIT for a stream that was never opened', 'protocol', 'edge', [frame(credit, 2, u32(1))]],
     ['resets a stream that was never opened', 'protocol', 'edge', [frame(reset, 4, '\0\0')]],
+    ['sends TIMES for a stream that was never opened', 'protocol', 'client', [frame(times, 2, Buffer.alloc(8))]],
     ['answers a PING that was not sent', 'protocol', 'edge', [frame(pong, 0, Buffer.alloc(8, 9))]],
     ['reuses a stream id', 'protocol', 'client', [openFrame(2), frame(reset, 2, '\0\0'), openFrame(2)]],
     ['opens with a lower stream id', 'protocol', 'client', [openFrame(8), openFrame(6)]],
@@ -414,7 +417,7 @@ describe('a session', () => {
   });
 
   it('never throws on frames with changed bits, and frees every stream', async () => {
-    const types = fc.integer({ min: 1, max: 11 });
+    const types = fc.integer({ min: 1, max: 12 });
     const payload = fc.uint8Array({ maxLength: 40 });
     const one = fc
       .tuple(types, fc.integer({ min: 0, max: 6 }), payload, fc.boolean(), fc.boolean())

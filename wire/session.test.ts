@@ -199,6 +199,25 @@ for (const kind of carrierKinds) {
       assert.deepEqual(await info, { edge: 'edge-1', edges: 2, urls: ['https://a.example'] });
     });
 
+    it('tells the acceptor the times of a request until the opener ends its side; an acceptor may not tell any', async () => {
+      await using pair = await createSessionPair(kind);
+      const { near, far } = await pair.open();
+      far.accept();
+      const told: unknown[] = [];
+      far.onTimes = (times) => told.push(times);
+      near.tellTimes({ edgeMs: 0.25, totalMs: 3 });
+      near.tellTimes({ edgeMs: 0, totalMs: 1e9 });
+      near.end();
+      near.tellTimes({ edgeMs: 9, totalMs: 9 });
+      await happens<void>((resolve) => (far.onEnd = resolve));
+      assert.deepEqual(told, [
+        { edgeMs: 0.25, totalMs: 3 },
+        { edgeMs: 0, totalMs: 4_294_967.295 },
+      ]);
+      far.tellTimes({ edgeMs: 0, totalMs: 0 });
+      assert.match((await pair.edgeEnd).detail, /TIMES from the acceptor/);
+    });
+
     it('sends the last of a burst of changes without flooding the peer', async () => {
       await using pair = await createSessionPair(kind);
       const last = happens<void>((resolve, reject) => {

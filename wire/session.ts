@@ -24,6 +24,7 @@ import { LateDataAllowance } from './core/late-data.ts';
 import { encodeOffers, type Offer, parseOffers } from './core/offer.ts';
 import { encodeOpen, type OpenRequest, parseOpen } from './core/open.ts';
 import { RateLimit } from './core/rate-limit.ts';
+import { encodeTimes, parseTimes, type Times } from './core/times.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { Notices } from './notices.ts';
@@ -263,6 +264,11 @@ class MuxSession implements Session, StreamHost, FrameSink {
     if (known !== undefined && !known.remoteEnded) this.#lateData.add(known.receivableBytes);
   }
 
+  sendTimes(stream: number, times: Times): void {
+    this.#writer.frame(frameType.times, stream, encodeTimes(times));
+    this.#checkReserve();
+  }
+
   awaitRoom(stream: MuxStream): void {
     this.#roundRobin.add(stream);
   }
@@ -329,6 +335,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     if (stream === undefined) this.#streams.requireUsed(id);
     else if (type === frameType.credit) stream.receiveCredit(readU32(payload, 0));
     else if (type === frameType.opened) stream.receiveOpened(readU32(payload, 0));
+    else if (type === frameType.times) stream.receiveTimes(parseTimes(payload));
     else stream.receiveReset(resetCodeOf(readU16(payload, 0)));
   }
 

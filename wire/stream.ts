@@ -6,6 +6,7 @@ import type { ResetCode } from './core/code.ts';
 import { nextCredit, ReceiveWindow, type RoundTrips, type WindowBudget, type WindowLimits } from './core/credit.ts';
 import { finFlag, maxDataBytes, WireError } from './core/frame.ts';
 import type { OpenRequest } from './core/open.ts';
+import type { Times } from './core/times.ts';
 
 /** What a stream needs from its session. */
 export interface StreamHost {
@@ -18,6 +19,7 @@ export interface StreamHost {
   sendOpened(stream: MuxStream): void;
   sendCredit(stream: number, bytes: number): void;
   sendReset(stream: number, code: ResetCode): void;
+  sendTimes(stream: number, times: Times): void;
   /** Calls stream.proceed() once the carrier has room, each waiting stream in its turn. */
   awaitRoom(stream: MuxStream): void;
   forget(stream: MuxStream): void;
@@ -38,6 +40,7 @@ export class MuxStream implements Stream {
   onOpened: () => void = nothing;
   onData: (chunk: Buffer) => void = nothing;
   onEnd: () => void = nothing;
+  onTimes: (times: Times) => void = nothing;
   onReset: (code: ResetCode) => void = nothing;
   onDrain: () => void = nothing;
   onClose: () => void = nothing;
@@ -115,6 +118,10 @@ export class MuxStream implements Stream {
     if (queue.bytes > 0) this.#owesDrain = true;
     else if (!this.#host.hasRoom) return this.#holdBack();
     return !this.#owesDrain;
+  }
+
+  tellTimes(times: Times): void {
+    if (!this.closed && !this.#ending) this.#host.sendTimes(this.id, times);
   }
 
   end(): void {
@@ -206,6 +213,11 @@ export class MuxStream implements Stream {
   receiveCredit(bytes: number): void {
     this.#credit = nextCredit(this.#credit, bytes);
     if (this.#queue.bytes > 0) this.#host.awaitRoom(this);
+  }
+
+  receiveTimes(times: Times): void {
+    if (this.ours) throw new WireError('protocol', `TIMES from the acceptor of stream ${this.id}`);
+    this.onTimes(times);
   }
 
   /** The peer's RESET, or the loss of the carrier. */

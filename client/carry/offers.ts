@@ -21,12 +21,14 @@ export interface Offers {
 
 export interface OffersOptions {
   readonly offered: readonly OfferedUpstream[];
+  /** Edges tell how long each request took there. */
+  readonly asksTimes: boolean;
   readonly clock: SessionClock;
   readonly sessions: () => Iterable<Session>;
   readonly onEvent: (event: CarryEvent) => void;
 }
 
-export function createOffers({ offered, clock, sessions, onEvent }: OffersOptions): Offers {
+export function createOffers({ offered, asksTimes, clock, sessions, onEvent }: OffersOptions): Offers {
   const texts = offered.map(({ upstream }) => formatUpstream(upstream));
   let reported = offered.map(() => true);
   const probe = createProbe({
@@ -42,7 +44,7 @@ export function createOffers({ offered, clock, sessions, onEvent }: OffersOption
   function sendTo(session: Session): void {
     // An OFFER holds at most maxOffers hosts. Without an OFFER an edge assumes that this client serves everything.
     if (offered.length > maxOffers) return;
-    session.offer(offered.map(({ key, upstream }) => ({ key, healthy: probe.healthy(upstream) })));
+    session.offer(offered.map(({ key, upstream }) => ({ key, healthy: probe.healthy(upstream), times: asksTimes })));
   }
 
   function reportChanges(): void {

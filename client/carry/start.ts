@@ -39,7 +39,12 @@ export function startCarrying(given: CarryOptions): Carrying {
     onConnected: (session) => offers.sendTo(session),
     onInfo: ({ urls }) => domainCheck.update(urls),
   });
-  const offers = createOffers({ ...options, offered: listOffered(options.upstreams), sessions: () => pool.sessions });
+  const offers = createOffers({
+    ...options,
+    offered: listOffered(options.upstreams),
+    asksTimes: options.openTap !== undefined,
+    sessions: () => pool.sessions,
+  });
   const domainCheck = createDomainCheck(options.upstreams, options.onEvent);
   const failed: FailedStream = { problem: null, atMs: 0 };
   let serve = compileServe(serveOptions(options, offers, failed));

@@ -4,6 +4,7 @@ import type { Upstream } from '@underpass/rules/upstream.ts';
 import type { Stream } from '@underpass/wire/api.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import type { Times } from '@underpass/wire/core/times.ts';
 import type { Problem } from './problem.ts';
 
 /** Bytes are lent for the call. A tap must not change them, and must not throw. */
@@ -15,6 +16,8 @@ export interface Tap {
   /** From the upstream. */
   tx(bytes: Uint8Array): void;
   txEnd(): void;
+  /** Of the request that was answered last, at the edge. */
+  times(times: Times): void;
   failed(problem: Problem): void;
   /** The edge reset the stream, or its carrier was lost. */
   reset(code: ResetCode): void;
@@ -38,6 +41,7 @@ export function tapStream(stream: Stream, tap: Tap): void {
     tap.rx(chunk);
     onData(chunk);
   };
+  stream.onTimes = (times) => tap.times(times);
   stream.onReset = (code) => {
     tap.reset(code);
     onReset(code);

@@ -27,7 +27,7 @@ export function renderExchange(exchange: Exchange): string {
     ],
     ['Tunnel', `${exchange.tunnel} (${exchange.host})`],
     ['Upstream', exchange.upstream],
-    ['Time', `edge ${ms(timing.edgeMs)}, tunnel ${ms(timing.tunnelMs)}, upstream ${ms(timing.waitMs)}`],
+    ['Time', `edge ${ms(timing.edgeMs)}, tunnel ${ms(timing.tunnelMs)}, upstream ${ms(exchange.durationMs)}`],
     ...(error === null
       ? []
       : [

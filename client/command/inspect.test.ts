@@ -45,11 +45,17 @@ async function world(t: TestContext, flags: readonly string[] = ['--inspect']) {
   await running.seen(/connected/);
   const send = (text: string) => {
     const stream = visit(carrier);
+    const got = outcome(stream);
+    const { onData } = stream;
+    stream.onData = (chunk) => {
+      onData(chunk);
+      stream.tellTimes({ edgeMs: 1.5, totalMs: 60_000 });
+      stream.end();
+    };
     stream.write(Buffer.from(text));
-    stream.end();
-    return outcome(stream);
+    return got;
   };
-  return { cli, running, send, home: cli.home };
+  return { cli, running, carrier, send, home: cli.home };
 }
 
 const webhook =
@@ -57,8 +63,9 @@ const webhook =
   'X-Hub-Signature-256: sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17\r\nContent-Length: 13\r\n\r\nHello, World!';
 
 test('a failing webhook is found, replayed and exported from another terminal', async (t) => {
-  const { cli, running, send } = await world(t);
+  const { cli, running, carrier, send } = await world(t);
   assert.match(await send(webhook), /^HTTP\/1\.1 500 /);
+  assert.deepEqual(carrier.session.peerOffers, [{ key: '*', healthy: true, times: true }]);
   const found = await cli.run(['inspect', '1', '--json']);
   const exchange = JSON.parse(found.stdout) as Exchange;
   assert.deepEqual(
@@ -66,6 +73,8 @@ test('a failing webhook is found, replayed and exported from another terminal', 
     [500, 'shop', '192.0.2.7', 'Hello, World!', '{"asked":1}'],
   );
   assert.equal(exchange.signature, 'unchecked');
+  const { edgeMs, tunnelMs } = exchange.timing;
+  assert.ok(edgeMs === 1.5 && tunnelMs! > 50_000 && tunnelMs! < 60_000, JSON.stringify(exchange.timing));
   assert.equal(found.stdout.includes('very-secret'), false);
   assert.match((await cli.run(['inspect', '#1', '--reveal'])).stdout, /Authorization: Bearer very-secret/);
   assert.match((await cli.run(['inspect', '1', '--curl'])).stdout, /--data-raw 'Hello, World!'/);

@@ -114,6 +114,20 @@ describe('an exchange', () => {
     });
   }
 
+  it('that the edge has timed has its share and that of the tunnel, both ways; before, the last round trip', () => {
+    const { log, clock, open } = createTestLog();
+    const capture = open();
+    capture.connected();
+    capture.rx(Buffer.from(get));
+    clock.at += 30;
+    capture.tx(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+    const { timing } = viewExchange(log.get(1)!, none, false);
+    assert.deepEqual([timing.edgeMs, timing.tunnelMs, timing.waitMs], [null, 20, 30]);
+    capture.times({ edgeMs: 5, totalMs: 52.5 });
+    const timed = viewExchange(log.get(1)!, none, false).timing;
+    assert.deepEqual([timed.edgeMs, timed.tunnelMs, timed.waitMs], [5, 17.5, 30]);
+  });
+
   it('that is no HTTP ends the reading and nothing else', () => {
     const { log, open } = createTestLog();
     const capture = open();

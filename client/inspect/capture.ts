@@ -2,6 +2,7 @@
 
 import type { ExchangeError } from '@underpass/rules/inspect/exchange.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
+import type { Times } from '@underpass/wire/core/times.ts';
 import { ExchangeFollower, type ExchangeObserver, type Side } from '@underpass/wire/http/exchange-follower.ts';
 import type { RequestHead } from '@underpass/wire/http/request-head.ts';
 import type { ResponseHead } from '@underpass/wire/http/response-head.ts';
@@ -64,6 +65,17 @@ export class Capture implements Tap, ExchangeObserver {
 
   txEnd(): void {
     if (this.#isFollowing) this.#follower.endResponse();
+  }
+
+  /** The edge's clock and this one differ, so the tunnel is what neither side spent: both ways, with what waits in it. */
+  times({ edgeMs, totalMs }: Times): void {
+    const exchange = this.#last;
+    if (exchange === null) return;
+    const { startMs, responseStartMs, endMs } = exchange;
+    const ownMs = (exchange.state === 'open' ? responseStartMs : endMs) - startMs;
+    exchange.edgeMs = edgeMs;
+    exchange.tunnelMs = Math.max(0, totalMs - edgeMs - ownMs);
+    this.#log.changed(exchange);
   }
 
   failed({ code, detail }: Problem): void {

@@ -82,6 +82,8 @@ export interface KeptExchange {
   requestEndMs: number;
   responseStartMs: number;
   endMs: number;
+  /** Both as in Timing. */
+  edgeMs: number | null;
   tunnelMs: number | null;
   error: ExchangeError | null;
   frames: readonly FrameView[];
@@ -161,6 +163,7 @@ export class ExchangeLog {
       requestEndMs: Number.NaN,
       responseStartMs: Number.NaN,
       endMs: Number.NaN,
+      edgeMs: null,
       tunnelMs: given.tunnelMs,
       error: null,
       frames: empty,

@@ -97,4 +97,5 @@ export function startLiveEvents({ log, check, state }: InspectSources): LiveEven
   };
 }
 
-const stateOf = ({ state, responseHead }: KeptExchange): string => `${state}${responseHead === '' ? '' : ' answered'}`;
+const stateOf = ({ state, responseHead, edgeMs }: KeptExchange): string =>
+  `${state}${responseHead === '' ? '' : ' answered'}${edgeMs === null ? '' : ' timed'}`;

@@ -77,12 +77,12 @@ export function shownHeaders({ headers }: ReadHead, reveal: boolean): readonly S
 }
 
 export function timingOf(exchange: KeptExchange): Timing {
-  const { startMs, connectMs, requestEndMs, responseStartMs, endMs } = exchange;
+  const { startMs, edgeMs, tunnelMs, connectMs, requestEndMs, responseStartMs, endMs } = exchange;
   // Without the connection's own time: the request waits in the client until the upstream is connected.
   const sentMs = Math.max(requestEndMs, startMs + (Number.isNaN(connectMs) ? 0 : connectMs));
   return {
-    edgeMs: null,
-    tunnelMs: exchange.tunnelMs,
+    edgeMs,
+    tunnelMs: tunnelMs === null ? null : known(tunnelMs),
     connectMs: known(connectMs),
     sendMs: known(sentMs - startMs - connectMs),
     waitMs: known(Math.max(0, responseStartMs - sentMs)),

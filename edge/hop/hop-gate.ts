@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
-import { maxOffers, type Offer } from '@underpass/wire/core/offer.ts';
+import { asksTimes, maxOffers, type Offer } from '@underpass/wire/core/offer.ts';
 import { createSession } from '@underpass/wire/session.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { Dialer } from '../upstream/dialer.ts';
@@ -47,6 +47,7 @@ class HopRelay implements LinkOwner {
       this.#owedToLink = 0;
     };
     stream.onEnd = () => this.#link.end();
+    stream.onTimes = (times) => this.#link.tellTimes(times);
     stream.onReset = (code) => this.#link.reset(code === 'carrier-lost' ? 'cancelled' : code);
   }
 
@@ -121,7 +122,7 @@ export class HopGate {
   #tellNews(): void {
     if (this.#sessions.size === 0) return;
     const offers = this.#offers();
-    const words = offers.map(({ key, healthy }) => `${key} ${healthy}`).join();
+    const words = offers.map(({ key, healthy, times }) => `${key} ${healthy} ${times}`).join();
     for (const [session, told] of this.#sessions) {
       if (told === words || session.version === 0) continue;
       this.#sessions.set(session, words);
@@ -129,20 +130,24 @@ export class HopGate {
     }
   }
 
-  /** Tunnels with a client here or at a sibling; healthy if one of the clients works. "*" if they are too many for one OFFER. */
+  /**
+   * Tunnels with a client here or at a sibling; healthy if one of the clients works, and asking for times if one inspects.
+   * "*" if they are too many for one OFFER.
+   */
   #offers(): readonly Offer[] {
     const nowMs = performance.now();
-    const healthy = new Map<string, boolean>();
-    for (const tunnel of this.#options.table.tunnels.values()) {
-      if (!tunnel.takesStreams) continue;
-      healthy.set(
-        tunnel.feed.id,
-        tunnel.clients.some((client) => client.isWorking(nowMs)),
-      );
+    const byKey = new Map<string, Offer>();
+    const add = ({ key, healthy, times = false }: Offer): void => {
+      const before = byKey.get(key);
+      byKey.set(key, { key, healthy: healthy || before?.healthy === true, times: times || before?.times === true });
+    };
+    for (const { feed, clients, takesStreams } of this.#options.table.tunnels.values()) {
+      if (!takesStreams) continue;
+      const times = clients.some(({ session }) => asksTimes(session.peerOffers, null));
+      add({ key: feed.id, healthy: clients.some((client) => client.isWorking(nowMs)), times });
     }
-    for (const offer of this.#options.beyond?.() ?? []) healthy.set(offer.key, offer.healthy || healthy.get(offer.key) === true);
-    if (healthy.size > maxOffers) return [{ key: '*', healthy: false }];
-    return [...healthy].map(([key, isHealthy]) => ({ key, healthy: isHealthy }));
+    for (const offer of this.#options.beyond?.() ?? []) add(offer);
+    return byKey.size > maxOffers ? [{ key: '*', healthy: false }] : [...byKey.values()];
   }
 
   /** Accepts nothing new. Each session ends with its last stream. */

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { frameType } from '@underpass/wire/core/frame.ts';
 import { currentVersion, encodeHello, oldestVersion } from '@underpass/wire/core/hello.ts';
+import type { Times } from '@underpass/wire/core/times.ts';
 import { carrierPath, carrierProtocol, clientIdHeader, softwareHeader } from '@underpass/wire/core/upgrade.ts';
 import { encodeFrame } from '@underpass/wire/fixture/frames.ts';
 import { requestUpgrade } from '@underpass/wire/handshake.ts';
@@ -82,6 +83,21 @@ describe('another edge of the region', () => {
     assert.equal(near.edge.stats().requests, 1 + asked);
     assert.equal(far.edge.stats().rxBytes, 0);
     assert.ok(near.edge.stats().rxBytes > 0);
+  });
+
+  it('passes the times of a request on to a client that asks, once its offer has arrived here', async () => {
+    await using far = await createRig([tunnelOf('t')], { edgeId: 'far', hop: hop() });
+    await using near = await createRig([tunnelOf('t')], { edgeId: 'near', hop: hop() });
+    await near.control.change({ peers: [{ edgeId: 'far', address: `127.0.0.1:${far.edge.ports.hop}` }] });
+    const told: Times[] = [];
+    const offers = [{ key: '*', healthy: true, times: true }];
+    await far.client('t', answerOk, { offers, onTimes: (times) => void told.push(times) });
+    const end = performance.now() + 60_000;
+    while (told.length === 0) {
+      await ask(near);
+      assert.ok(performance.now() < end, 'no times');
+    }
+    assert.ok(told[0]!.edgeMs > 0 && told[0]!.edgeMs < told[0]!.totalMs, JSON.stringify(told));
   });
 
   it('answers busy while its client is full, and serves once the client takes streams again', async () => {

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import type { Times } from '@underpass/wire/core/times.ts';
 import { TunnelState } from '../routes/tunnel-state.ts';
 import type { Dialer, DialTarget } from './dialer.ts';
 import { Link, type LinkOwner } from './link.ts';
@@ -22,6 +23,7 @@ const request = {
 /** A stream that records its calls; write() returns `room`. */
 class FakeStream {
   readonly written: string[] = [];
+  readonly told: Times[] = [];
   ended = false;
   resetWith: ResetCode | null = null;
   consumed = 0;
@@ -48,16 +50,21 @@ class FakeStream {
     this.consumed += bytes;
   }
 
+  tellTimes(times: Times): void {
+    this.told.push(times);
+  }
+
   reset(code: ResetCode): void {
     this.resetWith = code;
   }
 }
 
 /** `count` clients that are tried in order, and all streams that were opened. */
-function createScene({ count = 3, hop = false, later = false } = {}) {
+function createScene({ count = 3, hop = false, later = false, asks = '' } = {}) {
   const streams: FakeStream[] = [];
   const sessions = Array.from({ length: count }, (_, index) => ({
     canOpen: true,
+    peerOffers: asks === '' ? null : [{ key: asks, healthy: true, times: true }],
     open(asked: OpenRequest): Stream {
       const stream = new FakeStream();
       stream.request = asked;
@@ -216,6 +223,25 @@ describe('while no client is found', () => {
     await settled();
     assert.equal(streams[0]?.written.join('').length, 96 * 1024);
     assert.deepEqual(heard, ['drain']);
+  });
+
+  it('the time until then is told once, to a client that asks or before a hop to one', async () => {
+    const { link, streams, open } = createScene({ later: true, asks: '*' });
+    const times = { edgeMs: 0, totalMs: 7 };
+    open();
+    await settled();
+    link.tellTimes(times);
+    link.tellTimes(times);
+    const [first, second] = streams[0]!.told;
+    assert.ok(first!.edgeMs > 0);
+    assert.deepEqual(second, times);
+    const hop = createScene({ hop: true, asks: 'tunnel-1' });
+    hop.link.tellTimes(times);
+    assert.equal(hop.streams[0]!.told.length, 1);
+    for (const silent of [createScene(), createScene({ hop: true, asks: 'tunnel-2' })]) {
+      silent.link.tellTimes(times);
+      assert.equal(silent.streams[0]!.told.length, 0);
+    }
   });
 
   it('no stream is opened for a visitor that has left', async () => {

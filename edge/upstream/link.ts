@@ -4,7 +4,9 @@
 import type { Session, Stream } from '@underpass/wire/api.ts';
 import { ByteQueue } from '@underpass/wire/core/byte-queue.ts';
 import type { ResetCode } from '@underpass/wire/core/code.ts';
+import { asksTimes } from '@underpass/wire/core/offer.ts';
 import type { OpenRequest } from '@underpass/wire/core/open.ts';
+import type { Times } from '@underpass/wire/core/times.ts';
 import type { TunnelState } from '../routes/tunnel-state.ts';
 import type { Dialer, DialTarget } from './dialer.ts';
 
@@ -54,6 +56,11 @@ export class Link {
   over = false;
   /** The upstream has ended its direction. */
   remoteEnded = false;
+  readonly startMs: number = performance.now();
+  /** The client inspects, here or behind the hop. */
+  asksTimes = false;
+  /** From the start until there was a client; 0 once it is told. */
+  #waitedMs = 0;
   /** Both directions of the stream have ended. */
   onClosed: () => void = () => {};
   #owner: LinkOwner;
@@ -120,6 +127,8 @@ export class Link {
   #open({ session, hop }: DialTarget): void {
     const stream = session.open(this.#requestTo(hop));
     this.#stream = stream;
+    this.asksTimes = asksTimes(session.peerOffers, hop ? this.tunnel.feed.id : null);
+    if (this.asksTimes) this.#waitedMs = performance.now() - this.startMs;
     stream.onOpened = () => this.#accepted();
     stream.onData = (chunk) => this.#receive(chunk);
     stream.onEnd = () => this.#remoteEnd();
@@ -211,6 +220,13 @@ export class Link {
     if (replay === null) return;
     if (replay.bytes + chunk.length <= replayBytes || this.#stream === null) replay.push(chunk);
     else this.#replay = null;
+  }
+
+  /** Tells the client how long a request took; it measures the rest itself. */
+  tellTimes({ edgeMs, totalMs }: Times): void {
+    if (!this.asksTimes) return;
+    this.#stream?.tellTimes({ edgeMs: edgeMs + this.#waitedMs, totalMs });
+    this.#waitedMs = 0;
   }
 
   get closed(): boolean {

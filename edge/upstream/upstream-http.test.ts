@@ -10,7 +10,7 @@ const request = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
 /** A fake upstream: `heard` records the calls to the owner, `link` those to the stream. */
 function createScene() {
   const heard: string[] = [];
-  const link = { over: false, remoteEnded: false, ended: false, resetWith: '', sent: 0, consumed: 0 };
+  const link = { over: false, remoteEnded: false, ended: false, resetWith: '', sent: 0, consumed: 0, asksTimes: false };
   const fake = Object.assign(link, {
     write: (chunk: Buffer) => {
       link.sent += chunk.length;
@@ -19,6 +19,7 @@ function createScene() {
     end: () => {
       link.ended = true;
     },
+    tellTimes: () => void heard.push(link.ended ? 'times too late' : 'times'),
     consume: (bytes: number) => {
       link.consumed += bytes;
     },
@@ -126,6 +127,22 @@ describe('a connection to an upstream', () => {
       assert.deepEqual([heard, upstream.reusable(true), link.ended, link.resetWith], [['200 ok', 'done'], false, true, '']);
     });
   }
+
+  it('tells the times of every answer, before its own end, to a client that asks', () => {
+    const { heard, link, say, ask, end } = createScene();
+    link.asksTimes = true;
+    ask();
+    say(ok);
+    ask();
+    say('HTTP/1.1 200 OK\r\n\r\nuntil the end');
+    end();
+    assert.deepEqual(heard, ['200 ok', 'times', 'done', '200 until the end', 'times', 'done']);
+    const upgraded = createScene();
+    upgraded.link.asksTimes = true;
+    upgraded.ask({ upgrade: true });
+    upgraded.say('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n');
+    assert.deepEqual(upgraded.heard, ['times', '101']);
+  });
 
   it('serves no other request if unrequested bytes follow a response, at once or later', () => {
     for (const later of [false, true]) {

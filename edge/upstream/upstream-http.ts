@@ -50,6 +50,7 @@ export class UpstreamHttp implements LinkOwner {
   #upgrade: string | null = null;
   #interim = 0;
   #served = 0;
+  #startMs: number;
   /** An incomplete head; bounded by the head limit. */
   #held: HeldBytes | null = null;
   #reusable = false;
@@ -64,6 +65,7 @@ export class UpstreamHttp implements LinkOwner {
     this.#clock = clock;
     this.#usableUntilMs = clock.nowMs + reuseMs;
     this.link = openLink(this);
+    this.#startMs = this.link.startMs;
   }
 
   /** Receives bodies without their framing, after onResponse. Set it before send(). */
@@ -100,6 +102,7 @@ export class UpstreamHttp implements LinkOwner {
     this.#interim = 0;
     this.#retry = again ? head : null;
     this.#head.reset();
+    if (this.#served > 0 && this.link.asksTimes) this.#startMs = performance.now();
     return this.link.write(head);
   }
 
@@ -221,6 +224,7 @@ export class UpstreamHttp implements LinkOwner {
     }
     this.#phase = phase.opaque;
     this.#retry = null;
+    this.#tellTimes();
     this.owner.onResponse(this.#head, bytes, from, end, end);
     if (end < bytes.length) this.owner.onOpaque(bytes.subarray(end));
     return false;
@@ -250,6 +254,7 @@ export class UpstreamHttp implements LinkOwner {
     const { keepAliveSeconds } = this.#head;
     const surelyMs = keepAliveSeconds < 0 ? unannouncedKeepAliveMs : keepAliveSeconds * 1_000 - keepAliveMarginMs;
     this.#surelyUsableUntilMs = this.#clock.nowMs + surelyMs;
+    this.#tellTimes();
     if (end < bytes.length) this.#unasked(bytes.subarray(end));
     else if (!this.#reusable) this.link.end();
     if (!this.#reusable) this.#phase = phase.over;
@@ -265,8 +270,14 @@ export class UpstreamHttp implements LinkOwner {
 
   #endsByClose(): void {
     this.#phase = phase.over;
+    this.#tellTimes();
     this.link.end();
     this.owner.onResponseDone();
+  }
+
+  /** Before the end of the link, which leaves nothing to be told. */
+  #tellTimes(): void {
+    if (this.link.asksTimes) this.link.tellTimes({ edgeMs: 0, totalMs: performance.now() - this.#startMs });
   }
 
   onLinkFail(code: ResetCode): void {

@@ -105,11 +105,11 @@ export interface FormField {
   readonly bytes: number;
 }
 
-/** Where the time went. Null is unknown. The parts follow each other, except that `tunnelMs` is one round trip of the carrier. */
+/** Where the time went. Null is unknown. With `edgeMs`, the sum is the time from the request's whole head at the edge to the end of its answer there. */
 export interface Timing {
-  /** In the edge, from the visitor's first byte until it passed the request on, if the edge says so. */
+  /** From then on until the edge had a client for it: 0 on a connection that was open. Null until the edge says so. */
   readonly edgeMs: number | null;
-  /** The last measured round trip between client and edge. */
+  /** Between edge and client, both ways, with what waits there. While `edgeMs` is null, the last measured round trip. */
   readonly tunnelMs: number | null;
   /** In the client: from the first byte of the request to the upstream's connection; 0 on one that was open. */
   readonly connectMs: number | null;

@@ -18,6 +18,7 @@ export const frameType = {
   goaway: 9,
   offer: 10,
   info: 11,
+  times: 12,
 } as const;
 
 export const finFlag = 0x80;
@@ -47,12 +48,13 @@ export const maxPayloadBytes: readonly number[] = [
   512, // goaway
   65_535, // offer; 512 entries of 255 bytes would be twice this, so encodeOffers checks both
   16_384, // info
+  8, // times
 ];
 
-const minPayloadBytes: readonly number[] = [0, 12, 13, 4, 0, 4, 2, 8, 8, 2, 0, 2];
+const minPayloadBytes: readonly number[] = [0, 12, 13, 4, 0, 4, 2, 8, 8, 2, 0, 2, 8];
 
 /** Frames that belong to a stream have an id, the others have 0. */
-const needsStream: readonly boolean[] = [false, false, true, true, true, true, true, false, false, false, false, false];
+const needsStream: readonly boolean[] = [false, false, true, true, true, true, true, false, false, false, false, false, true];
 
 export function writeHeader(into: Uint8Array, at: number, typeAndFlags: number, length: number, stream: number): void {
   into[at] = typeAndFlags;

@@ -8,6 +8,8 @@ export interface Offer {
   /** A host name, `:80`, `:443`, or `*` for everything else. */
   readonly key: string;
   readonly healthy: boolean;
+  /** Asks for TIMES on the streams that this entry serves. */
+  readonly times?: boolean;
 }
 
 export const maxOffers = 512;
@@ -17,14 +19,16 @@ const maxKeyBytes = 253;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Each entry: u8 flags (1 = healthy), u8 length, key. */
+const flags = { healthy: 1, times: 2 };
+
+/** Each entry: u8 flags, u8 length, key. */
 export function encodeOffers(offers: readonly Offer[]): Uint8Array {
   if (offers.length > maxOffers) throw new RangeError(`${offers.length} offers, at most ${maxOffers}`);
   const bytes: number[] = [];
   for (const offer of offers) {
     const key = encoder.encode(offer.key);
     if (key.length === 0 || key.length > maxKeyBytes) throw new RangeError(`offer key of ${key.length} bytes`);
-    bytes.push(offer.healthy ? 1 : 0, key.length, ...key);
+    bytes.push((offer.healthy ? flags.healthy : 0) | (offer.times ? flags.times : 0), key.length, ...key);
   }
   if (bytes.length > 65_535) throw new RangeError('offers longer than 65535 bytes');
   return Uint8Array.from(bytes);
@@ -39,7 +43,8 @@ export function parseOffers(payload: Uint8Array): Offer[] {
     if (end > payload.length || keyBytes === 0 || keyBytes > maxKeyBytes)
       throw new WireError('protocol', 'OFFER with a false key length');
     if (offers.length === maxOffers) throw new WireError('protocol', `OFFER with more than ${maxOffers} entries`);
-    offers.push({ key: decodeKey(payload.subarray(at + 2, end)), healthy: (payload[at]! & 1) === 1 });
+    const [key, given] = [decodeKey(payload.subarray(at + 2, end)), payload[at]!];
+    offers.push({ key, healthy: (given & flags.healthy) !== 0, ...((given & flags.times) === 0 ? {} : { times: true }) });
     at = end;
   }
   return offers;
@@ -54,6 +59,11 @@ function decodeKey(bytes: Uint8Array): string {
 }
 
 export type OfferAnswer = 'healthy' | 'unhealthy' | 'none';
+
+/** Does the peer ask for TIMES? `key`: of the one entry that matters; null if all do. */
+export function asksTimes(offers: readonly Offer[] | null, key: string | null): boolean {
+  return offers?.some((offer) => offer.times === true && (key === null || offer.key === key)) ?? false;
+}
 
 /** Compiles a client's offers to a look-up: does it serve this host or port, and does that upstream answer its probe? */
 export function compileOffers(offers: readonly Offer[] | null): (kind: StreamKind, host: string) => OfferAnswer {

@@ -9,6 +9,7 @@ import { finFlag, frameType, readU16, readU32, WireError, writeU16, writeU32 } f
 import { encodeHello, encodeInfo, type Hello, parseHello, parseInfo } from './hello.ts';
 import { encodeOffers, parseOffers } from './offer.ts';
 import { encodeOpen, parseOpen } from './open.ts';
+import { encodeTimes, parseTimes } from './times.ts';
 import vectors from './vectors.json' with { type: 'json' };
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
@@ -61,6 +62,7 @@ function readPayload(type: string, fin: boolean, payload: Uint8Array): unknown {
   if (type === 'reset') return { code: resetCodeOf(readU16(payload, 0)) };
   if (type === 'goaway') return { code: goawayCodeOf(readU16(payload, 0)), detail: Buffer.from(payload).subarray(2).toString() };
   if (type === 'offer') return { offers: parseOffers(payload) };
+  if (type === 'times') return parseTimes(payload);
   return type === 'info' ? { info: parseInfo(payload) } : { payloadHex: hex };
 }
 
@@ -82,6 +84,7 @@ function writePayload(type: string, value: any): Uint8Array {
     return Buffer.concat([u16(goawayCodes[value.code as keyof typeof goawayCodes]), Buffer.from(value.detail)]);
   }
   if (type === 'offer') return encodeOffers(value.offers);
+  if (type === 'times') return encodeTimes(value);
   return type === 'info' ? encodeInfo(value.info) : bytesOf(value.payloadHex);
 }
 
@@ -166,10 +169,11 @@ const limits = [
   [2, 512],
   [0, 300],
   [2, 300],
+  [8, 8],
 ] as const;
 const frameArbitrary: fc.Arbitrary<NaiveFrame> = fc
   .tuple(
-    fc.integer({ min: 1, max: 11 }),
+    fc.integer({ min: 1, max: 12 }),
     fc.boolean(),
     fc.integer({ min: 1, max: 0xffff_ffff }),
     fc.integer({ min: 0, max: 100_000 }),
@@ -178,7 +182,7 @@ const frameArbitrary: fc.Arbitrary<NaiveFrame> = fc
     const [least, most] = limits[type - 1]!;
     const isData = type === frameType.data;
     const length = Math.max(isData && !fin ? 1 : least, Math.min(size % (most + 1), 65_536));
-    const onStream = type >= 2 && type <= 6;
+    const onStream = (type >= 2 && type <= 6) || type === frameType.times;
     return { type, fin: isData && fin, stream: onStream ? stream : 0, payload: Buffer.alloc(length, size & 0xff) };
   });
 

@@ -9,6 +9,7 @@ import { renderHex } from './hex.ts';
 import { applyEvent, type ListState } from './list-state.ts';
 import { draftOf, requestOf } from './replay-draft.ts';
 import { rowsInView, scrollToRow } from './rows-in-view.ts';
+import { describeTiming, timingParts } from './timing.ts';
 
 const row = (given: Partial<ExchangeSummary>): ExchangeSummary =>
   ({
@@ -110,4 +111,15 @@ test('sizes and times have at most three figures', () => {
 
 test('a hex dump has offset, bytes and printable characters', () => {
   assert.equal(renderHex(new TextEncoder().encode('hi\n')), `00000000  68 69 0a${' '.repeat(40)}  hi.`);
+});
+
+test('the time at the edge is the sum of all parts, and not said without the edge’s own', () => {
+  const timing = { edgeMs: 0.5, tunnelMs: 20, connectMs: 0, sendMs: 1, waitMs: 30, receiveMs: 2.5 };
+  const say = (given: typeof timing | { edgeMs: null } | { edgeMs: null; tunnelMs: null }) => {
+    const whole = { ...timing, ...given };
+    return describeTiming(whole, timingParts(whole));
+  };
+  assert.match(say(timing), /^54 ms at the edge/);
+  assert.match(say({ edgeMs: null }), /^The edge has not told/);
+  assert.equal(say({ edgeMs: null, tunnelMs: null }), '');
 });

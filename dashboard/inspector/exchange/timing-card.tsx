@@ -3,7 +3,7 @@ import type { Exchange } from '@underpass/rules/inspect/exchange.ts';
 import clsx from 'clsx';
 import { Card } from '../../ui/card.tsx';
 import { formatDuration } from '../core/format.ts';
-import { type TimingPart, timingParts } from '../core/timing.ts';
+import { describeTiming, type TimingPart, timingParts } from '../core/timing.ts';
 
 /** A part is at least this wide, so that a short one can be seen. */
 const LEAST_PERCENT = 0.6;
@@ -23,7 +23,11 @@ export function TimingCard({ exchange }: { readonly exchange: Exchange }) {
   const parts = timingParts(exchange.timing);
   if (parts.length === 0) return null;
   return (
-    <Card title="Timing" actions={exchange.durationMs !== null && <Total ms={exchange.durationMs} />}>
+    <Card
+      title="Timing"
+      description={exchange.state !== 'open' && describeTiming(exchange.timing, parts)}
+      actions={exchange.durationMs !== null && <Total ms={exchange.durationMs} />}
+    >
       <div aria-hidden="true" className="flex h-3 gap-px overflow-hidden rounded-sm bg-sunken">
         {parts.map(({ label, ms }) => (
           <span key={label} className={COLOURS[label]} style={{ flexGrow: ms, flexBasis: `${LEAST_PERCENT}%`, flexShrink: 0 }} />
