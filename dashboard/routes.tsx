@@ -1,7 +1,7 @@
 // The route table, in the order of spec section 2, then the pages beyond the spec. Every page is its own chunk.
 // A page module exports Component and, if it needs them, loader and action.
 import { type RouteObject, redirect } from 'react-router';
-import { retryOnce } from './api/retry-once.ts';
+import { loadCode } from './api/retry-once.ts';
 import { paths } from './routing/paths.ts';
 import { loadSession, projectOfScreen, SHELL_ROUTE } from './session/session.ts';
 import { ApplicationError } from './shell/application-error.tsx';
@@ -11,7 +11,7 @@ import { FirstLoad, Root } from './shell/root.tsx';
 const page =
   <Module,>(load: () => Promise<Module>) =>
   () =>
-    retryOnce(load);
+    loadCode(load);
 
 /** Goes to /login, or to the dashboard of the selected project (spec 2). */
 async function home() {

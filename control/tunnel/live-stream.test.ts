@@ -116,3 +116,11 @@ test('cuts off a reader that does not read, and keeps nothing for it', async () 
   assert.equal(ends, 1);
   await assert.rejects(next(), /does not read/);
 });
+
+test('a quiet stream says every four seconds that it lives', async () => {
+  const { next, cancel } = open();
+  assert.equal(await next(), ': live\n\n');
+  mock.timers.tick(4000);
+  assert.equal(await next(), 'event: beat\ndata:\n\n');
+  await cancel();
+});

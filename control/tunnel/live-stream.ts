@@ -3,10 +3,15 @@
 
 // Changes within this time are sent together: a screen needs no more.
 const gatherMs = 500;
-// Comments keep proxies from closing a quiet stream. The reader's right is checked with each.
-const beatMs = 20_000;
+// A screen says that its updates have stopped once it misses two of these. They also keep proxies from closing a quiet stream.
+const beatMs = 4_000;
+// How often the reader's right is read from the database. Lost rights that control notices end the stream at once (`check`).
+const checkMs = 20_000;
 // Chunks that may wait for a slow reader before its stream is cut.
 const waitingChunksMost = 64;
+
+/** Browsers drop an event without a data line. */
+const beat = 'event: beat\ndata:\n\n';
 
 export interface LiveSource {
   /** Returns a function that stops listening. */
@@ -37,7 +42,7 @@ export class LiveStream {
 
   /** Checks the reader's right now. */
   check(): void {
-    this.#beat().catch(() => this.end());
+    this.#checkRight().catch(() => this.end());
   }
 
   end(): void {
@@ -46,7 +51,8 @@ export class LiveStream {
 
   #start(opened: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = opened;
-    this.#every(beatMs, () => this.#beat());
+    this.#every(beatMs, async () => this.#write(beat));
+    this.#every(checkMs, () => this.#checkRight());
     const hear = (ids: readonly string[]): void => {
       for (const id of ids) this.#moved.add(id);
     };
@@ -69,9 +75,8 @@ export class LiveStream {
     else this.end();
   }
 
-  async #beat(): Promise<void> {
-    if (await this.#source.isStillPermitted()) this.#write(': still here\n\n');
-    else this.end();
+  async #checkRight(): Promise<void> {
+    if (!(await this.#source.isStillPermitted())) this.end();
   }
 
   #write(text: string): void {

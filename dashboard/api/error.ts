@@ -1,5 +1,7 @@
 // The error that a failed call throws: the status and the response text, as spec section 8 asks.
 
+import { CodeError } from './retry-once.ts';
+
 /** No answer: the network is down, or the call exceeded its time limit. */
 export const NO_ANSWER = 0;
 
@@ -29,7 +31,8 @@ export const mayRetry = (error: unknown): boolean => !(isApiError(error) && FINA
 
 /** True if the network or a busy server caused the error: the data on the page is most likely still correct. */
 export const isTemporary = (error: unknown): boolean =>
-  isApiError(error) && (error.status === NO_ANSWER || error.status === 429 || error.status >= 500);
+  error instanceof CodeError ||
+  (isApiError(error) && (error.status === NO_ANSWER || error.status === 429 || error.status >= 500));
 
 /** True if the object has changed since the form loaded it. */
 export const isStale = (error: unknown): boolean => isApiError(error) && error.status === 412;

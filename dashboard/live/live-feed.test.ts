@@ -1,7 +1,8 @@
-// Events first, polling if events do not get through, nothing while the tab is hidden.
+// Events first, polling if events do not get through, nothing while the tab is hidden; and what the page then knows.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { followTunnels } from './live-feed.ts';
+import { stoppedSince } from './live-link.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 class FakeEventSource extends EventTarget {
@@ -22,15 +23,19 @@ class FakeEventSource extends EventTarget {
   }
 }
 
+const START_MS = 1_700_000_000_000;
 const page = Object.assign(new EventTarget(), { hidden: false });
 const real = { fetch: globalThis.fetch };
 let calls: string[] = [];
 let stop = () => {};
 let got: LiveTunnel[] = [];
 let caughtUp = 0;
+/** Of a poll; 0 is no answer. */
+let status = 200;
 
 beforeEach(() => {
-  mock.timers.enable({ apis: ['setTimeout'] });
+  mock.timers.enable({ apis: ['setTimeout', 'Date'], now: START_MS });
+  status = 200;
   FakeEventSource.opened = [];
   page.hidden = false;
   got = [];
@@ -38,6 +43,8 @@ beforeEach(() => {
   calls = [];
   globalThis.fetch = async (url) => {
     calls.push(String(url));
+    if (status === 0) throw new TypeError('Failed to fetch');
+    if (status !== 200) return new Response('', { status });
     return Response.json([{ name: 'web', status: 'Created' }]);
   };
   Object.assign(globalThis, { EventSource: FakeEventSource, document: page });
@@ -53,6 +60,13 @@ afterEach(() => {
 const source = () => FakeEventSource.opened.at(-1)!;
 const fail = (times: number) => {
   for (let i = 0; i < times; i++) source().dispatchEvent(new Event('error'));
+};
+/** In small steps: a timer that starts during a step counts from the end of the step. */
+const tick = async (ms: number) => {
+  for (let passed = 0; passed < ms; passed += 500) {
+    mock.timers.tick(500);
+    await settle();
+  }
 };
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -79,11 +93,12 @@ test('polls the list after three failures in a row, and tries events again later
   assert.deepEqual(calls, ['/api/tunnels?project=p+1']);
   assert.equal(got.length, 1);
   assert.equal(FakeEventSource.opened.length, 1);
-  for (let round = 0; round < 6; round++) {
-    mock.timers.tick(10_000);
+  for (let round = 0; round < 12; round++) {
+    mock.timers.tick(5000);
     await settle();
   }
-  assert.equal(calls.length, 6);
+  assert.equal(calls.length, 12);
+  assert.equal(stoppedSince(), undefined);
   assert.equal(FakeEventSource.opened.length, 2);
 });
 
@@ -114,4 +129,40 @@ test('stops events and polling when it ends', async () => {
   await settle();
   assert.equal(calls.length, 1);
   assert.equal(FakeEventSource.opened.length, 1);
+});
+
+test('without a beat for ten seconds the page says since when; a beat or a poll ends that and reloads', async () => {
+  source().dispatchEvent(new Event('open'));
+  await tick(4000);
+  source().dispatchEvent(new Event('beat'));
+  status = 0;
+  await tick(9500);
+  assert.equal(stoppedSince(), undefined);
+  await tick(500);
+  assert.equal(stoppedSince(), START_MS + 4000);
+  status = 200;
+  await tick(10_000);
+  assert.equal(stoppedSince(), undefined);
+  assert.equal(caughtUp, 1);
+  assert.equal(FakeEventSource.opened.length, 2);
+});
+
+test('a stream that delivers nothing is polled instead, and the page does not say that updates have stopped', async () => {
+  for (let round = 0; round < 80; round++) {
+    await tick(1000);
+    assert.equal(stoppedSince(), undefined);
+  }
+  assert.ok(got.length > 0);
+  assert.equal(caughtUp, 0);
+});
+
+test('an ended session is told once', async () => {
+  status = 401;
+  source().readyState = FakeEventSource.CLOSED;
+  fail(1);
+  await settle();
+  await tick(10_000);
+  await tick(10_000);
+  assert.equal(calls.length, 3);
+  assert.equal(caughtUp, 1);
 });

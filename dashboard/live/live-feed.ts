@@ -1,10 +1,14 @@
 // Follows a project's tunnels by server-sent events, or by polling if events do not get through. Stops while the tab is hidden.
 import { urlOf } from '@underpass/rules/api/call.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import { isApiError } from '../api/error.ts';
 import { listTunnels } from '../api/tunnels.ts';
+import { type LinkWatch, watchLink } from './live-link.ts';
 import { type LiveTunnel, parseLiveTunnel } from './live-tunnel.ts';
 
-const POLL_MS = 10_000;
+/** Less than the silence after which the page says that updates have stopped (live-link.ts). */
+const POLL_MS = 5000;
+const FAILED_POLL_MS = 10_000;
 /** How often to try events again while polling. */
 const EVENTS_RETRY_MS = 60_000;
 /** EventSource reconnects by itself; after this many failures in a row, a proxy probably blocks it. */
@@ -12,18 +16,26 @@ const FAILURES_BEFORE_POLLING = 3;
 
 export interface LiveFeedHandlers {
   readonly onTunnel: (tunnel: LiveTunnel) => void;
-  /** The feed is back: the page should reload what it missed. */
+  /** The feed is back, or the session has ended: the page should reload what it missed, and learns which it is. */
   readonly onCaughtUp: () => void;
+}
+
+interface Feed extends LiveFeedHandlers {
+  readonly projectId: string;
+  readonly watch: LinkWatch;
+  readonly signal: AbortSignal;
 }
 
 /** Runs until the returned function is called. */
 export function followTunnels(projectId: string, handlers: LiveFeedHandlers): () => void {
+  let heardAtMs = Date.now();
   let stop: (() => void) | undefined;
   const restart = () => {
     stop?.();
-    stop = document.hidden ? undefined : run(projectId, handlers);
+    stop = document.hidden ? undefined : run(projectId, handlers, heardAtMs);
   };
   const onVisibility = () => {
+    if (document.hidden) heardAtMs = Date.now();
     restart();
     if (!document.hidden) handlers.onCaughtUp();
   };
@@ -35,51 +47,70 @@ export function followTunnels(projectId: string, handlers: LiveFeedHandlers): ()
   };
 }
 
-function run(projectId: string, handlers: LiveFeedHandlers): () => void {
+function run(projectId: string, handlers: LiveFeedHandlers, heardAtMs: number): () => void {
   const controller = new AbortController();
-  let stopEvents = () => {};
+  let stopEvents: (() => void) | undefined;
   const poll = () => {
-    stopEvents = () => {};
-    void pollTunnels(projectId, handlers, controller.signal).then(() => {
-      if (!controller.signal.aborted) stopEvents = openEvents(projectId, handlers, poll);
+    if (!stopEvents) return;
+    stopEvents();
+    stopEvents = undefined;
+    void pollTunnels(feed).then(() => {
+      if (!controller.signal.aborted) stopEvents = openEvents(feed, poll);
     });
   };
-  stopEvents = openEvents(projectId, handlers, poll);
+  const feed: Feed = { ...handlers, projectId, watch: watchLink(heardAtMs, poll), signal: controller.signal };
+  stopEvents = openEvents(feed, poll);
   return () => {
     controller.abort();
-    stopEvents();
+    stopEvents?.();
+    feed.watch.end();
   };
 }
 
-function openEvents(projectId: string, handlers: LiveFeedHandlers, onGiveUp: () => void): () => void {
+function openEvents({ projectId, watch, onTunnel, onCaughtUp }: Feed, onGiveUp: () => void): () => void {
   const source = new EventSource(urlOf(tunnelCalls.streamEvents, { project: projectId }));
   let failures = 0;
   source.addEventListener('tunnel', (event) => {
+    watch.hear();
     const tunnel = parseLiveTunnel(event.data);
-    if (tunnel) handlers.onTunnel(tunnel);
+    if (tunnel) onTunnel(tunnel);
   });
+  source.addEventListener('beat', () => watch.hear());
   source.addEventListener('open', () => {
-    if (failures > 0) handlers.onCaughtUp();
+    if (watch.hear() || failures > 0) onCaughtUp();
     failures = 0;
   });
   source.addEventListener('error', () => {
     failures++;
-    if (source.readyState !== EventSource.CLOSED && failures < FAILURES_BEFORE_POLLING) return;
-    source.close();
-    onGiveUp();
+    if (source.readyState === EventSource.CLOSED || failures >= FAILURES_BEFORE_POLLING) onGiveUp();
   });
   return () => source.close();
 }
 
-/** Ends after EVENTS_RETRY_MS, or when aborted. */
-async function pollTunnels(projectId: string, handlers: LiveFeedHandlers, signal: AbortSignal): Promise<void> {
-  for (let waited = 0; waited < EVENTS_RETRY_MS && !signal.aborted; waited += POLL_MS) {
-    try {
-      for (const tunnel of await listTunnels(projectId, signal, true)) handlers.onTunnel(tunnel);
-    } catch {
-      // The next round asks again. If the session has ended, the user's next action shows it, so an open form stays.
-    }
-    await waitFor(POLL_MS, signal);
+/** Ends after EVENTS_RETRY_MS, when the server is back, or when aborted. */
+async function pollTunnels(feed: Feed): Promise<void> {
+  let before: Poll = 'worked';
+  for (let waited = 0; waited < EVENTS_RETRY_MS && !feed.signal.aborted; ) {
+    const poll = await pollOnce(feed);
+    // An ended session is told once, in a notice: an open form stays.
+    const isNews = poll === 'worked' ? feed.watch.hear() : poll === 'signed-out' && before !== poll;
+    if (isNews) feed.onCaughtUp();
+    if (poll === 'worked' && before !== 'worked') return;
+    before = poll;
+    const pauseMs = poll === 'worked' ? POLL_MS : FAILED_POLL_MS;
+    await waitFor(pauseMs, feed.signal);
+    waited += pauseMs;
+  }
+}
+
+type Poll = 'worked' | 'signed-out' | 'failed';
+
+async function pollOnce({ projectId, onTunnel, signal }: Feed): Promise<Poll> {
+  try {
+    for (const tunnel of await listTunnels(projectId, signal, true)) onTunnel(tunnel);
+    return 'worked';
+  } catch (error) {
+    return isApiError(error) && error.status === 401 ? 'signed-out' : 'failed';
   }
 }
 

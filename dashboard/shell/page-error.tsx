@@ -1,21 +1,26 @@
 // Replaces a page that failed to load: the shell stays, and the panel shows the reason and a retry.
-import { isRouteErrorResponse, useRevalidator, useRouteError } from 'react-router';
-import { isApiError, mayRetry } from '../api/error.ts';
+import { isRouteErrorResponse, useRouteError } from 'react-router';
+import { isApiError } from '../api/error.ts';
+import { CodeError } from '../api/retry-once.ts';
 import { ErrorPanel } from '../ui/error-panel.tsx';
+import { useHandOverFocus } from '../ui/hand-over-focus.ts';
+import { usePageRetry } from './use-page-retry.ts';
 
 export function PageError() {
   const error = useRouteError();
-  const { revalidate, state } = useRevalidator();
-  // Other errors have messages for developers ("Failed to fetch dynamically imported module").
-  const message = isRouteErrorResponse(error) ? error.statusText : isApiError(error) ? error.message : undefined;
+  const { retry, ...state } = usePageRetry(error);
+  useHandOverFocus();
+  // The messages of other errors are for developers.
+  const isForUsers = isApiError(error) || error instanceof CodeError;
+  const message = isRouteErrorResponse(error) ? error.statusText : isForUsers ? error.message : undefined;
   if (!isApiError(error)) console.error('Page failed', error);
-  // A new version may have replaced the page's code: only a reload gets the new file names.
-  const retry = isApiError(error) ? () => revalidate() : () => location.reload();
   return (
     <>
       <title>Something went wrong · Underpass</title>
-      <h1 className="sr-only">Error</h1>
-      <ErrorPanel message={message} onRetry={mayRetry(error) ? retry : undefined} busy={state === 'loading'} />
+      <h1 tabIndex={-1} className="sr-only">
+        Error
+      </h1>
+      <ErrorPanel message={message} onRetry={retry} {...state} />
     </>
   );
 }

@@ -10,6 +10,7 @@ import { NoEntryIllustration } from '../ui/illustrations/no-entry.tsx';
 import { OverlayContainer } from '../ui/overlay-container.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { ToastArea } from '../ui/toast.tsx';
+import { LiveNotice } from './live-notice.tsx';
 import { Navigation } from './navigation.tsx';
 import { OfflineNotice } from './offline-notice.tsx';
 import { ProofDialog } from './proof-dialog.tsx';
@@ -54,6 +55,7 @@ export function Component() {
             <div className="mx-auto max-w-6xl">
               <OfflineNotice onBack={session.catchUp} />
               <SessionNotice {...session} />
+              {!session.hasEnded && <LiveNotice />}
               <OverlayContainer>
                 <Page project={project} unknownProject={unknownProject} onCaughtUp={session.catchUp} />
               </OverlayContainer>

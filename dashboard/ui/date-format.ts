@@ -14,4 +14,8 @@ export function formatDateTime(at: string, timeZone = readersZone()): DateText {
   return { text, title: `${local} (${timeZone}) · ${moment.toISOString()}` };
 }
 
+/** The time of day, such as 14:03. */
+export const formatTimeOfDay = (atMs: number, timeZone = readersZone()): string =>
+  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone }).format(atMs);
+
 const readersZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -4,6 +4,7 @@ import { text } from '@underpass/rules/text.ts';
 import { Fragment, type ReactNode, Suspense, use, useRef } from 'react';
 import { useLocation, useRevalidator } from 'react-router';
 import { isTemporary, mayRetry, messageOf } from '../api/error.ts';
+import { useAutoRetry } from '../api/use-auto-retry.ts';
 import { Banner } from './banner.tsx';
 import { Button } from './button.tsx';
 import { ErrorPanel } from './error-panel.tsx';
@@ -83,6 +84,7 @@ function Loaded<T>({ outcome, failed, failedHeader, children }: LoadedProps<T>) 
 /** Hidden while the browser is offline: the offline notice covers that. */
 function NotRefreshed({ error }: { readonly error: unknown }) {
   const { revalidate, state } = useRevalidator();
+  useAutoRetry(error, revalidate);
   useHandOverFocus();
   if (!navigator.onLine) return null;
   const retry = (
@@ -99,12 +101,14 @@ function NotRefreshed({ error }: { readonly error: unknown }) {
 
 function LoadFailed({ error, header }: { readonly error: unknown; readonly header: ReactNode }) {
   const { revalidate, state } = useRevalidator();
+  useAutoRetry(error, revalidate);
   useHandOverFocus();
   return (
     <>
       {header}
       <ErrorPanel
         message={messageOf(error)}
+        retriesItself={isTemporary(error)}
         onRetry={mayRetry(error) ? () => revalidate() : undefined}
         busy={state === 'loading'}
       />

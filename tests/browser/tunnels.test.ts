@@ -243,4 +243,15 @@ test('tunnels', async (t) => {
     await page.context().setOffline(false);
     await expect(page.getByRole('table', { name: 'Tunnels' })).toBeVisible();
   });
+
+  await t.test('a page that is opened while the server is down keeps its address and loads by itself', async (t) => {
+    const page = await stage.open(t, 'dashboard', { expectedErrors: /ERR_FAILED|Page failed/ });
+    await expect(page.getByRole('heading', { name: 'Tips' })).toBeVisible();
+    await page.route(/\/(api\/tunnels\?|assets\/)/, (route) => route.abort());
+    await page.getByRole('link', { name: 'Tunnels', exact: true }).click();
+    await expect(page.getByText('This page keeps trying by itself.')).toBeVisible();
+    await expect(page).toHaveURL(projectUrl(account, 'tunnels'));
+    await page.unroute(/\/(api\/tunnels\?|assets\/)/);
+    await expect(page.getByRole('table', { name: 'Tunnels' })).toBeVisible();
+  });
 });

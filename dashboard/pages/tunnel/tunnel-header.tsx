@@ -9,7 +9,7 @@ import { useProject } from '../../session/session.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Menu, MenuItem } from '../../ui/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { StatusBadge } from '../tunnels/status-badge.tsx';
+import { LiveStatusBadge } from '../tunnels/status-badge.tsx';
 import { DeleteTunnelDialog } from './delete-tunnel-dialog.tsx';
 import { RotateTokenDialog } from './rotate-token-dialog.tsx';
 import { UpdateTunnelPanel } from './update-tunnel-panel.tsx';
@@ -26,7 +26,7 @@ export function TunnelHeader({ tunnel, busy, onRefresh }: TunnelHeaderProps) {
     <PageHeader
       title={tunnel.name}
       back={paths.tunnels(project.id)}
-      badges={<StatusBadge tunnel={tunnel} />}
+      badges={<LiveStatusBadge tunnel={tunnel} />}
       subtitle={<Facts tunnel={tunnel} />}
       actions={
         <>

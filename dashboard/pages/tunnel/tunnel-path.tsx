@@ -3,6 +3,7 @@ import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import clsx from 'clsx';
 import { Globe, type LucideIcon, Server, TrainFrontTunnel } from 'lucide-react';
+import { useStoppedAt } from '../../live/live-link.ts';
 
 const LANES: Record<DisplayStatus, string> = {
   Connected: 'text-ok animate-lanes',
@@ -12,7 +13,8 @@ const LANES: Record<DisplayStatus, string> = {
 };
 
 export function TunnelPath({ tunnel }: { readonly tunnel: Tunnel }) {
-  const status = decideDisplayStatus(tunnel);
+  const isKnown = useStoppedAt() === undefined;
+  const status = isKnown ? decideDisplayStatus(tunnel) : 'Unknown';
   const clients = tunnel.connectedClients ?? 0;
   return (
     <div aria-hidden="true" className="flex items-center gap-3 border-b px-4 py-4 text-sm sm:px-5">

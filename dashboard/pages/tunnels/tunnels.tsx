@@ -22,7 +22,7 @@ import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { NewTunnelPanel } from './new-tunnel-panel.tsx';
-import { StatusBadge } from './status-badge.tsx';
+import { LiveStatusBadge } from './status-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   return { tunnels: later(listTunnels(params.projectID!, request.signal)) };
@@ -141,7 +141,7 @@ const columns: readonly Column<Tunnel>[] = [
     key: 'status',
     header: 'Status',
     width: '8.5rem',
-    cell: (tunnel) => <StatusBadge tunnel={tunnel} />,
+    cell: (tunnel) => <LiveStatusBadge tunnel={tunnel} />,
     sortBy: decideDisplayStatus,
   },
   {
