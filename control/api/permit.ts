@@ -41,7 +41,7 @@ const permitAccount = (call: Call, caller: Caller | null): void => {
   if (call.who === 'operator' && !caller.operator) refuse('forbidden', 'Only operators may do this.');
 };
 
-const proofText = `Confirm that it is you first: your last sign-in is more than ${durations.proofMinutes} minutes ago.`;
+const proofText = `Your last sign-in was more than ${durations.proofMinutes} minutes ago. Confirm that it is you first.`;
 
 /** Who holds an owner's or operator's session for a moment must not gain power that outlives it. */
 const expectProof = (call: Call, caller: Caller | null, access: Access | null): void => {

@@ -151,7 +151,7 @@ function RevokeButton({ session, ask }: { readonly session: Session; readonly as
 }
 
 function TokenList({ tokens, ask }: { readonly tokens: readonly OwnToken[]; readonly ask: Confirm['ask'] }) {
-  if (tokens.length === 0) return <p className="px-5 py-4 text-ink-soft">None.</p>;
+  if (tokens.length === 0) return <p className="px-4 py-4 text-ink-soft sm:px-5">No terminals or API tokens yet.</p>;
   const columns: readonly Column<OwnToken>[] = [
     {
       key: 'name',

@@ -84,7 +84,7 @@ function JoinButton({ token }: { readonly token: string }) {
     const project = await callApi(projectCalls.acceptInvitation, { payload: { token } });
     forgetSession();
     rememberProject(project.id);
-    toast.done(`You joined ${project.name}.`);
+    toast.done(`You joined ‘${project.name}’.`);
     await navigateOrReload(paths.dashboard(project.id), { replace: true });
   });
   return (

@@ -65,7 +65,7 @@ export function PasskeysCard({ promise, ask }: PasskeysCardProps) {
 
 function PasskeyList({ passkeys, ask }: { readonly passkeys: readonly Passkey[]; readonly ask: Confirm['ask'] }) {
   const [renamed, setRenamed] = useState<Passkey>();
-  if (passkeys.length === 0) return <p className="px-4 py-4 text-ink-soft sm:px-5">None.</p>;
+  if (passkeys.length === 0) return <p className="px-4 py-4 text-ink-soft sm:px-5">No passkeys yet.</p>;
   const columns: readonly Column<Passkey>[] = [
     {
       key: 'name',

@@ -1,4 +1,4 @@
-// Code on a dark background in both themes. It renders plain, and coloured once it is in view and the highlighter (shiki) has loaded.
+// Code on a dark background in both themes; long lines wrap on a phone. It renders plain, and coloured once it is in view and the highlighter (shiki) has loaded.
 // Tokens are React spans with colours set through the CSSOM, which the strict CSP allows.
 import { useEffect, useRef, useState } from 'react';
 import type { HighlightedLine, Language } from './highlight.ts';
@@ -25,9 +25,9 @@ export function CodeBlock({ sections, label }: CodeBlockProps) {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a scrolling area (WCAG 2.1.1).
       tabIndex={0}
       aria-label={label}
-      className="max-h-104 overflow-auto rounded-md bg-bar scheme-dark print:max-h-none"
+      className="max-h-104 overflow-auto rounded-md border border-edge/40 bg-bar scheme-dark print:max-h-none"
     >
-      <pre className="w-max p-4 font-mono text-sm text-ink">
+      <pre className="p-4 font-mono text-sm wrap-anywhere whitespace-pre-wrap text-ink sm:w-max sm:whitespace-pre">
         <code>
           {sections.map((section, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a section has no key but its index.

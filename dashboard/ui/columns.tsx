@@ -21,7 +21,7 @@ export function dateColumn<Row>(
     width: dateWidth,
     cell: (row) => {
       const at = dateOf(row);
-      return at ? <DateTime at={at} /> : <span className="text-ink-faint">{missing.text}</span>;
+      return at ? <DateTime at={at} style="short" /> : <span className="text-ink-faint">{missing.text}</span>;
     },
     sortBy: (row) => dateOf(row) ?? (missing.sortsAs === 'last' ? '9999' : ''),
   };

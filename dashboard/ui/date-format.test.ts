@@ -3,15 +3,16 @@ import { test } from 'node:test';
 import { formatDateTime } from './date-format.ts';
 
 test("the text has the spec's format in the reader's zone; the tooltip names the zone and the time in UTC", () => {
-  const { text, title } = formatDateTime('2026-11-01T10:20:30Z', 'Europe/London');
+  const { text, title } = formatDateTime('2026-11-01T10:20:30Z', 'long', 'Europe/London');
   assert.match(text, /^November 1, 2026 at 10:20:30\sAM$/);
   assert.match(title, /^Sunday, November 1, 2026 at 10:20:30\sAM \(Europe\/London\) · 2026-11-01T10:20:30\.000Z$/);
 });
 
 test('the date follows the time zone across midnight', () => {
-  assert.match(formatDateTime('2026-11-01T23:30:00Z', 'Asia/Tokyo').text, /^November 2, 2026 at 8:30:00\sAM$/);
+  assert.match(formatDateTime('2026-11-01T23:30:00Z', 'long', 'Asia/Tokyo').text, /^November 2, 2026 at 8:30:00\sAM$/);
+  assert.match(formatDateTime('2026-11-01T23:30:00Z', 'short', 'Asia/Tokyo').text, /^Nov 2, 2026, 8:30\sAM$/);
 });
 
 test('text that is not a date reads n/a', () => {
-  assert.deepEqual(formatDateTime('soon', 'UTC'), { text: 'n/a', title: 'n/a' });
+  assert.deepEqual(formatDateTime('soon', 'short', 'UTC'), { text: 'n/a', title: 'n/a' });
 });

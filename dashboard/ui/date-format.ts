@@ -1,4 +1,4 @@
-// Dates on screen: the spec's format in the reader's time zone, and a tooltip with the zone and UTC.
+// Dates on screen in the reader's time zone, in the spec's format or shorter, and a tooltip with the whole date, the zone and UTC.
 import { formatDate } from '@underpass/rules/date.ts';
 
 export interface DateText {
@@ -6,10 +6,16 @@ export interface DateText {
   readonly title: string;
 }
 
-export function formatDateTime(at: string, timeZone = readersZone()): DateText {
+/** `long` is the spec's format; `short` fits on one line of a column. */
+export type DateStyle = 'long' | 'short';
+
+export function formatDateTime(at: string, style: DateStyle = 'long', timeZone = readersZone()): DateText {
   const moment = new Date(at);
-  const text = formatDate(at, timeZone);
-  if (Number.isNaN(moment.getTime())) return { text, title: text };
+  if (Number.isNaN(moment.getTime())) return { text: 'n/a', title: 'n/a' };
+  const text =
+    style === 'long'
+      ? formatDate(at, timeZone)
+      : new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(moment);
   const local = new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeStyle: 'medium', timeZone }).format(moment);
   return { text, title: `${local} (${timeZone}) · ${moment.toISOString()}` };
 }

@@ -22,7 +22,7 @@ const question = (page: Page) => page.getByRole('dialog', { name: "Confirm it's 
 test('a change that gives lasting access, long after the sign-in', async (t) => {
   const stage = await openStage(t);
   const { product, browser, account } = stage;
-  const proofLink = async () => linkIn(await waitForMail(product, account.email, /Confirm that it is you/)).pathname;
+  const proofLink = async () => linkIn(await waitForMail(product, account.email, /Confirm it is you/)).pathname;
 
   const openInvite = async (t: TestContext, email: string): Promise<Page> => {
     const page = await visit(t, browser, product, { account, expectedErrors: refused });

@@ -70,7 +70,7 @@ function Report({ report }: { readonly report: AbuseReport }) {
         <div className="min-w-0">
           <h2 className="font-mono font-bold wrap-anywhere">{report.host}</h2>
           <p className="text-sm text-ink-soft">
-            Reported by {report.email}, <DateTime at={report.createdAt} />
+            Reported by {report.email}, <DateTime at={report.createdAt} style="short" />
           </p>
         </div>
         <div className="flex flex-wrap gap-2">

@@ -95,7 +95,7 @@ function RegionForm({ region, onDone }: RegionFormProps) {
         hint={
           isInUse
             ? 'Cannot change while the region has tunnels. Delete them first.'
-            : 'Off: the region offers only ingress tunnels.'
+            : 'When off, the region offers only ingress tunnels.'
         }
         checked={form.values.tlsTermination}
         onChange={(tlsTermination) => form.set('tlsTermination', tlsTermination)}

@@ -131,7 +131,7 @@ const DECIDED_COLUMN: Column<OperatorRegistration> = {
   width: dateWidth,
   cell: ({ decidedAt, decidedBy }) => (
     <span className="grid">
-      {decidedAt && <DateTime at={decidedAt} />}
+      {decidedAt && <DateTime at={decidedAt} style="short" />}
       <span className="text-sm text-ink-soft">{decidedBy}</span>
     </span>
   ),

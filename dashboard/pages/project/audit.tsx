@@ -30,7 +30,7 @@ export function Component() {
   );
   return (
     <>
-      <PageHeader title="Audit log" subtitle={`Every change in ${project.name}.`} actions={exportLink} />
+      <PageHeader title="Audit log" subtitle={`Every change in ‘${project.name}’.`} actions={exportLink} />
       <AuditLog
         first={first}
         ask={(before) => callApi(projectCalls.listAudit, { project: project.id, ...filter, before })}

@@ -27,7 +27,7 @@ export function InvitePanel({ project, open, onOpenChange }: InvitePanelProps) {
       open={open}
       onOpenChange={onOpenChange}
       title="Invite to project"
-      description={`They get an email with a link to join ${project.name}. The link works for ${durations.invitationDays} days.`}
+      description={`They get an email with a link to join ‘${project.name}’. The link works for ${durations.invitationDays} days.`}
     >
       <InviteForm project={project} onDone={() => onOpenChange(false)} />
     </SidePanel>

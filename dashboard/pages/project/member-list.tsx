@@ -137,16 +137,16 @@ function RemoveButton({ member, context }: { readonly member: Member; readonly c
   const question = isSelf
     ? {
         title: 'Leave Project',
-        warning: `You lose access to ${project.name} and everything in it.`,
+        warning: `You lose access to ‘${project.name}’ and everything in it.`,
         confirmLabel: 'Leave',
         leadsTo: paths.home(),
       }
     : {
         title: 'Remove Member',
-        warning: `${nameOf(member)} (${member.email}) loses access to ${project.name}. The API tokens they created stop working.`,
+        warning: `${nameOf(member)} (${member.email}) loses access to ‘${project.name}’. The API tokens they created stop working.`,
         confirmLabel: 'Remove',
       };
-  const done = isSelf ? `You left ${project.name}.` : `${nameOf(member)} removed.`;
+  const done = isSelf ? `You left ‘${project.name}’.` : `${nameOf(member)} removed.`;
   return (
     <Button
       size="sm"

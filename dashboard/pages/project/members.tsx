@@ -45,7 +45,7 @@ export function Component() {
     <>
       <PageHeader
         title="Members"
-        subtitle={`The people in ${project.name} and their roles.`}
+        subtitle={`The people in ‘${project.name}’ and their roles.`}
         actions={mayInvite && <InviteButton onClick={() => setInviting(true)} />}
       />
       <Load promise={people}>

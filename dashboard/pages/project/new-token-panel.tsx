@@ -30,7 +30,7 @@ export function NewTokenPanel({ project, open, onOpenChange, onCreated }: NewTok
       open={open}
       onOpenChange={onOpenChange}
       title="Create API token"
-      description={`The token acts for you within ${project.name}. It is shown only once.`}
+      description={`The token acts for you within ‘${project.name}’. It is shown only once.`}
     >
       <TokenForm project={project} onCancel={() => onOpenChange(false)} onCreated={onCreated} />
     </SidePanel>

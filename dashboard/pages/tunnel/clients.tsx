@@ -94,7 +94,7 @@ const columns: readonly Column<ConnectedClient>[] = [
     key: 'since',
     header: 'Since',
     width: 'minmax(0, 1.7fr)',
-    cell: (client) => <DateTime at={client.since} />,
+    cell: (client) => <DateTime at={client.since} style="short" />,
     sortBy: (client) => client.since,
   },
   { key: 'healthy', header: 'Health', width: '8rem', cell: (client) => <Health healthy={client.healthy} /> },

@@ -33,7 +33,7 @@ export function Expiry({ tunnel }: { readonly tunnel: Tunnel }) {
   );
   return (
     <Banner title={temporaryLabel} action={keep}>
-      {expiryText(tunnel.endsAt && formatDateTime(tunnel.endsAt).text)}.
+      {expiryText(tunnel.endsAt && formatDateTime(tunnel.endsAt, 'short').text)}.
     </Banner>
   );
 }
