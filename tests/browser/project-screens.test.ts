@@ -30,7 +30,7 @@ test('screens of an empty project', async (t) => {
   const { body: empty } = await stage.account.call<Project>('POST', '/api/projects', { name: 'Empty' });
   const at = (path: string) => projectUrl({ project: empty.id }, path);
   const screens: readonly Screen[] = [
-    { name: 'dashboard-empty', path: at('dashboard'), ready: counted },
+    { name: 'dashboard-empty', path: at('dashboard'), ready: heading('First steps') },
     { name: 'tunnels-empty', path: at('tunnels'), ready: heading('No Tunnels') },
     { name: 'domains-empty', path: at('domains'), ready: heading('No Domains') },
     { name: 'unknown-project', path: '/projects/nobodys/tunnels', expectedErrors: /404/, ready: heading('Project not found') },
@@ -189,7 +189,14 @@ function tunnelScreens(at: At): readonly Screen[] {
       },
     },
     { name: 'tunnel-disconnected', path: at('tunnels/shop'), ready: (page) => expect(page.getByText('No DNS')).toBeVisible() },
-    { name: 'tunnel-ingress', path: at('tunnels/cluster'), ready: (page) => choose(page, 'Preset') },
+    {
+      name: 'tunnel-ingress',
+      path: at('tunnels/cluster'),
+      ready: async (page) => {
+        await page.getByRole('tab', { name: 'Kubernetes YAML' }).click();
+        await choose(page, 'Preset');
+      },
+    },
     { name: 'tunnel-pending', path: at('tunnels/unproven'), ready: heading('Setup') },
     {
       name: 'tunnel-upstream-error',
