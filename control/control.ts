@@ -37,6 +37,7 @@ import { addSite } from './site/site.ts';
 import { sweepStore } from './sweep/sweep.ts';
 import { createTokenCalls } from './token/calls.ts';
 import { createTunnelCalls } from './tunnel/calls.ts';
+import { createDomainCheckCalls } from './tunnel/domain-check.ts';
 import { createEventStreams, type EventStreams } from './tunnel/events.ts';
 import { expireTunnels } from './tunnel/expiry.ts';
 
@@ -98,6 +99,7 @@ const createHandlers = (parts: Parts, events: EventStreams): Handlers => {
     ...createDeviceCalls(parts),
     ...createDomainCalls(parts),
     ...createTunnelCalls(parts),
+    ...createDomainCheckCalls(parts),
     ...events.calls,
     ...createGroupCalls(parts),
     ...createAuditCalls(parts),

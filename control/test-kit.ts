@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import type { DnsProviderName } from '@underpass/rules/dns-provider.ts';
 import type { Role, TunnelMetrics } from '@underpass/rules/entity.ts';
 import type { ConnectedClient, EdgeHealth } from '@underpass/rules/resource.ts';
 import { pino } from 'pino';
@@ -11,6 +12,7 @@ import { type Control, createControl } from './control.ts';
 import type { ControlSettings } from './deps.ts';
 import type { ChallengeAnswer } from './dns/core/challenge.ts';
 import type { DnsPort } from './dns/port.ts';
+import { createSharedAnswers } from './dns/shared-answers.ts';
 import type { FeedPort } from './feed/port.ts';
 import type { KeptMail, Mail } from './mail/mail.ts';
 import { insertMember } from './project/projects.ts';
@@ -64,24 +66,32 @@ export const createFakeFeed = (): FakeFeed => {
 export interface FakeDns extends DnsPort {
   /** The answer of the next checks for each apex; `missing` if there is none here. */
   readonly proofs: Map<string, ChallengeAnswer>;
-  readonly addresses: Map<string, readonly string[]>;
+  readonly addresses: Map<string, readonly string[] | 'unknown'>;
+  /** By zone; `other` if there is none here. */
+  readonly providerOf: Map<string, DnsProviderName>;
   readonly looked: string[];
 }
 
-export const createFakeDns = (): FakeDns => {
+export const createFakeDns = (clock: () => number): FakeDns => {
   const proofs = new Map<string, ChallengeAnswer>();
-  const addresses = new Map<string, readonly string[]>();
+  const addresses: FakeDns['addresses'] = new Map();
+  const providerOf = new Map<string, DnsProviderName>();
   const looked: string[] = [];
-  return {
+  const options = { keptMs: 10_000, most: 100, clock };
+  const dns: FakeDns = {
     proofs,
     addresses,
+    providerOf,
     looked,
     checkChallenge: async (apexName) => proofs.get(apexName) ?? 'missing',
     lookup: async (host) => {
       looked.push(host);
       return addresses.get(host) ?? [];
     },
+    hosts: createSharedAnswers((host) => dns.lookup(host), options),
+    providers: createSharedAnswers(async (zone) => providerOf.get(zone) ?? 'other', options),
   };
+  return dns;
 };
 
 /** Every answer that begins with `a-right-answer` is right. */
@@ -232,8 +242,8 @@ export const createTestControl = async (options: TestControlOptions = {}): Promi
   const mails: Mail[] = [];
   const logged: string[] = [];
   const feed = createFakeFeed();
-  const dns = createFakeDns();
   const time = { now: Date.UTC(2026, 10, 20, 10) };
+  const dns = createFakeDns(() => time.now);
   const control = createControl({
     settings: { ...baseSettings, ...options.settings },
     store,
@@ -245,7 +255,10 @@ export const createTestControl = async (options: TestControlOptions = {}): Promi
     ...(options.mailbox === undefined ? {} : { mailbox: options.mailbox }),
     feed,
     dns,
-    certificates: { clientPin: () => 'ab'.repeat(32) },
+    certificates: {
+      clientPin: () => 'ab'.repeat(32),
+      ofNames: async (names) => new Map(names.map((name) => [name, { until: undefined, lastOrderFailed: false }])),
+    },
     botCheck: options.botCheck ?? easyBotCheck,
     ...(options.limited ? {} : { limiter: { take: async () => {}, giveBack: async () => {} } }),
   });

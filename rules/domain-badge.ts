@@ -2,20 +2,23 @@
 
 import type { DnsCheck, IngressDomain } from './entity.ts';
 
-export type DomainBadge = 'loading' | 'unverified' | DnsCheck;
+/** `unknown`: the look-up failed, which says nothing about the domain. */
+export type DnsOutcome = DnsCheck | 'unknown';
+export type DomainBadge = 'loading' | 'unverified' | DnsOutcome;
 
 /** null: no badge is shown. */
 export const domainBadgeLabels: Readonly<Record<DomainBadge, string | null>> = {
   loading: 'Loading',
   unverified: 'Unverified',
   no_dns: 'No DNS',
+  unknown: 'Not checked',
   dns_ok: null,
 };
 
 /** `check` is undefined until the DNS check completes. A generated name has our DNS: nothing to check. */
 export function decideDomainBadge(
   domain: Pick<IngressDomain, 'apexName' | 'verified'>,
-  check: DnsCheck | undefined,
+  check: DnsOutcome | undefined,
 ): DomainBadge {
   const dns = domain.apexName === '' ? 'dns_ok' : check;
   if (dns === undefined) return 'loading';

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { userCodePattern } from './device-code.ts';
+import { dnsProviderNames } from './dns-provider.ts';
 import { Project, Role, TunnelMetrics, TunnelStatus, TunnelType } from './entity.ts';
 import { projectQuotas, type QuotaName } from './limits.ts';
 import {
@@ -154,6 +155,36 @@ export const AuditPage = entity({
   next: nullable(string()),
 });
 export type AuditPage = Described<typeof AuditPage>;
+
+/** What is known of the certificate that visitors of a domain get. */
+const DomainCertificate = entity({
+  /** Absent without a valid one. */
+  until: maybe(time()),
+  lastOrderFailed: boolean(),
+});
+
+export const CheckedDomain = entity({
+  name: hostname(),
+  /** Its public addresses; absent if they are not known, or the name is a generated one, whose DNS is ours. */
+  ips: maybe(array(string())),
+  /** Why the addresses are not known. `limited`: the caller has asked for too many. `unverified`: only the answer for this host looks it up. */
+  unchecked: maybe(z.enum(['unanswered', 'limited', 'unverified'])),
+  /** Only of verified domains whose TLS ends at the edge. */
+  certificate: maybe(DomainCertificate),
+});
+export type CheckedDomain = Described<typeof CheckedDomain>;
+
+/** Who serves the zone of a domain; empty if it is nobody whom we know by name, or its name servers do not answer. */
+export const DomainDns = entity({ provider: maybe(z.enum(dnsProviderNames)) });
+export type DomainDns = Described<typeof DomainDns>;
+
+export const TunnelDomains = entity({
+  dataPlaneHost: hostname(),
+  /** Absent if they are not known. */
+  dataPlaneIps: maybe(array(string())),
+  domains: array(CheckedDomain),
+});
+export type TunnelDomains = Described<typeof TunnelDomains>;
 
 export const ConnectedClient = entity({
   id: string(),

@@ -6,6 +6,8 @@ export interface ChecklistItem {
   readonly id: 'verified' | 'dns' | 'connected';
   readonly title: string;
   readonly done: boolean;
+  /** Neither done nor to do: the check runs, or has failed. */
+  readonly unknown?: 'loading' | 'failed';
   readonly text: string;
 }
 
@@ -19,9 +21,9 @@ export function renderChecklist(domains: readonly ChecklistDomain[], connectedCl
   return [verifiedItem(domains), dnsItem(domains), connectedItem(connectedClients)];
 }
 
-/** The list is shown only while something is incomplete. */
+/** The list is shown only while something is incomplete. A check that still runs does not show it: most find nothing. */
 export function isSetupComplete(items: readonly ChecklistItem[]): boolean {
-  return items.every((item) => item.done);
+  return items.every((item) => item.done || item.unknown === 'loading');
 }
 
 function verifiedItem(domains: readonly ChecklistDomain[]): ChecklistItem {
@@ -33,12 +35,25 @@ function verifiedItem(domains: readonly ChecklistDomain[]): ChecklistItem {
 }
 
 function dnsItem(domains: readonly ChecklistDomain[]): ChecklistItem {
-  const left = domains.filter((domain) => domain.badge === 'no_dns').length;
+  const count = (badge: DomainBadge) => domains.filter((domain) => domain.badge === badge).length;
+  const [left, loading, unknown] = [count('no_dns'), count('loading'), count('unknown')];
+  if (left === 0 && loading > 0) return unknownDns('loading', 'Checking DNS.');
+  if (left === 0 && unknown > 0)
+    return unknownDns('failed', `DNS of ${unknown}/${domains.length} tunnel domains was not checked.`);
   return item('dns', 'DNS configured', left === 0, {
     pending: `Configure DNS for ${left}/${domains.length} tunnel domains.`,
     done: 'DNS has been configured.',
   });
 }
+
+/** `done` needs the result of every look-up. */
+const unknownDns = (unknown: 'loading' | 'failed', text: string): ChecklistItem => ({
+  id: 'dns',
+  title: 'DNS configured',
+  done: false,
+  unknown,
+  text,
+});
 
 function connectedItem(clients: number): ChecklistItem {
   return item('connected', 'Connected', clients > 0, {

@@ -14,7 +14,7 @@ export async function pointsHere(db: Queries, dns: Pick<DnsPort, 'lookup'>, name
   const row = await db.selectFrom('regions').select('data_plane_host').where('name', '=', region).executeTakeFirst();
   if (row === undefined) return false;
   const [found, ours] = await Promise.all([dns.lookup(name), dns.lookup(row.data_plane_host)]);
-  return decideDnsCheck(found, ours) === 'dns_ok';
+  return found !== 'unknown' && ours !== 'unknown' && decideDnsCheck(found, ours) === 'dns_ok';
 }
 
 export interface AddressCheck {

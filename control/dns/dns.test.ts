@@ -5,6 +5,7 @@ import { type Answer, decode, encode, type RecordType } from 'dns-packet';
 import { createDns } from './dns.ts';
 import type { DnsPort } from './port.ts';
 import { createResolver, type RecordResolver } from './resolver.ts';
+import { createSharedAnswers } from './shared-answers.ts';
 
 type Reply = { readonly answers?: readonly Answer[]; readonly rcode?: number } | 'silence' | 'garbage';
 
@@ -161,10 +162,20 @@ describe('lookup', () => {
     assert.deepEqual(await dns.lookup('www.example.com'), ['203.0.113.7', '2001:db8::7']);
   });
 
-  test('returns no addresses for a missing name or without an answer', async () => {
+  test('returns no addresses for a missing name, and unknown without an answer', async () => {
     server.replies.set('A gone.example.com', { rcode: responseCode.SERVFAIL }).set('AAAA gone.example.com', 'silence');
-    assert.deepEqual(await dns.lookup('gone.example.com'), []);
+    assert.equal(await dns.lookup('gone.example.com'), 'unknown');
     assert.deepEqual(await dns.lookup('nowhere.example.com'), []);
+  });
+
+  test('one family that answers is enough; hidden addresses and none are the same beside one that does not', async () => {
+    server.replies.set('A half.example.com', { answers: [record('A', 'half.example.com', '203.0.113.7')] });
+    server.replies.set('AAAA half.example.com', { rcode: responseCode.SERVFAIL });
+    server.replies.set('A db.example.com', { answers: [record('A', 'db.example.com', '10.0.0.5')] });
+    server.replies.set('AAAA db.example.com', { rcode: responseCode.SERVFAIL });
+    server.replies.set('AAAA none.example.com', { rcode: responseCode.SERVFAIL });
+    assert.deepEqual(await dns.lookup('half.example.com'), ['203.0.113.7']);
+    assert.deepEqual([await dns.lookup('db.example.com'), await dns.lookup('none.example.com')], ['unknown', 'unknown']);
   });
 
   for (const [address, family] of [
@@ -188,6 +199,7 @@ describe('lookup', () => {
     test(`never returns the inside address ${address}`, async () => {
       server.replies.set(`${family} db.example.com`, { answers: [record(family, 'db.example.com', address)] });
       assert.deepEqual(await dns.lookup('db.example.com'), []);
+      assert.deepEqual(await dns.hosts.ask('db.example.com'), []);
     });
   }
 
@@ -224,5 +236,30 @@ describe('lookup', () => {
     assert.deepEqual(await local.lookup('local.localhost'), ['127.0.0.1', '::1']);
     assert.deepEqual(await local.lookup('brave-otter.tunnels.localhost'), ['127.0.0.1', '::1']);
     assert.deepEqual(server.asked, []);
+  });
+});
+
+describe('shared answers', () => {
+  test('name the provider of a zone by all of its name servers, and do not name a look-alike', async () => {
+    const zone = (name: string, ...servers: string[]) =>
+      server.replies.set(`NS ${name}`, { answers: servers.map((host) => record('NS', name, host)) });
+    zone('example.com', 'Ada.NS.Cloudflare.com', 'bob.ns.cloudflare.com');
+    zone('example.net', 'ada.ns.cloudflare.com.example.net');
+    zone('example.org', 'ada.ns.cloudflare.com', 'ns1.digitalocean.com');
+    server.replies.set('NS example.edu', 'silence');
+    const zones = ['example.com', 'example.net', 'example.org', 'example.edu'];
+    assert.deepEqual(await Promise.all(zones.map(dns.providers.ask)), ['cloudflare', 'other', 'other', 'other']);
+  });
+
+  test('a host is asked once at a time, kept for a moment, and the oldest goes beyond the bound', async () => {
+    let [now, asked] = [0, 0];
+    const shared = createSharedAnswers(async (name) => `${name} ${++asked}`, { keptMs: 10, most: 2, clock: () => now });
+    assert.deepEqual(await Promise.all([shared.ask('a'), shared.ask('a')]), ['a 1', 'a 1']);
+    assert.equal(shared.recent('a'), 'a 1');
+    assert.equal(await shared.ask('a'), 'a 2');
+    now = 10;
+    assert.equal(shared.recent('a'), undefined);
+    for (const name of ['a', 'b', 'c']) await shared.ask(name);
+    assert.deepEqual(['a', 'b', 'c'].map(shared.recent), [undefined, 'b 4', 'c 5']);
   });
 });

@@ -1,4 +1,4 @@
-// Asks name servers for TXT, A and AAAA records. Bounds the time, the questions at once and the questions that wait.
+// Asks name servers for TXT, A, AAAA and NS records. Bounds the time, the questions at once and the questions that wait.
 // Network errors become answers: it never throws for them.
 
 import { Resolver } from 'node:dns/promises';
@@ -16,10 +16,14 @@ export interface ResolverOptions {
   readonly timeoutMs?: number;
 }
 
+/** `unknown`: no usable answer (SERVFAIL, time-out, too many questions). It says nothing about the name. */
+export type Answer = readonly string[] | 'unknown';
+
 export interface RecordResolver {
   readonly txt: (name: string) => Promise<TxtAnswer>;
-  /** A and AAAA together; empty when there are none or no answer came. */
-  readonly addresses: (name: string) => Promise<readonly string[]>;
+  /** A and AAAA, each an answer of its own. */
+  readonly addresses: (name: string) => Promise<readonly [a: Answer, aaaa: Answer]>;
+  readonly nameServers: (zone: string) => Promise<Answer>;
   /** Ends the questions under way. */
   readonly close: () => void;
 }
@@ -89,29 +93,21 @@ export function createResolver(options: ResolverOptions): RecordResolver {
   const underWay = new Set<Resolver>();
   const ask = createAsk(options, underWay);
 
-  const txt = (name: string): Promise<TxtAnswer> =>
-    limited<TxtAnswer>(
+  const records = <T>(question: (resolver: Resolver) => Promise<readonly T[]>): Promise<readonly T[] | 'unknown'> =>
+    limited<readonly T[] | 'unknown'>(
       () =>
-        ask<TxtAnswer>(
-          async (resolver) => (await resolver.resolveTxt(name)).slice(0, maxRecords),
+        ask<readonly T[] | 'unknown'>(
+          async (resolver) => (await question(resolver)).slice(0, maxRecords),
           (code) => (negativeCodes.has(code) ? [] : 'unknown'),
         ),
       'unknown',
     );
 
-  const family = (name: string, method: 'resolve4' | 'resolve6'): Promise<readonly string[]> =>
-    limited(
-      () =>
-        ask<readonly string[]>(
-          async (resolver) => (await resolver[method](name)).slice(0, maxRecords),
-          () => [],
-        ),
-      [],
-    );
-
   return {
-    txt,
-    addresses: async (name) => (await Promise.all([family(name, 'resolve4'), family(name, 'resolve6')])).flat(),
+    txt: (name) => records((resolver) => resolver.resolveTxt(name)),
+    addresses: (name) =>
+      Promise.all([records((resolver) => resolver.resolve4(name)), records((resolver) => resolver.resolve6(name))]),
+    nameServers: (zone) => records((resolver) => resolver.resolveNs(zone)),
     close: () => {
       for (const resolver of underWay) resolver.cancel();
     },

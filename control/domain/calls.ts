@@ -2,15 +2,13 @@
 
 import { apexDomainMessage, parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import type { DnsLookup, Domain } from '@underpass/rules/entity.ts';
-import { isSameOrUnder, parseHostname } from '@underpass/rules/hostname.ts';
+import { parseHostname } from '@underpass/rules/hostname.ts';
 import { renderInUse } from '@underpass/rules/in-use.ts';
+import type { DomainDns } from '@underpass/rules/resource.ts';
 import { takeAllowance, userShare } from '../access/allowance.ts';
 import { auditCall } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
-import type { Caller } from '../access/caller.ts';
-import { isClosed } from '../access/passkey-rule.ts';
 import type { Access } from '../access/project-access.ts';
-import { listAccess } from '../access/project-access.ts';
 import { lockProject } from '../access/project-lock.ts';
 import { takeQuota } from '../access/quota.ts';
 import type { DnsPort } from '../dns/port.ts';
@@ -24,6 +22,7 @@ import { ownHosts } from '../region/regions.ts';
 import type { DomainsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { findDomain, insertDomain, listDomains, toDomain, tunnelsUnder } from './domains.ts';
+import { decideLookUp } from './look-up-right.ts';
 import { claimDomain } from './ownership.ts';
 
 export interface DomainDeps {
@@ -79,66 +78,37 @@ const verifyDomain = async (deps: DomainDeps, context: CallContext<'verifyDomain
   return toDomain(await getRow(deps.store.db, access, segments.apexName));
 };
 
-const isDataPlaneHost = async (deps: DomainDeps, host: string): Promise<boolean> => {
-  const query = deps.store.db.selectFrom('regions').select('name').where('data_plane_host', '=', host);
-  return (await query.executeTakeFirst()) !== undefined;
-};
-
-/** Domains of a project that are looked up without proof, and for how long after they were added. */
-const newDomainsMost = 20;
-const newForMs = 24 * 3600_000;
-
-const isUnderVerified = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
-  const query = db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId);
-  const rows = await query.where('verified_at', 'is not', null).execute();
-  return rows.some((row) => isSameOrUnder(host, row.apex_name));
-};
-
-const isUnderNew = async (db: Queries, projectId: string, host: string, nowMs: number): Promise<boolean> => {
-  const query = db.selectFrom('domains').select('apex_name').where('project_id', '=', projectId).orderBy('id', 'desc');
-  const added = query.where('verified_at', 'is', null).where('created_at', '>', nowMs - newForMs);
-  return (await added.limit(newDomainsMost).execute()).some((row) => isSameOrUnder(host, row.apex_name));
-};
-
-const isGenerated = async (db: Queries, projectId: string, host: string): Promise<boolean> => {
-  const query = db.selectFrom('tunnel_hosts').select('host').where('project_id', '=', projectId).where('apex_name', '=', '');
-  return (await query.where('host', '=', host).executeTakeFirst()) !== undefined;
-};
-
-/** Whose name it is. Only names of regions and of the caller's projects are looked up, so that nobody uses control as a resolver. */
-const decideLookUp = async (
-  deps: DomainDeps,
-  caller: Caller,
-  host: string,
-  nowMs: number,
-): Promise<'ours' | 'new' | 'foreign'> => {
-  const { db } = deps.store;
-  if (await isDataPlaneHost(deps, host)) return 'ours';
-  const projects = (await listAccess(db, caller)).filter((project) => !isClosed(project, caller));
-  for (const { id } of projects) {
-    if ((await isUnderVerified(db, id, host)) || (await isGenerated(db, id, host))) return 'ours';
-  }
-  for (const { id } of projects) if (await isUnderNew(db, id, host, nowMs)) return 'new';
-  return 'foreign';
-};
-
 const lookUpDns = async (deps: DomainDeps, context: CallContext<'lookUpDns'>): Promise<DnsLookup> => {
   const { caller, query, nowMs } = context;
   const host = parseHostname(query.host) ?? refuse('invalid', 'Please enter a valid domain name.');
-  const whose = await decideLookUp(deps, caller, host, nowMs);
+  const whose = await decideLookUp(deps.store.db, caller, host, nowMs);
   if (whose === 'foreign') refuse('forbidden', 'Only names under verified or new domains of your projects can be looked up.');
   if (whose === 'new') await deps.limiter.take('newDomainDnsPerUser', userShare(caller));
   await takeAllowance(deps.limiter, 'dns', caller);
-  return { host, ips: await deps.dnsTurns(userShare(caller), () => deps.dns.lookup(host)) };
+  const found = await deps.dnsTurns(userShare(caller), () => deps.dns.lookup(host));
+  return { host, ips: found === 'unknown' ? [] : [...found] };
+};
+
+const getDomainDns = async (deps: DomainDeps, context: CallContext<'getDomainDns'>): Promise<DomainDns> => {
+  const { access, caller, segments } = context;
+  const { providers } = deps.dns;
+  const { apex_name } = await getRow(deps.store.db, access, segments.apexName);
+  let provider = providers.recent(apex_name);
+  if (provider === undefined) {
+    await takeAllowance(deps.limiter, 'dns', caller);
+    provider = await deps.dnsTurns(userShare(caller), () => providers.ask(apex_name));
+  }
+  return provider === 'other' ? {} : { provider };
 };
 
 export const createDomainCalls = (
   deps: DomainDeps,
-): Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'lookUpDns'> => ({
+): Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'getDomainDns' | 'lookUpDns'> => ({
   listDomains: async ({ access }) => (await listDomains(deps.store.db, access.id)).map(toDomain),
   getDomain: async ({ access, segments }) => toDomain(await getRow(deps.store.db, access, segments.apexName)),
   createDomain: (context) => createDomain(deps, context),
   deleteDomain: (context) => deleteDomain(deps, context),
   verifyDomain: (context) => verifyDomain(deps, context),
+  getDomainDns: (context) => getDomainDns(deps, context),
   lookUpDns: (context) => lookUpDns(deps, context),
 });

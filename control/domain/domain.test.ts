@@ -147,6 +147,19 @@ describe('400', () => {
   });
 });
 
+it('names the provider of a domain of the project, asks once for all, and tells nothing of other domains', async () => {
+  const apex = uniqueApex();
+  await Promise.all([add(ann, apex), add(bob, apex)]);
+  test.dns.providerOf.set(apex, 'hetzner');
+  assert.deepEqual(await ann.call('GET', pathOf(ann, apex, '/dns')), { provider: 'hetzner' });
+  test.dns.providerOf.set(apex, 'ovh');
+  assert.deepEqual(await bob.call('GET', pathOf(bob, apex, '/dns')), { provider: 'hetzner' });
+  assert.equal((await ann.send('GET', pathOf(ann, 'example.org', '/dns'))).status, 404);
+  const unknown = uniqueApex();
+  await add(ann, unknown);
+  assert.deepEqual(await ann.call('GET', pathOf(ann, unknown, '/dns')), {});
+});
+
 describe('404', () => {
   it('answers for a domain that is not the project’s', async () => {
     const apex = uniqueApex();

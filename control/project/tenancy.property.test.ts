@@ -59,6 +59,7 @@ const calls: readonly ((by: Side, of: Side, object: number, project: string) => 
   (by, of, __, p) => by.user.send('DELETE', `/api/members/${of.user.userId}?project=${p}`),
   (by, _, o, p) => by.user.send('PATCH', `/api/projects/${p}`, { name: nameOf(by, o) }),
   (by, _, o, p) => by.user.send('POST', `/api/tokens?project=${p}`, { name: nameOf(by, o), role: 'viewer' }),
+  (by, of, o, p) => by.user.send('GET', `/api/tunnels/${nameOf(of, o)}/domains?project=${p}&host=www.${apexOf(of, o)}`),
 ];
 
 const step: fc.Arbitrary<Step> = fc.record({

@@ -21,5 +21,13 @@ export const domainCalls = {
     answer: 'Domain',
     who: 'domain.verify',
   },
+  /** For the words in which a provider's form takes a record. */
+  getDomainDns: {
+    method: 'GET',
+    path: '/api/domains/:apexName/dns',
+    query: 'InProject',
+    answer: 'DomainDns',
+    who: 'domain.read',
+  },
   lookUpDns: { method: 'GET', path: '/api/dns/lookup', query: 'HostQuery', answer: 'DnsLookup', who: 'user' },
 } as const satisfies Readonly<Record<string, Call>>;

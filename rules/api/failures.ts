@@ -31,6 +31,7 @@ export const failures: { readonly [Name in CallName]?: string } = {
   createDomain: '400: shown under the Name field; 409: the project has it',
   deleteDomain: '409: tunnels use it, named in the text',
   verifyDomain: '409: another project owns it',
+  getDomainDns: notHere,
   lookUpDns: "403: neither a data-plane host, nor a generated name, nor under a verified or new domain of the caller's projects",
   getTunnel: notHere,
   createTunnel: '409: the name or an ingress domain is taken',
@@ -40,6 +41,8 @@ export const failures: { readonly [Name in CallName]?: string } = {
   keepTunnel: notHere,
   rotateToken: '400: an overlap other than 0; 404 where the project has no such thing',
   listClients: notHere,
+  checkTunnelDomains:
+    '404 where the project has no such tunnel, or the tunnel no such host; a failed look-up is no failure of the call',
   getHistory: notHere,
   getSecurityGroup: notHere,
   createSecurityGroup: '409: the name is taken',

@@ -25,6 +25,12 @@ export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1']))
 export const RotationQuery = z.object({ project, overlap: wordField(z.enum(['0'])).optional() });
 /** `unkept=1` deletes the tunnel only while it has an expiry: somebody may have kept it. */
 export const DeletionQuery = z.object({ project, unkept: wordField(z.enum(['1'])).optional() });
+/** `host` answers for this ingress domain only; `fresh=1` takes no answer from a moment ago. */
+export const DomainsQuery = z.object({
+  project,
+  host: textField({ format: 'idn-hostname' }).optional(),
+  fresh: wordField(z.enum(['1'])).optional(),
+});
 export const HistoryQuery = z.object({ project, range: wordField(HistoryRange) });
 export const HostQuery = z.object({ host: textField({ format: 'idn-hostname' }) });
 export const AuditQuery = z.object({ project, ...auditFilter });

@@ -55,6 +55,14 @@ export const tunnelCalls = {
     answer: 'ConnectedClient[]',
     who: 'tunnel.read',
   },
+  /** Looks up the addresses of its ingress domains. */
+  checkTunnelDomains: {
+    method: 'GET',
+    path: '/api/tunnels/:name/domains',
+    query: 'DomainsQuery',
+    answer: 'TunnelDomains',
+    who: 'tunnel.read',
+  },
   getHistory: {
     method: 'GET',
     path: '/api/tunnels/:name/history',

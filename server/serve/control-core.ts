@@ -1,5 +1,6 @@
 // All of control except its port: the server serves it, and the operator's commands use it too.
 
+import { readNameCertificates } from '@underpass/control/certificate/name-certificates.ts';
 import { type Control, createControl } from '@underpass/control/control.ts';
 import { createDns } from '@underpass/control/dns/dns.ts';
 import type { DnsPort } from '@underpass/control/dns/port.ts';
@@ -34,7 +35,10 @@ export async function openControlCore(settings: Settings, state: State): Promise
       ...(sources.localCa === undefined ? {} : { localCa: sources.localCa.certificatePem }),
     },
     feed: hub,
-    certificates: { clientPin: () => sources.localCa?.fingerprint },
+    certificates: {
+      clientPin: () => sources.localCa?.fingerprint,
+      ofNames: (names) => readNameCertificates(store.db, sources.certificates(), names, clock()),
+    },
     ...(mailbox === undefined ? {} : { mailbox }),
   });
   return {

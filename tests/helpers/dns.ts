@@ -8,7 +8,7 @@ export interface NameServer {
   /** Value for UNDERPASS_DNS_SERVERS. */
   readonly address: string;
   /** Replaces the records of that type and name; without values it removes them. */
-  set(type: 'A' | 'AAAA' | 'TXT', name: string, ...values: readonly string[]): void;
+  set(type: 'A' | 'AAAA' | 'TXT' | 'NS', name: string, ...values: readonly string[]): void;
 }
 
 const authoritative = 0x0400;

@@ -1,0 +1,87 @@
+// The DNS look-ups of one call: within the caller's limits and turns, and within the time of the call.
+
+import type { CheckedDomain } from '@underpass/rules/resource.ts';
+import { takeAllowance, userShare } from '../access/allowance.ts';
+import type { Caller } from '../access/caller.ts';
+import type { DnsPort } from '../dns/port.ts';
+import { LimitReached } from '../limit/limit-reached.ts';
+import type { Limiter } from '../limit/limiter.ts';
+import type { Turns } from '../limit/turns.ts';
+
+export interface LookUpDeps {
+  readonly dns: DnsPort;
+  readonly dnsTurns: Turns;
+  readonly limiter: Limiter;
+}
+
+export type Found = Pick<CheckedDomain, 'ips' | 'unchecked'>;
+
+export interface HostLookUps {
+  /** For hosts of verified domains, and our own. Callers share the answers. */
+  shared(host: string, zone: string): Promise<Found>;
+  /**
+   * For a host of a domain that nobody has verified. Not shared: that an answer comes quickly would tell who else asks for a name
+   * of a domain that is nobody's yet.
+   */
+  unproven(host: string): Promise<Found>;
+  end(): void;
+}
+
+/** A silent name server takes 5 s. The next call asks for what has no answer by then. */
+const answerWithinMs = 8_000;
+
+/** Until a zone has answered once, its hosts are looked up one after the other: its silent name servers hold one turn, not all. */
+const createZones = () => {
+  const zones = new Map<string, { answers: boolean; last: Promise<unknown> }>();
+  return async (name: string, work: () => Promise<Found>): Promise<Found> => {
+    const zone = zones.get(name) ?? { answers: false, last: Promise.resolve() };
+    zones.set(name, zone);
+    const before = zone.last;
+    const found = before.then(work);
+    zone.last = before.then(() => (zone.answers ? undefined : found));
+    const { ips } = await found;
+    if (ips !== undefined) zone.answers = true;
+    return found;
+  };
+};
+
+export function createHostLookUps({ dns, dnsTurns, limiter }: LookUpDeps, caller: Caller, fresh: boolean): HostLookUps {
+  const late = Promise.withResolvers<'unknown'>();
+  let isOver = false;
+  const timer = setTimeout(() => {
+    isOver = true;
+    late.resolve('unknown');
+  }, answerWithinMs);
+  const inZone = createZones();
+
+  const lookUp = async (work: () => Promise<readonly string[] | 'unknown'>): Promise<Found> => {
+    if (isOver) return { unchecked: 'unanswered' };
+    try {
+      await takeAllowance(limiter, 'dns', caller);
+      const turn = dnsTurns(userShare(caller), async () => (isOver ? 'unknown' : work()));
+      const answer = await Promise.race([turn, late.promise]);
+      return answer === 'unknown' ? { unchecked: 'unanswered' } : { ips: [...answer] };
+    } catch (error) {
+      if (error instanceof LimitReached) return { unchecked: 'limited' };
+      throw error;
+    }
+  };
+
+  /** In its turn the host is looked for again: another caller may have asked by then. */
+  const ask = async (host: string): Promise<Found> => {
+    const recent = fresh ? undefined : dns.hosts.recent(host);
+    if (recent !== undefined && recent !== 'unknown') return { ips: [...recent] };
+    if (recent === 'unknown') return { unchecked: 'unanswered' };
+    return lookUp(async () => (fresh ? undefined : dns.hosts.recent(host)) ?? dns.hosts.ask(host));
+  };
+
+  return {
+    shared: (host, zone) => inZone(zone, () => ask(host)),
+    unproven: (host) =>
+      lookUp(async () => {
+        await limiter.take('newDomainDnsPerUser', userShare(caller));
+        return dns.lookup(host);
+      }),
+    end: () => clearTimeout(timer),
+  };
+}
