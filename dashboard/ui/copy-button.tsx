@@ -19,7 +19,8 @@ function useCopy(text: string): readonly [boolean, () => void] {
   return [copied, copy];
 }
 
-function writeClipboard(text: string): void {
+/** A refusal of the browser is logged. */
+export function writeClipboard(text: string): void {
   const written = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('No clipboard here'));
   written.catch((error: unknown) => console.error('Copy failed', error));
 }

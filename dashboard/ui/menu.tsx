@@ -51,6 +51,24 @@ export function MenuItem({ icon, danger = false, disabled = false, onClick, chil
   );
 }
 
+/** Opens another site in a new tab. */
+export function MenuLink({
+  icon,
+  href,
+  children,
+}: {
+  readonly icon: ReactNode;
+  readonly href: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <Base.LinkItem href={href} target="_blank" rel="noreferrer" closeOnClick className={ITEM}>
+      {icon}
+      {children}
+    </Base.LinkItem>
+  );
+}
+
 /** Content without an action: a name, an address. */
 export function MenuNote({ children }: { readonly children: ReactNode }) {
   return <div className="px-2.5 py-2 text-sm text-ink-soft">{children}</div>;

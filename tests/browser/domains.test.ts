@@ -144,6 +144,15 @@ async function tunnelTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(card(page, 'DNS configuration').getByRole('definition')).toHaveText(['A', '@', '127.0.0.1']);
   });
 
+  await t.test('the card names the provider and writes the record in its way', async (t) => {
+    names.set('NS', 'example.edu', 'hydrogen.ns.hetzner.com', 'helium.ns.hetzner.de');
+    const page = await stage.open(t, 'tunnels/pointed/domains/new.example.edu');
+    const dns = card(page, 'DNS configuration');
+    await expect(dns.getByText('at Hetzner')).toBeVisible();
+    await expect(dns.getByRole('definition')).toHaveText(['CNAME', 'new', 'local.localhost.']);
+    await expect(card(page, 'Domain verification').getByText('Enter @ as the name: it stands for example.edu.')).toBeVisible();
+  });
+
   await t.test('an unverified name shows both cards', async (t) => {
     const page = await stage.open(t, 'tunnels/pointed/domains/new.example.edu');
     await expect(card(page, 'Domain verification')).toBeVisible();

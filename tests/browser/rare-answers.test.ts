@@ -70,7 +70,7 @@ test('rare answers', async (t) => {
     await makeTunnel(account, 'checked', { type: 'ingress', ingressDomains: ['checked.example.com'] });
     const page = await stage.open(t, 'dashboard');
     const held = Promise.withResolvers<void>();
-    await page.route('**/api/dns/lookup?*', async (route) => {
+    await page.route('**/api/tunnels/checked/domains?*', async (route) => {
       await held.promise;
       await route.continue();
     });
@@ -79,6 +79,23 @@ test('rare answers', async (t) => {
     await expect(domains.getByText('Loading')).toBeVisible();
     held.resolve();
     await expect(domains.getByText('No DNS')).toBeVisible();
+  });
+
+  await t.test('a DNS check that fails is Not checked with its reason, never No DNS, and its retry checks again', async (t) => {
+    const page = await stage.open(t, 'dashboard', { expectedErrors: /429/ });
+    const reason = 'Too many DNS lookups. Please try again in a minute.';
+    await page.route('**/api/tunnels/checked/domains?*', (route) => route.fulfill({ status: 429, body: reason }));
+    await page.goto(projectUrl(account, 'tunnels/checked'));
+    const domains = page.getByRole('list', { name: 'Ingress domains' });
+    await expect(domains.getByText('Not checked')).toBeVisible();
+    await expect(domains.getByText('No DNS')).toBeHidden();
+    await expect(page.getByText('DNS of 1/1 tunnel domains was not checked.')).toBeVisible();
+    const notice = page.getByRole('alert').filter({ hasText: 'The domains could not be checked.' });
+    await expect(notice).toContainText(reason);
+    await page.unroute('**/api/tunnels/checked/domains?*');
+    await notice.getByRole('button', { name: 'Try Again' }).click();
+    await expect(domains.getByText('No DNS')).toBeVisible();
+    await expect(notice).toBeHidden();
   });
 
   await t.test('a list without security groups says so and offers the first', async (t) => {

@@ -95,7 +95,7 @@ async function headerTests(t: TestContext, stage: Stage): Promise<void> {
 
   await t.test('a failed refresh keeps the page and its text, and says so until one works', async (t) => {
     await makeTunnel(account, 'typed');
-    const page = await stage.open(t, 'tunnels/typed', { expectedErrors: /ERR_FAILED|DNS look-up/ });
+    const page = await stage.open(t, 'tunnels/typed', { expectedErrors: /ERR_FAILED/ });
     const upstream = page.getByLabel('Upstream');
     await upstream.fill('http://127.0.0.1:5555');
     await page.route('**/api/tunnels/typed?*', (route) => route.abort());
@@ -175,6 +175,25 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     const shownMs = await page.evaluate<number>('copiedTimes[2] - copiedTimes[0]');
     // A page without CPU time removes it late.
     assert.ok(shownMs >= 1450 && shownMs < 6000, `the confirmation was there for ${shownMs} ms`);
+  });
+
+  await t.test('of many domains the failing ones come first, the rest folds, and a search finds any', async (t) => {
+    const labels = Array.from({ length: 12 }, (_, at) => `many${at}.example.com`);
+    for (const name of labels.slice(0, 11)) names.set('A', name, '127.0.0.1');
+    await makeTunnel(account, 'many', { ingressDomains: labels });
+    const page = await stage.open(t, 'tunnels/many');
+    const rows = page.getByRole('list', { name: 'Ingress domains' }).getByRole('listitem');
+    await expect(rows).toHaveCount(8);
+    await expect(rows.first()).toContainText('many11.example.com');
+    await expect(rows.first()).toContainText('No address found. Expected: 127.0.0.1, ::1.');
+    await page.getByRole('searchbox', { name: 'Search domains' }).fill('many10');
+    await expect(rows).toHaveCount(1);
+    await page.getByRole('searchbox', { name: 'Search domains' }).fill('');
+    await page.getByRole('button', { name: 'Show all 12 domains' }).click();
+    await expect(rows).toHaveCount(12);
+    await page.getByRole('button', { name: 'Actions for many11.example.com' }).click();
+    await page.getByRole('menuitem', { name: 'QR code' }).click();
+    await expect(page.getByRole('img', { name: /^QR code of https:\/\/many11\.example\.com/ })).toBeVisible();
   });
 
   await t.test('Configure DNS opens the domain through the tunnel, and Back returns', async (t) => {

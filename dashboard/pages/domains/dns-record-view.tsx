@@ -1,20 +1,58 @@
-// A DNS record to add, with copy buttons.
-import type { DnsRecord } from '@underpass/rules/dns-record.ts';
-import { propagationNote } from '@underpass/rules/dns-record.ts';
+// A DNS record to add, with copy buttons, in the words of the zone's provider.
+import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
+import { adviseRecord, type DnsProviderName, dnsProviders, recordFor } from '@underpass/rules/dns-provider.ts';
+import { type DnsRecord, propagationNote } from '@underpass/rules/dns-record.ts';
+import { callApi } from '../../api/request.ts';
+import { useFetched } from '../../api/use-fetched.ts';
+import { useProject } from '../../session/session.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 
-export function DnsRecordView({ record, zone }: { readonly record: DnsRecord; readonly zone: string }) {
+export interface DnsRecordViewProps {
+  readonly record: DnsRecord;
+  /** The apex. */
+  readonly zone: string;
+  /** What a record for visitors points at. */
+  readonly dataPlaneHost?: string;
+  /** The page looks for the record again by itself. */
+  readonly checksAgain: boolean;
+}
+
+/** Without an answer the record shows as for any provider. */
+function useDnsProvider(apexName: string): DnsProviderName | undefined {
+  const project = useProject().id;
+  const { data } = useFetched(`${project} ${apexName}`, (signal) =>
+    callApi(domainCalls.getDomainDns, { project, apexName }, { signal, background: true }),
+  );
+  return data?.provider;
+}
+
+export function DnsRecordView({ record, zone, dataPlaneHost, checksAgain }: DnsRecordViewProps) {
+  const provider = useDnsProvider(zone);
+  const shown = recordFor(provider, record);
   return (
     <div className="grid gap-3">
       <p>
-        Add this record to the DNS zone of <strong className="font-semibold wrap-anywhere">{zone}</strong>:
+        Add this record to the DNS zone of <strong className="font-semibold wrap-anywhere">{zone}</strong>
+        {provider && ` at ${dnsProviders[provider].label}`}:
       </p>
       <dl className="divide-y rounded-md border">
-        <Part name="Type" value={record.type} />
-        <Part name="Name" value={record.name} copied />
-        <Part name="Value" value={record.value} copied />
+        <Part name="Type" value={shown.type} />
+        <Part name="Name" value={shown.name} copied />
+        <Part name="Value" value={shown.value} copied />
       </dl>
-      <p className="text-sm text-ink-soft">{propagationNote}</p>
+      {provider && (
+        <ul aria-label={`At ${dnsProviders[provider].label}`} className="grid list-disc gap-1 pl-5 text-sm wrap-anywhere">
+          {adviseRecord(provider, record, { apexName: zone, ...(dataPlaneHost !== undefined && { dataPlaneHost }) }).map(
+            (advice) => (
+              <li key={advice}>{advice}</li>
+            ),
+          )}
+        </ul>
+      )}
+      <p className="text-sm text-ink-soft">
+        {propagationNote}
+        {checksAgain && ' This page checks again by itself.'}
+      </p>
     </div>
   );
 }

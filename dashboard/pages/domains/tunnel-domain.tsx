@@ -1,6 +1,7 @@
 // A domain opened through one of its tunnels: how to verify it, and the DNS record that points at the data plane.
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { ingressRecord } from '@underpass/rules/dns-record.ts';
+import { type DomainBadge, domainBadgeLabels } from '@underpass/rules/domain-badge.ts';
 import type { Domain, IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
 import { RefreshCw } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useParams, useRevalidator } from 'react-router';
@@ -16,7 +17,7 @@ import { Card } from '../../ui/card.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Ring } from '../../ui/spinner.tsx';
-import { type DnsChecks, useDnsChecks } from '../tunnel/dns-checks.ts';
+import { useDomainChecks } from '../tunnel/domain-checks.ts';
 import { useBack } from './back.ts';
 import { DnsRecordView } from './dns-record-view.tsx';
 import { VerificationCard } from './verification-card.tsx';
@@ -84,53 +85,60 @@ function TunnelDomainView({
 
 function DnsCard({ tunnel, domain }: { readonly tunnel: Tunnel; readonly domain: IngressDomain }) {
   const { revalidate } = useRevalidator();
-  const checks = useDnsChecks({ dataPlaneHost: tunnel.dataPlaneHost, ingressDomains: [domain] });
+  const checks = useDomainChecks(useProject().id, tunnel, domain);
   const refresh = () => {
     checks.reload();
     revalidate();
   };
-  const record = ingressRecord(domain, { host: tunnel.dataPlaneHost, ips: checks.dataPlaneIps });
+  const record = ingressRecord(domain, { host: tunnel.dataPlaneHost, ips: checks.answer?.dataPlaneIps ?? [] });
+  const { badge, detail, isFine } = checks.stateOf(domain);
   return (
     <Card
       title="DNS configuration"
       description="This record points visitors to the tunnel's region."
       actions={
         <>
-          <DnsBadge checks={checks} name={domain.name} />
+          <DnsBadge badge={badge} />
           <Button size="sm" icon={<RefreshCw aria-hidden="true" />} busy={checks.busy} onClick={refresh}>
             Refresh
           </Button>
         </>
       }
     >
-      {record ? (
-        <DnsRecordView record={record} zone={domain.apexName} />
-      ) : (
-        <p className="min-h-52 text-ink-soft">
-          {checks.busy
-            ? "Looking up the region's addresses."
-            : "The region's addresses could not be found. Refresh to try again."}
-        </p>
-      )}
+      <div className="grid gap-4">
+        {detail && <p className="text-sm wrap-anywhere text-ink-soft">{detail}</p>}
+        {checks.failure !== undefined && checks.answer && (
+          <p className="text-sm text-ink-soft">The last check failed, and this is the answer before it: {checks.failure}</p>
+        )}
+        {record ? (
+          <DnsRecordView record={record} zone={domain.apexName} dataPlaneHost={tunnel.dataPlaneHost} checksAgain={!isFine} />
+        ) : (
+          <p className="min-h-52 text-ink-soft">
+            {checks.busy
+              ? "Looking up the region's addresses."
+              : "The region's addresses could not be found. Refresh to try again."}
+          </p>
+        )}
+      </div>
     </Card>
   );
 }
 
-function DnsBadge({ checks, name }: { readonly checks: DnsChecks; readonly name: string }) {
-  const check = checks.byName.get(name);
+function DnsBadge({ badge }: { readonly badge: DomainBadge }) {
   return (
     <span role="status">
-      {check === undefined && <Ring />}
-      {check === 'dns_ok' && (
+      {badge === 'loading' && <Ring />}
+      {badge === 'dns_ok' && (
         <Badge tone="ok" dot="filled">
           DNS verified
         </Badge>
       )}
-      {check === 'no_dns' && (
+      {badge === 'no_dns' && (
         <Badge tone="danger" dot="ring">
           DNS not configured
         </Badge>
       )}
+      {badge === 'unknown' && <Badge dot="ring">{domainBadgeLabels.unknown}</Badge>}
     </span>
   );
 }

@@ -1,52 +1,133 @@
-// The ingress domains of the tunnel (spec 2, Domains list on the tunnel).
-import { type DomainBadge, decideDomainBadge, domainBadgeLabels, showsConfigureDns } from '@underpass/rules/domain-badge.ts';
-import type { DnsCheck, IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
+// The ingress domains of the tunnel (spec 2, Domains list on the tunnel). Of many, those that need work come first, and the rest
+// is folded.
+import { type DomainBadge, domainBadgeLabels, showsConfigureDns } from '@underpass/rules/domain-badge.ts';
+import { type DomainState, failingFirst } from '@underpass/rules/domain-state.ts';
+import type { IngressDomain, Tunnel } from '@underpass/rules/entity.ts';
 import { text } from '@underpass/rules/text.ts';
 import { ArrowUpRight } from 'lucide-react';
+import { useState } from 'react';
 import { useLocation } from 'react-router';
 import { paths } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
+import { Banner } from '../../ui/banner.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { Input } from '../../ui/input.tsx';
+import { QrDialog } from '../../ui/qr-dialog.tsx';
+import type { DomainChecks } from './domain-checks.ts';
+import { DomainMenu } from './domain-menu.tsx';
 
-const TONES: Record<DomainBadge, Tone> = { loading: 'neutral', unverified: 'warn', no_dns: 'danger', dns_ok: 'ok' };
+const TONES: Record<DomainBadge, Tone> = {
+  loading: 'neutral',
+  unverified: 'warn',
+  no_dns: 'danger',
+  unknown: 'neutral',
+  dns_ok: 'ok',
+};
+
+/** More are folded. */
+const SHOWN_ROWS = 8;
 
 export interface IngressDomainsProps {
   readonly tunnel: Tunnel;
-  readonly checks: ReadonlyMap<string, DnsCheck>;
+  readonly checks: DomainChecks;
 }
 
 export function IngressDomains({ tunnel, checks }: IngressDomainsProps) {
   const { ingressDomains } = tunnel;
   return (
     <Card title="Domains" flush>
+      <CheckFailure checks={checks} />
       {ingressDomains.length === 0 ? (
         <p className="border-t px-4 py-6 text-center text-ink-soft sm:px-5">{text.tunnels.noIngressDomains}</p>
       ) : (
-        <ul aria-label="Ingress domains" className="divide-y border-t">
-          {ingressDomains.map((domain) => (
-            <DomainRow
-              key={domain.name}
-              tunnel={tunnel.name}
-              domain={domain}
-              badge={decideDomainBadge(domain, checks.get(domain.name))}
-            />
-          ))}
-        </ul>
+        <DomainList tunnel={tunnel} checks={checks} />
       )}
     </Card>
+  );
+}
+
+/** The whole check failed. The badges say the same of each domain, or still show an older answer. */
+function CheckFailure({ checks: { failure, answer, busy, reload } }: Pick<IngressDomainsProps, 'checks'>) {
+  if (failure === undefined) return null;
+  const retry = (
+    <Button size="sm" busy={busy} onClick={reload}>
+      {text.error.retry}
+    </Button>
+  );
+  return (
+    <Banner tone="warn" title="The domains could not be checked." action={retry} className="mx-4 mb-4 sm:mx-5">
+      {failure}
+      {answer && ' The list shows the last answer.'}
+    </Banner>
+  );
+}
+
+function DomainList({ tunnel, checks }: IngressDomainsProps) {
+  const [query, setQuery] = useState('');
+  const [unfolded, setUnfolded] = useState(false);
+  const [qrAddress, setQrAddress] = useState<string>();
+  const all = tunnel.ingressDomains.map((domain) => ({ domain, state: checks.stateOf(domain) }));
+  const isLong = all.length > SHOWN_ROWS;
+  const sorted = isLong ? failingFirst(all) : all;
+  const wanted = query.trim().toLowerCase();
+  const found = sorted.filter(({ domain }) => domain.name.includes(wanted));
+  const rows = unfolded || wanted !== '' ? found : found.slice(0, SHOWN_ROWS);
+  return (
+    <>
+      {isLong && <Search query={query} onChange={setQuery} found={found.length} all={all.length} />}
+      <ul aria-label="Ingress domains" className="divide-y border-t">
+        {rows.map(({ domain, state }) => (
+          <DomainRow key={domain.name} tunnel={tunnel.name} domain={domain} state={state} onQrCode={setQrAddress} />
+        ))}
+      </ul>
+      {isLong && wanted === '' && (
+        <div className="border-t px-4 py-2 sm:px-5">
+          <Button size="sm" variant="quiet" aria-expanded={unfolded} onClick={() => setUnfolded(!unfolded)}>
+            {unfolded ? 'Show fewer' : `Show all ${all.length} domains`}
+          </Button>
+        </div>
+      )}
+      <QrDialog address={qrAddress} onClose={() => setQrAddress(undefined)} />
+    </>
+  );
+}
+
+interface SearchProps {
+  readonly query: string;
+  readonly onChange: (query: string) => void;
+  readonly found: number;
+  readonly all: number;
+}
+
+function Search({ query, onChange, found, all }: SearchProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-3 px-4 pb-4 sm:px-5">
+      <Input
+        type="search"
+        aria-label="Search domains"
+        placeholder="Search domains"
+        className="max-w-80"
+        value={query}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <p role="status" className="text-sm text-ink-soft">
+        {query.trim() !== '' && `${found} of ${all} domains`}
+      </p>
+    </div>
   );
 }
 
 interface DomainRowProps {
   readonly tunnel: string;
   readonly domain: IngressDomain;
-  readonly badge: DomainBadge;
+  readonly state: DomainState;
+  readonly onQrCode: (address: string) => void;
 }
 
-function DomainRow({ tunnel, domain, badge }: DomainRowProps) {
+function DomainRow({ tunnel, domain, state: { badge, detail }, onQrCode }: DomainRowProps) {
   const project = useProject();
   const { pathname } = useLocation();
   const label = domainBadgeLabels[badge];
@@ -69,17 +150,20 @@ function DomainRow({ tunnel, domain, badge }: DomainRowProps) {
           {label}
         </Badge>
       )}
-      {showsConfigureDns(domain) && (
-        <ButtonLink
-          size="sm"
-          to={paths.tunnelDomain(project.id, tunnel, domain.name)}
-          state={{ back: pathname }}
-          className="ml-auto"
-          aria-label={`Configure DNS of ${domain.name}`}
-        >
-          Configure DNS
-        </ButtonLink>
-      )}
+      <span className="ml-auto flex items-center gap-1">
+        {showsConfigureDns(domain) && (
+          <ButtonLink
+            size="sm"
+            to={paths.tunnelDomain(project.id, tunnel, domain.name)}
+            state={{ back: pathname }}
+            aria-label={`Configure DNS of ${domain.name}`}
+          >
+            Configure DNS
+          </ButtonLink>
+        )}
+        <DomainMenu domain={domain} onQrCode={onQrCode} />
+      </span>
+      {detail && <p className="w-full text-sm wrap-anywhere text-ink-soft">{detail}</p>}
     </li>
   );
 }

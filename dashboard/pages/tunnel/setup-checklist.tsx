@@ -1,20 +1,17 @@
 // The steps until visitors can reach the tunnel; hidden once all are done (spec 4, Setup checklist).
-import { decideDomainBadge } from '@underpass/rules/domain-badge.ts';
-import type { DnsCheck, Tunnel } from '@underpass/rules/entity.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type ChecklistItem, isSetupComplete, renderChecklist } from '@underpass/rules/setup-checklist.ts';
 import { CircleCheck, CircleDashed } from 'lucide-react';
 import { Card } from '../../ui/card.tsx';
+import type { DomainChecks } from './domain-checks.ts';
 
 export interface SetupChecklistProps {
   readonly tunnel: Tunnel;
-  readonly checks: ReadonlyMap<string, DnsCheck>;
+  readonly checks: Pick<DomainChecks, 'stateOf'>;
 }
 
 const domainsOf = ({ tunnel, checks }: SetupChecklistProps) =>
-  tunnel.ingressDomains.map((domain) => ({
-    verified: domain.verified,
-    badge: decideDomainBadge(domain, checks.get(domain.name)),
-  }));
+  tunnel.ingressDomains.map((domain) => ({ verified: domain.verified, badge: checks.stateOf(domain).badge }));
 
 const itemsOf = (props: SetupChecklistProps) => renderChecklist(domainsOf(props), props.tunnel.connectedClients ?? 0);
 
@@ -36,6 +33,11 @@ export function SetupChecklist(props: SetupChecklistProps) {
   );
 }
 
+const stateWord = ({ done, unknown }: ChecklistItem): string => {
+  if (done) return ' (done)';
+  return unknown === undefined ? ' (to do)' : ' (not known)';
+};
+
 function Item({ item }: { readonly item: ChecklistItem }) {
   const Icon = item.done ? CircleCheck : CircleDashed;
   return (
@@ -44,7 +46,7 @@ function Item({ item }: { readonly item: ChecklistItem }) {
       <div>
         <p className="font-semibold">
           {item.title}
-          <span className="sr-only">{item.done ? ' (done)' : ' (to do)'}</span>
+          <span className="sr-only">{stateWord(item)}</span>
         </p>
         <p className="text-sm text-ink-soft">{item.text}</p>
       </div>

@@ -13,7 +13,7 @@ import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Clients } from './clients.tsx';
 import { Connect } from './connect.tsx';
-import { useDnsChecks } from './dns-checks.ts';
+import { useDomainChecks } from './domain-checks.ts';
 import { Expiry } from './expiry.tsx';
 import { IngressDomains } from './ingress-domains.tsx';
 import { SetupChecklist, waitsForDns } from './setup-checklist.tsx';
@@ -46,15 +46,15 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
   const tunnel = useLiveTunnel(loaded);
   const project = useProject();
   const { revalidate, state } = useRevalidator();
-  const dns = useDnsChecks(tunnel);
-  const held = useHeld(waitsForDns({ tunnel, checks: dns.byName }));
+  const checks = useDomainChecks(project.id, tunnel);
+  const held = useHeld(waitsForDns({ tunnel, checks }));
   const refresh = () => {
     revalidate();
-    dns.reload();
+    checks.reload();
   };
   return (
     <>
-      <TunnelHeader tunnel={tunnel} busy={state === 'loading' || dns.busy} onRefresh={refresh} />
+      <TunnelHeader tunnel={tunnel} busy={state === 'loading' || checks.busy} onRefresh={refresh} />
       <div className="grid gap-5">
         <TunnelMetrics tunnel={tunnel} />
         {tunnel.expiresAt !== undefined && <Expiry tunnel={tunnel} />}
@@ -63,8 +63,8 @@ function TunnelView({ loaded }: { readonly loaded: Tunnel }) {
           <RestSkeleton />
         ) : (
           <>
-            <SetupChecklist tunnel={tunnel} checks={dns.byName} />
-            <IngressDomains tunnel={tunnel} checks={dns.byName} />
+            <SetupChecklist tunnel={tunnel} checks={checks} />
+            <IngressDomains tunnel={tunnel} checks={checks} />
             {showsConnect(tunnel) && <Connect tunnel={tunnel} />}
             <Traffic project={project.id} tunnel={tunnel.name} />
             <Clients project={project.id} tunnel={tunnel} />

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import { startRechecks } from './use-recheck.ts';
+
+const page = Object.assign(new EventTarget(), { hidden: false });
+let checks = 0;
+let stop = () => {};
+
+beforeEach(() => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  page.hidden = false;
+  checks = 0;
+  Object.assign(globalThis, { document: page, window: page });
+  stop = startRechecks(() => checks++);
+});
+afterEach(() => {
+  stop();
+  mock.timers.reset();
+  for (const name of ['document', 'window']) Reflect.deleteProperty(globalThis, name);
+});
+
+const after = (ms: number): number => {
+  for (let passed = 0; passed < ms; passed += 1_000) mock.timers.tick(1_000);
+  return checks;
+};
+const show = (visible: boolean) => {
+  page.hidden = !visible;
+  page.dispatchEvent(new Event('visibilitychange'));
+};
+
+test('checks again after growing pauses, at last every five minutes', () => {
+  assert.deepEqual([after(11_000), after(1_000), after(19_000), after(1_000)], [0, 1, 1, 2]);
+  after(3600_000);
+  const before = checks;
+  assert.equal(after(600_000) - before, 2);
+});
+
+test('stops while the page is hidden, and checks at once when it is shown, or online again', () => {
+  show(false);
+  page.dispatchEvent(new Event('online'));
+  assert.equal(after(3600_000), 0);
+  show(true);
+  assert.deepEqual([checks, after(12_000)], [1, 2]);
+  page.dispatchEvent(new Event('online'));
+  assert.equal(checks, 3);
+});
+
+test('checks nothing after its end', () => {
+  stop();
+  show(false);
+  show(true);
+  assert.equal(after(3600_000), 0);
+});
