@@ -1,10 +1,11 @@
 // doctor: checks everything between this machine and a working tunnel. Each line is ok, or says what to do.
 
 import { publicCalls } from '@underpass/rules/api/public-calls.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { ProxyProtocol, Tunnel, TunnelType } from '@underpass/rules/entity.ts';
 import { tunnelTypeNames } from '@underpass/rules/tunnel-type.ts';
 import { type Command, Option } from 'commander';
-import { openProject, openServer, serverOf } from '../account/account.ts';
+import { openProject, openServer, type ProjectAccount, serverOf } from '../account/account.ts';
 import { exchange, request } from '../account/api.ts';
 import { readCredentials } from '../account/credentials.ts';
 import type { TunnelUpstreams } from '../carry/api.ts';
@@ -13,6 +14,7 @@ import { readPem } from '../config/loaded-tunnel.ts';
 import { readToken } from '../config/token.ts';
 import { parseTunnelUrl } from '../config/tunnel-config.ts';
 import { upstreamsOfFlags } from '../config/upstream-flags.ts';
+import { judgeDomains } from '../doctor/domains.ts';
 import { type Finding, ok, problem, renderFinding, skipped, warning } from '../doctor/finding.ts';
 import { checkPath } from '../doctor/network-path.ts';
 import { checkToken } from '../doctor/token.ts';
@@ -51,7 +53,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
   withProject(
     describe(
       program.command('doctor [tunnel]'),
-      'Find out what is wrong: DNS, TCP, TLS, proxy, clock, token, version, upstream.',
+      'Find out what is wrong: DNS, TCP, TLS, proxy, clock, token, version, domains, upstream.',
       [
         'underpass doctor',
         'underpass doctor shop --upstream http://127.0.0.1:8080',
@@ -159,11 +161,23 @@ async function findSubject(
     report([ok('sign-in', `project ${account.project.name}, ${account.project.role}`)]);
     if (name === undefined) return undefined;
     check = 'tunnel';
-    return fromTunnel(await fetchTunnel(account, name), flags);
+    const tunnel = await fetchTunnel(account, name);
+    report(await checkDomains(account, tunnel));
+    return fromTunnel(tunnel, flags);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     report([problem(check, error.message || error.code, error.fix)]);
     return undefined;
+  }
+}
+
+/** A server of an older version cannot check them. */
+async function checkDomains({ api, project }: ProjectAccount, tunnel: Tunnel): Promise<readonly Finding[]> {
+  try {
+    return judgeDomains(tunnel, await api.call(tunnelCalls.checkTunnelDomains, { project: project.id, name: tunnel.name }));
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    return [skipped('domains', error.message || error.code)];
   }
 }
 
