@@ -1,7 +1,8 @@
 // What `npm start` and `npm test` need before they run: packages, the built dashboard, and for tests the system's tools.
 // Runs on the machine's own Node (20 or newer), before the pinned one is installed.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,9 +12,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const log = (line) => process.stderr.write(`setup: ${line}\n`);
 
 requireNode(20);
-installPackages();
-buildDashboard();
-if (process.argv[2] === 'test') checkTools();
+// npm waits for the network and the disk while Go compiles.
+const tools = process.argv[2] === 'test' ? installTools(missingTools(), log) : [];
+await installPackages();
+await buildDashboard();
+checkTools(await tools);
 
 function requireNode(major) {
   if (Number(process.versions.node.split('.')[0]) >= major) return;
@@ -21,41 +24,37 @@ function requireNode(major) {
   process.exit(1);
 }
 
-function installPackages() {
+async function installPackages() {
   const stamp = join(root, 'node_modules', '.underpass-lock');
   const wanted = digest([join(root, 'package-lock.json')]);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   log('installing packages (about a minute, once)');
-  npm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  await npm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, wanted);
 }
 
-function buildDashboard() {
+async function buildDashboard() {
   const stamp = join(root, 'dashboard', 'dist', '.built-from');
   // The same command builds both.
   const inspector = join(root, 'client', 'inspect', 'page-files.mjs');
   const wanted = digest([...files(join(root, 'dashboard')), ...files(join(root, 'rules')), join(root, 'package-lock.json')]);
   if (existsSync(inspector) && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   log('building the dashboard');
-  npm(['run', 'build', '-w', 'dashboard', '--silent']);
+  await npm(['run', 'build', '-w', 'dashboard', '--silent']);
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, wanted);
 }
 
-function checkTools() {
-  const missing = installTools(missingTools(), log);
+function checkTools(missing) {
   if (missing.length === 0) return;
   log(`missing for tests: ${missing.map((name) => `${name} (${wayTo(name)})`).join(', ')}`);
   if (process.env.CI) process.exit(1);
 }
 
-function npm(args) {
+async function npm(args) {
   const command = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const { status } = spawnSync(command, args, {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    shell: process.platform === 'win32',
-  });
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
+  const [status] = await once(child, 'close');
   if (status === 0) return;
   log(`npm ${args.join(' ')} failed`);
   process.exit(1);

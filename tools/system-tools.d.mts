@@ -37,4 +37,4 @@ export declare const systemTools: Record<
 export declare function findTool(name: string): string | undefined;
 export declare function wayTo(name: string): string;
 export declare function missingTools(): string[];
-export declare function installTools(missing: string[], log: (line: string) => void): string[];
+export declare function installTools(missing: string[], log: (line: string) => void): Promise<string[]>;

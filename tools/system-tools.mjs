@@ -1,9 +1,12 @@
 // The system programs that tests use: where to find each, and which Debian package or Go module installs it.
 // Plain JavaScript, because setup.mjs runs on the machine's own Node.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+
+/** Without optimisation: these programs run for moments in tests, and build for minutes. */
+const quickBuild = ['-gcflags=all=-N -l', '-ldflags=-s -w'];
 
 export const systemTools = {
   chromium: { package: 'chromium', why: 'browser tests' },
@@ -30,7 +33,13 @@ export const systemTools = {
   'nix-instantiate': { package: 'nix-bin', why: 'the Nix flake' },
   gpg: { package: 'gpg', why: 'a signed apt repository' },
   // Debian has no package for it; Go builds it if Go is installed.
-  helm: { package: 'helm', module: 'helm.sh/helm/v3/cmd/helm@v3.16.4', why: 'the chart', folders: goFolders },
+  helm: {
+    package: 'helm',
+    module: 'helm.sh/helm/v3/cmd/helm@v3.16.4',
+    flags: quickBuild,
+    why: 'the chart',
+    folders: goFolders,
+  },
   // Debian has no package for it either. A later version has no tag that Go takes; this one has all the same cases.
   h2spec: {
     package: 'h2spec',
@@ -39,11 +48,10 @@ export const systemTools = {
     folders: goFolders,
   },
   // Debian's is 2.6, which cannot read a PROXY header: whichever is found has to list the module that can.
-  // Without optimisation and without databases it builds in half the time.
   caddy: {
     package: 'caddy',
     module: 'github.com/caddyserver/caddy/v2/cmd/caddy@v2.10.2',
-    flags: ['-tags=nobadger,nomysql,nopgx', '-gcflags=all=-N -l', '-ldflags=-s -w'],
+    flags: ['-tags=nobadger,nomysql,nopgx', ...quickBuild],
     why: 'PROXY protocol receivers',
     folders: goFolders,
     fits: (path) => prints([path, 'list-modules'], 'caddy.listeners.proxy_protocol'),
@@ -67,24 +75,28 @@ export function wayTo(name) {
   return module === undefined ? `apt-get install ${debian}` : `go install ${flags.map((flag) => `'${flag}' `).join('')}${module}`;
 }
 
-/** Installs missing tools with apt-get; returns those that are still missing. */
-export function installTools(missing, log) {
-  installModules(missing, log);
-  const apt = aptCommand();
-  const packages = missing.filter((name) => systemTools[name].module === undefined).map((name) => systemTools[name].package);
-  if (packages.length === 0 || apt === undefined) return missingTools();
-  log(`installing from Debian's packages: ${packages.join(' ')}`);
-  run(apt, ['update', '-qq']);
-  run(apt, ['install', '-y', '-qq', '--no-install-recommends', ...packages]);
+/** Installs missing tools, with apt-get and Go at the same time; returns those that are still missing. */
+export async function installTools(missing, log) {
+  await Promise.all([installPackages(missing, log), installModules(missing, log)]);
   return missingTools();
 }
 
-function installModules(missing, log) {
+async function installPackages(missing, log) {
+  const apt = aptCommand();
+  const packages = missing.filter((name) => systemTools[name].module === undefined).map((name) => systemTools[name].package);
+  if (packages.length === 0 || apt === undefined) return;
+  log(`installing from Debian's packages: ${packages.join(' ')}`);
+  await run(apt, ['update', '-qq']);
+  await run(apt, ['install', '-y', '-qq', '--no-install-recommends', ...packages]);
+}
+
+async function installModules(missing, log) {
   const go = findTool('go');
   const tools = missing.map((name) => systemTools[name]).filter(({ module }) => module !== undefined);
   if (go === undefined || tools.length === 0) return;
   log(`building with Go (a minute or two each, once): ${tools.map(({ module }) => module).join(' ')}`);
-  for (const { module, flags = [] } of tools) run([go], ['install', ...flags, module]);
+  // One after the other: each build uses all cores.
+  for (const { module, flags = [] } of tools) await run([go], ['install', ...flags, module]);
 }
 
 function goFolders() {
@@ -97,9 +109,13 @@ function aptCommand() {
   return spawnSync('sudo', ['-n', 'true']).status === 0 ? ['sudo', '-n', 'apt-get'] : undefined;
 }
 
+/** Resolves at the end, successful or not: the caller looks for the tools. */
 function run([command, ...first], rest) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', CGO_ENABLED: '0' };
-  spawnSync(command, [...first, ...rest], { stdio: ['ignore', 'ignore', 'inherit'], env, timeout: 600_000 });
+  const child = spawn(command, [...first, ...rest], { stdio: ['ignore', 'ignore', 'inherit'], env, timeout: 600_000 });
+  return new Promise((resolve) => {
+    child.once('error', resolve).once('close', resolve);
+  });
 }
 
 /** Cached for each path, because it runs a program. */

@@ -45,20 +45,13 @@ test('screens of an empty project', async (t) => {
   for (const screen of screens) await checkScreen(t, stage, screen);
 });
 
-const inUse: Readonly<Record<string, (at: At) => readonly Screen[]>> = {
-  lists: listScreens,
-  tunnel: tunnelScreens,
-  details: detailScreens,
-  shell: shellScreens,
-};
-
-for (const [name, screensAt] of Object.entries(inUse)) {
-  test(`screens of a project in use: ${name}`, async (t) => {
-    const stage = await openStage(t);
-    await fillProject(t, stage);
-    for (const screen of screensAt((path) => projectUrl(stage.account, path))) await checkScreen(t, stage, screen);
-  });
-}
+test('screens of a project in use', async (t) => {
+  const stage = await openStage(t);
+  await fillProject(t, stage);
+  const at = (path: string) => projectUrl(stage.account, path);
+  const screens = [listScreens, tunnelScreens, detailScreens, shellScreens].flatMap((screensAt) => screensAt(at));
+  for (const screen of screens) await checkScreen(t, stage, screen);
+});
 
 const label = (letter: string, length = 63) => letter.repeat(length);
 /** The longest values: 252 characters for a tunnel, 253 for a domain, 254 for an e-mail address. */
