@@ -15,6 +15,7 @@ import {
   registrationApprovedMail,
   registrationReceivedMail,
   registrationRejectedMail,
+  registrationWaitsMail,
 } from './mail/mails.ts';
 import { insertRegistration } from './registration/registrations.ts';
 import { isSubscribed } from './registration/subscription.ts';
@@ -26,9 +27,12 @@ type Deps = Pick<ControlDeps, 'store' | 'settings' | 'clock' | 'log' | 'sendMail
 
 const send = (deps: Deps, to: string, mail: MailText): Promise<void> => deps.sendMail({ to, ...mail });
 
-/** Sends nothing to an address without an account or with a suspended one. The caller got the same answer in every case. */
+/**
+ * Sends nothing to an address without an account or with a suspended one; to one whose registration waits, that it waits. The
+ * caller got the same answer in every case.
+ */
 const sendLoginLink = async (deps: Deps, payload: JobPayloads['login-link']): Promise<void> => {
-  const { email, browserHash, isMailed = true, sessionId } = payload;
+  const { email, browserHash, isMailed = true, sessionId, path } = payload;
   if (!isMailed) return;
   const { db } = deps.store;
   const user = await db
@@ -37,13 +41,20 @@ const sendLoginLink = async (deps: Deps, payload: JobPayloads['login-link']): Pr
     .where('email', '=', email)
     .where('suspended_at', 'is', null)
     .executeTakeFirst();
+  const waiting = await db
+    .selectFrom('registrations')
+    .select('first_name')
+    .where('email', '=', email)
+    .where('state', '=', 'waiting')
+    .executeTakeFirst();
   // Also without a user, so that the time it takes does not reveal whether the account exists.
   const link = { userId: user?.id ?? null, browserHash, ...(sessionId === undefined ? {} : { sessionId }) };
   const token = await createLoginLink(db, link, deps.clock());
   const { origin } = deps.settings;
   const mail = sessionId === undefined ? loginLinkMail : proofLinkMail;
-  const url = (sessionId === undefined ? loginUrl : proofUrl)(origin, token);
+  const url = sessionId === undefined ? loginUrl(origin, token, path) : proofUrl(origin, token);
   if (user) await send(deps, email, mail(user.first_name, url));
+  else if (waiting) await send(deps, email, registrationWaitsMail(waiting.first_name));
 };
 
 /**

@@ -4,6 +4,7 @@ import { addressKey } from '@underpass/rules/address.ts';
 import type { User } from '@underpass/rules/entity.ts';
 import { parseLoginForm } from '@underpass/rules/login-form.ts';
 import type { Session } from '@underpass/rules/resource.ts';
+import { parseReturnPath } from '@underpass/rules/return-path.ts';
 import { text } from '@underpass/rules/text.ts';
 import { auditCall, writeAudit } from '../access/audit.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
@@ -32,7 +33,8 @@ export interface AuthDeps extends SignInDeps {
  * Does the same work and gives the same answer for every e-mail: the job looks up the account later. After many requests for one
  * e-mail its job sends no mail; the links of the earlier mails still work.
  */
-const requestLoginLink = async (deps: AuthDeps, { request, body, address, nowMs }: CallContext<'requestLoginLink'>) => {
+const requestLoginLink = async (deps: AuthDeps, context: CallContext<'requestLoginLink'>) => {
+  const { request, query, body, address, nowMs } = context;
   const { email, botCheck } = orInvalidForm(parseLoginForm(body));
   await deps.limiter.take('loginLinkPerAddress', addressKey(address));
   // Before the limits that are shared with others: a bot that skips the check must not use up somebody else's links.
@@ -40,7 +42,13 @@ const requestLoginLink = async (deps: AuthDeps, { request, body, address, nowMs 
   await takeShare(deps.limiter, 'loginLink', address);
   const isMailed = await hasRoom(deps.limiter, 'loginMailPerEmail', email);
   const browser = browserToken(deps.cookies, request.headers);
-  await addJob(deps.store.db, nowMs, 'login-link', { email, browserHash: hashToken(browser), isMailed });
+  const path = parseReturnPath(query.path ?? '');
+  await addJob(deps.store.db, nowMs, 'login-link', {
+    email,
+    browserHash: hashToken(browser),
+    isMailed,
+    ...(path === undefined ? {} : { path }),
+  });
   deps.jobs.wake();
   return new Response(null, { status: 204, headers: { 'set-cookie': browserCookie(deps.cookies, browser) } });
 };

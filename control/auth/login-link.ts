@@ -8,8 +8,9 @@ import type { Queries } from '../store/store.ts';
 
 const lifeMs = durations.loginLinkMinutes * 60_000;
 
-/** The link's URL starts with the configured origin, never with a request's Host. */
-export const loginUrl = (origin: string, token: string): string => `${origin}/magiclink/${token}`;
+/** The link's URL starts with the configured origin, never with a request's Host. `path`: the page to open after the sign-in. */
+export const loginUrl = (origin: string, token: string, path?: string): string =>
+  `${origin}/magiclink/${token}${path === undefined ? '' : `#${path}`}`;
 
 /** Answers the token. `browserHash` is null for a link that the operator made. With a session it proves, and does not sign in. */
 export const createLoginLink = async (

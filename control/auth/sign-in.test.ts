@@ -196,14 +196,28 @@ describe('asking for a link', () => {
     assert.deepEqual(await test.store.db.selectFrom('jobs').selectAll().execute(), []);
   });
 
-  it('sends a mail only to the known e-mail', async () => {
+  it('mails a link only to the known e-mail, and to the unapproved one that it waits', async () => {
     const emails = await prepareKinds();
     for (const kind of kinds) await test.client().call('POST', '/auth/magiclink', loginForm(emails[kind]));
     await test.control.settle();
     assert.deepEqual(
-      test.mails.map((mail) => mail.to),
-      ['ann@example.com'],
+      test.mails.map(({ to, text: body }) => [to, body.includes('/magiclink/'), body.includes('not approved yet')]),
+      [
+        ['ann@example.com', true, false],
+        ['waiting@example.com', false, true],
+      ],
     );
+  });
+
+  it('makes a link that names the page to return to, if it is one that only shows', async () => {
+    const ask = async (path: string): Promise<string> => {
+      await test.client().call('POST', `/auth/magiclink?${new URLSearchParams({ path })}`, loginForm('ann@example.com'));
+      await test.control.settle();
+      return linkIn(test.mails, 'ann@example.com').hash;
+    };
+    assert.equal(await ask('/projects/p1/tunnels/web?new=1'), '#/projects/p1/tunnels/web');
+    for (const path of ['//evil.example', '/activate', '/projects/../activate', 'x'.repeat(100_000)])
+      assert.equal(await ask(path), '');
   });
 
   it('finds the account however the e-mail is typed', async () => {

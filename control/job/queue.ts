@@ -21,6 +21,8 @@ export interface JobPayloads {
     readonly browserHash: string | null;
     readonly isMailed?: boolean;
     readonly sessionId?: string;
+    /** The page to open after the sign-in (rules/return-path.ts). */
+    readonly path?: string;
   };
   registration: {
     readonly email: string;

@@ -50,6 +50,15 @@ export const registrationReceivedMail = (firstName: string): MailText =>
     `We have received your registration for the ${productName} cloud preview. We will email you again once we have decided.`,
   );
 
+/** Instead of a login link. */
+export const registrationWaitsMail = (firstName: string): MailText =>
+  compose(
+    `Your ${productName} registration`,
+    hello(firstName),
+    'You asked to sign in. Your registration is not approved yet, so there is no login link in this mail. We will send you another mail when we have decided.',
+    'If you did not ask to sign in, there is nothing to do.',
+  );
+
 export const registrationApprovedMail = (firstName: string, origin: string): MailText =>
   compose(
     `Welcome to ${productName}`,

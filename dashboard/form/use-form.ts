@@ -44,6 +44,8 @@ export function useForm<Values extends object, Value>({ initial, parse, send }: 
   const task = useTask(async (value: Value) => {
     await send(value).catch((error: unknown) => {
       setFailures((before) => before + 1);
+      // The values were valid: a used bot check, which the form drops, is no mistake of the user.
+      setTries(0);
       throw error;
     });
   });

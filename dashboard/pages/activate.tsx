@@ -7,15 +7,13 @@ import { mayGrant } from '@underpass/rules/permission.ts';
 import type { Device } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useState } from 'react';
-import type { LoaderFunctionArgs } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { useTask } from '../api/use-task.ts';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
-import { keepReturnPath } from '../routing/return-path.ts';
-import { loadSession, useShell } from '../session/session.ts';
+import { useShell } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
@@ -29,12 +27,6 @@ import { LoadingArea } from '../ui/spinner.tsx';
 import { grantableRoles } from './project/role-options.ts';
 
 type Outcome = 'approved' | 'denied';
-
-/** A visitor without a session goes to /login (by the shell) and returns here after signing in. */
-export async function loader({ request }: LoaderFunctionArgs) {
-  if (!(await loadSession())) keepReturnPath(new URL(request.url).pathname);
-  return null;
-}
 
 export function Component() {
   const [code, setCode] = useState<string>();

@@ -3,16 +3,15 @@ import { projectCalls } from '@underpass/rules/api/project-calls.ts';
 import { roleLabels } from '@underpass/rules/permission.ts';
 import type { InvitationOffer } from '@underpass/rules/resource.ts';
 import { text } from '@underpass/rules/text.ts';
-import { type LoaderFunctionArgs, useParams } from 'react-router';
+import { useParams } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import { useNavigateOrReload } from '../api/use-navigate-or-reload.ts';
 import { useTask } from '../api/use-task.ts';
 import { paths } from '../routing/paths.ts';
-import { keepReturnPath } from '../routing/return-path.ts';
 import { rememberProject } from '../session/selected-project.ts';
-import { forgetSession, loadSession, useShell } from '../session/session.ts';
+import { forgetSession, useShell } from '../session/session.ts';
 import { Banner } from '../ui/banner.tsx';
 import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
@@ -20,12 +19,6 @@ import { Card } from '../ui/card.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
 import { LoadingArea } from '../ui/spinner.tsx';
 import { toast } from '../ui/toast.tsx';
-
-/** A visitor without a session goes to /login (by the shell) and returns here after signing in. */
-export async function loader({ request }: LoaderFunctionArgs) {
-  if (!(await loadSession())) keepReturnPath(new URL(request.url).pathname);
-  return null;
-}
 
 export function Component() {
   const { token = '' } = useParams();

@@ -2,6 +2,7 @@
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { botCheckField } from '@underpass/rules/bot-check.ts';
 import { type Login, parseLoginForm } from '@underpass/rules/login-form.ts';
+import { parseReturnPath } from '@underpass/rules/return-path.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useState } from 'react';
 import { Link, redirect, useLocation } from 'react-router';
@@ -11,7 +12,7 @@ import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
 import { PasskeySignIn } from '../passkey/sign-in.tsx';
 import { paths } from '../routing/paths.ts';
-import { sessionEnded } from '../routing/return-path.ts';
+import { readReturnPath, sessionEnded } from '../routing/return-path.ts';
 import { loadSession } from '../session/session.ts';
 import { Button } from '../ui/button.tsx';
 import { MailSentIllustration } from '../ui/illustrations/mail-sent.tsx';
@@ -42,7 +43,11 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
     parse: parseLoginForm,
     send: async ({ email, botCheck }: Login) => {
       try {
-        await callApi(sessionCalls.requestLoginLink, { payload: { email, [botCheckField]: botCheck } });
+        const path = parseReturnPath(readReturnPath(email) ?? '');
+        await callApi(sessionCalls.requestLoginLink, {
+          ...(path === undefined ? {} : { path }),
+          payload: { email, [botCheckField]: botCheck },
+        });
       } catch (error) {
         console.error(text.login.failedLog, isApiError(error) ? error.status : error);
         throw error;

@@ -3,7 +3,7 @@
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
 import { text } from '@underpass/rules/text.ts';
 import { useEffect, useState } from 'react';
-import { type LoaderFunctionArgs, redirect, useLoaderData, useNavigate } from 'react-router';
+import { type LoaderFunctionArgs, redirect, useLoaderData, useLocation, useNavigate } from 'react-router';
 import { isApiError, messageOf } from '../api/error.ts';
 import { callApi } from '../api/request.ts';
 import { paths } from '../routing/paths.ts';
@@ -33,14 +33,15 @@ export function Component() {
   const { token, sameBrowser } = useLoaderData<typeof loader>() as { readonly token: string; readonly sameBrowser: boolean };
   const [state, setState] = useState<State>({ name: sameBrowser ? 'posting' : 'question' });
   const navigate = useNavigate();
+  const { hash } = useLocation();
   const post = () => setState({ name: 'posting' });
   useEffect(() => {
     if (state.name !== 'posting') return;
     redeem(token).then(
-      async () => navigate(await startPath(), { replace: true }),
+      async () => navigate(await startPath(hash), { replace: true }),
       (error: unknown) => setState({ name: 'failed', error }),
     );
-  }, [state, token, navigate]);
+  }, [state, token, navigate, hash]);
   if (state.name === 'failed') return <LoginFailed error={state.error} onRetry={post} />;
   if (state.name === 'posting') return <LoadingArea label="Signing in" className="flex-1" />;
   return (

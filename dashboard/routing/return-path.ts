@@ -39,13 +39,22 @@ export function keepReturnPath(path: string, email?: string): void {
   }
 }
 
-/** Reads the path and removes it. */
-export function takeReturnPath(email: string | undefined): string | undefined {
+/** The kept path, for a login link that may be opened in another browser. */
+export function readReturnPath(email: string): string | undefined {
   try {
-    const stored = localStorage.getItem(STORAGE_KEY);
-    localStorage.removeItem(STORAGE_KEY);
-    return parseKeptPath(stored, Date.now(), email);
+    return parseKeptPath(localStorage.getItem(STORAGE_KEY), Date.now(), email);
   } catch {
     return undefined;
   }
+}
+
+/** Reads the path and removes it. */
+export function takeReturnPath(email: string | undefined): string | undefined {
+  const path = readReturnPath(email ?? '');
+  try {
+    localStorage.removeItem(STORAGE_KEY);
+  } catch {
+    // Nothing is stored.
+  }
+  return path;
 }

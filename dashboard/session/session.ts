@@ -6,6 +6,7 @@ import { redirect, useRouteLoaderData } from 'react-router';
 import { callApi } from '../api/request.ts';
 import { getUser } from '../api/session.ts';
 import { paths } from '../routing/paths.ts';
+import { keepReturnPath } from '../routing/return-path.ts';
 import { rememberedProject } from './selected-project.ts';
 
 export interface Session {
@@ -53,11 +54,13 @@ async function fetchSession(): Promise<Session | undefined> {
   return user && { user, projects: await projects };
 }
 
-/** For loaders of pages that need a session: throws a redirect to /login. */
-export async function requireSession(): Promise<Session> {
+/** For loaders of pages that need a session: throws a redirect to /login, which leads back to the page. */
+export async function requireSession(request: Request): Promise<Session> {
   const session = await loadSession();
-  if (!session) throw redirect(paths.login());
-  return session;
+  if (session) return session;
+  const { pathname, search } = new URL(request.url);
+  keepReturnPath(pathname + search, last?.email);
+  throw redirect(paths.login());
 }
 
 /** The project that the URL names, else the selected one. undefined for an unknown id in the URL. */

@@ -22,8 +22,8 @@ interface LoaderData extends ShellData {
   readonly unknownProject: boolean;
 }
 
-export async function loader({ params }: LoaderFunctionArgs): Promise<LoaderData> {
-  const session = await requireSession();
+export async function loader({ params, request }: LoaderFunctionArgs): Promise<LoaderData> {
+  const session = await requireSession(request);
   const project = projectOfScreen(session, params.projectID);
   if (params.projectID !== undefined && project) rememberProject(project.id);
   const unknownProject = params.projectID !== undefined && !project;

@@ -33,6 +33,8 @@ export const DomainsQuery = z.object({
 });
 export const HistoryQuery = z.object({ project, range: wordField(HistoryRange) });
 export const HostQuery = z.object({ host: textField({ format: 'idn-hostname' }) });
+/** The page that the link leads to after the sign-in. One that is not allowed counts as none. */
+export const LoginLinkQuery = z.object({ path: textField().optional() });
 export const AuditQuery = z.object({ project, ...auditFilter });
 export const ServiceAuditQuery = z.object(auditFilter);
 export const RegistrationQuery = z.object({ state: wordField(RegistrationState).optional(), before });

@@ -14,7 +14,13 @@ export const sessionCalls = {
   logOut: { method: 'GET', path: '/auth/logout', seeOther: true, who: 'anyone' },
   /** With a CLI token: ends that token. */
   logOutByPost: { method: 'POST', path: '/auth/logout', seeOther: true, who: 'anyone' },
-  requestLoginLink: { method: 'POST', path: '/auth/magiclink', multipart: 'LoginLinkRequest', who: 'anyone' },
+  requestLoginLink: {
+    method: 'POST',
+    path: '/auth/magiclink',
+    query: 'LoginLinkQuery',
+    multipart: 'LoginLinkRequest',
+    who: 'anyone',
+  },
   /** Mails a link that proves, in this session, who the caller is. */
   requestProof: { method: 'POST', path: '/api/proof', who: 'user', needs: 'session' },
   /** With the link's token, in the session that asked for it: calls that need a recent proof are then open for a while. */

@@ -145,6 +145,24 @@ test('signing in', async (t) => {
     await expect(page.getByRole('heading', { name: 'Login failed' })).toBeVisible();
   });
 
+  await t.test('the link leads to the page that was opened without a session, in any browser', async (t) => {
+    const page = await open(t);
+    await page.goto('/account?from=mail');
+    await page.waitForURL('/login');
+    await fillIn(page, operator);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    const mailed = async () => linkIn(await waitForMail(product, operator, loginMail));
+    await expect.poll(async () => (await mailed()).hash).toBe('#/account');
+    const link = await mailed();
+    const other = await open(t);
+    await other.goto(link.href);
+    await other.getByRole('button', { name: 'Sign in here' }).click();
+    await other.waitForURL('/account');
+    await page.goto(await freshLink(product));
+    await page.getByRole('button', { name: 'Sign in here' }).click();
+    await page.waitForURL('/account?from=mail');
+  });
+
   await t.test('any other browser signs in only by a button, and posts nothing by itself', async (t) => {
     const page = await open(t);
     const posts: string[] = [];
@@ -233,6 +251,7 @@ test('signing in', async (t) => {
     await expect.poll(() => logged.filter((line) => line.startsWith('Login failed try again')).length).toBe(1);
     await expect(page.getByLabel('Email')).toHaveValue('often@example.com');
     await expect(page.getByRole('checkbox', { name: 'I am human' })).not.toBeChecked();
+    await expect(page.getByText('Please verify you are a human.')).toBeHidden();
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await expect(page.getByRole('alert')).toBeHidden();
   });

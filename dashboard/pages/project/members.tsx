@@ -22,12 +22,13 @@ interface People {
 }
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { people: later(loadPeople(params.projectID!, request.signal)) };
+  return { people: later(loadPeople(params.projectID!, request)) };
 }
 
 /** Only members who may read invitations load them. */
-async function loadPeople(projectId: string, signal: AbortSignal): Promise<People> {
-  const role = projectOfScreen(await requireSession(), projectId)?.role;
+async function loadPeople(projectId: string, request: Request): Promise<People> {
+  const { signal } = request;
+  const role = projectOfScreen(await requireSession(request), projectId)?.role;
   const [members, invitations] = await Promise.all([
     callApi(projectCalls.listMembers, { project: projectId }, { signal }),
     role && may(role, 'invitation.read') ? callApi(projectCalls.listInvitations, { project: projectId }, { signal }) : [],
