@@ -27,7 +27,7 @@ const isLocalhost = (host: string): boolean => host === 'localhost' || host.ends
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
 
 /** Long enough that the people of a project share an answer, short enough that a check after a change sees it. */
-const hostKeptMs = 10_000;
+const hostKeptMs = 12_000;
 /** A zone rarely moves. */
 const providerKeptMs = 10 * 60_000;
 /** For each of both: about 200 bytes an entry, 2 MB. */

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'react';
 
 /** Longer than the server keeps an answer, so that a check sees a change. */
-const FIRST_PAUSE_MS = 12_000;
+const FIRST_PAUSE_MS = 13_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 const GROWTH = 1.6;
 
