@@ -32,14 +32,15 @@ export async function loadFirstSteps(
   listed: Promise<readonly Tunnel[]>,
   signal: AbortSignal,
 ): Promise<FirstStepsData | undefined> {
-  if (areComplete(rememberedSteps(project))) return undefined;
+  const known = rememberedSteps(project);
+  if (areComplete(known)) return undefined;
   const [tunnels, tokens] = await Promise.all([listed, callApi(accountCalls.listOwnTokens, {}, { signal })]);
   if (tunnels.length > newProjectTunnels) return undefined;
   const histories = await Promise.all(
     tunnels.map(({ name }) => callApi(tunnelCalls.getHistory, { project, name, range: 'week' }, { signal })),
   );
   const past = { hasCli: tokens.some(({ cli }) => cli), history: histories.flatMap(({ points }) => points) };
-  return areComplete(takenSteps(tunnels, past)) ? undefined : { tunnels, past };
+  return areComplete(takenSteps(tunnels, past, known)) ? undefined : { tunnels, past };
 }
 
 export function FirstSteps({ project, data }: { readonly project: string; readonly data: FirstStepsData }) {
