@@ -19,6 +19,7 @@ export function renderRow(exchange: ExchangeSummary, showHost: boolean): string 
 export function renderExchange(exchange: Exchange): string {
   const { request, response, error, signatureCheck, timing } = exchange;
   const ms = (value: number | null) => (value === null ? 'unknown' : `${value.toFixed(1)} ms`);
+  const way = `edge ${ms(timing.edgeMs)}, tunnel ${ms(timing.tunnelMs)}, `;
   const fields = renderFields([
     ['Request', `#${exchange.id} at ${new Date(exchange.startedAtMs).toISOString()}`],
     [
@@ -27,7 +28,7 @@ export function renderExchange(exchange: Exchange): string {
     ],
     ['Tunnel', `${exchange.tunnel} (${exchange.host})`],
     ['Upstream', exchange.upstream],
-    ['Time', `edge ${ms(timing.edgeMs)}, tunnel ${ms(timing.tunnelMs)}, upstream ${ms(exchange.durationMs)}`],
+    ['Time', `${exchange.replayOf === null ? way : ''}upstream ${ms(exchange.durationMs)}`],
     ...(error === null
       ? []
       : [
