@@ -186,6 +186,13 @@ async function domainTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rows).toHaveCount(8);
     await expect(rows.first()).toContainText('many11.example.com');
     await expect(rows.first()).toContainText('No address found. Expected: 127.0.0.1, ::1.');
+    await page.getByLabel('Upstream of all domains').fill('http://127.0.0.1:9000');
+    await expect(page.getByLabel('CLI snippet')).toContainText('many3.example.com=http://127.0.0.1:9000');
+    await page.getByRole('button', { name: 'Set single domains' }).click();
+    await page.getByLabel('Upstream of many3.example.com').fill('http://127.0.0.1:3333');
+    await page.getByLabel('Upstream of all domains').fill('http://127.0.0.1:9001');
+    await expect(page.getByLabel('CLI snippet')).toContainText('many3.example.com=http://127.0.0.1:3333');
+    await expect(page.getByLabel('CLI snippet')).toContainText('many4.example.com=http://127.0.0.1:9001');
     await page.getByRole('searchbox', { name: 'Search domains' }).fill('many10');
     await expect(rows).toHaveCount(1);
     await page.getByRole('searchbox', { name: 'Search domains' }).fill('');

@@ -1,8 +1,10 @@
 // The inputs of the snippets (spec 5, Connect snippets).
 import type { ConnectErrors, ConnectInputs } from '@underpass/rules/connect/connect-form.ts';
+import { commonUpstream, replaceCommon, singleFieldsMost } from '@underpass/rules/connect/domain-upstreams.ts';
 import { type IngressPreset, ingressPresets, presetOf } from '@underpass/rules/connect/ingress-preset.ts';
 import type { SnippetTab } from '@underpass/rules/connect/snippet.ts';
-import type { ReactElement } from 'react';
+import { type ReactElement, useState } from 'react';
+import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
 import { Input } from '../../ui/input.tsx';
 import { Select } from '../../ui/select.tsx';
@@ -44,14 +46,49 @@ interface DomainFieldsProps {
   readonly onChange: (inputs: HttpInputs) => void;
 }
 
-function DomainFields({ inCluster, inputs, errors, onChange }: DomainFieldsProps) {
+function DomainFields(props: DomainFieldsProps) {
+  return props.inputs.upstreams.length > singleFieldsMost ? <ManyDomains {...props} /> : <SingleFields {...props} />;
+}
+
+/** One field for all domains. The fields of single domains are folded, unless one of them is wrong. */
+function ManyDomains(props: DomainFieldsProps) {
+  const { inCluster, inputs, errors, onChange } = props;
+  const { upstreams } = inputs;
+  const [unfolded, setUnfolded] = useState(false);
+  const common = commonUpstream(upstreams);
+  const exceptions = upstreams.filter(({ upstream }) => upstream !== common);
+  const shown = unfolded || exceptions.some(({ domain }) => errors[domain] !== undefined);
+  const sharing = upstreams.find(({ upstream }) => upstream === common)!;
+  return (
+    <div className="grid gap-4">
+      <TextInput
+        label="Upstream of all domains"
+        hint={inCluster ? clusterHint : undefined}
+        value={common}
+        error={errors[sharing.domain]}
+        onChange={(text) => onChange({ ...inputs, upstreams: replaceCommon(upstreams, text) })}
+      />
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-ink-soft">
+        <Button size="sm" aria-expanded={shown} onClick={() => setUnfolded(!shown)}>
+          {shown ? 'Hide single domains' : 'Set single domains'}
+        </Button>
+        {exceptions.length > 0 && `${exceptions.length} of ${upstreams.length} domains have an upstream of their own.`}
+      </div>
+      {shown && <SingleFields {...props} />}
+    </div>
+  );
+}
+
+const clusterHint = 'The address of your Service in the cluster.';
+
+function SingleFields({ inCluster, inputs, errors, onChange }: DomainFieldsProps) {
   return (
     <div className="grid gap-4 md:grid-cols-2">
       {inputs.upstreams.map(({ domain, upstream }) => (
         <TextInput
           key={domain}
           label={inputs.upstreams.length === 1 ? 'Upstream' : `Upstream of ${domain}`}
-          hint={inCluster ? 'The address of your Service in the cluster.' : undefined}
+          hint={inCluster ? clusterHint : undefined}
           value={upstream}
           error={errors[domain]}
           onChange={(text) => onChange({ ...inputs, upstreams: replaceUpstream(inputs.upstreams, domain, text) })}
