@@ -12,12 +12,14 @@ test('add shows the TXT record of spec 7, verify fails until it is found, and th
     'POST /api/domains': { status: 201, body: domain },
     'GET /api/domains': () => ({ body: [{ ...domain, verified }] }),
     'GET /api/domains/example.com': { body: domain },
+    'GET /api/domains/example.com/dns': { body: { provider: 'route53' } },
     'POST /api/domains/example.com/verify': () => ({ body: { ...domain, verified } }),
     'DELETE /api/domains/example.com': { status: 204 },
   });
   const cli = await createCli(t, { UNDERPASS_SERVER: api.origin, UNDERPASS_API_TOKEN: 'tok' });
   const added = await cli.run(['domains', 'add', 'Example.com']);
   assert.match(added.stdout, /Type: +TXT\n +Name: +@\n +Value: +underpass-domain-verify=c0ffee/);
+  assert.match(added.stdout, /at Amazon Route 53:[\s\S]*Leave the name empty: that stands for example\.com\./);
   const early = await cli.run(['domains', 'verify', 'example.com']);
   assert.equal(early.code, 7);
   assert.match(early.stderr, /code: domain-unverified/);

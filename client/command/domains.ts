@@ -2,11 +2,13 @@
 
 import { parseApexDomain } from '@underpass/rules/apex-domain.ts';
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
+import { adviseRecord, type DnsProviderName, dnsProviders } from '@underpass/rules/dns-provider.ts';
 import { propagationNote, verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
 import { unwrapHost } from '@underpass/rules/typed-list.ts';
 import type { Command } from 'commander';
 import { openProject } from '../account/account.ts';
+import type { Api } from '../account/api.ts';
 import { ClientError } from '../process/error.ts';
 import { renderFields, renderTable } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompt.ts';
@@ -51,13 +53,13 @@ async function add(shell: Shell, apex: string, flags: CommonFlags): Promise<void
   const { api, project } = await openProject(shell.io, flags);
   await api.call(domainCalls.createDomain, { project: project.id, payload: { name: apex } });
   const domain = await api.call(domainCalls.getDomain, { project: project.id, apexName: apex });
-  outputOf(shell, flags).result(domain, domainText(domain));
+  outputOf(shell, flags).result(domain, domainText(domain, await findProvider(api, project.id, domain)));
 }
 
 async function verify(shell: Shell, apex: string, flags: CommonFlags): Promise<void> {
   const { api, project } = await openProject(shell.io, flags);
   const domain = await api.call(domainCalls.verifyDomain, { project: project.id, apexName: apex });
-  outputOf(shell, flags).result(domain, domainText(domain));
+  outputOf(shell, flags).result(domain, domainText(domain, await findProvider(api, project.id, domain)));
   if (!domain.verified) throw new ClientError('domain-unverified', domain.apexName);
 }
 
@@ -68,21 +70,35 @@ async function remove(shell: Shell, apex: string, flags: RemoveFlags): Promise<v
   outputOf(shell, flags).result({ deleted: apex }, `Deleted ${apex}.`);
 }
 
+/** Only for the advice: a failure does not matter. */
+async function findProvider(api: Api, project: string, { verified, apexName }: Domain): Promise<DnsProviderName | undefined> {
+  if (verified) return undefined;
+  try {
+    return (await api.call(domainCalls.getDomainDns, { project, apexName })).provider;
+  } catch (error) {
+    if (error instanceof ClientError) return undefined;
+    throw error;
+  }
+}
+
 function statusOf(domain: Domain): string {
   return domain.verified ? 'Verified' : 'Unverified';
 }
 
-function domainText(domain: Domain): string {
+function domainText(domain: Domain, provider: DnsProviderName | undefined): string {
   const fields = renderFields([
     ['Domain', domain.apexName],
     ['Status', statusOf(domain)],
   ]);
   if (domain.verified) return fields;
-  const { type, name, value } = verificationRecord(domain.challenge);
+  const proof = verificationRecord(domain.challenge);
+  const { type, name, value } = proof;
   const record = renderFields([
     ['  Type', type],
     ['  Name', name],
     ['  Value', value],
   ]);
-  return `${fields}\n\nSet this record at your DNS provider:\n${record}\n${propagationNote}\n\nNext: underpass domains verify ${domain.apexName}`;
+  const at = provider === undefined ? 'your DNS provider' : dnsProviders[provider].label;
+  const advice = provider === undefined ? '' : `${adviseRecord(provider, proof, domain).join('\n')}\n`;
+  return `${fields}\n\nSet this record at ${at}:\n${record}\n${advice}${propagationNote}\n\nNext: underpass domains verify ${domain.apexName}`;
 }
