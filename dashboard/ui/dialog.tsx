@@ -2,6 +2,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import clsx from 'clsx';
 import type { ReactNode, RefObject } from 'react';
+import { useKeepTyped } from './keep-typed.ts';
 import { OverlayContainer } from './overlay-container.tsx';
 
 export interface DialogProps {
@@ -32,12 +33,14 @@ export function Dialog({
   children,
   className,
 }: DialogProps) {
+  const keep = useKeepTyped(open, onOpenChange);
   return (
-    <Base.Root open={open} onOpenChange={onOpenChange}>
+    <Base.Root open={open} onOpenChange={keep.onOpenChange}>
       <Base.Portal>
         <Base.Backdrop className={backdropClass} />
         <Base.Viewport className="fixed inset-0 z-40 grid items-center justify-items-center overflow-y-auto p-4">
           <Base.Popup
+            onInput={keep.onInput}
             {...(initialFocus === undefined ? {} : { initialFocus })}
             className={clsx(
               'w-full max-w-lg rounded-lg border bg-raised shadow-overlay outline-none transition duration-200 ease-out',

@@ -43,15 +43,13 @@ export function ListEditor(props: ListEditorProps) {
 
 function PendingField(props: ListEditorProps) {
   const { label, items, onChange, pending, onPendingChange, add, disabled = false } = props;
-  const [refusal, setRefusal] = useState<string>();
-  const error = refusal ?? props.error;
-  const type = (text: string) => {
-    setRefusal(undefined);
-    onPendingChange(text);
-  };
+  const [last, setLast] = useState<ReturnType<typeof addEntries>>();
+  // The message is about this list and this text: it goes when somebody types, and when the form starts over.
+  const isCurrent = last?.items === items && last.refused === pending;
+  const error = (isCurrent ? last.refusal : undefined) ?? props.error;
   const addAll = (text: string) => {
     const result = addEntries(items, text, add);
-    setRefusal(result.refusal);
+    setLast(result);
     if (result.items !== items) onChange(result.items);
     onPendingChange(result.refused);
   };
@@ -80,7 +78,7 @@ function PendingField(props: ListEditorProps) {
             autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
-            onChange={(event) => type(event.target.value)}
+            onChange={(event) => onPendingChange(event.target.value)}
             onKeyDown={onKeyDown}
             onPaste={onPaste}
           />

@@ -4,6 +4,7 @@ import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { backdropClass } from './dialog.tsx';
+import { useKeepTyped } from './keep-typed.ts';
 import { OverlayContainer } from './overlay-container.tsx';
 
 export interface SidePanelProps {
@@ -15,12 +16,16 @@ export interface SidePanelProps {
 }
 
 export function SidePanel({ open, onOpenChange, title, description, children }: SidePanelProps) {
+  const keep = useKeepTyped(open, onOpenChange);
   return (
-    <Base.Root open={open} onOpenChange={onOpenChange}>
+    <Base.Root open={open} onOpenChange={keep.onOpenChange}>
       <Base.Portal>
         <Base.Backdrop className={backdropClass} />
         <Base.Viewport className="fixed inset-0 z-40 flex justify-end overflow-clip">
-          <Base.Popup className="flex h-dvh w-full max-w-xl flex-col border-l bg-raised shadow-overlay outline-none transition-transform duration-300 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full">
+          <Base.Popup
+            onInput={keep.onInput}
+            className="flex h-dvh w-full max-w-xl flex-col border-l bg-raised shadow-overlay outline-none transition-transform duration-300 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full"
+          >
             <OverlayContainer>
               <div className="relative flex items-start gap-4 border-b px-5 py-4 sm:px-6">
                 <div className="min-w-0 flex-1 wrap-anywhere">

@@ -166,5 +166,10 @@ test('rare answers', async (t) => {
     await page.route('**/api/projects', (route) => route.fulfill({ json: { not: 'a list' } }));
     await page.goto(projectUrl(account, 'dashboard'));
     await expect(page.getByRole('heading', { name: 'Unexpected Application Error!' })).toBeVisible();
+    await page.unroute('**/api/projects');
+    await page.route('**/api/security-groups?*', (route) => route.fulfill({ json: [null] }));
+    await page.goto(projectUrl(account, 'security-groups'));
+    await expect(page.getByRole('heading', { name: 'Unexpected Application Error!' })).toBeVisible();
+    await expect(page.getByRole('navigation').first()).toBeVisible();
   });
 });

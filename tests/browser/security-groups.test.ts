@@ -116,7 +116,11 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await source(page).fill('198.51.100.7');
     await source(page).press('Enter');
     await expect(save(page)).toBeEnabled();
+    await source(page).fill('nonsense');
+    await source(page).press('Enter');
+    await expect(page.getByText('Please enter a valid IP/CIDR.')).toBeVisible();
     await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect(page.getByText('Please enter a valid IP/CIDR.')).toBeHidden();
     await expect(rules(page)).toHaveText(['203.0.113.0/24']);
     await expect(save(page)).toBeDisabled();
   });
@@ -129,6 +133,12 @@ async function detailTests(t: TestContext, stage: Stage): Promise<void> {
     await page.keyboard.press('Control+k');
     await page.keyboard.type('next');
     await page.getByRole('option', { name: 'next' }).click();
+    const question = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await expect(page.getByRole('textbox', { name: 'Source address' })).toHaveValue('192.0.2.1');
+    await page.getByRole('link', { name: 'Security Groups' }).click();
+    await question.getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('link', { name: 'next' }).click();
     await expect(page.getByRole('heading', { level: 1, name: 'next' })).toBeVisible();
     await expect(page.getByRole('textbox', { name: 'Source address' })).toHaveValue('');
     await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();

@@ -7,6 +7,7 @@ import { useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { isStale } from '../../api/error.ts';
 import { callApi } from '../../api/request.ts';
+import { AskBeforeLeaving } from '../../form/ask-before-leaving.tsx';
 import { LoadNewest } from '../../form/load-newest.tsx';
 import { useForm } from '../../form/use-form.ts';
 import { useProject } from '../../session/session.ts';
@@ -60,8 +61,11 @@ function useRulesForm(group: SecurityGroup) {
   return { form, changed, isOutdated: newest !== base, loadNewest: () => startFrom(newest) };
 }
 
-const isSameList = (a: readonly string[], b: readonly string[]) =>
-  a.length === b.length && a.every((rule, index) => rule === b[index]);
+/** The order means nothing: a visitor needs one rule that fits. */
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  const known = new Set(b);
+  return a.length === b.length && a.every((rule) => known.has(rule));
+}
 
 export function AllowListForm({ group, readOnly }: { readonly group: SecurityGroup; readonly readOnly: boolean }) {
   const { form, changed, isOutdated, loadNewest } = useRulesForm(group);
@@ -79,6 +83,7 @@ export function AllowListForm({ group, readOnly }: { readonly group: SecurityGro
           </Banner>
         )}
         <AllowListEditor form={form} label="Source address" disabled={readOnly} />
+        <AskBeforeLeaving changed={changed} />
         {!readOnly && (
           <div className="flex justify-end gap-2">
             <Button onClick={loadNewest} disabled={!changed}>

@@ -7,7 +7,7 @@ import { useStoppedAt } from '../../live/live-link.ts';
 
 const LANES: Record<DisplayStatus, string> = {
   Connected: 'text-ok animate-lanes',
-  Disconnected: 'text-danger opacity-60',
+  Disconnected: 'text-warn opacity-60',
   Pending: 'text-ink-faint opacity-40',
   Unknown: 'text-ink-faint opacity-40',
 };

@@ -5,7 +5,8 @@ import { useStoppedAt } from '../../live/live-link.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { formatTimeOfDay } from '../../ui/date-format.ts';
 
-const TONES: Record<StatusTone, Tone> = { positive: 'ok', negative: 'danger', waiting: 'info', neutral: 'neutral' };
+/** Amber, not red, without a client: many tunnels are just not used yet. */
+const TONES: Record<StatusTone, Tone> = { positive: 'ok', negative: 'warn', waiting: 'info', neutral: 'neutral' };
 
 export interface StatusBadgeProps {
   readonly tunnel: Pick<Tunnel, 'status' | 'connectedClients'>;
