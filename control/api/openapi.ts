@@ -6,6 +6,7 @@ import { failures } from '@underpass/rules/api/failures.ts';
 import { proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { answerSchemas, payloadSchemas, querySchemas } from '@underpass/rules/api/schemas.ts';
 import { durations } from '@underpass/rules/limits.ts';
+import { countsHeader } from '@underpass/rules/list-page.ts';
 import { z } from 'zod';
 
 const namedSchemas = { ...answerSchemas, ...payloadSchemas };
@@ -40,8 +41,15 @@ const answerContent = (answer: string): object => {
   return { 'application/json': { schema: answer.endsWith('[]') ? { type: 'array', items: reference } : reference } };
 };
 
-const success = ({ answer }: Call): object =>
-  answer === undefined ? { 204: { description: 'Done' } } : { 200: { description: 'OK', content: answerContent(answer) } };
+const pageHeaders = {
+  Link: { ...text, description: 'The next page, `rel="next"`; absent on the last' },
+  [countsHeader]: { ...text, description: 'Rows on all pages as `total`, and with each status' },
+};
+
+const success = ({ answer, paged }: Call): object => {
+  if (answer === undefined) return { 204: { description: 'Done' } };
+  return { 200: { description: 'OK', ...(paged ? { headers: pageHeaders } : {}), content: answerContent(answer) } };
+};
 
 const redirect = { description: 'Done; a browser that navigates goes on', headers: { Location: text } };
 

@@ -4,6 +4,7 @@ import { apexDomainMessage, parseApexDomain } from '@underpass/rules/apex-domain
 import type { DnsLookup, Domain } from '@underpass/rules/entity.ts';
 import { parseHostname } from '@underpass/rules/hostname.ts';
 import { renderInUse } from '@underpass/rules/in-use.ts';
+import { domainList, parseListQuery } from '@underpass/rules/list-page.ts';
 import type { DomainDns } from '@underpass/rules/resource.ts';
 import { takeAllowance, userShare } from '../access/allowance.ts';
 import { auditCall } from '../access/audit.ts';
@@ -15,13 +16,14 @@ import type { DnsPort } from '../dns/port.ts';
 import { isOwnDomain, registrableDomain } from '../dns/registrable.ts';
 import { awaitServing } from '../feed/await-serving.ts';
 import type { FeedPort } from '../feed/port.ts';
+import { answerPage } from '../http/page.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Limiter } from '../limit/limiter.ts';
 import type { Turns } from '../limit/turns.ts';
 import { ownHosts } from '../region/regions.ts';
 import type { DomainsTable } from '../store/schema.ts';
 import type { Queries, Store } from '../store/store.ts';
-import { findDomain, insertDomain, listDomains, toDomain, tunnelsUnder } from './domains.ts';
+import { findDomain, insertDomain, readDomainPage, toDomain, tunnelsUnder } from './domains.ts';
 import { decideLookUp } from './look-up-right.ts';
 import { claimDomain } from './ownership.ts';
 
@@ -104,7 +106,8 @@ const getDomainDns = async (deps: DomainDeps, context: CallContext<'getDomainDns
 export const createDomainCalls = (
   deps: DomainDeps,
 ): Handlers<'listDomains' | 'getDomain' | 'createDomain' | 'deleteDomain' | 'verifyDomain' | 'getDomainDns' | 'lookUpDns'> => ({
-  listDomains: async ({ access }) => (await listDomains(deps.store.db, access.id)).map(toDomain),
+  listDomains: async ({ access, query, request }) =>
+    answerPage(request, await readDomainPage(deps.store.db, access.id, orInvalid(parseListQuery(query, domainList)))),
   getDomain: async ({ access, segments }) => toDomain(await getRow(deps.store.db, access, segments.apexName)),
   createDomain: (context) => createDomain(deps, context),
   deleteDomain: (context) => deleteDomain(deps, context),

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { apexDomainMessage } from '@underpass/rules/apex-domain.ts';
 import type { Domain, Tunnel } from '@underpass/rules/entity.ts';
+import { readPage } from '@underpass/rules/list-page.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
 
 let test: TestControl;
@@ -35,6 +36,23 @@ describe('200', () => {
     assert.deepEqual(await ann.call('GET', pathOf(ann, apex)), domain);
     assert.ok((await ann.call<Domain[]>('GET', listOf(ann))).some((each) => each.apexName === apex));
     assert.notEqual((await add(bob, apex)).challenge, domain.challenge, 'another project has another challenge');
+  });
+
+  it('lists in pages, by search, status and order', async () => {
+    const cat = await test.signUp('cat@example.com');
+    for (const name of ['shop-10.com', 'shop-9.com', 'blog.com']) await add(cat, name);
+    await verify(cat, 'blog.com');
+    const names = async (query: string) =>
+      (await cat.call<Domain[]>('GET', `${listOf(cat)}&${query}`)).map((each) => each.apexName);
+    assert.deepEqual(await names('sort=-domain&q=SHOP'), ['shop-10.com', 'shop-9.com']);
+    assert.deepEqual(await names('status=Verified'), []);
+    test.dns.proofs.set('blog.com', 'found');
+    await verify(cat, 'blog.com');
+    assert.deepEqual(await names('status=Verified'), ['blog.com']);
+    const response = await cat.send('GET', `${listOf(cat)}&sort=domain&limit=2`);
+    const page = readPage((await response.json()) as Domain[], response.headers);
+    assert.deepEqual([page.total, page.counts], [3, { Verified: 1, Unverified: 2 }]);
+    assert.deepEqual(await names(`sort=domain&after=${encodeURIComponent(page.next ?? '')}`), ['shop-10.com']);
   });
 
   for (const [typed, canonical, why] of [

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Domain } from '@underpass/rules/entity.ts';
+import { domainList, type ListPage, type ListQuery, selectPage } from '@underpass/rules/list-page.ts';
 import { createId } from '../store/id.ts';
 import type { DomainsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
@@ -14,6 +15,19 @@ export const toDomain = (row: DomainsTable): Domain => ({
 
 export const listDomains = (db: Queries, projectId: string): Promise<DomainsTable[]> =>
   db.selectFrom('domains').selectAll().where('project_id', '=', projectId).orderBy('id').execute();
+
+const statusOf = (row: DomainsTable) => (row.verified_at === null ? 'Unverified' : 'Verified');
+
+export const readDomainPage = async (db: Queries, projectId: string, query: ListQuery): Promise<ListPage<Domain>> => {
+  const found = (await listDomains(db, projectId)).filter((row) => query.words.every((word) => row.apex_name.includes(word)));
+  const rows = found.map((row) => {
+    const status = statusOf(row);
+    const sortsBy = query.sort === 'status' ? status : row.apex_name;
+    return { id: row.id, row, status, ...(query.sort === undefined ? {} : { sortsBy }) };
+  });
+  const page = selectPage(rows, query, domainList.statuses);
+  return { ...page, rows: page.rows.map(({ row }) => toDomain(row)) };
+};
 
 export const findDomain = (db: Queries, projectId: string, apexName: string): Promise<DomainsTable | undefined> =>
   db.selectFrom('domains').selectAll().where('project_id', '=', projectId).where('apex_name', '=', apexName).executeTakeFirst();

@@ -2,6 +2,7 @@
 
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
 import { renderInUse } from '@underpass/rules/in-use.ts';
+import { parseListQuery, securityGroupList } from '@underpass/rules/list-page.ts';
 import { mayDeleteSecurityGroup, parseSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import { parseAllowList } from '@underpass/rules/source-address.ts';
 import { auditCall } from '../access/audit.ts';
@@ -11,9 +12,10 @@ import { lockProject } from '../access/project-lock.ts';
 import { takeQuota, withinQuota } from '../access/quota.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { nextUpdate, refuseStale } from '../http/if-match.ts';
+import { answerPage } from '../http/page.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Queries, Store } from '../store/store.ts';
-import { assignedTunnels, findGroup, findNameAlike, insertGroup, listGroups, toGroup } from './groups.ts';
+import { assignedTunnels, findGroup, findNameAlike, insertGroup, readGroupPage, toGroup } from './groups.ts';
 
 export interface GroupDeps {
   readonly store: Store;
@@ -92,7 +94,8 @@ export const createGroupCalls = (
 ): Handlers<
   'listSecurityGroups' | 'getSecurityGroup' | 'createSecurityGroup' | 'updateSecurityGroup' | 'deleteSecurityGroup'
 > => ({
-  listSecurityGroups: ({ access }) => listGroups(deps.store.db, access.id),
+  listSecurityGroups: async ({ access, query, request }) =>
+    answerPage(request, await readGroupPage(deps.store.db, access.id, orInvalid(parseListQuery(query, securityGroupList)))),
   getSecurityGroup: ({ access, segments }) => readGroup(deps.store.db, access, segments.name),
   createSecurityGroup: (context) => createGroup(deps, context),
   updateSecurityGroup: (context) => updateGroup(deps, context),

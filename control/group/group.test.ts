@@ -36,6 +36,22 @@ describe('200', () => {
     });
   });
 
+  it('lists in pages, by search in names and rules, and by every column', async () => {
+    const cat = await test.signUp('cat@example.com');
+    await create(cat, 'Office 10', ['192.0.2.1', '192.0.2.2']);
+    test.time.now += 1000;
+    await create(cat, 'office 9', ['198.51.100.0/24']);
+    await cat.call('POST', `/api/tunnels?project=${cat.projectId}`, { name: 'with-default', region: 'local' });
+    const names = async (query: string) =>
+      (await cat.call<SecurityGroup[]>('GET', `${listOf(cat)}&${query}`)).map(({ name }) => name);
+    assert.deepEqual(await names('sort=name'), ['default', 'office 9', 'Office 10']);
+    assert.deepEqual(await names('sort=-updated&limit=1'), ['office 9']);
+    assert.deepEqual(await names('sort=-assigned&limit=1'), ['default']);
+    assert.deepEqual(await names('sort=rules&limit=1'), ['office 9']);
+    assert.deepEqual(await names('q=OFFICE%20192.0.2'), ['Office 10']);
+    assert.equal((await cat.send('GET', `${listOf(cat)}&sort=domain`)).status, 400);
+  });
+
   it('stores rules in canonical form, each once', async () => {
     const name = unique();
     const typed = [' 192.0.2.77/24 ', '192.0.2.0/24', '2001:DB8:0::1', '2001:db8::1', '::ffff:198.51.100.1'];

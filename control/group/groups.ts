@@ -1,6 +1,7 @@
 // Security groups in the store. The syntax of names and allow rules is in rules/.
 
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import { type ListPage, type ListQuery, type securityGroupList, selectPage } from '@underpass/rules/list-page.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
 import type { Caller } from '../access/caller.ts';
 import { createId } from '../store/id.ts';
@@ -54,9 +55,28 @@ export const toGroup = (row: GroupRow): SecurityGroup => ({
   allowList: JSON.parse(row.allow_list) as string[],
 });
 
-/** `default` first, then in the order of creation. */
-export const listGroups = async (db: Queries, projectId: string): Promise<SecurityGroup[]> =>
-  (await groupRows(db, projectId).orderBy('g.id').execute()).map(toGroup);
+/** What the columns of the list sort by. */
+const sortValues: Readonly<Record<(typeof securityGroupList.sorts)[number], (group: SecurityGroup) => string | number>> = {
+  name: ({ name }) => name,
+  updated: ({ updatedAt }) => updatedAt,
+  assigned: ({ assignmentCount }) => assignmentCount,
+  rules: ({ allowList }) => allowList.length,
+};
+
+const hasWord = ({ name, allowList }: SecurityGroup, word: string): boolean =>
+  name.toLowerCase().includes(word) || allowList.some((rule) => rule.includes(word));
+
+/** In the order of creation: `default` first. */
+export const readGroupPage = async (db: Queries, projectId: string, query: ListQuery): Promise<ListPage<SecurityGroup>> => {
+  const sortValue = sortValues[query.sort as keyof typeof sortValues] as ((group: SecurityGroup) => string | number) | undefined;
+  const all = await groupRows(db, projectId).orderBy('g.id').execute();
+  const rows = all
+    .map((row) => ({ id: row.id, group: toGroup(row) }))
+    .filter(({ group }) => query.words.every((word) => hasWord(group, word)))
+    .map((row) => ({ ...row, ...(sortValue === undefined ? {} : { sortsBy: sortValue(row.group) }) }));
+  const page = selectPage(rows, query);
+  return { ...page, rows: page.rows.map(({ group }) => group) };
+};
 
 export const findGroup = (db: Queries, projectId: string, name: string): Promise<GroupRow | undefined> =>
   groupRows(db, projectId).where('g.name', '=', name).executeTakeFirst();

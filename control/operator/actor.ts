@@ -41,6 +41,3 @@ export const pageOf = <DB, TB extends keyof DB, O>(
   const page = rows.orderBy(sql.ref(id), 'desc').limit(limits.operatorPageRows);
   return before === undefined ? page : page.where(sql<boolean>`${sql.ref(id)} < ${before}`);
 };
-
-/** A pattern for `like … escape '\'` that finds the text anywhere. */
-export const containing = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;

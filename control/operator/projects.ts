@@ -8,9 +8,10 @@ import { lockProject } from '../access/project-lock.ts';
 import { tellNarrowed } from '../bus/access.ts';
 import { orMissing, refuse } from '../http/refusal.ts';
 import { deleteProject } from '../project/deletion.ts';
+import { containing } from '../store/like.ts';
 import type { ProjectsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { auditDesk, containing, type Desk, pageOf } from './actor.ts';
+import { auditDesk, type Desk, pageOf } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 
 const ownersOf = async (db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> => {

@@ -5,9 +5,10 @@ import { decideTunnelStatus } from '@underpass/rules/tunnel-status.ts';
 import { sql } from 'kysely';
 import { lockProject } from '../access/project-lock.ts';
 import { orMissing } from '../http/refusal.ts';
+import { containing } from '../store/like.ts';
 import type { Queries } from '../store/store.ts';
 import { readHosts } from '../tunnel/tunnels.ts';
-import { auditDesk, containing, type Desk, type DeskDeps, pageOf } from './actor.ts';
+import { auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
 
 const tunnelRows = (db: Queries) =>
   db

@@ -11,9 +11,10 @@ import { tellNarrowed } from '../bus/access.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { newOperatorMail } from '../mail/mails.ts';
 import { insertUser } from '../registration/registrations.ts';
+import { containing } from '../store/like.ts';
 import type { UsersTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { auditDesk, containing, type Desk, pageOf } from './actor.ts';
+import { auditDesk, type Desk, pageOf } from './actor.ts';
 
 const toUser = (row: UsersTable): OperatorUser => ({
   id: row.id,

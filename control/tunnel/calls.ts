@@ -2,6 +2,7 @@
 
 import type { ProxyProtocol, Tunnel } from '@underpass/rules/entity.ts';
 import { parseIngressDomains } from '@underpass/rules/ingress-domain.ts';
+import { parseListQuery, tunnelList } from '@underpass/rules/list-page.ts';
 import { parseProxyProtocol } from '@underpass/rules/proxy-protocol.ts';
 import { generatorDomain, parseRegion } from '@underpass/rules/region.ts';
 import { defaultSecurityGroupName } from '@underpass/rules/security-group-name.ts';
@@ -15,14 +16,16 @@ import { lockProject } from '../access/project-lock.ts';
 import { awaitServing } from '../feed/await-serving.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { nextUpdate, refuseStale } from '../http/if-match.ts';
+import { answerPage } from '../http/page.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import type { Limiter } from '../limit/limiter.ts';
 import { listRegionRows, ownHosts, toRegion } from '../region/regions.ts';
 import type { Queries, Store } from '../store/store.ts';
 import { generateName, writeHosts } from './ingress-hosts.ts';
+import { listTunnels } from './list.ts';
 import { keepTunnel, type QuickDeps, refuseKept, startQuickTunnel } from './quick.ts';
 import { rotateTunnelToken } from './token.ts';
-import { findTunnelRow, listTunnels, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
+import { findTunnelRow, readTunnel, refuseSuspended, type TunnelReadDeps } from './tunnels.ts';
 import {
   deleteTunnelRow,
   generatedNames,
@@ -214,7 +217,8 @@ export const createTunnelCalls = (
   | 'getHistory'
   | 'listRegions'
 > => ({
-  listTunnels: ({ access }) => listTunnels(deps, access),
+  listTunnels: async ({ access, query, request }) =>
+    answerPage(request, await listTunnels(deps, access, orInvalid(parseListQuery(query, tunnelList)))),
   getTunnel: ({ access, segments, query }) => getTunnel(deps, access, segments.name, parseMetrics(query.metrics)),
   createTunnel: (context) => createTunnel(deps, context),
   updateTunnel: (context) => updateTunnel(deps, context),

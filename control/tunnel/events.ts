@@ -1,7 +1,6 @@
-// Live status for the dashboard: server-sent `tunnel` events of one project. First one for each tunnel, then one for each change.
+// Live status for the dashboard: server-sent `tunnel` events of one project. First one for each tunnel, then one for each change;
+// and a `list` event when tunnels were made or deleted.
 
-import type { Tunnel } from '@underpass/rules/entity.ts';
-import type { TunnelEvent } from '@underpass/rules/resource.ts';
 import { credentialOf, userShare } from '../access/allowance.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { Caller } from '../access/caller.ts';
@@ -13,23 +12,45 @@ import type { Bus } from '../bus/bus.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { Refusal } from '../http/refusal.ts';
 import type { Store } from '../store/store.ts';
-import { LiveStream } from './live-stream.ts';
-import { listMoved, listTunnels, type TunnelReadDeps } from './tunnels.ts';
+import { readLive } from './list.ts';
+import { type LiveSource, LiveStream } from './live-stream.ts';
+import type { TunnelReadDeps } from './tunnels.ts';
 
 // A browser has a handful of tabs open; a script does not need more.
 const streamsPerCredential = 20;
 /** Of all sessions of a user, and as many of all tokens. */
 const streamsPerUser = 40;
 
-const toEvent = ({ name, status, connectedClients = 0, metrics }: Tunnel): TunnelEvent => ({
-  name,
-  status,
-  connectedClients,
-  ...(metrics === undefined ? {} : { metrics }),
-});
+type Live = Awaited<ReturnType<typeof readLive>>;
 
-const renderEvent = (tunnel: Tunnel): string => `event: tunnel\ndata: ${JSON.stringify(toEvent(tunnel))}\n\n`;
-const renderEvents = (tunnels: readonly Tunnel[]): string => tunnels.map(renderEvent).join('');
+const renderEvents = (tunnels: Live): string =>
+  tunnels.map(({ id: _, ...event }) => `event: tunnel\ndata: ${JSON.stringify(event)}\n\n`).join('');
+
+/** Tunnels were made or deleted: a list that is shown is out of date. */
+const listEvent = 'event: list\ndata: {}\n\n';
+
+const createLiveView = (deps: TunnelReadDeps, projectId: string): Pick<LiveSource, 'renderAll' | 'render'> => {
+  let known: ReadonlySet<string> = new Set();
+  const readIds = async () => {
+    const rows = await deps.store.db.selectFrom('tunnels').select('id').where('project_id', '=', projectId).execute();
+    return new Set(rows.map(({ id }) => id));
+  };
+  return {
+    renderAll: async () => {
+      const all = await readLive(deps, projectId);
+      known = new Set(all.map(({ id }) => id));
+      return renderEvents(all);
+    },
+    render: async (moved) => {
+      const own = await readIds();
+      const ids = moved.filter((id) => own.has(id));
+      const text = ids.length === 0 ? '' : renderEvents(await readLive(deps, projectId, ids));
+      const isListChanged = moved.some((id) => own.has(id) !== known.has(id));
+      known = own;
+      return isListChanged ? text + listEvent : text;
+    },
+  };
+};
 
 export interface EventDeps extends TunnelReadDeps, IdentifyDeps {
   readonly store: Store;
@@ -91,8 +112,7 @@ export const createEventStreams = (deps: EventDeps): EventStreams => {
     const kept: OpenStream = { end: () => stream.end(), check: () => stream.check(), projectId: access.id, caller };
     const stream = new LiveStream({
       listen: (listener) => deps.feed.onMoved(listener),
-      renderAll: async () => renderEvents(await listTunnels(deps, access, true)),
-      render: async (ids) => renderEvents(await listMoved(deps, access, ids)),
+      ...createLiveView(deps, access.id),
       isStillPermitted: () => isStillPermitted(deps, context),
       onEnd: () => forget(caller.userId, kept),
     });

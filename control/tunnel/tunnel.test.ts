@@ -629,6 +629,23 @@ describe('live events', () => {
     await reader.cancel();
   });
 
+  it('tell when tunnels of the project were made or deleted', async () => {
+    const [bea, bob] = [await test.signUp('bea-list@example.com'), await test.signUp('bob-list@example.com')];
+    const reader = await openStream(bea);
+    await create(bob, { name: unique() });
+    const name = unique();
+    await create(bea, { name });
+    const id = await idOf(name);
+    test.feed.move([id]);
+    assert.equal(await readUntil(reader, /list/), `: live\n\n${eventOf(name, 'Progressing')}event: list\ndata: {}\n\n`);
+    test.feed.move([id]);
+    assert.equal(await readUntil(reader, /data/), eventOf(name, 'Progressing'));
+    await bea.call('DELETE', tunnelOf(bea, name));
+    test.feed.move([id]);
+    assert.equal(await readUntil(reader, /data/), 'event: list\ndata: {}\n\n');
+    await reader.cancel();
+  });
+
   it('end when the server stops', async () => {
     const other = await createTestControl();
     const bob = await other.signUp('bob@example.com');

@@ -106,19 +106,13 @@ export interface Reader {
   readonly role: Role;
 }
 
-export const listTunnels = async (deps: TunnelReadDeps, project: Reader, withMetrics = false): Promise<Tunnel[]> => {
-  const rows = await tunnelRows(deps.store.db).where('t.project_id', '=', project.id).execute();
-  return assemble(deps, rows, project.role, withMetrics);
-};
-
-/** The project's tunnels among those that changed, with metrics. */
-export const listMoved = async (deps: TunnelReadDeps, project: Reader, movedIds: readonly string[]): Promise<Tunnel[]> => {
-  const own = await deps.store.db.selectFrom('tunnels').select('id').where('project_id', '=', project.id).execute();
-  const moved = new Set(movedIds);
-  const ids = own.map((row) => row.id).filter((id) => moved.has(id));
+/** The tunnels with these ids, in their order. */
+export const readTunnels = async (deps: TunnelReadDeps, project: Reader, ids: readonly string[]): Promise<Tunnel[]> => {
   if (ids.length === 0) return [];
   const rows = await tunnelRows(deps.store.db).where('t.id', 'in', ids).execute();
-  return assemble(deps, rows, project.role, true);
+  const place = new Map(ids.map((id, at) => [id, at]));
+  rows.sort((a, b) => place.get(a.id)! - place.get(b.id)!);
+  return assemble(deps, rows, project.role, false);
 };
 
 export const readTunnel = async (

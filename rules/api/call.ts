@@ -33,6 +33,8 @@ export interface Call {
    * owners and operators have lately proven who they are, because the call gives power that outlives a session.
    */
   readonly needs?: 'session' | 'fresh';
+  /** The answer may be one page of a list: headers say how many rows there are, and link the next page. */
+  readonly paged?: true;
   /** The caller may send `If-Match` with the `updatedAt` that it read, in quotes, to refuse a change of anything newer. */
   readonly ifMatch?: true;
 }

@@ -3,7 +3,14 @@
 import type { Call } from './call.ts';
 
 export const domainCalls = {
-  listDomains: { method: 'GET', path: '/api/domains', query: 'InProject', answer: 'Domain[]', who: 'domain.read' },
+  listDomains: {
+    method: 'GET',
+    path: '/api/domains',
+    query: 'DomainListQuery',
+    answer: 'Domain[]',
+    who: 'domain.read',
+    paged: true,
+  },
   getDomain: { method: 'GET', path: '/api/domains/:apexName', query: 'InProject', answer: 'Domain', who: 'domain.read' },
   createDomain: {
     method: 'POST',

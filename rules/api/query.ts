@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { isoTime } from '../date.ts';
+import { domainList, type ListRules, pageMostRows, searchMostChars, securityGroupList, tunnelList } from '../list-page.ts';
 import { AbuseReportState, HistoryRange, RegistrationState } from '../resource.ts';
 import { textField, wordField } from '../schema.ts';
 
@@ -17,7 +18,20 @@ const auditFilter = {
   to: textField(time).optional(),
 };
 
+/** `after` is in the `Link` of the page before; without `limit` the answer is the whole list, by default in the order of creation. */
+const listQuery = ({ sorts }: ListRules) => ({
+  project,
+  q: textField({ description: 'Words that a row must contain.', maxLength: searchMostChars }).optional(),
+  sort: textField({ enum: sorts.flatMap((name) => [name, `-${name}`]) }).optional(),
+  after: textField({ description: 'The answer begins behind this entry.' }).optional(),
+  limit: textField({ description: `The most rows: 1 to ${pageMostRows}.`, pattern: '^[0-9]{1,3}$' }).optional(),
+});
+const status = ({ statuses }: ListRules) => textField({ enum: statuses }).optional();
+
 export const InProject = z.object({ project });
+export const TunnelListQuery = z.object({ ...listQuery(tunnelList), status: status(tunnelList) });
+export const DomainListQuery = z.object({ ...listQuery(domainList), status: status(domainList) });
+export const SecurityGroupListQuery = z.object(listQuery(securityGroupList));
 /** Without a project: the only project of the caller that has the group. */
 export const InProjectOrOnly = z.object({ project: project.optional() });
 export const TunnelQuery = z.object({ project, metrics: wordField(z.enum(['1'])).optional() });

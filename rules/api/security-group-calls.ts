@@ -6,9 +6,10 @@ export const securityGroupCalls = {
   listSecurityGroups: {
     method: 'GET',
     path: '/api/security-groups',
-    query: 'InProject',
+    query: 'SecurityGroupListQuery',
     answer: 'SecurityGroup[]',
     who: 'security-group.read',
+    paged: true,
   },
   getSecurityGroup: {
     method: 'GET',

@@ -3,7 +3,14 @@
 import type { Call } from './call.ts';
 
 export const tunnelCalls = {
-  listTunnels: { method: 'GET', path: '/api/tunnels', query: 'InProject', answer: 'Tunnel[]', who: 'tunnel.read' },
+  listTunnels: {
+    method: 'GET',
+    path: '/api/tunnels',
+    query: 'TunnelListQuery',
+    answer: 'Tunnel[]',
+    who: 'tunnel.read',
+    paged: true,
+  },
   getTunnel: { method: 'GET', path: '/api/tunnels/:name', query: 'TunnelQuery', answer: 'Tunnel', who: 'tunnel.read' },
   createTunnel: {
     method: 'POST',
