@@ -48,7 +48,7 @@ test('the pages together are the whole list, in both directions and with many eq
   );
 });
 
-test('no row comes twice or is left out if the last row of a page goes, or sorts elsewhere by then', () => {
+test('if the last row of a page goes, the next page has no gap; a row that sorts elsewhere by then comes again there', () => {
   const rows = ['a', 'b', 'c', 'd'].map((value) => row(value, value));
   assert.deepEqual(
     walk(rows, {}, (left) => left.filter(({ id }) => id !== 'b')),

@@ -6,6 +6,8 @@ import { type DisplayStatus, statusTones } from './tunnel-status.ts';
 export const searchMostChars = 100;
 /** The most that `limit` may ask for. */
 export const pageMostRows = 200;
+/** Of a page of the dashboard. A row is some 20 elements, so that a page stays under 2,000. */
+export const pageRows = 50;
 
 /** What the query of a list may ask for. */
 export interface ListRules {
@@ -61,6 +63,15 @@ export function parseListQuery({ q = '', status, sort, after, limit }: AskedList
 const either = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' or ') || 'absent';
 
 export const searchWords = (q: string): readonly string[] => [...new Set(q.toLowerCase().split(/\s+/).filter(Boolean))];
+
+/** Of several texts of a row the one with most words of the search, else the first. */
+export function findShown(texts: readonly string[], words: readonly string[]): string | undefined {
+  const hits = (text: string) => words.filter((word) => text.includes(word)).length;
+  return texts.reduce<string | undefined>(
+    (best, text) => (best === undefined || hits(text) > hits(best) ? text : best),
+    undefined,
+  );
+}
 
 export interface ListRow {
   /** Unique and without `~`. Orders rows that sort alike. */

@@ -2,6 +2,7 @@
 import { type AnswerOf, type Call, type InputOf, requestOf } from '@underpass/rules/api/call.ts';
 import { errorHeader, passkeyNeededCode, proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { sessionCalls } from '@underpass/rules/api/session-calls.ts';
+import { type ListPage, readPage } from '@underpass/rules/list-page.ts';
 import { ApiError, isAbort, NO_ANSWER } from './error.ts';
 import { retryOnce } from './retry-once.ts';
 
@@ -42,11 +43,27 @@ export async function callApi<Row extends Call>(
   input: InputOf<Row>,
   options: CallOptions = {},
 ): Promise<AnswerOf<Row>> {
+  return readBody(await answerOf(row, input, options));
+}
+
+type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
+
+/** One page of a list, with the numbers and the cursor of the answer's headers. */
+export async function callPage<Row extends Call & { readonly paged: true }>(
+  row: Row,
+  input: InputOf<Row>,
+  options: CallOptions = {},
+): Promise<ListPage<ItemOf<AnswerOf<Row>>>> {
+  const response = await answerOf(row, input, options);
+  return readPage(await readBody<ItemOf<AnswerOf<Row>>[]>(response), response.headers);
+}
+
+async function answerOf<Row extends Call>(row: Row, input: InputOf<Row>, options: CallOptions): Promise<Response> {
   const { url, ...init } = requestOf(row, input);
   const response = await send(url, init, options.signal);
-  if (response.ok) return readBody(response);
+  if (response.ok) return response;
   const kind = neededProof(response, row);
-  if (kind && (await prove?.(kind))) return callApi(row, input, options);
+  if (kind && (await prove?.(kind))) return answerOf(row, input, options);
   throw isSessionEnd(response, row) ? endSession(row, options) : await failureOf(response);
 }
 

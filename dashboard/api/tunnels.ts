@@ -1,7 +1,9 @@
 // Tunnels with their defaults, and the time of the request for each.
+import type { InputOf } from '@underpass/rules/api/call.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
-import { callApi } from './request.ts';
+import type { ListPage } from '@underpass/rules/list-page.ts';
+import { callApi, callPage } from './request.ts';
 
 /** performance.now() at the request for a tunnel. The tunnel may lack changes made after that. */
 export const askedAt = new WeakMap<Tunnel, number>();
@@ -11,6 +13,15 @@ export async function listTunnels(project: string, signal?: AbortSignal, backgro
   const tunnels = await callApi(tunnelCalls.listTunnels, { project }, { signal, background });
   for (const tunnel of tunnels) askedAt.set(tunnel, at);
   return tunnels;
+}
+
+type Asked = Omit<InputOf<typeof tunnelCalls.listTunnels>, 'project'>;
+
+export async function listTunnelPage(project: string, asked: Asked, signal: AbortSignal): Promise<ListPage<Tunnel>> {
+  const at = performance.now();
+  const page = await callPage(tunnelCalls.listTunnels, { project, ...asked }, { signal });
+  for (const tunnel of page.rows) askedAt.set(tunnel, at);
+  return page;
 }
 
 export async function getTunnel(project: string, name: string, signal?: AbortSignal): Promise<Tunnel> {

@@ -32,6 +32,7 @@ let got: LiveTunnel[] = [];
 let caughtUp = 0;
 /** Of a poll; 0 is no answer. */
 let status = 200;
+let listChanges = 0;
 
 beforeEach(() => {
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: START_MS });
@@ -40,6 +41,7 @@ beforeEach(() => {
   page.hidden = false;
   got = [];
   caughtUp = 0;
+  listChanges = 0;
   calls = [];
   globalThis.fetch = async (url) => {
     calls.push(String(url));
@@ -48,7 +50,11 @@ beforeEach(() => {
     return Response.json([{ name: 'web', status: 'Created' }]);
   };
   Object.assign(globalThis, { EventSource: FakeEventSource, document: page });
-  stop = followTunnels('p 1', { onTunnel: (tunnel) => got.push(tunnel), onCaughtUp: () => caughtUp++ });
+  stop = followTunnels('p 1', {
+    onTunnel: (tunnel) => got.push(tunnel),
+    onListChanged: () => listChanges++,
+    onCaughtUp: () => caughtUp++,
+  });
 });
 afterEach(() => {
   stop();
@@ -75,6 +81,8 @@ test('follows the events of the project and ignores data that is not a tunnel', 
   source().send('{"name":"web","status":"Pending"}');
   source().send('rubbish');
   assert.deepEqual(got, [{ name: 'web', status: 'Pending' }]);
+  source().dispatchEvent(new Event('list'));
+  assert.equal(listChanges, 1);
 });
 
 test('a connection that comes back reloads what it missed; the first one does not', () => {

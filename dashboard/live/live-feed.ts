@@ -16,6 +16,8 @@ const FAILURES_BEFORE_POLLING = 3;
 
 export interface LiveFeedHandlers {
   readonly onTunnel: (tunnel: LiveTunnel) => void;
+  /** Tunnels were made or deleted. */
+  readonly onListChanged: () => void;
   /** The feed is back, or the session has ended: the page should reload what it missed, and learns which it is. */
   readonly onCaughtUp: () => void;
 }
@@ -67,7 +69,7 @@ function run(projectId: string, handlers: LiveFeedHandlers, heardAtMs: number): 
   };
 }
 
-function openEvents({ projectId, watch, onTunnel, onCaughtUp }: Feed, onGiveUp: () => void): () => void {
+function openEvents({ projectId, watch, onTunnel, onListChanged, onCaughtUp }: Feed, onGiveUp: () => void): () => void {
   const source = new EventSource(urlOf(tunnelCalls.streamEvents, { project: projectId }));
   let failures = 0;
   source.addEventListener('tunnel', (event) => {
@@ -76,6 +78,7 @@ function openEvents({ projectId, watch, onTunnel, onCaughtUp }: Feed, onGiveUp: 
     if (tunnel) onTunnel(tunnel);
   });
   source.addEventListener('beat', () => watch.hear());
+  source.addEventListener('list', onListChanged);
   source.addEventListener('open', () => {
     if (watch.hear() || failures > 0) onCaughtUp();
     failures = 0;

@@ -1,5 +1,6 @@
 // Provides the live state of a project's tunnels to its pages.
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import { type DisplayStatus, decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { askedAt } from '../api/tunnels.ts';
 import { followTunnels } from './live-feed.ts';
@@ -14,6 +15,8 @@ interface LiveEvent {
 type LiveTunnels = ReadonlyMap<string, LiveEvent>;
 
 const LiveContext = createContext<LiveTunnels>(new Map());
+/** Counts what may change the rows of a list: a tunnel that was made or deleted, or has another status. */
+const ChangesContext = createContext(0);
 
 /** Events within this time render together. */
 const BATCH_MS = 250;
@@ -27,29 +30,42 @@ export interface LiveTunnelsProviderProps {
 /** Give it the project id as React key, so that another project starts empty. */
 export function LiveTunnelsProvider({ projectId, onCaughtUp, children }: LiveTunnelsProviderProps) {
   const [known, setKnown] = useState<LiveTunnels>(new Map());
+  const [changes, setChanges] = useState(0);
   useEffect(() => {
-    const batch = createBatch(setKnown);
-    const stop = followTunnels(projectId, { onTunnel: batch.add, onCaughtUp });
+    const onListChanged = () => setChanges((before) => before + 1);
+    const batch = createBatch(setKnown, onListChanged);
+    const stop = followTunnels(projectId, { onTunnel: batch.add, onListChanged, onCaughtUp });
     return () => {
       stop();
       batch.close();
     };
   }, [projectId, onCaughtUp]);
-  return <LiveContext value={known}>{children}</LiveContext>;
+  return (
+    <LiveContext value={known}>
+      <ChangesContext value={changes}>{children}</ChangesContext>
+    </LiveContext>
+  );
 }
 
-function createBatch(publish: (change: (known: LiveTunnels) => LiveTunnels) => void) {
+function createBatch(publish: (change: (known: LiveTunnels) => LiveTunnels) => void, onStatusChanged: () => void) {
   let waiting = new Map<string, LiveEvent>();
+  const statuses = new Map<string, DisplayStatus>();
+  let isChanged = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
     const arrived = waiting;
     waiting = new Map();
     timer = undefined;
     publish((known) => new Map([...known, ...arrived]));
+    if (isChanged) onStatusChanged();
+    isChanged = false;
   };
   return {
     add: (tunnel: LiveTunnel) => {
       waiting.set(tunnel.name, { tunnel, at: performance.now() });
+      const status = decideDisplayStatus(tunnel);
+      isChanged ||= (statuses.get(tunnel.name) ?? status) !== status;
+      statuses.set(tunnel.name, status);
       timer ??= setTimeout(flush, BATCH_MS);
     },
     close: () => clearTimeout(timer),
@@ -79,6 +95,24 @@ export function useNewTunnels(tunnels: readonly Tunnel[], reload: () => void): v
     asked.current = new Set([...asked.current, ...unlisted]);
     reload();
   }, [tunnels, known, reload]);
+}
+
+/** A list of thousands costs the server some 20 ms. */
+const RELOAD_EVERY_MS = 2000;
+
+/** Calls `reload` when other rows may belong to a list, or other counts. */
+export function useListChanges(reload: () => void): void {
+  const changes = useContext(ChangesContext);
+  const done = useRef({ changes, at: Number.NEGATIVE_INFINITY });
+  useEffect(() => {
+    if (changes === done.current.changes) return;
+    const waitMs = done.current.at + RELOAD_EVERY_MS - performance.now();
+    const timer = setTimeout(() => {
+      done.current = { changes, at: performance.now() };
+      reload();
+    }, waitMs);
+    return () => clearTimeout(timer);
+  }, [changes, reload]);
 }
 
 const applied = new WeakMap<Tunnel, { readonly event: LiveEvent; readonly result: Tunnel }>();

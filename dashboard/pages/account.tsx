@@ -16,9 +16,10 @@ import { Breakable } from '../ui/breakable.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { buttonColumn, dateColumn } from '../ui/columns.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import { DataTable } from '../ui/data-table.tsx';
 import { Load } from '../ui/load.tsx';
 import { PageHeader } from '../ui/page-header.tsx';
+import type { Column } from '../ui/table-view.tsx';
 import { PasskeysCard } from './passkeys-card.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({

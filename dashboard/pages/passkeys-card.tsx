@@ -18,11 +18,12 @@ import { Breakable } from '../ui/breakable.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { dateColumn, menuColumn } from '../ui/columns.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import { DataTable } from '../ui/data-table.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Load } from '../ui/load.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { SecretDialog } from '../ui/secret-dialog.tsx';
+import type { Column } from '../ui/table-view.tsx';
 
 export interface PasskeysCardProps {
   readonly promise: Promise<Passkeys>;

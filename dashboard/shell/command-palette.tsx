@@ -3,10 +3,12 @@ import { Autocomplete } from '@base-ui/react/autocomplete';
 import { Dialog } from '@base-ui/react/dialog';
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import { searchMostChars } from '@underpass/rules/list-page.ts';
 import { Search } from 'lucide-react';
+import { useRef } from 'react';
 import { useNavigate } from 'react-router';
 import { callApi } from '../api/request.ts';
-import { listTunnels } from '../api/tunnels.ts';
 import { useFetched } from '../api/use-fetched.ts';
 import type { ShellData } from '../session/session.ts';
 import { backdropClass } from '../ui/dialog.tsx';
@@ -48,7 +50,7 @@ type PaletteProps = Omit<CommandPaletteProps, 'open' | 'onOpenChange'> & { reado
 
 function Palette({ onDone, query, onQueryChange, onReady, ...shell }: PaletteProps) {
   const navigate = useNavigate();
-  const contents = useContents(shell.project?.id);
+  const contents = useContents(shell.project?.id, query);
   const run = (command: Command) => {
     onDone();
     if (command.theme) keepTheme(command.theme);
@@ -58,7 +60,8 @@ function Palette({ onDone, query, onQueryChange, onReady, ...shell }: PalettePro
     <Autocomplete.Root
       open
       inline
-      items={commandGroups(shell, contents.data)}
+      items={commandGroups(shell, query, contents.data)}
+      filter={null}
       value={query}
       onValueChange={onQueryChange}
       autoHighlight="always"
@@ -113,17 +116,25 @@ function Group({ group, onRun }: { readonly group: CommandGroup; readonly onRun:
   );
 }
 
+/** The server finds a project's things. What it found before stays until it answers. */
+function useContents(projectId: string | undefined, query: string) {
+  const { data, busy } = useFetched(`palette ${projectId} ${query}`, (signal) => findContents(projectId, query, signal));
+  const last = useRef<ProjectContents>(undefined);
+  if (data) last.current = data;
+  return { data: last.current, busy };
+}
+
 /** Leaves out a list that fails to load: pages and actions still work. */
-function useContents(projectId: string | undefined) {
-  return useFetched<ProjectContents>(`palette ${projectId}`, async (signal) => {
-    if (projectId === undefined) return { tunnels: [], domains: [], groups: [] };
-    const [tunnels, domains, groups] = await Promise.allSettled([
-      listTunnels(projectId, signal),
-      callApi(domainCalls.listDomains, { project: projectId }, { signal }),
-      callApi(securityGroupCalls.listSecurityGroups, { project: projectId }, { signal }),
-    ]);
-    return { tunnels: listOf(tunnels), domains: listOf(domains), groups: listOf(groups) };
-  });
+async function findContents(project: string | undefined, query: string, signal: AbortSignal): Promise<ProjectContents> {
+  if (project === undefined) return { tunnels: [], domains: [], groups: [] };
+  const asked = { project, limit: String(SHOWN_MATCHES), q: query.slice(0, searchMostChars) };
+  const [tunnels, domains, groups] = await Promise.allSettled([
+    callApi(tunnelCalls.listTunnels, { ...asked, sort: 'name' }, { signal }),
+    callApi(domainCalls.listDomains, { ...asked, sort: 'domain' }, { signal }),
+    callApi(securityGroupCalls.listSecurityGroups, { ...asked, sort: 'name' }, { signal }),
+  ]);
+  signal.throwIfAborted();
+  return { tunnels: listOf(tunnels), domains: listOf(domains), groups: listOf(groups) };
 }
 
 const listOf = <T,>(result: PromiseSettledResult<readonly T[]>): readonly T[] =>

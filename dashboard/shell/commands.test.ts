@@ -30,12 +30,23 @@ test('a note distinguishes projects with the same name', () => {
   assert.equal(found?.detail, 'Owner');
 });
 
+const contents = {
+  tunnels: [{ name: 'web', ingressDomains: [{ name: 'web.example.com' }, { name: 'shop.example.com' }] } as never],
+  domains: [{ apexName: 'example.com', verified: true, challenge: '' }],
+  groups: [{ name: 'Office', updatedAt: '', assignmentCount: 0, allowList: [] }],
+};
+
+test('finds a tunnel by any of its ingress domains, shows that one, and nothing that the server found for another query', () => {
+  const found = commandGroups(shell('owner'), 'SHOP example', contents);
+  assert.deepEqual(
+    found.map(({ value, items }) => [value, items.map(({ label, detail }) => [label, detail])]),
+    [['Tunnels', [['web', 'shop.example.com']]]],
+  );
+  assert.deepEqual(commandGroups(shell('owner'), 'blog', contents), []);
+});
+
 test('lists the tunnels, domains and groups of the project', () => {
-  const groups = commandGroups(shell('owner'), {
-    tunnels: [{ name: 'web', ingressDomains: [{ name: 'web.example.com' }] } as never],
-    domains: [{ apexName: 'example.com', verified: true, challenge: '' }],
-    groups: [{ name: 'Office', updatedAt: '', assignmentCount: 0, allowList: [] }],
-  });
+  const groups = commandGroups(shell('owner'), '', contents);
   const byName = new Map(groups.map(({ value, items }) => [value, items]));
   assert.equal(byName.get('Tunnels')?.[0]?.to, '/projects/p/tunnels/web');
   assert.equal(byName.get('Tunnels')?.[0]?.detail, 'web.example.com');

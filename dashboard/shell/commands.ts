@@ -1,5 +1,6 @@
 // The commands of the palette, in groups. Pure.
 import type { Domain, SecurityGroup, Tunnel } from '@underpass/rules/entity.ts';
+import { findShown, searchWords } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
 import { newTunnelParam, paths } from '../routing/paths.ts';
@@ -14,6 +15,8 @@ export interface Command {
   /** Shown and searched. */
   readonly label: string;
   readonly detail?: string | undefined;
+  /** Searched like the label. */
+  readonly alsoFound?: readonly string[];
   readonly to?: string;
   readonly theme?: Theme;
 }
@@ -31,14 +34,26 @@ export interface ProjectContents {
 
 const NOTHING: ProjectContents = { tunnels: [], domains: [], groups: [] };
 
-export function commandGroups(shell: ShellData, contents: ProjectContents = NOTHING): readonly CommandGroup[] {
+/**
+ * What a query finds. `contents`: what the server found, maybe for the query before: Enter must not open something that no longer
+ * matches.
+ */
+export function commandGroups(shell: ShellData, query = '', contents: ProjectContents = NOTHING): readonly CommandGroup[] {
+  const words = searchWords(query);
   const groups = [
     { value: 'Pages', items: pages(shell) },
-    ...(shell.project ? contentGroups(shell.project.id, contents) : []),
+    ...(shell.project ? contentGroups(shell.project.id, contents, words) : []),
     { value: 'Projects', items: projects(shell) },
     { value: 'Actions', items: actions(shell) },
   ];
-  return groups.filter(({ items }) => items.length > 0);
+  return groups
+    .map(({ value, items }) => ({ value, items: items.filter((item) => isFound(item, words)) }))
+    .filter(({ items }) => items.length > 0);
+}
+
+function isFound({ label, alsoFound = [] }: Command, words: readonly string[]): boolean {
+  const text = [label, ...alsoFound].join(' ').toLowerCase();
+  return words.every((word) => text.includes(word));
 }
 
 const pages = ({ user, project }: ShellData): readonly Command[] =>
@@ -46,21 +61,24 @@ const pages = ({ user, project }: ShellData): readonly Command[] =>
     .flatMap(({ entries }) => entries)
     .map(({ label, to }) => ({ value: to, label, to }));
 
-function contentGroups(projectId: string, { tunnels, domains, groups }: ProjectContents): readonly CommandGroup[] {
-  const command = (label: string, to: string, detail?: string): Command => ({
-    value: to,
-    label,
-    to,
-    ...(detail ? { detail } : {}),
-  });
+function contentGroups(
+  projectId: string,
+  { tunnels, domains, groups }: ProjectContents,
+  words: readonly string[],
+): readonly CommandGroup[] {
+  const command = (label: string, to: string): Command => ({ value: to, label, to });
   return [
-    {
-      value: 'Tunnels',
-      items: tunnels.map(({ name, ingressDomains }) => command(name, paths.tunnel(projectId, name), ingressDomains[0]?.name)),
-    },
+    { value: 'Tunnels', items: tunnels.map((tunnel) => tunnelCommand(projectId, tunnel, words)) },
     { value: 'Domains', items: domains.map(({ apexName }) => command(apexName, paths.domain(projectId, apexName))) },
     { value: 'Security groups', items: groups.map(({ name }) => command(name, paths.securityGroup(projectId, name))) },
   ];
+}
+
+/** Shows the ingress domain that was found, else the first. */
+function tunnelCommand(projectId: string, { name, ingressDomains }: Tunnel, words: readonly string[]): Command {
+  const to = paths.tunnel(projectId, name);
+  const hosts = ingressDomains.map((domain) => domain.name);
+  return { value: to, label: name, to, detail: findShown(hosts, words), alsoFound: hosts };
 }
 
 function projects(shell: ShellData): readonly Command[] {

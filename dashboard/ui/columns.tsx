@@ -1,7 +1,7 @@
 // Columns that many tables have.
 import type { ReactNode } from 'react';
-import type { Column } from './data-table.tsx';
 import { DateTime, dateWidth } from './date-time.tsx';
+import type { Column } from './table-view.tsx';
 
 interface MissingDate {
   readonly text: string;
@@ -34,5 +34,5 @@ export function buttonColumn<Row>(header: string, width: string, cell: (row: Row
 
 /** The same with a menu, which cards show in their corner. */
 export function menuColumn<Row>(cell: (row: Row) => ReactNode): Column<Row> {
-  return { ...buttonColumn('Actions', '3rem', cell), corner: true };
+  return { ...buttonColumn('Actions', '3rem', cell), card: 'corner' };
 }

@@ -1,8 +1,8 @@
 // Shows the data that a loader promised: a spinner while it loads, the error panel with a retry if it fails. The page around it shows
 // at once. If a refresh fails for a temporary reason, the old content and everything typed stays, under a notice.
 import { text } from '@underpass/rules/text.ts';
-import { Fragment, type ReactNode, Suspense, use, useRef } from 'react';
-import { useLocation, useRevalidator } from 'react-router';
+import { Fragment, type ReactNode, Suspense, use, useEffect, useRef } from 'react';
+import { useLocation, useNavigationType, useRevalidator } from 'react-router';
 import { isTemporary, mayRetry, messageOf } from '../api/error.ts';
 import { useAutoRetry } from '../api/use-auto-retry.ts';
 import { Banner } from './banner.tsx';
@@ -21,16 +21,30 @@ export interface LoadProps<T> {
   readonly failed?: ReactNode;
   /** Above the error panel. */
   readonly failedHeader?: ReactNode;
+  /** Back shows the last value at once, where it was, while it loads again. For one part of a page. */
+  readonly isKept?: boolean;
   readonly children: (value: T) => ReactNode;
 }
 
+/** The last value of each entry of the history. */
+const kept = new Map<string, unknown>();
+const KEPT_ENTRIES = 20;
+
+function keepValue(entry: string, value: unknown): void {
+  kept.delete(entry);
+  kept.set(entry, value);
+  if (kept.size > KEPT_ENTRIES) for (const oldest of kept.keys()) return void kept.delete(oldest);
+}
+
 export function Load<T>({ promise, fallback = <LoadingArea />, fallbackHeader, ...loaded }: LoadProps<T>) {
+  const { key } = useLocation();
+  const isBack = useNavigationType() === 'POP' && loaded.isKept && kept.has(key);
   return (
     <Suspense
       fallback={
         <Placeholder>
           {fallbackHeader}
-          {fallback}
+          {isBack ? loaded.children(kept.get(key) as T) : fallback}
         </Placeholder>
       }
     >
@@ -60,16 +74,19 @@ function outcomeOf<T>(promise: Promise<T>): Promise<Outcome<T>> {
   return outcome;
 }
 
-interface LoadedProps<T> extends Pick<LoadProps<T>, 'failed' | 'failedHeader' | 'children'> {
+interface LoadedProps<T> extends Pick<LoadProps<T>, 'failed' | 'failedHeader' | 'isKept' | 'children'> {
   readonly outcome: Promise<Outcome<T>>;
 }
 
-function Loaded<T>({ outcome, failed, failedHeader, children }: LoadedProps<T>) {
-  const { pathname, search } = useLocation();
+function Loaded<T>({ outcome, failed, failedHeader, isKept: keeps, children }: LoadedProps<T>) {
+  const { pathname, search, key } = useLocation();
   const address = pathname + search;
   const last = useRef<{ readonly address: string; readonly value: T }>(undefined);
   const result = use(outcome);
   if (result.ok) last.current = { address, value: result.value };
+  useEffect(() => {
+    if (keeps && result.ok) keepValue(key, result.value);
+  }, [keeps, key, result]);
   const isKept = result.ok || (failed === undefined && last.current?.address === address && isTemporary(result.error));
   if (!result.ok && !isKept) return failed ?? <LoadFailed error={result.error} header={failedHeader} />;
   return (

@@ -218,8 +218,15 @@ test('tunnels', async (t) => {
     await page.getByRole('button', { name: 'Name' }).click();
     await expect(names).toHaveText(['beta-10', 'beta-9']);
     await expect(page.getByRole('columnheader', { name: 'Name' })).toHaveAttribute('aria-sort', 'descending');
-    await page.getByRole('searchbox').fill('nothing like it');
-    await expect(page.getByText('No tunnels match “nothing like it”.')).toBeVisible();
+    await page.getByRole('searchbox').fill('connected');
+    await expect(page.getByText('No tunnels match “connected”.')).toBeVisible();
+    await page.getByRole('button', { name: 'Show all tunnels' }).click();
+    await expect(page.getByRole('searchbox')).toHaveValue('');
+    await page.getByRole('button', { name: 'Pending 8' }).click();
+    await expect(names).toHaveCount(8);
+    await account.call('DELETE', `/api/tunnels/filler-0?project=${account.project}`);
+    await expect(page.getByRole('button', { name: 'Pending 7' })).toHaveAttribute('aria-pressed', 'true');
+    await expect(names).toHaveCount(7);
     await page.getByRole('searchbox').fill('beta-9');
     await page
       .getByRole('row', { name: /beta-9/ })

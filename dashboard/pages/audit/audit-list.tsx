@@ -7,8 +7,9 @@ import { useTask } from '../../api/use-task.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
 import { DateTime, dateWidth } from '../../ui/date-time.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 import { describeDetail } from './audit-detail.ts';
 import { withNewest } from './audit-page.ts';
 

@@ -2,30 +2,35 @@
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
 import { verificationRecord } from '@underpass/rules/dns-record.ts';
 import type { Domain } from '@underpass/rules/entity.ts';
+import { domainList, type ListPage } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
 import { ChevronRight, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
+import { callPage } from '../../api/request.ts';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoDomainsIllustration } from '../../ui/illustrations/no-domains.tsx';
+import { askedOf, useListAddress } from '../../ui/list-address.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 import { AddDomainDialog } from './add-domain-dialog.tsx';
 import { VerifiedBadge } from './verified-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { domains: later(callApi(domainCalls.listDomains, { project: params.projectID! }, { signal: request.signal })) };
+  const asked = askedOf(new URL(request.url).searchParams, domainList);
+  const input = { project: params.projectID!, ...asked };
+  return { page: later(callPage(domainCalls.listDomains, input, { signal: request.signal })) };
 }
 
 export function Component() {
-  const { domains } = useLoaderData<typeof loader>();
+  const { page } = useLoaderData<typeof loader>();
   const project = useProject();
   const [adding, setAdding] = useState(false);
   const add = may(project.role, 'domain.create') && (
@@ -40,14 +45,17 @@ export function Component() {
         subtitle="Domains that this project owns. Its tunnels can use them and their subdomains."
         actions={add}
       />
-      <Load promise={domains}>{(loaded) => <DomainList domains={loaded} add={add} />}</Load>
+      <Load promise={page} isKept>
+        {(loaded) => <DomainList page={loaded} add={add} />}
+      </Load>
       <AddDomainDialog open={adding} onOpenChange={setAdding} />
     </>
   );
 }
 
-function DomainList({ domains, add }: { readonly domains: readonly Domain[]; readonly add: ReactNode }) {
-  if (domains.length === 0) {
+function DomainList({ page, add }: { readonly page: ListPage<Domain>; readonly add: ReactNode }) {
+  const { isNarrowed } = useListAddress(domainList);
+  if (page.total === 0 && !isNarrowed) {
     return (
       <EmptyState
         title={text.domains.emptyTitle}
@@ -58,15 +66,14 @@ function DomainList({ domains, add }: { readonly domains: readonly Domain[]; rea
     );
   }
   return (
-    <DataTable
+    <PagedTable
       label="Domains"
       columns={columns}
-      rows={domains}
+      page={page}
+      rules={domainList}
       rowKey={(domain) => domain.apexName}
       rowTo={(domain) => encodeURIComponent(domain.apexName)}
-      searchText={(domain) => domain.apexName}
       noun="domains"
-      initialSort={{ key: 'domain', direction: 'ascending' }}
     />
   );
 }
@@ -77,19 +84,19 @@ const columns: readonly Column<Domain>[] = [
     header: 'Domain',
     width: 'minmax(0, 1.2fr)',
     cell: (domain) => domain.apexName,
-    sortBy: (domain) => domain.apexName,
   },
   {
     key: 'status',
     header: 'Status',
     width: '8rem',
+    card: 'beside',
     cell: (domain) => <VerifiedBadge verified={domain.verified} />,
-    sortBy: (domain) => Number(domain.verified),
   },
   {
     key: 'challenge',
     header: 'DNS TXT Record Challenge',
     width: 'minmax(0, 2fr)',
+    card: 'wide',
     cell: (domain) => <Challenge domain={domain} />,
   },
   {
@@ -97,7 +104,7 @@ const columns: readonly Column<Domain>[] = [
     header: 'Details',
     width: '3.5rem',
     align: 'end',
-    wideOnly: true,
+    card: 'hidden',
     cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
   },
 ];

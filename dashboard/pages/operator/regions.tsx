@@ -11,13 +11,14 @@ import { type Question, useConfirm } from '../../form/use-confirm.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { menuColumn } from '../../ui/columns.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Load } from '../../ui/load.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../ui/menu.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 import { RegionPanel } from './region-panel.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({

@@ -9,7 +9,8 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { dateColumn } from '../../ui/columns.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 
 export interface InvitationListProps {
   readonly project: Project;

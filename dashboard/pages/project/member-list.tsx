@@ -15,8 +15,9 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
 import { Select } from '../../ui/select.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 export interface MemberListProps {

@@ -13,12 +13,13 @@ import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
 import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 import { NewTokenPanel } from './new-token-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {

@@ -1,31 +1,34 @@
 // The allow-lists of a project (spec 2, Security groups list).
 import { securityGroupCalls } from '@underpass/rules/api/security-group-calls.ts';
 import type { SecurityGroup } from '@underpass/rules/entity.ts';
+import { type ListPage, securityGroupList } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
+import { callPage } from '../../api/request.ts';
 import { useProject } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoSecurityGroupsIllustration } from '../../ui/illustrations/no-security-groups.tsx';
+import { askedOf, useListAddress } from '../../ui/list-address.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 import { NewSecurityGroupPanel } from './new-security-group-panel.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return {
-    groups: later(callApi(securityGroupCalls.listSecurityGroups, { project: params.projectID! }, { signal: request.signal })),
-  };
+  const asked = askedOf(new URL(request.url).searchParams, securityGroupList);
+  const input = { project: params.projectID!, ...asked };
+  return { page: later(callPage(securityGroupCalls.listSecurityGroups, input, { signal: request.signal })) };
 }
 
 export function Component() {
-  const { groups } = useLoaderData<typeof loader>();
+  const { page } = useLoaderData<typeof loader>();
   const project = useProject();
   const [adding, setAdding] = useState(false);
   const add = may(project.role, 'security-group.create') && (
@@ -36,14 +39,17 @@ export function Component() {
   return (
     <>
       <PageHeader title="Security Groups" subtitle="Lists of addresses that can reach your tunnels." actions={add} />
-      <Load promise={groups}>{(loaded) => <GroupList groups={loaded} add={add} />}</Load>
+      <Load promise={page} isKept>
+        {(loaded) => <GroupList page={loaded} add={add} />}
+      </Load>
       <NewSecurityGroupPanel open={adding} onOpenChange={setAdding} />
     </>
   );
 }
 
-function GroupList({ groups, add }: { readonly groups: readonly SecurityGroup[]; readonly add: ReactNode }) {
-  if (groups.length === 0) {
+function GroupList({ page, add }: { readonly page: ListPage<SecurityGroup>; readonly add: ReactNode }) {
+  const { isNarrowed } = useListAddress(securityGroupList);
+  if (page.total === 0 && !isNarrowed) {
     return (
       <EmptyState
         title={text.groups.emptyTitle}
@@ -54,42 +60,39 @@ function GroupList({ groups, add }: { readonly groups: readonly SecurityGroup[];
     );
   }
   return (
-    <DataTable
+    <PagedTable
       label="Security groups"
       columns={columns}
-      rows={groups}
+      page={page}
+      rules={securityGroupList}
       rowKey={(group) => group.name}
       rowTo={(group) => encodeURIComponent(group.name)}
-      searchText={(group) => `${group.name} ${group.allowList?.join(' ') ?? ''}`}
       noun="security groups"
-      initialSort={{ key: 'name', direction: 'ascending' }}
     />
   );
 }
 
-const ruleCount = (group: SecurityGroup) => group.allowList?.length ?? 0;
-
 const columns: readonly Column<SecurityGroup>[] = [
-  { key: 'name', header: 'Name', width: 'minmax(0, 1.4fr)', cell: (group) => group.name, sortBy: (group) => group.name },
+  { key: 'name', header: 'Name', width: 'minmax(0, 1.4fr)', cell: (group) => group.name },
   {
     key: 'updated',
     header: 'Last Updated',
     width: 'minmax(0, 1.6fr)',
+    card: 'wide',
     cell: (group) => <DateTime at={group.updatedAt} />,
-    sortBy: (group) => group.updatedAt,
   },
   {
     key: 'assigned',
     header: 'Assigned',
     width: '7rem',
+    card: 'labelled-beside',
     cell: (group) => <span className="tabular">{group.assignmentCount}</span>,
-    sortBy: (group) => group.assignmentCount,
   },
   {
     key: 'rules',
     header: 'Rules',
     width: '7rem',
-    cell: (group) => <span className="tabular">{ruleCount(group)}</span>,
-    sortBy: ruleCount,
+    card: 'labelled-beside',
+    cell: (group) => <span className="tabular">{group.allowList?.length ?? 0}</span>,
   },
 ];

@@ -11,9 +11,10 @@ import { Badge } from '../../ui/badge.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 
 export function Clients({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
   const clients = useFetched(`${project} ${tunnel.name}`, (signal) =>

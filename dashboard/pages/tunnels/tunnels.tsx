@@ -1,35 +1,40 @@
 // The tunnels of a project (spec 2, Tunnels list).
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import { findShown, type ListPage, searchWords, tunnelList } from '@underpass/rules/list-page.ts';
 import { may } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
 import { temporaryLabel } from '@underpass/rules/tunnel-expiry.ts';
-import { decideDisplayStatus } from '@underpass/rules/tunnel-status.ts';
 import { tunnelTypes } from '@underpass/rules/tunnel-type.ts';
 import { ChevronRight, Plus } from 'lucide-react';
-import { useEffect, useRef } from 'react';
-import { type LoaderFunctionArgs, useLoaderData, useLocation, useNavigate, useSearchParams } from 'react-router';
+import { useEffect, useMemo, useRef } from 'react';
+import { type LoaderFunctionArgs, useLoaderData, useLocation, useNavigate, useRevalidator, useSearchParams } from 'react-router';
 import { later } from '../../api/later.ts';
-import { listTunnels } from '../../api/tunnels.ts';
-import { useLiveTunnels } from '../../live/live-tunnels.tsx';
+import { listTunnelPage } from '../../api/tunnels.ts';
+import { useListChanges, useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam } from '../../routing/paths.ts';
 import { useProject } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
 import { Button } from '../../ui/button.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NoTunnelsIllustration } from '../../ui/illustrations/no-tunnels.tsx';
+import { askedOf, useListAddress } from '../../ui/list-address.ts';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
+import type { Column } from '../../ui/table-view.tsx';
 import { NewTunnelPanel } from './new-tunnel-panel.tsx';
 import { LiveStatusBadge } from './status-badge.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
-  return { tunnels: later(listTunnels(params.projectID!, request.signal)) };
+  const asked = askedOf(new URL(request.url).searchParams, tunnelList);
+  return { page: later(listTunnelPage(params.projectID!, asked, request.signal)) };
 }
 
 export function Component() {
-  const { tunnels } = useLoaderData<typeof loader>();
+  const { page } = useLoaderData<typeof loader>();
+  const { revalidate } = useRevalidator();
+  useListChanges(revalidate);
   const project = useProject();
   const [search] = useSearchParams();
   const mayCreate = may(project.role, 'tunnel.create');
@@ -42,7 +47,9 @@ export function Component() {
   return (
     <>
       <PageHeader title={text.tunnels.title} subtitle={text.tunnels.subtitle} actions={add} />
-      <Load promise={tunnels}>{(loaded) => <TunnelList tunnels={loaded} add={add} />}</Load>
+      <Load promise={page} isKept>
+        {(loaded) => <TunnelList page={loaded} add={add} />}
+      </Load>
       {mayCreate && <NewTunnelPanel project={project} open={search.has(newTunnelParam)} onOpenChange={setOpen} />}
     </>
   );
@@ -52,7 +59,7 @@ const OPENED_HERE = 'opened-here';
 
 /** Opening the panel adds a history entry: Back closes it, and closing it goes back. A link to the open panel adds no entry. */
 function useNewTunnelParam(): (open: boolean) => void {
-  const [, setSearch] = useSearchParams();
+  const [search, setSearch] = useSearchParams();
   const { state, key } = useLocation();
   const navigate = useNavigate();
   // Going back takes a moment: a second Escape in that time must not go back twice.
@@ -62,8 +69,11 @@ function useNewTunnelParam(): (open: boolean) => void {
     isLeaving.current = false;
   }, [key]);
   return (open) => {
-    if (open) setSearch({ [newTunnelParam]: '' }, { state: OPENED_HERE, preventScrollReset: true });
-    else if (state !== OPENED_HERE) setSearch({}, { replace: true, preventScrollReset: true });
+    const next = new URLSearchParams(search);
+    if (open) next.set(newTunnelParam, '');
+    else next.delete(newTunnelParam);
+    if (open) setSearch(next, { state: OPENED_HERE, preventScrollReset: true });
+    else if (state !== OPENED_HERE) setSearch(next, { replace: true, preventScrollReset: true });
     else if (!isLeaving.current) {
       isLeaving.current = true;
       navigate(-1);
@@ -71,9 +81,16 @@ function useNewTunnelParam(): (open: boolean) => void {
   };
 }
 
-function TunnelList({ tunnels, add }: { readonly tunnels: readonly Tunnel[]; readonly add: React.ReactNode }) {
-  const live = useLiveTunnels(tunnels);
-  if (live.length === 0) {
+interface TunnelListProps {
+  readonly page: ListPage<Tunnel>;
+  readonly add: React.ReactNode;
+}
+
+function TunnelList({ page, add }: TunnelListProps) {
+  const rows = useLiveTunnels(page.rows);
+  const { q, isNarrowed } = useListAddress(tunnelList);
+  const columns = useMemo(() => columnsOf(searchWords(q)), [q]);
+  if (page.total === 0 && !isNarrowed) {
     return (
       <EmptyState
         title={text.tunnels.emptyTitle}
@@ -84,72 +101,43 @@ function TunnelList({ tunnels, add }: { readonly tunnels: readonly Tunnel[]; rea
     );
   }
   return (
-    <DataTable
+    <PagedTable
       label={text.tunnels.title}
       columns={columns}
-      rows={live}
+      page={{ ...page, rows }}
+      rules={tunnelList}
       rowKey={(tunnel) => tunnel.name}
       rowTo={(tunnel) => encodeURIComponent(tunnel.name)}
-      searchText={searchText}
       noun="tunnels"
-      initialSort={{ key: 'name', direction: 'ascending' }}
     />
   );
 }
 
-const searchText = (tunnel: Tunnel) =>
-  [
-    tunnel.name,
-    tunnel.type,
-    tunnel.region,
-    tunnel.regionDescription,
-    decideDisplayStatus(tunnel),
-    tunnel.expiresAt === undefined ? '' : temporaryLabel,
-    ...tunnel.ingressDomains.map(({ name }) => name),
-  ].join(' ');
-
-const columns: readonly Column<Tunnel>[] = [
-  {
-    key: 'name',
-    header: 'Name',
-    width: 'minmax(0, 1.4fr)',
-    cell: (tunnel) => <Name tunnel={tunnel} />,
-    sortBy: (tunnel) => tunnel.name,
-  },
-  {
-    key: 'type',
-    header: 'Type',
-    width: 'minmax(0, 0.8fr)',
-    cell: (tunnel) => tunnelTypes[tunnel.type].label,
-    sortBy: (tunnel) => tunnel.type,
-  },
+/** `words`: of the search. */
+const columnsOf = (words: readonly string[]): readonly Column<Tunnel>[] => [
+  { key: 'name', header: 'Name', width: 'minmax(0, 1.4fr)', cell: (tunnel) => <Name tunnel={tunnel} /> },
+  { key: 'type', header: 'Type', width: 'minmax(0, 0.8fr)', card: 'end', cell: ({ type }) => tunnelTypes[type].label },
   {
     key: 'region',
     header: 'Region',
     width: 'minmax(0, 0.9fr)',
+    card: 'hidden',
     cell: (tunnel) => tunnel.regionDescription || tunnel.region,
-    sortBy: (tunnel) => tunnel.region,
   },
   {
     key: 'domains',
     header: 'Domains',
     width: 'minmax(0, 2fr)',
-    cell: (tunnel) => <Domains tunnel={tunnel} />,
-    sortBy: (tunnel) => tunnel.ingressDomains[0]?.name ?? '',
+    card: 'below',
+    cell: (tunnel) => <Domains tunnel={tunnel} words={words} />,
   },
-  {
-    key: 'status',
-    header: 'Status',
-    width: '8.5rem',
-    cell: (tunnel) => <LiveStatusBadge tunnel={tunnel} />,
-    sortBy: decideDisplayStatus,
-  },
+  { key: 'status', header: 'Status', width: '8.5rem', card: 'beside', cell: (tunnel) => <LiveStatusBadge tunnel={tunnel} /> },
   {
     key: 'details',
     header: 'Details',
     width: '3.5rem',
     align: 'end',
-    wideOnly: true,
+    card: 'hidden',
     cell: () => <ChevronRight aria-label="Open" className="inline size-4 text-ink-faint" />,
   },
 ];
@@ -164,21 +152,23 @@ function Name({ tunnel }: { readonly tunnel: Tunnel }) {
   );
 }
 
-/** The tunnel's page shows the whole list. */
-const SHOWN_DOMAINS = 2;
+interface DomainsProps {
+  readonly tunnel: Tunnel;
+  readonly words: readonly string[];
+}
 
-function Domains({ tunnel }: { readonly tunnel: Tunnel }) {
-  const { ingressDomains } = tunnel;
-  if (ingressDomains.length === 0) return <span className="text-ink-faint">{text.tunnels.noIngressDomains}</span>;
-  const more = ingressDomains.length - SHOWN_DOMAINS;
+/** The first domain that the search found, else the first. The tunnel's page shows all. */
+function Domains({ tunnel: { ingressDomains }, words }: DomainsProps) {
+  const names = ingressDomains.map(({ name }) => name);
+  const shown = findShown(names, words);
+  if (shown === undefined) return <span className="text-sm text-ink-faint">{text.tunnels.noIngressDomains}</span>;
+  const more = names.length - 1;
   return (
-    <ul className="text-sm">
-      {ingressDomains.slice(0, SHOWN_DOMAINS).map(({ name }) => (
-        <li key={name} className="font-mono">
-          <Breakable text={name} />
-        </li>
-      ))}
-      {more > 0 && <li className="text-ink-faint">and {more} more</li>}
-    </ul>
+    <>
+      <span className="font-mono text-sm">
+        <Breakable text={shown} />
+      </span>
+      {more > 0 && <span className="text-sm text-ink-faint"> and {more} more</span>}
+    </>
   );
 }

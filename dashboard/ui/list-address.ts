@@ -1,0 +1,69 @@
+// What a long list shows is in the address: search, status, order and page. So Back, a reload and a link show the same rows.
+import { type AskedList, type ListRules, pageRows, searchMostChars } from '@underpass/rules/list-page.ts';
+import { useSearchParams } from 'react-router';
+import { nextSort, type Sort } from './table-rows.ts';
+
+/** For the loader: the query that the address asks for. Words of the address that the list does not know are left out. */
+export function askedOf(search: URLSearchParams, { statuses, sorts }: ListRules) {
+  const known = (name: string, words: readonly string[]) => words.find((word) => word === search.get(name));
+  const directions = sorts.flatMap((key) => [key, `-${key}`]);
+  return {
+    q: search.get('q')?.slice(0, searchMostChars) || undefined,
+    status: known('status', statuses),
+    sort: known('sort', directions) ?? sorts[0],
+    after: search.get('after') || undefined,
+    limit: String(pageRows),
+  } satisfies AskedList;
+}
+
+export interface ListAddress {
+  readonly q: string;
+  readonly status: string | undefined;
+  readonly sort: Sort;
+  /** The address asks for less than the whole list, so that no rows need not mean an empty list. */
+  readonly isNarrowed: boolean;
+  readonly isFirst: boolean;
+  /** Each goes back to the first page. */
+  readonly setQ: (q: string) => void;
+  readonly setStatus: (status: string | undefined) => void;
+  readonly sortBy: (key: string) => void;
+  readonly clear: () => void;
+  /** The address of another page; undefined: the first. */
+  readonly pageSearch: (after?: string) => string;
+}
+
+/** Marks a change of the address by typing: the search field already shows it. */
+export const TYPED = 'typed';
+
+export function useListAddress(rules: ListRules): ListAddress {
+  const [search, setSearch] = useSearchParams();
+  const { q = '', status, sort: asked = '', after } = askedOf(search, rules);
+  const sort: Sort = { key: asked.replace('-', ''), direction: asked.startsWith('-') ? 'descending' : 'ascending' };
+  const change = (changes: Readonly<Record<string, string | undefined>>, state?: string) =>
+    setSearch(changed(search, { ...changes, after: undefined }), { replace: true, preventScrollReset: true, state });
+  const sortBy = (key: string) => {
+    const next = nextSort(sort, key);
+    change({ sort: next.direction === 'descending' ? `-${key}` : key });
+  };
+  return {
+    q,
+    status,
+    sort,
+    isFirst: after === undefined,
+    isNarrowed: q !== '' || status !== undefined || after !== undefined,
+    setQ: (next) => change({ q: next }, TYPED),
+    setStatus: (next) => change({ status: next }),
+    sortBy,
+    clear: () => change({ q: undefined, status: undefined }),
+    pageSearch: (cursor) => `?${changed(search, { after: cursor })}`,
+  };
+}
+
+function changed(search: URLSearchParams, changes: Readonly<Record<string, string | undefined>>): URLSearchParams {
+  const next = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) next.set(name, value);
+    else next.delete(name);
+  }
+  return next;
+}
