@@ -42,6 +42,6 @@ function chunkOf(name: string, entries: readonly string[]) {
 /** The first group that names a module gets it. The bundler decides about all other modules. */
 export const chunkGroups = [
   { name: 'react', test: react, priority: 3 },
-  { name: chunkOf('start', startEntries), priority: 2 },
-  { name: chunkOf(SHELL, shellEntries), priority: 1 },
+  { name: chunkOf('start', startEntries), debugName: 'start', priority: 2 },
+  { name: chunkOf(SHELL, shellEntries), debugName: SHELL, priority: 1 },
 ];

@@ -3,7 +3,6 @@ import { limits } from '@underpass/rules/limits.ts';
 import { accept, type ParsedForm } from '@underpass/rules/parsed.ts';
 import { parsePasskeyName } from '@underpass/rules/passkey.ts';
 import { describeUserAgent } from '@underpass/rules/user-agent.ts';
-import { addPasskey } from '../api/passkey.ts';
 import { DialogForm } from '../form/overlay-form.tsx';
 import { TextField } from '../form/text-field.tsx';
 import { useForm } from '../form/use-form.ts';
@@ -40,6 +39,7 @@ function AddForm({ onOpenChange, onAdded }: AddPasskeyProps) {
     initial: { name: describeUserAgent(navigator.userAgent).slice(0, limits.passkeyNameChars) },
     parse: parseFields,
     send: async (name: string) => {
+      const { addPasskey } = await import('../api/passkey.ts');
       await addPasskey(name);
       onOpenChange(false);
       toast.done('Passkey added.');
