@@ -15,18 +15,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { startFakeEdge } from '../../client/carry/fixture/edge.ts';
 import { startPostgres, type TestPostgres } from '../../control/test-kit-postgres.ts';
 import { chartContainers, composeService } from '../../tests/helpers/deployment.ts';
 import { startNats } from '../../tests/helpers/nats.ts';
 import { freePorts } from '../../tests/helpers/port.ts';
+import { buildRelease, root, version } from '../../tests/helpers/release-build.ts';
 import { skipWithout } from '../../tests/helpers/tool.ts';
 
-const here = dirname(fileURLToPath(import.meta.url));
-const root = resolve(here, '../..');
 const work = mkdtempSync(join(tmpdir(), 'underpass-image-test-'));
 after(() => rmSync(work, { recursive: true, force: true }));
 const skip = skipWithout('buildah') || (process.getuid?.() !== 0 && 'needs root to change the root folder');
@@ -43,7 +41,9 @@ interface Image {
 
 function build(name: string, ...args: string[]): Image {
   const out = join(work, `${name}.tar`);
-  const built = spawnSync(process.execPath, [join(here, 'build.ts'), name, '--out', out, ...args], { encoding: 'utf8' });
+  const built = spawnSync(process.execPath, [join(import.meta.dirname, 'build.ts'), name, '--out', out, ...args], {
+    encoding: 'utf8',
+  });
   assert.equal(built.status, 0, built.stderr);
   return unpack(out, join(work, name));
 }
@@ -128,22 +128,11 @@ function filesOf(folder: string): readonly string[] {
 }
 
 describe('the image of the client', { skip }, () => {
-  const program = join(work, 'release');
-  const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version as string;
-  const platform = `linux-${process.arch}`;
   let image: Image;
 
   test('one command builds it, with only the program, its libraries, certificates and two users', () => {
-    const release = spawnSync(
-      process.execPath,
-      [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', program],
-      {
-        env: { ...process.env, UNDERPASS_HOME: work },
-        encoding: 'utf8',
-      },
-    );
-    assert.equal(release.status, 0, release.stderr);
-    image = build('client', '--program', join(program, version, `underpass-${version}-${platform}`));
+    const program = buildRelease(join(work, 'release'), { ...process.env, UNDERPASS_HOME: work });
+    image = build('client', '--program', program);
     const strange = filesOf(image.rootfs).filter((path) => !/^\/(lib|lib64)\/.*\.so(\.\d+)*$/.test(path));
     assert.deepEqual(strange.sort(), [
       '/etc/group',

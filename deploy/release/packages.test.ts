@@ -16,37 +16,29 @@ import {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { validateAction } from '@action-validator/core';
 import { parse } from 'yaml';
 import { projectUrl } from '../../rules/project-url.ts';
 import { makeTunnel } from '../../tests/helpers/dashboard.ts';
 import { startProduct } from '../../tests/helpers/product.ts';
+import { buildRelease, platform, root, version } from '../../tests/helpers/release-build.ts';
 import { requireTool, skipWithout } from '../../tests/helpers/tool.ts';
 import { oldestNode } from './npm-package.ts';
 import { renderFlake, renderFormula, renderScoopManifest } from './package-texts.ts';
-import { fetchProgram, hostRuntime, runtimes } from './runtime.ts';
+import { fetchProgram, runtimes } from './runtime.ts';
 import { sha256Of } from './sign.ts';
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const folder = mkdtempSync(join(tmpdir(), 'underpass-packages-'));
-const { platform } = hostRuntime();
-const { version } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8')) as { version: string };
 const from = `https://downloads.example.com/releases/${version}`;
 const packages = join(folder, version, 'packages');
 const env = { PATH: process.env.PATH ?? '', HOME: join(folder, 'home'), UNDERPASS_HOME: join(folder, 'home') };
 
 before(() => {
   mkdirSync(env.HOME);
-  const build = spawnSync(
-    process.execPath,
-    [join(root, 'deploy/release/build.ts'), '--only', platform, '--out', folder, '--from', from],
-    { env: { ...env, npm_config_cache: join(folder, 'cache') }, encoding: 'utf8' },
-  );
-  assert.equal(build.status, 0, build.stderr);
+  buildRelease(folder, { ...env, npm_config_cache: join(folder, 'cache') }, ['--only', platform, '--from', from]);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -17,35 +17,24 @@ import {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { startFakeEdge } from '../../client/carry/fixture/edge.ts';
 import { createCli } from '../../client/test-kit.ts';
+import { buildRelease, platform, root, version } from '../../tests/helpers/release-build.ts';
 import { isSignedAdHoc, signAdHoc } from './macho.ts';
-import { hostRuntime, runtimes } from './runtime.ts';
+import { runtimes } from './runtime.ts';
 import { releaseKey, renderSums, sha256Of, signSums } from './sign.ts';
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const folder = mkdtempSync(join(tmpdir(), 'underpass-release-'));
-const { platform } = hostRuntime();
-const { version } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8')) as { version: string };
 const key = generateKeyPairSync('ed25519').privateKey;
 const env = { ...process.env, UNDERPASS_RELEASE_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
 const built = join(folder, version);
-const program = join(built, `underpass-${version}-${platform}`);
+let program: string;
 
 before(() => {
-  const build = spawnSync(
-    process.execPath,
-    [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', folder],
-    {
-      env,
-      encoding: 'utf8',
-    },
-  );
-  assert.equal(build.status, 0, build.stderr);
+  program = buildRelease(folder, env);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -67,11 +56,7 @@ test('the build writes a program, sums, signature and manifest that agree', () =
 });
 
 test('the same source and key always build the same file', () => {
-  const again = join(folder, 'again');
-  spawnSync(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', again], {
-    env,
-  });
-  assert.equal(sha256Of(join(again, version, `underpass-${version}-${platform}`)), sha256Of(program));
+  assert.equal(sha256Of(buildRelease(join(folder, 'again'), env)), sha256Of(program));
 });
 
 test('takes no code and no settings from the folder where it is started', () => {
@@ -238,12 +223,7 @@ describe('programs of other systems', () => {
 
   before(() => {
     const only = foreign.flatMap((runtime) => ['--only', runtime.platform]);
-    const build = spawnSync(
-      process.execPath,
-      [join(root, 'deploy/release/build.ts'), ...only, '--programs-only', '--out', join(folder, 'foreign')],
-      { env, encoding: 'utf8' },
-    );
-    assert.equal(build.status, 0, build.stderr);
+    buildRelease(join(folder, 'foreign'), env, [...only, '--programs-only']);
   });
 
   for (const name of ['darwin-arm64', 'darwin-x64']) {

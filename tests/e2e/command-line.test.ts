@@ -10,14 +10,13 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Cli, createCli } from '@underpass/client/test-kit.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type Product, startProduct, tunnelCreated } from '../helpers/product.ts';
+import { buildRelease, platform, version } from '../helpers/release-build.ts';
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('../..', import.meta.url));
 
 async function world(t: TestContext, env: Record<string, string> = {}) {
   const product = await startProduct(t, { env });
@@ -206,27 +205,23 @@ test('the installer of the server installs its release, which updates itself onl
   t.after(() => rm(folder, { recursive: true, force: true }));
   const key = generateKeyPairSync('ed25519').privateKey;
   const env = { ...process.env, UNDERPASS_RELEASE_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
-  const platform = `linux-${process.arch}`;
-  await run(process.execPath, [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', folder], {
-    env,
-  });
+  buildRelease(folder, env);
   const { product, cli } = await world(t, { UNDERPASS_RELEASES: folder });
   const script = await (await fetch(`${product.origin}/install.sh`)).text();
   const shell = { env: { HOME: cli.home, PATH: process.env.PATH ?? '' } };
   const installing = run('sh', ['-c', script], shell);
   assert.match((await installing).stdout, /next: .*login --server/);
   const program = join(cli.home, '.local/bin/underpass');
-  const version = (await run(program, ['--version'])).stdout.trim();
-  assert.equal(version, JSON.parse(await readFile(join(root, 'client/package.json'), 'utf8')).version);
+  assert.equal((await run(program, ['--version'])).stdout.trim(), version);
   const update = () => run(program, ['update', '--json'], { env: { HOME: cli.home, UNDERPASS_SERVER: product.origin } });
-  await offerNext(folder, platform, program, generateKeyPairSync('ed25519').privateKey);
+  await offerNext(folder, program, generateKeyPairSync('ed25519').privateKey);
   await assert.rejects(update(), /release-untrusted/);
-  await offerNext(folder, platform, program, key);
+  await offerNext(folder, program, key);
   assert.deepEqual(JSON.parse((await update()).stdout), { version, newest: '99.0.0', updated: true });
 });
 
 /** Publishes the same program as version 99.0.0, signed with the key. */
-async function offerNext(folder: string, platform: string, program: string, key: KeyObject): Promise<void> {
+async function offerNext(folder: string, program: string, key: KeyObject): Promise<void> {
   const next = join(folder, '99.0.0');
   const name = `underpass-99.0.0-${platform}`;
   await mkdir(next, { recursive: true });

@@ -15,10 +15,10 @@ import { createCli } from '@underpass/client/test-kit.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { startProgram } from '../helpers/process.ts';
 import { type Account, type Product, startProduct, tunnelCreated } from '../helpers/product.ts';
+import { buildRelease } from '../helpers/release-build.ts';
 import { skipWithout } from '../helpers/tool.ts';
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, '../..');
 
 let folder: string;
 let program: string;
@@ -26,18 +26,10 @@ let program: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'underpass-snippets-'));
   await chmod(folder, 0o755);
-  const platform = `linux-${process.arch}`;
-  const env = { ...process.env, UNDERPASS_HOME: join(folder, 'home') };
-  const { stdout } = await run(
-    process.execPath,
-    [join(root, 'deploy/release/build.ts'), '--only', platform, '--programs-only', '--out', join(folder, 'releases')],
-    { env },
-  );
-  const [, name = ''] = /\s(underpass-\S+)\n/.exec(stdout) ?? [];
-  const [, built = ''] = /^in (.+)$/m.exec(stdout) ?? [];
+  const built = buildRelease(join(folder, 'releases'), { ...process.env, UNDERPASS_HOME: join(folder, 'home') });
   await mkdir(join(folder, 'bin'));
   program = join(folder, 'bin', 'underpass');
-  await run('cp', [join(built, name), program]);
+  await run('cp', [built, program]);
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
