@@ -16,6 +16,8 @@ export default defineConfig({
     emptyOutDir: true,
     // font-src and img-src 'self' forbid data: URIs.
     assetsInlineLimit: 0,
+    // All of the browsers below preload modules.
+    modulePreload: { polyfill: false },
     // The first browsers that support light-dark().
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     manifest: true,

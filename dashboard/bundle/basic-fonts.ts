@@ -12,7 +12,9 @@ const folder = join(import.meta.dirname, '..', '.fonts');
 const ascii = String.fromCodePoint(...Array.from({ length: 95 }, (_, index) => 0x20 + index));
 /** The characters of the basic ranges in styles/fonts.css. */
 const letters = `${ascii}\u00a0©·×–—‘’“”…`;
-const weights = { wght: { min: 400, max: 700 } };
+const variationAxes = { wght: { min: 400, max: 700 } };
+/** Kerning, and figures of one width for columns. Letters of other features, such as small capitals, are a quarter of the font. */
+const keepFeatures = ['kern', 'tnum'];
 
 const fonts = {
   'overpass-basic.woff2': '@fontsource-variable/overpass/files/overpass-latin-wght-normal.woff2',
@@ -26,7 +28,8 @@ export const basicFonts = (): Plugin => ({
   buildStart: async () => {
     mkdirSync(folder, { recursive: true });
     for (const [name, source] of Object.entries(fonts)) {
-      const font = await subsetFont(readFileSync(resolve(source)), letters, { targetFormat: 'woff2', variationAxes: weights });
+      const options = { targetFormat: 'woff2', variationAxes, keepFeatures } as const;
+      const font = await subsetFont(readFileSync(resolve(source)), letters, options);
       writeFileSync(join(folder, name), font);
     }
   },

@@ -44,7 +44,7 @@ const loads: readonly Load[] = [
     shown: async (page) => {
       await expect(page.getByText('No client is connected.')).toBeVisible();
       await expect(page.getByText(/^(Peak of|No traffic)/).first()).toBeVisible();
-      await expect(page.getByText('apiVersion: v1').first()).toBeVisible();
+      await expect(page.getByText('underpass http').first()).toBeVisible();
     },
     mostAnswers: 30,
   },
