@@ -14,7 +14,8 @@ import { loggedPath } from './logged-path.ts';
 const harmless = new Set(
   [
     ...['accept-terms', 'action', 'active', 'actor', 'allow', 'apexName', 'approve', 'available', 'before', 'company'],
-    ...['dataPlaneHost', 'description', 'email', 'expiresAt', 'expiresInDays', 'first-name', 'from', 'github-link', 'host'],
+    ...['dataPlaneHost', 'description', 'email', 'expiresAt', 'expiresInDays', 'first-name', 'fresh', 'from', 'github-link'],
+    ...['host', 'path'],
     ...['httpPort', 'httpsPort', 'id', 'ingressDomains', 'last-name', 'limits', 'metrics', 'name', 'operator', 'project'],
     ...['proxyProtocol', 'q', 'range', 'region', 'role', 'securityGroup', 'state', 'suspended', 'text', 'tlsTermination'],
     ...['keep', 'lastsSeconds', 'overlap', 'required', 'to', 'twitter-link', 'type', 'unkept', 'wildcardIngressDomain'],

@@ -380,7 +380,7 @@ describe('the thief of a mailbox', () => {
     await expectStatus(proveWith(thief, key), 204, 'the owner proves it');
     await expectStatus(thief.send('POST', '/api/recovery-codes'), 200);
     await test.control.settle();
-    assert.match(mailsTo('ann@example.com').join(), /New recovery codes were made/);
+    assert.match(mailsTo('ann@example.com').join(), /New recovery codes were created/);
     test.time.now += minutes(10);
     await expectStatus(thief.send('POST', '/api/recovery-codes'), 403, 'a proof of ten minutes ago');
   });
