@@ -1,6 +1,7 @@
 // What differs between two answers: status, headers, and lines of their bodies.
 
 import type { Comparison, HeaderDifference } from '@underpass/rules/inspect/exchange.ts';
+import { indentJson } from '@underpass/rules/inspect/indent-json.ts';
 import { decodeBody, viewBody } from './body-view.ts';
 import { type ReadHead, readHead } from './core/head.ts';
 import { diffLines } from './core/line-diff.ts';
@@ -10,8 +11,6 @@ import { type CheckSignature, summarize } from './view.ts';
 
 /** Of each body, from its start. A page shows fewer; 4 MiB of line ends would be gigabytes of objects and JSON. */
 const maxLines = 10_000;
-/** Of JSON with its lines indented: a body that nests deeply would grow a thousandfold. */
-const maxIndentedBytes = 8 * 1024 * 1024;
 
 export function compareAnswers(left: KeptExchange, right: KeptExchange, check: CheckSignature, reveal: boolean): Comparison {
   const [leftHead, rightHead] = [left, right].map(({ responseHead }) => readHead(responseHead)) as [ReadHead, ReadHead];
@@ -33,30 +32,7 @@ function linesOf({ response }: KeptExchange, head: ReadHead): readonly string[] 
   const { shape, text } = viewBody(head, response);
   if (shape === 'none') return [];
   if (text === null) return null;
-  return (shape === 'json' ? indented(text) : text).split(/\r?\n/, maxLines + 1);
-}
-
-function indented(json: string): string {
-  if (indentedBytes(json) > maxIndentedBytes) return json;
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    return json;
-  }
-}
-
-/** An upper bound: brackets and commas inside texts count as well. */
-function indentedBytes(json: string): number {
-  let bytes = json.length;
-  let depth = 0;
-  for (let at = 0; at < json.length; at++) {
-    const mark = json[at];
-    if (mark === '[' || mark === '{') depth++;
-    else if (mark === ']' || mark === '}') depth--;
-    else if (mark !== ',') continue;
-    bytes += 2 * depth + 1;
-  }
-  return bytes;
+  return (shape === 'json' ? (indentJson(text) ?? text) : text).split(/\r?\n/, maxLines + 1);
 }
 
 function differentHeaders(left: ReadHead, right: ReadHead, reveal: boolean): HeaderDifference[] {

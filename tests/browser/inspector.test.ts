@@ -244,6 +244,15 @@ test('a failing webhook is found, revealed, fixed, replayed and compared', async
   await expect(lines).toHaveCount(0);
 });
 
+test('a body that nests too deeply to indent is shown all the same', async (t) => {
+  const engine = await startEngine(t);
+  const body = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  engine.add(requestOf({ 'Content-Type': 'application/json' }, body, 'POST /deep'), answerOf('200 OK', {}));
+  const page = await openPage(t, engine.server);
+  await row(page, /deep/).click();
+  await expect(page.getByRole('region', { name: 'Tree of the request body' })).toContainText('1 entry');
+});
+
 test('edits a request and replays it, to another address too', async (t) => {
   const first = await startEngine(t);
   const other = await startEngine(t, (request, body) => [201, { path: request.url, added: request.headers['x-added'], body }]);

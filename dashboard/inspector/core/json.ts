@@ -1,4 +1,4 @@
-// JSON for people: indented, or undefined if the text is no JSON (a cut body).
+// JSON as a value; undefined if the text is no JSON, such as a cut body.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
@@ -12,10 +12,4 @@ export function parseJson(text: string): ParsedJson | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Indents JSON; other text stays as it is. */
-export function indentJson(text: string): string {
-  const parsed = parseJson(text);
-  return parsed === undefined ? text : JSON.stringify(parsed.value, null, 2);
 }

@@ -1,5 +1,6 @@
 // A body in the ways that suit it: JSON as a tree or indented, a form as a table, text, an image, bytes.
 import type { BodyView, Exchange } from '@underpass/rules/inspect/exchange.ts';
+import { indentJson } from '@underpass/rules/inspect/indent-json.ts';
 import { Download } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTask } from '../../api/use-task.ts';
@@ -34,8 +35,8 @@ const LABELS: Readonly<Record<View, string>> = {
 
 export function Body({ exchange, side, body }: BodyProps) {
   const json = useMemo(() => (body.shape === 'json' && body.text !== null ? parseJson(body.text) : undefined), [body]);
-  const pretty = useMemo(() => json && JSON.stringify(json.value, null, 2), [json]);
-  const views = viewsOf(body, json !== undefined);
+  const pretty = useMemo(() => (json === undefined ? undefined : indentJson(body.text ?? '')), [body, json]);
+  const views = viewsOf(body, json !== undefined, pretty !== undefined);
   const [choice, setChoice] = useState<View>();
   const view = views.find((one) => one === choice) ?? views[0];
   const copied = view === 'text' ? body.text : (pretty ?? body.text);
@@ -67,9 +68,10 @@ export function Body({ exchange, side, body }: BodyProps) {
   );
 }
 
-function viewsOf({ shape, text, fields }: BodyView, isJson: boolean): readonly View[] {
+function viewsOf({ shape, text, fields }: BodyView, isJson: boolean, isPretty: boolean): readonly View[] {
   const views: View[] = [];
-  if (isJson) views.push('tree', 'pretty');
+  if (isJson) views.push('tree');
+  if (isPretty) views.push('pretty');
   if (fields.length > 0) views.push('table');
   if (shape === 'image') views.push('image');
   if (text !== null) views.push('text');

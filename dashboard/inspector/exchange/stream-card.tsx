@@ -1,12 +1,12 @@
 // Server-sent events and WebSocket frames, oldest first, as they pass.
 import type { EventView, Exchange, FrameView } from '@underpass/rules/inspect/exchange.ts';
+import { indentJson } from '@underpass/rules/inspect/indent-json.ts';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { countOf, formatDuration, formatSize } from '../core/format.ts';
-import { indentJson } from '../core/json.ts';
 
 /** The newest entries to render; more on demand. */
 const STEP = 50;
@@ -120,7 +120,7 @@ function Line({ atMs, text, isCut, children }: LineProps) {
       )}
       {isOpen && (
         <pre className="mx-4 mb-2 rounded-md bg-sunken p-3 font-mono wrap-anywhere whitespace-pre-wrap sm:mx-5">
-          {indentJson(text)}
+          {indentJson(text) ?? text}
           {isCut && '\n… the end is missing'}
         </pre>
       )}

@@ -25,7 +25,7 @@ export function TimingCard({ exchange }: { readonly exchange: Exchange }) {
   return (
     <Card
       title="Timing"
-      description={exchange.state !== 'open' && describeTiming(exchange.timing, parts)}
+      description={exchange.state !== 'open' && exchange.kind !== 'websocket' && describeTiming(exchange.timing, parts)}
       actions={exchange.durationMs !== null && <Total ms={exchange.durationMs} />}
     >
       <div aria-hidden="true" className="flex h-3 gap-px overflow-hidden rounded-sm bg-sunken">
