@@ -26,21 +26,21 @@ test('names each domain that visitors cannot reach, with the record to set', () 
         'b.example.com: Found: 198.51.100.7. Expected: 192.0.2.1.',
         'Set this record in the DNS zone of example.com: b CNAME eu.example.net',
       ],
-      ['skipped', 'c.example.com: The name servers did not answer.', undefined],
       [
         'problem',
         'd.example.com: Prove that you own example.com.',
         'Run "underpass domains verify example.com"; it shows the record to set.',
       ],
+      ['skipped', 'c.example.com: The name servers did not answer.', undefined],
     ],
   );
 });
 
-test('shows ten of many', () => {
+test('shows ten of many, and counts the problems among the others', () => {
   const names = Array.from({ length: 50 }, (_, at) => `n${at}.example.com`);
   const findings = judgeDomains(
     { ingressDomains: names.map((name) => domain(name)) },
     answer(...names.map((name) => ({ name, ips: [] }))),
   );
-  assert.deepEqual([findings.length, findings.at(-1)?.detail], [11, '40 more, not shown']);
+  assert.deepEqual([findings.length, findings.at(-1)?.state, findings.at(-1)?.detail], [11, 'problem', '40 more, not shown']);
 });

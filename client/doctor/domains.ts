@@ -13,9 +13,18 @@ export function judgeDomains({ ingressDomains }: Pick<Tunnel, 'ingressDomains'>,
   const judged = ingressDomains.flatMap((domain) => judge(domain, answer) ?? []);
   const fine = ingressDomains.length - judged.length;
   const found = fine === 0 ? [] : [ok(check, fine === 1 ? '1 leads to the region' : `${fine} lead to the region`)];
-  const more = judged.length - shownMost;
-  const rest = more > 0 ? [skipped(check, `${more} more, not shown`)] : [];
-  return [...found, ...judged.slice(0, shownMost), ...rest];
+  const sorted = judged.toSorted((one, other) => ranks[one.state] - ranks[other.state]);
+  return [...found, ...sorted.slice(0, shownMost), ...summary(sorted.slice(shownMost))];
+}
+
+const ranks: Readonly<Record<Finding['state'], number>> = { problem: 0, warning: 1, skipped: 2, ok: 3 };
+
+function summary([first, ...others]: readonly Finding[]): readonly Finding[] {
+  if (first === undefined) return [];
+  const detail = `${others.length + 1} more, not shown`;
+  return [
+    first.state === 'problem' ? problem(check, detail, 'Mend these first, then run the doctor again.') : skipped(check, detail),
+  ];
 }
 
 function judge(domain: IngressDomain, answer: TunnelDomains): Finding | undefined {
