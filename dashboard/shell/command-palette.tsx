@@ -78,7 +78,7 @@ function Palette({ onDone, query, onQueryChange, onReady, ...shell }: PalettePro
         />
         <Dialog.Close
           className="rounded-sm border px-1.5 text-xs text-ink-soft hover:bg-hover"
-          aria-label="Close command palette"
+          aria-label="Esc: close command palette"
         >
           Esc
         </Dialog.Close>

@@ -25,7 +25,7 @@ export function CodeBlock({ sections, label }: CodeBlockProps) {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a scrolling area (WCAG 2.1.1).
       tabIndex={0}
       aria-label={label}
-      className="max-h-104 overflow-auto rounded-md border border-edge/40 bg-bar scheme-dark print:max-h-none"
+      className="max-h-104 overflow-auto rounded-md border border-edge/40 scroll-hint scheme-dark print:max-h-none"
     >
       <pre className="p-4 font-mono text-sm wrap-anywhere whitespace-pre-wrap text-ink sm:w-max sm:whitespace-pre">
         <code>

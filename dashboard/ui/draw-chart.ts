@@ -96,7 +96,7 @@ function resolveColour(place: HTMLElement, name: string): string {
 function readout(chart: ChartData): uPlot.Plugin {
   const note = document.createElement('div');
   note.className =
-    'pointer-events-none absolute top-1 right-1 z-10 rounded-sm border bg-raised px-2 py-1 text-xs tabular shadow-sm';
+    'pointer-events-none absolute top-1 right-1 z-10 rounded-sm border bg-raised px-2 py-1 font-sans text-xs tabular shadow-sm';
   const time = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeStyle: 'short' });
   return {
     hooks: {
