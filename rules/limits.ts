@@ -11,7 +11,7 @@ export const limits = {
   rulesPerGroup: 1000,
   ingressDomainsPerTunnel: 100,
   auditPageRows: 50,
-  operatorPageRows: 200,
+  operatorPageRows: 50,
   apiTokenDays: 365,
   /** A CLI token lives this long after its last use. */
   cliTokenDays: 90,

@@ -10,7 +10,7 @@ import { addJob } from '../job/queue.ts';
 import { hasRoom, type Limiter } from '../limit/limiter.ts';
 import { createId } from '../store/id.ts';
 import type { AbuseReportsTable } from '../store/schema.ts';
-import { auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
+import { type AskedPage, auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
 
 export interface AbuseDeps extends Pick<DeskDeps, 'store' | 'jobs' | 'origin'> {
   readonly limiter: Limiter;
@@ -46,8 +46,8 @@ const toReport = (row: AbuseReportsTable): AbuseReport => ({
 const parseState = (text: string): AbuseReport['state'] =>
   text === 'open' || text === 'closed' ? text : refuse('invalid', "State must be 'open' or 'closed'.");
 
-export const listAbuseReports = async ({ deps }: Desk, state?: string, before?: string): Promise<AbuseReport[]> => {
-  const all = pageOf(deps.store.db.selectFrom('abuse_reports').selectAll(), 'id', before);
+export const listAbuseReports = async ({ deps }: Desk, state?: string, page?: AskedPage): Promise<AbuseReport[]> => {
+  const all = pageOf(deps.store.db.selectFrom('abuse_reports').selectAll(), 'id', page);
   const rows = await (state === undefined ? all : all.where('state', '=', parseState(state))).execute();
   return rows.map(toReport);
 };

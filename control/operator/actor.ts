@@ -1,6 +1,5 @@
 // An operator at work: signed in to the dashboard, or running a command on the machine.
 
-import { limits } from '@underpass/rules/limits.ts';
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { type AuditRow, writeAudit } from '../access/audit.ts';
 import type { Bus } from '../bus/bus.ts';
@@ -32,12 +31,22 @@ export const auditDesk = (
   row: Pick<AuditRow, 'action' | 'target'> & Partial<Pick<AuditRow, 'projectId' | 'detail'>>,
 ): Promise<void> => writeAudit(db, { projectId: null, actor: by, address, ...row }, nowMs);
 
-/** One page of rows, newest first. `before` is the last id of the previous page. */
+export interface AskedPage {
+  /** The last id of the previous page. */
+  readonly before?: string | undefined;
+  /** The most rows. */
+  readonly rows?: number;
+}
+
+/** Without a page: what a command prints. */
+const printedRows = 200;
+
+/** One page of rows, newest first. */
 export const pageOf = <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   id: string,
-  before: string | undefined,
+  { before, rows: most = printedRows }: AskedPage = {},
 ) => {
-  const page = rows.orderBy(sql.ref(id), 'desc').limit(limits.operatorPageRows);
+  const page = rows.orderBy(sql.ref(id), 'desc').limit(most);
   return before === undefined ? page : page.where(sql<boolean>`${sql.ref(id)} < ${before}`);
 };

@@ -1,12 +1,13 @@
 // The calls of the operator pages. The commands of underpass-server use the same functions.
 
 import type { operatorCalls as table } from '@underpass/rules/api/operator-calls.ts';
+import { limits } from '@underpass/rules/limits.ts';
 import type { OperatorTunnel } from '@underpass/rules/resource.ts';
 import type { CallContext, Handlers } from '../access/call.ts';
 import type { AuditCalls } from '../audit/calls.ts';
 import type { FeedPort } from '../feed/port.ts';
 import { type AbuseDeps, changeAbuseReport, listAbuseReports, reportAbuse } from './abuse-reports.ts';
-import type { Desk, DeskDeps } from './actor.ts';
+import type { AskedPage, Desk, DeskDeps } from './actor.ts';
 import { changePasskeyRule, readPasskeyRule, removeUserPasskeys } from './passkeys.ts';
 import { changeProject, listAllProjects } from './projects.ts';
 import { changeRegion, createRegion, createRegionKey, deleteRegion, listOperatorRegions } from './regions.ts';
@@ -24,27 +25,29 @@ const withClients =
   ({ feed }: OperatorDeps) =>
   (tunnel: OperatorTunnel): OperatorTunnel => ({ ...tunnel, connectedClients: feed.clients(tunnel.id).length });
 
+const pageOf = ({ query }: { readonly query: AskedPage }): AskedPage => ({ before: query.before, rows: limits.operatorPageRows });
+
 type Request = Pick<CallContext<'listUsers'>, 'caller' | 'address' | 'nowMs'>;
 
 export const createOperatorCalls = (deps: OperatorDeps): Handlers<Exclude<keyof typeof table, AuditCalls> | 'reportAbuse'> => {
   const deskOf = ({ caller, address, nowMs }: Request): Desk => ({ deps, by: caller.email, address, nowMs });
   return {
-    listRegistrations: (context) => listRegistrations(deskOf(context), context.query.state, context.query.before),
+    listRegistrations: (context) => listRegistrations(deskOf(context), context.query, pageOf(context)),
     approveRegistration: (context) => approve(deskOf(context), context.segments.id),
     rejectRegistration: (context) => reject(deskOf(context), context.segments.id),
-    listSubscriptions: (context) => listSubscriptions(deskOf(context)),
+    listSubscriptions: (context) => listSubscriptions(deskOf(context), context.query.q, pageOf(context)),
     createSubscription: (context) => createSubscription(deskOf(context), context.body.email, context.body.expiresAt),
     deleteSubscription: (context) => deleteSubscription(deskOf(context), context.segments.id),
     importSubscriptions: (context) => importSubscriptions(deskOf(context), context.body),
-    listUsers: (context) => listUsers(deskOf(context), context.query.q, context.query.before),
+    listUsers: (context) => listUsers(deskOf(context), context.query.q, pageOf(context)),
     changeUser: (context) => changeUser(deskOf(context), context.segments.id, context.body),
     removeUserPasskeys: async (context) => void (await removeUserPasskeys(deskOf(context), context.segments.id)),
     getPasskeyRule: (context) => readPasskeyRule(deskOf(context)),
     changePasskeyRule: (context) => changePasskeyRule(deskOf(context), context.caller, context.body.required),
-    listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q, context.query.before),
+    listAllProjects: (context) => listAllProjects(deskOf(context), context.query.q, pageOf(context)),
     changeProject: (context) => changeProject(deskOf(context), context.segments.id, context.body),
     listAllTunnels: async (context) =>
-      (await listAllTunnels(deskOf(context), context.query.q, context.query.before)).map(withClients(deps)),
+      (await listAllTunnels(deskOf(context), context.query.q, pageOf(context))).map(withClients(deps)),
     changeTunnel: async (context) => withClients(deps)(await changeTunnel(deskOf(context), context.segments.id, context.body)),
     listOperatorRegions: (context) => listOperatorRegions(deskOf(context)),
     createRegion: (context) => createRegion(deskOf(context), context.body),
@@ -52,7 +55,7 @@ export const createOperatorCalls = (deps: OperatorDeps): Handlers<Exclude<keyof 
     deleteRegion: (context) => deleteRegion(deskOf(context), context.segments.name),
     createRegionKey: (context) => createRegionKey(deskOf(context), context.segments.name),
     listEdges: async () => deps.feed.edges(),
-    listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state, context.query.before),
+    listAbuseReports: (context) => listAbuseReports(deskOf(context), context.query.state, pageOf(context)),
     changeAbuseReport: (context) => changeAbuseReport(deskOf(context), context.segments.id, context.body.state),
     reportAbuse: (context) => reportAbuse(deps, context),
   };

@@ -829,6 +829,11 @@ describe('a list of more than a page', () => {
       const values = more.map(({ id, i }) => ({ id, email: `${i}@example.org`, ...person, ...of, ...decided }));
       return test.store.db.insertInto('registrations').values(values).execute();
     },
+    subscriptions: () => {
+      const of = { source: 'operator' as const, active: 1 as const, expires_at: null, updated_at: 0 };
+      const values = more.map(({ id, i }) => ({ id, email: `many-${i}@example.org`, ...of }));
+      return test.store.db.insertInto('subscriptions').values(values).execute();
+    },
     'abuse-reports': () => {
       const of = { host: 'h', email: 'e', text: 't', state: 'open' as const, address: '', created_at: 0 };
       return test.store.db

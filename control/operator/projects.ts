@@ -11,7 +11,7 @@ import { deleteProject } from '../project/deletion.ts';
 import { containing } from '../store/like.ts';
 import type { ProjectsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { auditDesk, type Desk, pageOf } from './actor.ts';
+import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
 import { countTunnels } from './tunnels.ts';
 
 const ownersOf = async (db: Queries, ids: readonly string[]): Promise<Map<string, string[]>> => {
@@ -38,7 +38,7 @@ const toProjects = async (db: Queries, rows: readonly ProjectsTable[]): Promise<
 };
 
 /** `q` finds a name, an id, or an owner's e-mail. */
-export const listAllProjects = async ({ deps }: Desk, q = '', before?: string): Promise<OperatorProject[]> => {
+export const listAllProjects = async ({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorProject[]> => {
   const { db } = deps.store;
   const pattern = containing(q);
   const found = db
@@ -47,7 +47,7 @@ export const listAllProjects = async ({ deps }: Desk, q = '', before?: string): 
     .where(sql<boolean>`(lower(p.name || ' ' || p.id) like ${pattern} escape '\\' or exists (
       select 1 from members m join users u on u.id = m.user_id
       where m.project_id = p.id and m.role = 'owner' and lower(u.email) like ${pattern} escape '\\'))`);
-  return toProjects(db, await pageOf(found, 'p.id', before).execute());
+  return toProjects(db, await pageOf(found, 'p.id', page).execute());
 };
 
 const parseQuotas = (given: Readonly<Record<string, number>>): Partial<ProjectQuotas> => {

@@ -1,12 +1,14 @@
 // The operator's view of registrations.
 
 import type { OperatorRegistration } from '@underpass/rules/resource.ts';
+import { sql } from 'kysely';
 import { orMissing, refuse } from '../http/refusal.ts';
 import { approveRegistration, rejectRegistration } from '../registration/registrations.ts';
 import { hasStoredSubscription } from '../registration/subscription.ts';
+import { containing } from '../store/like.ts';
 import type { RegistrationsTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { type Desk, pageOf } from './actor.ts';
+import { type AskedPage, type Desk, pageOf } from './actor.ts';
 
 const states = ['waiting', 'approved', 'rejected'] as const;
 
@@ -27,13 +29,18 @@ const toRegistration = async (db: Queries, row: RegistrationsTable, nowMs: numbe
 
 export const listRegistrations = async (
   { deps, nowMs }: Desk,
-  stateText?: string,
-  before?: string,
+  { state: stateText, q = '' }: { readonly state?: string; readonly q?: string } = {},
+  page?: AskedPage,
 ): Promise<OperatorRegistration[]> => {
   const { db } = deps.store;
   const state = states.find((each) => each === stateText);
   if (stateText !== undefined && !state) refuse('invalid', `State must be one of ${states.join(', ')}.`);
-  const all = pageOf(db.selectFrom('registrations').selectAll(), 'id', before);
+  const texts = sql`lower(email || ' ' || first_name || ' ' || last_name || ' ' || company)`;
+  const found = db
+    .selectFrom('registrations')
+    .selectAll()
+    .where(sql<boolean>`${texts} like ${containing(q)} escape '\\'`);
+  const all = pageOf(found, 'id', page);
   const rows = await (state ? all.where('state', '=', state) : all).execute();
   return Promise.all(rows.map((row) => toRegistration(db, row, nowMs)));
 };

@@ -4,15 +4,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseTime } from '@underpass/rules/date.ts';
 import { parseEmail } from '@underpass/rules/email.ts';
 import type { Subscription, SubscriptionImport } from '@underpass/rules/resource.ts';
+import { sql } from 'kysely';
 import { csvLines, parseCsvLine } from '../audit/csv.ts';
 import { orInvalid, orMissing, refuse } from '../http/refusal.ts';
 import { putSubscription, type SubscriptionChange } from '../registration/subscription.ts';
 import { parseExpiry } from '../registration/webhook.ts';
+import { containing } from '../store/like.ts';
 import type { SubscriptionsTable } from '../store/schema.ts';
-import { auditDesk, type Desk } from './actor.ts';
+import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
 
-// The page shows all subscribers of a closed preview at once.
-const listedAtMost = 5_000;
+// What a command prints: all subscribers of a closed preview.
+const printedRows = 5_000;
 
 const toSubscription = (row: SubscriptionsTable): Subscription => ({
   id: row.id,
@@ -23,9 +25,17 @@ const toSubscription = (row: SubscriptionsTable): Subscription => ({
   updatedAt: new Date(row.updated_at).toISOString(),
 });
 
-export const listSubscriptions = async ({ deps }: Desk): Promise<Subscription[]> => {
-  const rows = await deps.store.db.selectFrom('subscriptions').selectAll().orderBy('email').limit(listedAtMost).execute();
-  return rows.map(toSubscription);
+/** `q` finds an e-mail. */
+export const listSubscriptions = async (
+  { deps }: Desk,
+  q = '',
+  page: AskedPage = { rows: printedRows },
+): Promise<Subscription[]> => {
+  const found = deps.store.db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where(sql<boolean>`email like ${containing(q)} escape '\\'`);
+  return (await pageOf(found, 'id', page).execute()).map(toSubscription);
 };
 
 export const createSubscription = async (desk: Desk, emailText: string, expiresAt?: string): Promise<Subscription> => {

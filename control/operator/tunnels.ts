@@ -8,7 +8,7 @@ import { orMissing } from '../http/refusal.ts';
 import { containing } from '../store/like.ts';
 import type { Queries } from '../store/store.ts';
 import { readHosts } from '../tunnel/tunnels.ts';
-import { auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
+import { type AskedPage, auditDesk, type Desk, type DeskDeps, pageOf } from './actor.ts';
 
 const tunnelRows = (db: Queries) =>
   db
@@ -54,13 +54,13 @@ export const countTunnels = async (
 };
 
 /** `q` finds a tunnel's name, an ingress domain or a project's name. */
-export const listAllTunnels = async ({ deps }: Desk, q = '', before?: string): Promise<OperatorTunnel[]> => {
+export const listAllTunnels = async ({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorTunnel[]> => {
   const pattern = containing(q);
   const found = tunnelRows(deps.store.db).where(
     sql<boolean>`(lower(t.name || ' ' || p.name) like ${pattern} escape '\\' or exists (
       select 1 from tunnel_hosts h where h.tunnel_id = t.id and h.host like ${pattern} escape '\\'))`,
   );
-  return toTunnels(deps, await pageOf(found, 't.id', before).execute());
+  return toTunnels(deps, await pageOf(found, 't.id', page).execute());
 };
 
 export const changeTunnel = async (desk: Desk, id: string, change: { readonly suspended: boolean }): Promise<OperatorTunnel> => {

@@ -14,7 +14,7 @@ import { insertUser } from '../registration/registrations.ts';
 import { containing } from '../store/like.ts';
 import type { UsersTable } from '../store/schema.ts';
 import type { Queries } from '../store/store.ts';
-import { auditDesk, type Desk, pageOf } from './actor.ts';
+import { type AskedPage, auditDesk, type Desk, pageOf } from './actor.ts';
 
 const toUser = (row: UsersTable): OperatorUser => ({
   id: row.id,
@@ -26,12 +26,12 @@ const toUser = (row: UsersTable): OperatorUser => ({
   createdAt: new Date(row.created_at).toISOString(),
 });
 
-export const listUsers = async ({ deps }: Desk, q = '', before?: string): Promise<OperatorUser[]> => {
+export const listUsers = async ({ deps }: Desk, q = '', page?: AskedPage): Promise<OperatorUser[]> => {
   const found = deps.store.db
     .selectFrom('users')
     .selectAll()
     .where(sql<boolean>`lower(email || ' ' || first_name || ' ' || last_name) like ${containing(q)} escape '\\'`);
-  return (await pageOf(found, 'id', before).execute()).map(toUser);
+  return (await pageOf(found, 'id', page).execute()).map(toUser);
 };
 
 export interface UserChange {

@@ -28,6 +28,7 @@ export const operatorCalls = {
   listSubscriptions: {
     method: 'GET',
     path: '/api/operator/subscriptions',
+    query: 'SearchQuery',
     answer: 'Subscription[]',
     who: 'operator',
     needs: 'session',

@@ -51,6 +51,6 @@ export const HostQuery = z.object({ host: textField({ format: 'idn-hostname' }) 
 export const LoginLinkQuery = z.object({ path: textField().optional() });
 export const AuditQuery = z.object({ project, ...auditFilter });
 export const ServiceAuditQuery = z.object(auditFilter);
-export const RegistrationQuery = z.object({ state: wordField(RegistrationState).optional(), before });
+export const RegistrationQuery = z.object({ state: wordField(RegistrationState).optional(), q: textField().optional(), before });
 export const AbuseReportQuery = z.object({ state: wordField(AbuseReportState).optional(), before });
 export const SearchQuery = z.object({ q: textField().optional(), before });

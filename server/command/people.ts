@@ -49,7 +49,7 @@ function addRegistrations(program: Command, shell: Shell): void {
     .option('--state <state>', 'waiting, approved or rejected')
     .option('--json', 'print JSON')
     .action((options: OutputOptions & { state?: string }) =>
-      withDesk(shell, async (desk) => printRows(shell, await desk.listRegistrations(options.state), options, pickRegistration)),
+      withDesk(shell, async (desk) => printRows(shell, await desk.listRegistrations(options), options, pickRegistration)),
     );
   for (const [name, about] of [
     ['approve', 'approve a registration'],

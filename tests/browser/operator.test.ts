@@ -109,7 +109,6 @@ test('the operator pages', async (t) => {
   await t.test('a suspended user is signed out at once, and is active again after Resume', async (t) => {
     const page = await open(t, 'users');
     await page.getByLabel('Name or email').fill('ada@');
-    await page.getByRole('button', { name: 'Search', exact: true }).last().click();
     await expect(page.getByRole('table', { name: 'Users' }).getByRole('row')).toHaveCount(2);
     await act(page, 'ada@example.com', 'Suspend');
     await expect(page.getByRole('dialog')).toContainText('ada@example.com');

@@ -11,7 +11,8 @@ export const beforeOf = (request: Request): string | undefined => new URL(reques
 
 export interface PagedListProps<Row> {
   readonly promise: Promise<readonly Row[]>;
-  readonly children: (rows: readonly Row[]) => ReactNode;
+  /** `isWhole`: there is no other page, so the browser may sort. */
+  readonly children: (rows: readonly Row[], isWhole: boolean) => ReactNode;
 }
 
 export function PagedList<Row extends { readonly id: string }>({ promise, children }: PagedListProps<Row>) {
@@ -24,7 +25,7 @@ export function PagedList<Row extends { readonly id: string }>({ promise, childr
           {rows.length === 0 && search.has('before') ? (
             <EmptyState title="No Older Entries" text="This is the end of the list." />
           ) : (
-            children(rows)
+            children(rows, rows.length < limits.operatorPageRows && !search.has('before'))
           )}
           <PageLinks rows={rows} />
         </>

@@ -43,7 +43,9 @@ export function Component() {
         subtitle="Suspending a project stops its tunnels within a minute."
         actions={<SearchForm label="Project or owner" />}
       />
-      <PagedList promise={projects}>{(loaded) => <ProjectList projects={loaded} onLimits={limit} ask={confirm.ask} />}</PagedList>
+      <PagedList promise={projects}>
+        {(loaded, isWhole) => <ProjectList isWhole={isWhole} projects={loaded} onLimits={limit} ask={confirm.ask} />}
+      </PagedList>
       {limited && <LimitsPanel project={limited} open={open} onClose={() => setOpen(false)} />}
       {confirm.dialog}
     </>
@@ -55,13 +57,20 @@ interface ProjectActions {
   readonly ask: Confirm['ask'];
 }
 
-function ProjectList({ projects, ...actions }: { readonly projects: readonly OperatorProject[] } & ProjectActions) {
+interface ProjectListProps extends ProjectActions {
+  readonly projects: readonly OperatorProject[];
+  readonly isWhole: boolean;
+}
+
+function ProjectList({ projects, isWhole, ...actions }: ProjectListProps) {
   if (projects.length === 0) {
     return (
       <EmptyState title="No Projects Found" text="No project matches your search." illustration={<NothingHereIllustration />} />
     );
   }
-  return <DataTable label="Projects" wide columns={columnsOf(actions)} rows={projects} rowKey={({ id }) => id} />;
+  return (
+    <DataTable label="Projects" wide columns={columnsOf(actions)} rows={projects} isWhole={isWhole} rowKey={({ id }) => id} />
+  );
 }
 
 function columnsOf(actions: ProjectActions): readonly Column<OperatorProject>[] {

@@ -20,6 +20,7 @@ import type { Column } from '../../ui/table-view.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { beforeOf, PagedList } from './paged-list.tsx';
+import { SearchForm, searchOf } from './search-form.tsx';
 
 const STATES = [
   { value: 'waiting', label: 'Pending' },
@@ -34,7 +35,11 @@ export function loader({ request }: LoaderFunctionArgs) {
   return {
     state,
     registrations: later(
-      callApi(operatorCalls.listRegistrations, { state, before: beforeOf(request) }, { signal: request.signal }),
+      callApi(
+        operatorCalls.listRegistrations,
+        { state, q: searchOf(request), before: beforeOf(request) },
+        { signal: request.signal },
+      ),
     ),
   };
 }
@@ -48,10 +53,15 @@ export function Component() {
       <PageHeader
         title="Registrations"
         subtitle="Approval creates the account and its first project. We email the person either way."
-        actions={<Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />}
+        actions={
+          <>
+            <Segmented label="State" value={state} options={STATES} onChange={(next) => setSearch({ state: next })} />
+            <SearchForm label="Name, email or company" />
+          </>
+        }
       />
       <PagedList promise={registrations}>
-        {(loaded) => <RegistrationList state={state} registrations={loaded} ask={confirm.ask} />}
+        {(loaded, isWhole) => <RegistrationList isWhole={isWhole} state={state} registrations={loaded} ask={confirm.ask} />}
       </PagedList>
       {confirm.dialog}
     </>
@@ -61,10 +71,21 @@ export function Component() {
 interface RegistrationListProps {
   readonly state: RegistrationState;
   readonly registrations: readonly OperatorRegistration[];
+  readonly isWhole: boolean;
   readonly ask: Confirm['ask'];
 }
 
-function RegistrationList({ state, registrations, ask }: RegistrationListProps) {
+function RegistrationList({ state, registrations, isWhole, ask }: RegistrationListProps) {
+  const isSearched = useSearchParams()[0].has('q');
+  if (registrations.length === 0 && isSearched) {
+    return (
+      <EmptyState
+        title="No Registrations Found"
+        text="No registration matches your search."
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
   if (registrations.length === 0) {
     const { label } = STATES.find(({ value }) => value === state)!;
     const text = state === 'waiting' ? 'New registrations appear here.' : `${label} registrations appear here.`;
@@ -76,9 +97,8 @@ function RegistrationList({ state, registrations, ask }: RegistrationListProps) 
       wide
       columns={[...COLUMNS, state === 'waiting' ? decideColumn(ask) : DECIDED_COLUMN]}
       rows={registrations}
+      isWhole={isWhole}
       rowKey={({ id }) => id}
-      searchText={({ email, firstName, lastName, company }) => `${firstName} ${lastName} ${email} ${company}`}
-      noun="registrations"
     />
   );
 }

@@ -3,7 +3,7 @@ import { operatorCalls } from '@underpass/rules/api/operator-calls.ts';
 import type { Subscription } from '@underpass/rules/resource.ts';
 import { FileUp, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { later } from '../../api/later.ts';
 import { callApi } from '../../api/request.ts';
 import { type Confirm, useConfirm } from '../../form/use-confirm.tsx';
@@ -14,14 +14,17 @@ import { buttonColumn, dateColumn } from '../../ui/columns.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { NothingHereIllustration } from '../../ui/illustrations/nothing-here.tsx';
-import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import type { Column } from '../../ui/table-view.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 import { NewSubscriptionDialog } from './new-subscription-dialog.tsx';
+import { beforeOf, PagedList } from './paged-list.tsx';
+import { SearchForm, searchOf } from './search-form.tsx';
 
 export const loader = ({ request }: LoaderFunctionArgs) => ({
-  subscriptions: later(callApi(operatorCalls.listSubscriptions, {}, { signal: request.signal })),
+  subscriptions: later(
+    callApi(operatorCalls.listSubscriptions, { q: searchOf(request), before: beforeOf(request) }, { signal: request.signal }),
+  ),
 });
 
 export function Component() {
@@ -44,11 +47,16 @@ export function Component() {
       <PageHeader
         title="Subscriptions"
         subtitle="The email address of a registration must match one of these."
-        actions={actions}
+        actions={
+          <>
+            <SearchForm label="Email" />
+            {actions}
+          </>
+        }
       />
-      <Load promise={subscriptions}>
-        {(loaded) => <SubscriptionList subscriptions={loaded} actions={actions} ask={confirm.ask} />}
-      </Load>
+      <PagedList promise={subscriptions}>
+        {(loaded, isWhole) => <SubscriptionList subscriptions={loaded} isWhole={isWhole} actions={actions} ask={confirm.ask} />}
+      </PagedList>
       <ImportDialog open={dialog === 'import'} onClose={close} />
       <NewSubscriptionDialog open={dialog === 'add'} onClose={close} />
       {confirm.dialog}
@@ -58,11 +66,22 @@ export function Component() {
 
 interface SubscriptionListProps {
   readonly subscriptions: readonly Subscription[];
+  readonly isWhole: boolean;
   readonly actions: ReactNode;
   readonly ask: Confirm['ask'];
 }
 
-function SubscriptionList({ subscriptions, actions, ask }: SubscriptionListProps) {
+function SubscriptionList({ subscriptions, isWhole, actions, ask }: SubscriptionListProps) {
+  const isSearched = useSearchParams()[0].has('q');
+  if (subscriptions.length === 0 && isSearched) {
+    return (
+      <EmptyState
+        title="No Subscriptions Found"
+        text="No subscription matches your search."
+        illustration={<NothingHereIllustration />}
+      />
+    );
+  }
   if (subscriptions.length === 0) {
     return (
       <EmptyState
@@ -80,9 +99,7 @@ function SubscriptionList({ subscriptions, actions, ask }: SubscriptionListProps
       columns={columnsOf(ask)}
       rows={subscriptions}
       rowKey={({ id }) => id}
-      searchText={({ email, source }) => `${email} ${source}`}
-      noun="subscriptions"
-      initialSort={{ key: 'email', direction: 'ascending' }}
+      isWhole={isWhole}
     />
   );
 }

@@ -49,19 +49,27 @@ export function Component() {
         subtitle="Suspending a tunnel stops it within a minute. It stays in its project."
         actions={<SearchForm label="Tunnel, domain or project" />}
       />
-      <PagedList promise={tunnels}>{(loaded) => <TunnelList tunnels={loaded} ask={confirm.ask} />}</PagedList>
+      <PagedList promise={tunnels}>
+        {(loaded, isWhole) => <TunnelList isWhole={isWhole} tunnels={loaded} ask={confirm.ask} />}
+      </PagedList>
       {confirm.dialog}
     </>
   );
 }
 
-function TunnelList({ tunnels, ask }: { readonly tunnels: readonly ShownTunnel[]; readonly ask: Confirm['ask'] }) {
+interface TunnelListProps {
+  readonly tunnels: readonly ShownTunnel[];
+  readonly isWhole: boolean;
+  readonly ask: Confirm['ask'];
+}
+
+function TunnelList({ tunnels, isWhole, ask }: TunnelListProps) {
   if (tunnels.length === 0) {
     return (
       <EmptyState title="No Tunnels Found" text="No tunnel matches your search." illustration={<NothingHereIllustration />} />
     );
   }
-  return <DataTable label="All tunnels" wide columns={columnsOf(ask)} rows={tunnels} rowKey={({ id }) => id} />;
+  return <DataTable label="All tunnels" wide columns={columnsOf(ask)} rows={tunnels} isWhole={isWhole} rowKey={({ id }) => id} />;
 }
 
 function columnsOf(ask: Confirm['ask']): readonly Column<ShownTunnel>[] {

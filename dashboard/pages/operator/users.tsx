@@ -36,7 +36,9 @@ export function Component() {
         subtitle="Suspending a user signs them out and keeps them out."
         actions={<SearchForm label="Name or email" />}
       />
-      <PagedList promise={users}>{(loaded) => <UserList users={loaded} ask={confirm.ask} />}</PagedList>
+      <PagedList promise={users}>
+        {(loaded, isWhole) => <UserList isWhole={isWhole} users={loaded} ask={confirm.ask} />}
+      </PagedList>
       <div className="mt-6">
         <Load promise={rule}>{({ required }) => <OperatorPasskeys required={required} />}</Load>
       </div>
@@ -56,11 +58,17 @@ function OperatorPasskeys({ required }: PasskeyRule) {
   );
 }
 
-function UserList({ users, ask }: { readonly users: readonly OperatorUser[]; readonly ask: Confirm['ask'] }) {
+interface UserListProps {
+  readonly users: readonly OperatorUser[];
+  readonly isWhole: boolean;
+  readonly ask: Confirm['ask'];
+}
+
+function UserList({ users, isWhole, ask }: UserListProps) {
   if (users.length === 0) {
     return <EmptyState title="No Users Found" text="No user matches your search." illustration={<NothingHereIllustration />} />;
   }
-  return <DataTable label="Users" columns={columnsOf(ask)} rows={users} rowKey={({ id }) => id} />;
+  return <DataTable label="Users" columns={columnsOf(ask)} rows={users} isWhole={isWhole} rowKey={({ id }) => id} />;
 }
 
 function columnsOf(ask: Confirm['ask']): readonly Column<OperatorUser>[] {
