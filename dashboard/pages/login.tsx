@@ -61,7 +61,7 @@ function LoginForm({ onSent }: { readonly onSent: (email: string) => void }) {
       text={
         hasEnded
           ? 'Your session has ended. Sign in again to return to the page you were on.'
-          : 'We email you a sign-in link instead of a password.'
+          : 'We email you a login link instead of a password.'
       }
       foot={
         <>

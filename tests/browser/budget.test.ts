@@ -65,7 +65,7 @@ test('budgets', async (t) => {
     });
     await page.goto('/', { waitUntil: 'commit' });
     const form = page.locator('#root[inert]');
-    await expect(form.getByText('We email you a sign-in link instead of a password.')).toBeVisible();
+    await expect(form.getByText('We email you a login link instead of a password.')).toBeVisible();
     const before = await form.getByText('Email', { exact: true }).boundingBox();
     held.resolve();
     await expect(page.getByRole('textbox', { name: 'Email' })).toBeFocused();
