@@ -263,8 +263,8 @@ describe('subscriptions', () => {
     assert.deepEqual(
       list.map((each) => [each.email, each.active, each.source]),
       [
-        ['ended@example.com', false, 'import'],
         ['good@example.com', true, 'import'],
+        ['ended@example.com', false, 'import'],
       ],
     );
   });
