@@ -36,7 +36,7 @@ describe('a sign-in', () => {
     await signIn(test.client(undefined, '198.51.100.7'), ann);
     const [mail = '', ...more] = await mailsTo(ann, news);
     assert.deepEqual(more, []);
-    assert.match(mail, /not used before: Chrome on Linux, from 198\.51\.100\.7, at 2026-/);
+    assert.match(mail, /from a new browser: Chrome on Linux, from 198\.51\.100\.7, at 2026-/);
     assert.match(mail, /\/account\n/);
   });
 
@@ -52,7 +52,7 @@ describe('a sign-in', () => {
     const ann = await person();
     await signIn(test.client(), ann, 'Visit http://evil.example/ now');
     const [mail = ''] = await mailsTo(ann, news);
-    assert.ok(!mail.includes('evil') && mail.includes('an unknown one'), mail);
+    assert.ok(!mail.includes('evil') && mail.includes('from a new browser: unknown'), mail);
   });
 
   it('in a browser that another person uses is mailed', async () => {

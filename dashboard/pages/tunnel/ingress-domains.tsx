@@ -132,28 +132,29 @@ function DomainRow({ tunnel, domain, state: { badge, detail }, onQrCode }: Domai
   const { pathname } = useLocation();
   const label = domainBadgeLabels[badge];
   return (
-    <li className="flex min-h-13 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 sm:px-5">
-      <span className="flex min-w-0 items-center gap-1">
-        <a
-          href={domain.url}
-          target="_blank"
-          rel="noreferrer"
-          className="inline-flex min-w-0 items-center gap-1 font-semibold wrap-anywhere underline decoration-line underline-offset-4 hover:decoration-current"
-        >
-          {domain.name}
-          <ArrowUpRight aria-hidden="true" className="size-4 shrink-0 text-ink-faint" />
-        </a>
-        <CopyButton text={domain.url} what={`address of ${domain.name}`} />
-      </span>
-      {label && (
-        <Badge tone={TONES[badge]} dot="ring">
-          {label}
-        </Badge>
-      )}
-      <span className="ml-auto flex items-center gap-1">
+    <li className="flex min-h-13 items-start gap-1 px-4 py-2 sm:px-5">
+      <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-1">
+        <span className="flex min-w-0 items-center gap-1">
+          <a
+            href={domain.url}
+            target="_blank"
+            rel="noreferrer"
+            className="inline-flex min-w-0 items-center gap-1 font-semibold wrap-anywhere underline decoration-line underline-offset-4 hover:decoration-current"
+          >
+            {domain.name}
+            <ArrowUpRight aria-hidden="true" className="size-4 shrink-0 text-ink-faint" />
+          </a>
+          <CopyButton text={domain.url} what={`address of ${domain.name}`} />
+        </span>
+        {label && (
+          <Badge tone={TONES[badge]} dot="ring">
+            {label}
+          </Badge>
+        )}
         {showsConfigureDns(domain) && (
           <ButtonLink
             size="sm"
+            className="ml-auto"
             to={paths.tunnelDomain(project.id, tunnel, domain.name)}
             state={{ back: pathname }}
             aria-label={`Configure DNS of ${domain.name}`}
@@ -161,9 +162,9 @@ function DomainRow({ tunnel, domain, state: { badge, detail }, onQrCode }: Domai
             Configure DNS
           </ButtonLink>
         )}
-        <DomainMenu domain={domain} onQrCode={onQrCode} />
-      </span>
-      {detail && <p className="w-full text-sm wrap-anywhere text-ink-soft">{detail}</p>}
+        {detail && <p className="w-full text-sm wrap-anywhere text-ink-soft">{detail}</p>}
+      </div>
+      <DomainMenu domain={domain} onQrCode={onQrCode} />
     </li>
   );
 }
