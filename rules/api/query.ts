@@ -24,7 +24,7 @@ const listQuery = ({ sorts }: ListRules) => ({
   q: textField({ description: 'Words that a row must contain.', maxLength: searchMostChars }).optional(),
   sort: textField({ enum: sorts.flatMap((name) => [name, `-${name}`]) }).optional(),
   after: textField({ description: 'The answer begins behind this entry.' }).optional(),
-  limit: textField({ description: `The most rows: 1 to ${pageMostRows}.`, pattern: '^[0-9]{1,3}$' }).optional(),
+  limit: textField({ description: `The most rows: 1 to ${pageMostRows}.`, pattern: '^([1-9][0-9]?|1[0-9]{2}|200)$' }).optional(),
 });
 const status = ({ statuses }: ListRules) => textField({ enum: statuses }).optional();
 
