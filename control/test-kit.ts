@@ -53,6 +53,7 @@ export const createFakeFeed = (): FakeFeed => {
     regionChanged: () => {},
     isServing: (id) => serving.has(id),
     clients: (id) => connected.get(id) ?? [],
+    lastClient: () => ({ seen: null, error: null }),
     metrics: (id) => rates.get(id),
     history: async () => ({ stepSeconds: 60, points: [] }),
     edges: () => knownEdges,

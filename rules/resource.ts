@@ -197,6 +197,17 @@ export const ConnectedClient = entity({
 });
 export type ConnectedClient = Described<typeof ConnectedClient>;
 
+/** Why a client could not work: the edge refused it, or its upstream does not answer. */
+export const ClientErrorCode = z.enum(['token-refused', 'tunnel-suspended', 'too-many-clients', 'upstream-down']);
+export type ClientErrorCode = Described<typeof ClientErrorCode>;
+
+/** As long as the server has been running. */
+export const LastClient = entity({
+  seen: nullable(entity({ at: time(), address: string() })),
+  error: nullable(entity({ at: time(), address: string(), code: ClientErrorCode })),
+});
+export type LastClient = Described<typeof LastClient>;
+
 export const HistoryRange = z.enum(['hour', 'day', 'week']);
 export type HistoryRange = Described<typeof HistoryRange>;
 

@@ -98,6 +98,13 @@ export interface FeedClient {
   readonly healthy: boolean;
 }
 
+/** A client that presented a token of the tunnel, now or before a rotation, and was refused. Nothing in it is the client's text. */
+export interface FeedRefusal {
+  readonly code: string;
+  readonly address: string;
+  readonly atMs: number;
+}
+
 /** Counters only grow from the start of the edge; control derives rates and history from them. */
 export interface FeedTunnelReport {
   readonly tunnelId: string;
@@ -106,6 +113,8 @@ export interface FeedTunnelReport {
   readonly connections: number;
   readonly requests: number;
   readonly clients: readonly FeedClient[];
+  /** The last one. */
+  readonly refused?: FeedRefusal;
 }
 
 export type FromEdge =

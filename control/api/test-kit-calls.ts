@@ -261,6 +261,7 @@ export const prepareCall: { readonly [Name in CallName]: Prepare } = {
   exportAudit: nothing,
   rotateToken: tunnelSegment,
   listClients: tunnelSegment,
+  getLastClient: tunnelSegment,
   checkTunnelDomains: tunnelSegment,
   getHistory: async (world) => ({ segments: { name: await makeTunnel(world) }, query: { range: 'hour' } }),
   streamEvents: nothing,

@@ -4,6 +4,7 @@
 import type { TunnelMetrics } from '@underpass/rules/entity.ts';
 import type { FeedClient, FeedTunnelReport } from '@underpass/wire/feed.ts';
 import { type Baseline, isTraffic, trafficSince } from './core/counter.ts';
+import { type LastSeen, nextLastSeen } from './core/last-client.ts';
 import type { ReportedClients } from './core/presence.ts';
 import { addTraffic, createRateWindow, isQuiet, type RateWindow, ratesOf, type Traffic } from './core/rate-window.ts';
 
@@ -33,9 +34,11 @@ interface TunnelCount {
   /** Undefined while nothing has passed within the window. */
   window: RateWindow | undefined;
   clients: readonly FeedClient[];
+  readonly last: LastSeen;
 }
 
 export interface EdgeTunnel {
+  readonly last: LastSeen;
   readonly rates: TunnelMetrics;
   readonly reported: ReportedClients;
 }
@@ -86,7 +89,7 @@ export class EdgeView {
     const entry = this.#counts.get(tunnelId);
     if (entry === undefined) return undefined;
     const rates = entry.window === undefined ? noRates : ratesOf(entry.window, nowMs);
-    return { rates, reported: { edgeId: this.edgeId, ...this.#lastReport, clients: entry.clients } };
+    return { last: entry.last, rates, reported: { edgeId: this.edgeId, ...this.#lastReport, clients: entry.clients } };
   }
 
   tunnelIds(): Iterable<string> {
@@ -101,7 +104,7 @@ export class EdgeView {
     this.#counts.delete(tunnelId);
   }
 
-  #count(report: EdgeReport, { tunnelId, clients, ...tunnel }: FeedTunnelReport, nowMs: number): Traffic {
+  #count(report: EdgeReport, { tunnelId, clients, refused, ...tunnel }: FeedTunnelReport, nowMs: number): Traffic {
     const { rxBytes, txBytes, connections } = tunnel;
     const baseline = { rxBytes, txBytes, connections, startedAtMs: report.about.startedAtMs };
     const known = this.#counts.get(tunnelId);
@@ -110,7 +113,9 @@ export class EdgeView {
     const window =
       passed.rxBytes + passed.txBytes + passed.connections > 0 ? (known?.window ?? createRateWindow()) : known?.window;
     if (window !== undefined) addTraffic(window, nowMs, passed);
-    this.#counts.set(tunnelId, { baseline, window, clients });
+    const seen = { clients, ...(refused === undefined ? {} : { refused }) };
+    const last = nextLastSeen(known?.last ?? {}, seen, report.atMs, nowMs);
+    this.#counts.set(tunnelId, { baseline, window, clients, last });
     return passed;
   }
 

@@ -4,7 +4,7 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TunnelMetrics } from '@underpass/rules/entity.ts';
-import type { ConnectedClient, EdgeHealth, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
+import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHistory } from '@underpass/rules/resource.ts';
 import type { FeedCertificate } from '@underpass/wire/feed.ts';
 import { createControlFeed } from '@underpass/wire/feed-stream.ts';
 import type { Logger } from 'pino';
@@ -165,6 +165,10 @@ export class FeedHub implements FeedPort {
 
   clients(tunnelId: string): readonly ConnectedClient[] {
     return this.#board.clients(tunnelId);
+  }
+
+  lastClient(tunnelId: string): LastClient {
+    return this.#board.lastClient(tunnelId, this.#deps.clock());
   }
 
   metrics(tunnelId: string): TunnelMetrics | undefined {

@@ -1,7 +1,7 @@
 // What the API needs of the feed hub. hub.ts implements it; tests pass a fake.
 
 import type { TunnelMetrics } from '@underpass/rules/entity.ts';
-import type { ConnectedClient, EdgeHealth, HistoryRange, TunnelHistory } from '@underpass/rules/resource.ts';
+import type { ConnectedClient, EdgeHealth, HistoryRange, LastClient, TunnelHistory } from '@underpass/rules/resource.ts';
 
 export interface FeedPort {
   /** After a commit: what the edges hold of these tunnels (made, changed, deleted, suspended) is out of date. */
@@ -16,6 +16,8 @@ export interface FeedPort {
   isServing(tunnelId: string): boolean;
   /** Clients whose data path worked within 15 s. */
   clients(tunnelId: string): readonly ConnectedClient[];
+  /** Since this process started. */
+  lastClient(tunnelId: string): LastClient;
   /** Undefined until an edge has reported for the tunnel. */
   metrics(tunnelId: string): TunnelMetrics | undefined;
   history(tunnelId: string, range: HistoryRange): Promise<TunnelHistory>;

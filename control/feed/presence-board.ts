@@ -2,8 +2,9 @@
 // Every control replica keeps one; none of it is in the database.
 
 import type { TunnelMetrics } from '@underpass/rules/entity.ts';
-import type { ConnectedClient, EdgeHealth } from '@underpass/rules/resource.ts';
+import type { ConnectedClient, EdgeHealth, LastClient } from '@underpass/rules/resource.ts';
 import type { FeedPeer } from '@underpass/wire/feed.ts';
+import { latest } from './core/last-client.ts';
 import { connectedClients, provenWithinMs } from './core/presence.ts';
 import { addRates, type Traffic } from './core/rate-window.ts';
 import { type EdgeAbout, type EdgeReport, EdgeView } from './edge-view.ts';
@@ -62,6 +63,19 @@ export class PresenceBoard {
       rttMs: client.rttMs,
       healthy: client.healthy,
     }));
+  }
+
+  /** `clockMs`: as in health(). */
+  lastClient(tunnelId: string, clockMs: number): LastClient {
+    const now = this.#steady();
+    const known = [...this.#edges.values()].flatMap((edge) => edge.tunnel(tunnelId, now)?.last ?? []);
+    const seen = known.map((each) => each.seen).reduce(latest, undefined);
+    const error = known.map((each) => each.error).reduce(latest, undefined);
+    const at = (steadyMs: number): string => isoTime(steadyMs + clockMs - now);
+    return {
+      seen: seen === undefined ? null : { at: at(seen.atMs), address: seen.address },
+      error: error === undefined ? null : { at: at(error.atMs), address: error.address, code: error.code },
+    };
   }
 
   /** `clockMs`: the time of day, into which readings of the steady clock are converted. */

@@ -202,6 +202,11 @@ const listClients = async (deps: TunnelDeps, { access, segments }: CallContext<'
   return deps.feed.clients(row.id);
 };
 
+const getLastClient = async (deps: TunnelDeps, { access, segments }: CallContext<'getLastClient'>) => {
+  const row = await getRow(deps.store.db, access, segments.name);
+  return deps.feed.lastClient(row.id);
+};
+
 export const createTunnelCalls = (
   deps: TunnelDeps,
 ): Handlers<
@@ -214,6 +219,7 @@ export const createTunnelCalls = (
   | 'keepTunnel'
   | 'rotateToken'
   | 'listClients'
+  | 'getLastClient'
   | 'getHistory'
   | 'listRegions'
 > => ({
@@ -233,6 +239,7 @@ export const createTunnelCalls = (
   },
   rotateToken: (context) => rotateToken(deps, context),
   listClients: (context) => listClients(deps, context),
+  getLastClient: (context) => getLastClient(deps, context),
   getHistory: (context) => getHistory(deps, context),
   listRegions: async () => (await listRegionRows(deps.store.db)).map(toRegion),
 });

@@ -21,6 +21,8 @@ const maxCarriersPerClient = 4;
 const upgradeMs = 10_000;
 /** A refused client waits at least this long, so one that retries a wrong token in a loop costs little. */
 const retryAfterSeconds = 5;
+/** Told to the people of the tunnel that the token names. An unknown token names none. */
+const reportedRefusals: ReadonlySet<RefusalCode> = new Set(['token-refused', 'tunnel-suspended', 'too-many-clients']);
 
 export interface GateOptions {
   readonly table: RouteTable;
@@ -97,6 +99,8 @@ export class ClientGate {
     const refusal = this.#refusal(tunnel, tokenHash, facts.clientId);
     if (refusal !== null || tunnel === null) {
       this.#options.log.info({ address, tunnel: tunnel?.feed.name, refusal }, 'client refused');
+      if (tunnel !== null && refusal !== null && reportedRefusals.has(refusal))
+        tunnel.refused = { code: refusal, address, atMs: Date.now() };
       refuseUpgrade(socket, refusal ?? 'token-refused', retryAfterSeconds);
       return;
     }

@@ -8,6 +8,7 @@ import type { TunnelState } from '../routes/tunnel-state.ts';
 interface LastReport {
   readonly moved: number;
   readonly hadClients: boolean;
+  readonly refusedAtMs: number | undefined;
 }
 
 export class Reporter {
@@ -26,9 +27,11 @@ export class Reporter {
     for (const report of this.#current()) {
       const moved = report.rxBytes + report.txBytes + report.connections + report.requests;
       const hadClients = report.clients.length > 0;
+      const refusedAtMs = report.refused?.atMs;
       const before = last.get(report.tunnelId);
-      next.set(report.tunnelId, { moved, hadClients });
-      if (hadClients || before?.hadClients === true || moved !== (before?.moved ?? 0)) news.push(report);
+      next.set(report.tunnelId, { moved, hadClients, refusedAtMs });
+      const isNews = moved !== (before?.moved ?? 0) || refusedAtMs !== before?.refusedAtMs;
+      if (hadClients || before?.hadClients === true || isNews) news.push(report);
     }
     this.#last = next;
     return news;
@@ -43,6 +46,7 @@ export function renderReport(tunnel: TunnelState): FeedTunnelReport {
     connections: tunnel.connections,
     requests: tunnel.requests,
     clients: bestOfEach(tunnel.clients.map(renderClient)),
+    ...(tunnel.refused === undefined ? {} : { refused: tunnel.refused }),
   };
 }
 

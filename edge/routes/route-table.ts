@@ -42,6 +42,7 @@ export class RouteTable {
     return tunnel.refusal(address);
   }
 
+  /** Also by a token that was valid before: the caller checks that (TunnelState.holdsToken). */
   tunnelByToken(hash: string): TunnelState | null {
     return this.#tokens.get(hash) ?? null;
   }
@@ -158,7 +159,7 @@ export class RouteTable {
 
   #index(tunnel: TunnelState): void {
     for (const host of tunnel.feed.hosts) this.#claims.set(host, [...(this.#claims.get(host) ?? []), tunnel]);
-    for (const { hash } of tunnel.feed.tokens) this.#tokens.set(hash, tunnel);
+    for (const hash of tunnel.tokenHashes()) this.#tokens.set(hash, tunnel);
   }
 
   #unindex(tunnel: TunnelState): void {
@@ -167,7 +168,7 @@ export class RouteTable {
       if (others.length === 0) this.#claims.delete(host);
       else this.#claims.set(host, others);
     }
-    for (const { hash } of tunnel.feed.tokens) {
+    for (const hash of tunnel.tokenHashes()) {
       if (this.#tokens.get(hash) === tunnel) this.#tokens.delete(hash);
     }
   }

@@ -2,7 +2,7 @@
 
 import { compileAllowList } from '@underpass/rules/allow-list.ts';
 import type { TunnelType } from '@underpass/rules/entity.ts';
-import type { FeedTunnel } from '@underpass/wire/feed.ts';
+import type { FeedRefusal, FeedTunnel } from '@underpass/wire/feed.ts';
 import type { VisitorError } from '../core/visitor-error.ts';
 import type { TunnelClient } from './tunnel-client.ts';
 
@@ -19,6 +19,9 @@ export interface Visitor {
   drain(): void;
 }
 
+/** Replaced tokens that still name their tunnel when they are refused. */
+const mostFormerTokens = 4;
+
 export class TunnelState {
   feed: FeedTunnel;
   /** One entry for each carrier of a client of this tunnel. */
@@ -28,6 +31,10 @@ export class TunnelState {
   txBytes = 0;
   connections = 0;
   requests = 0;
+  /** The last client that presented a token of this tunnel and was refused. */
+  refused: FeedRefusal | undefined;
+  /** Hashes of tokens that are no longer valid, the newest first. */
+  formerTokens: readonly string[] = [];
   /** Rotates the choice among equal clients. */
   turn = 0;
   #permits: (address: string) => boolean;
@@ -59,6 +66,9 @@ export class TunnelState {
   /** Applies a new configuration, and ends what that no longer allows. */
   update(feed: FeedTunnel, nowMs: number): void {
     const typeChanged = feed.type !== this.feed.type;
+    const valid = new Set(feed.tokens.map(({ hash }) => hash));
+    const ended = [...this.feed.tokens.map(({ hash }) => hash), ...this.formerTokens].filter((hash) => !valid.has(hash));
+    this.formerTokens = ended.slice(0, mostFormerTokens);
     this.feed = feed;
     this.#permits = compileAllowList(feed.allowList);
     for (const visitor of this.visitors) {
@@ -75,6 +85,11 @@ export class TunnelState {
       if (this.feed.suspended) client.session.close('tunnel-suspended', 'the tunnel is suspended');
       else if (!this.holdsToken(client.tokenHash, nowMs)) client.session.close('token-refused', 'the token is no longer valid');
     }
+  }
+
+  /** Of every token that names this tunnel, valid or not. */
+  tokenHashes(): readonly string[] {
+    return [...this.feed.tokens.map(({ hash }) => hash), ...this.formerTokens];
   }
 
   holdsToken(hash: string, nowMs: number): boolean {

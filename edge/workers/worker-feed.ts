@@ -179,6 +179,7 @@ function clientIds(reports: readonly FeedTunnelReport[]): string {
 
 function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedTunnelReport {
   if (a === undefined) return b;
+  const refused = (a.refused?.atMs ?? 0) > (b.refused?.atMs ?? 0) ? a.refused : b.refused;
   return {
     tunnelId: b.tunnelId,
     rxBytes: a.rxBytes + b.rxBytes,
@@ -186,5 +187,6 @@ function addReports(a: FeedTunnelReport | undefined, b: FeedTunnelReport): FeedT
     connections: a.connections + b.connections,
     requests: a.requests + b.requests,
     clients: bestOfEach([...a.clients, ...b.clients]),
+    ...(refused === undefined ? {} : { refused }),
   };
 }

@@ -41,6 +41,7 @@ export const failures: { readonly [Name in CallName]?: string } = {
   keepTunnel: notHere,
   rotateToken: '400: an overlap other than 0; 404 where the project has no such thing',
   listClients: notHere,
+  getLastClient: notHere,
   checkTunnelDomains:
     '404 where the project has no such tunnel, or the tunnel no such host; a failed look-up is no failure of the call',
   getHistory: notHere,

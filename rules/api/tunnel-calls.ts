@@ -70,6 +70,14 @@ export const tunnelCalls = {
     answer: 'TunnelDomains',
     who: 'tunnel.read',
   },
+  /** When a client was last connected, and what last kept one from working. */
+  getLastClient: {
+    method: 'GET',
+    path: '/api/tunnels/:name/last-client',
+    query: 'InProject',
+    answer: 'LastClient',
+    who: 'tunnel.read',
+  },
   getHistory: {
     method: 'GET',
     path: '/api/tunnels/:name/history',

@@ -1,7 +1,7 @@
 // Whether an edge's message has the shape that the rest of control relies on. Pure. An edge is trusted only with its own region
 // (docs/security.md): a stolen key must not crash control or fill its memory.
 
-import type { FeedClient, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
+import type { FeedClient, FeedRefusal, FeedTunnelReport, FromEdge } from '@underpass/wire/feed.ts';
 
 type Said<T extends FromEdge['type']> = Extract<FromEdge, { type: T }>;
 type Unknown<T> = { readonly [K in keyof T]?: unknown };
@@ -34,9 +34,15 @@ function isClient(value: Unknown<FeedClient> | null): boolean {
   return words && isTime(sinceMs) && orNull(rttMs, Number.isFinite) && orNull(provenAtMs, isTime);
 }
 
+function isRefusal(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { code, address, atMs }: Unknown<FeedRefusal> = value;
+  return isText(code) && isText(address) && isTime(atMs);
+}
+
 function isTunnelReport(value: Unknown<FeedTunnelReport> | null): boolean {
-  const { tunnelId, clients } = value ?? {};
-  return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient);
+  const { tunnelId, clients, refused } = value ?? {};
+  return isText(tunnelId) && Array.isArray(clients) && clients.every(isClient) && orMissing(refused, isRefusal);
 }
 
 export const isReport = ({ atMs, tunnels }: Unknown<Said<'report'>>): boolean =>

@@ -15,6 +15,7 @@ import { DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { LoadingArea } from '../../ui/spinner.tsx';
 import type { Column } from '../../ui/table-view.tsx';
+import { LastClientNote } from './last-client.tsx';
 
 export function Clients({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
   const clients = useFetched(`${project} ${tunnel.name}`, (signal) =>
@@ -26,6 +27,7 @@ export function Clients({ project, tunnel }: { readonly project: string; readonl
   return (
     <Card title="Connected clients" flush>
       <div className="border-t">{renderClients(clients)}</div>
+      <LastClientNote project={project} tunnel={tunnel} />
     </Card>
   );
 }

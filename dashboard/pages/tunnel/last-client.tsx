@@ -1,0 +1,47 @@
+// When a client was last connected, and what last kept one from working.
+import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
+import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { ClientErrorCode } from '@underpass/rules/resource.ts';
+import { useEffect } from 'react';
+import { callApi } from '../../api/request.ts';
+import { useFetched } from '../../api/use-fetched.ts';
+import { DateTime } from '../../ui/date-time.tsx';
+
+const ERRORS: Record<ClientErrorCode, string> = {
+  'token-refused': 'token refused',
+  'tunnel-suspended': 'tunnel suspended',
+  'too-many-clients': 'too many clients',
+  'upstream-down': 'upstream does not answer',
+};
+
+const REFRESH_MS = 15_000;
+
+/** Shows nothing until it is known: it must not push anything down. */
+export function LastClientNote({ project, tunnel }: { readonly project: string; readonly tunnel: Tunnel }) {
+  const { data, reload } = useFetched(`${project} ${tunnel.name}`, (signal) =>
+    callApi(tunnelCalls.getLastClient, { project, name: tunnel.name }, { signal, background: true }),
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed count means that a client came or went.
+  useEffect(reload, [tunnel.connectedClients, reload]);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+  const seen = tunnel.connectedClients === 0 ? data?.seen : null;
+  if (!seen && !data?.error) return null;
+  return (
+    <div className="grid gap-1 border-t px-4 py-3 text-sm text-ink-soft sm:px-5">
+      {seen && (
+        <p>
+          Last seen <DateTime at={seen.at} /> from <span className="font-mono">{seen.address}</span>.
+        </p>
+      )}
+      {data?.error && (
+        <p>
+          Last error: {ERRORS[data.error.code]}, <DateTime at={data.error.at} />, client at{' '}
+          <span className="font-mono">{data.error.address}</span>.
+        </p>
+      )}
+    </div>
+  );
+}
