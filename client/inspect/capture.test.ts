@@ -164,6 +164,14 @@ describe('limits', () => {
     assert.equal(log.keptBytes, 0);
   });
 
+  it('keep the newest in order, and an open one before them', () => {
+    const { log, exchange, open } = createTestLog({ exchanges: 4 });
+    open().rx(Buffer.from(get));
+    for (let count = 0; count < 23; count++) exchange(get);
+    const ids = [...log.all()].map(({ id }) => id);
+    assert.deepEqual([ids, log.droppedCount, log.get(23)?.id], [[1, 22, 23, 24], 20, 23]);
+  });
+
   it('bound the number of exchanges even if all are open, and keep nothing more of those that left', () => {
     const { log, open } = createTestLog({ exchanges: 10 });
     const captures = Array.from({ length: 30 }, () => open());

@@ -3,6 +3,7 @@
 import type { EventView, ExchangeError, ExchangeState, ExchangeSummary, FrameView } from '@underpass/rules/inspect/exchange.ts';
 import type { Upstream } from '@underpass/rules/upstream.ts';
 import type { UpstreamTrust } from '../carry/upstream-socket.ts';
+import { Ring } from './ring.ts';
 
 export const inspectLimits = {
   /** Heads, bodies, frames and events of all exchanges. */
@@ -116,7 +117,7 @@ export interface LogClock {
 export class ExchangeLog {
   readonly clock: LogClock;
   readonly #limits: InspectLimits;
-  readonly #kept = new Map<number, KeptExchange>();
+  readonly #kept: Ring<KeptExchange>;
   readonly #listeners = new Set<LogListener>();
   /** A date is this and a moment of the clock. */
   readonly #epochMs: number;
@@ -129,18 +130,20 @@ export class ExchangeLog {
     this.clock = clock;
     this.#epochMs = clock.date() - clock.now();
     this.#limits = limits;
+    // One more: it is added before the oldest leaves.
+    this.#kept = new Ring(limits.exchanges + 1);
   }
 
   get size(): number {
     return this.#kept.size;
   }
 
-  all(): IterableIterator<KeptExchange> {
-    return this.#kept.values();
+  all(): Generator<KeptExchange, void> {
+    return this.#kept.items();
   }
 
   get(id: number): KeptExchange | undefined {
-    return this.#kept.get(id);
+    return this.all().find((exchange) => exchange.id === id);
   }
 
   add(given: NewExchange): KeptExchange {
@@ -173,7 +176,7 @@ export class ExchangeLog {
       heldBytes: 0,
       dropped: false,
     };
-    this.#kept.set(exchange.id, exchange);
+    this.#kept.push(exchange);
     this.hold(exchange, baseBytes + given.requestHead.length);
     this.changed(exchange);
     return exchange;
@@ -233,34 +236,26 @@ export class ExchangeLog {
   }
 
   clear(): void {
-    const ids = [...this.#kept.keys()];
-    for (const exchange of [...this.#kept.values()]) this.#drop(exchange);
+    const ids = [...this.all()].map(({ id }) => id);
+    while (this.#kept.size > 0) this.#drop(0);
     for (const listener of this.#listeners) listener.removed(ids);
   }
 
   /** Finished ones go first: a WebSocket that is open for hours stays in the list. */
   #dropOldest(): void {
-    for (const exchange of this.#kept.values()) {
-      if (exchange.state === 'open') continue;
-      this.#leave(exchange);
-      return;
-    }
-    for (const exchange of this.#kept.values()) {
-      this.#leave(exchange);
-      return;
-    }
-  }
-
-  #leave(exchange: KeptExchange): void {
-    this.#drop(exchange);
+    let index = 0;
+    while (this.#kept.at(index)?.state === 'open') index++;
+    const { id } = this.#drop(index < this.#kept.size ? index : 0);
     this.droppedCount++;
-    for (const listener of this.#listeners) listener.removed([exchange.id]);
+    for (const listener of this.#listeners) listener.removed([id]);
   }
 
-  #drop(exchange: KeptExchange): void {
+  #drop(index: number): KeptExchange {
+    const exchange = this.#kept.at(index) as KeptExchange;
     exchange.dropped = true;
     this.keptBytes -= exchange.heldBytes;
-    this.#kept.delete(exchange.id);
+    this.#kept.remove(index);
+    return exchange;
   }
 }
 
