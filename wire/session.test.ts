@@ -203,6 +203,8 @@ for (const kind of carrierKinds) {
       await using pair = await createSessionPair(kind);
       const { near, far } = await pair.open();
       far.accept();
+      near.tellTimes({ edgeMs: 0, totalMs: 1 });
+      await happens<unknown>((resolve) => (far.onTimes = resolve));
       const told: unknown[] = [];
       far.onTimes = (times) => told.push(times);
       near.tellTimes({ edgeMs: 0.25, totalMs: 3 });

@@ -123,11 +123,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
     this.#clock = clock;
     this.#ourHello = createHello(this.limits, options);
     this.#peerMayOpen = options.peerMayOpen;
-    this.#writer = new FrameWriter(
-      carrier,
-      () => this.#roundRobin.run(),
-      () => clock.now(),
-    );
+    this.#writer = new FrameWriter(carrier, () => this.#roundRobin.run(), clock);
     this.#streams = new StreamTable(options.side);
     this.#roundRobin = new RoundRobin(this.#writer);
     // Twenty a second is a hundred times the rate of a peer that follows the page.
@@ -265,7 +261,7 @@ class MuxSession implements Session, StreamHost, FrameSink {
   }
 
   sendTimes(stream: number, times: Times): void {
-    this.#writer.frame(frameType.times, stream, encodeTimes(times));
+    this.#writer.lateFrame(frameType.times, stream, encodeTimes(times));
     this.#checkReserve();
   }
 
