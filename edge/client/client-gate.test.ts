@@ -69,6 +69,37 @@ describe('admission of clients', () => {
   });
 });
 
+describe('a refusal is reported to control', () => {
+  it('of a token that the tunnel had before, and of a suspended tunnel', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('s', { suspended: true })]);
+    await rig.control.change({ tunnels: [tunnelOf('t', { tokens: [{ hash: hashOf('new'), expiresAtMs: null }] })] });
+    const both = rig.control.next('report', ({ tunnels }) => tunnels.filter(({ refused }) => refused).length === 2);
+    assert.equal(await refusal(rig.client('t', 1)), 'token-refused');
+    assert.equal(await refusal(rig.client('s', 1)), 'tunnel-suspended');
+    const { tunnels } = await both;
+    assert.deepEqual(tunnels.map(({ tunnelId, refused }) => [tunnelId, refused?.code, refused?.address]).sort(), [
+      ['s', 'tunnel-suspended', '127.0.0.1'],
+      ['t', 'token-refused', '127.0.0.1'],
+    ]);
+  });
+
+  it('but not of the fifth token before, of a token that no tunnel had, and of a deleted tunnel', async () => {
+    await using rig = await createRig([tunnelOf('t'), tunnelOf('d')]);
+    for (const token of ['1', '2', '3', '4', '5'])
+      await rig.control.change({ tunnels: [tunnelOf('t', { tokens: [{ hash: hashOf(token), expiresAtMs: null }] })] });
+    await rig.control.change({}, { tunnels: ['d'] });
+    assert.equal(await refusal(rig.client('t', 1)), 'token-refused', 'the fifth before');
+    assert.equal(await refusal(rig.client('t', 1, { token: 'wrong' })), 'token-refused');
+    assert.equal(await refusal(rig.client('d', 1)), 'token-refused');
+    await rig.client('t', 1, { token: '5' });
+    const { tunnels } = await clientsOf(rig, 1);
+    assert.deepEqual(
+      tunnels.map(({ tunnelId, refused }) => ({ tunnelId, refused })),
+      [{ tunnelId: 't', refused: undefined }],
+    );
+  });
+});
+
 describe('disconnects', () => {
   it('a client whose token was rotated, at once or when it expires', async (t) => {
     const hourMs = 3_600_000;
