@@ -88,7 +88,9 @@ describe('live events after the right to them is lost', () => {
     const ofToken = await openStream(test.client(token));
     await ann.call('DELETE', `/api/tokens/${id}${query()}`);
     await restOf(ofToken);
-    await readUntil(own, /still here/);
+    for (let turns = 0; turns < 5; turns++) await nextTurn();
+    mock.timers.tick(4_000);
+    await readUntil(own, /event: beat/);
     await own.cancel();
   });
 
