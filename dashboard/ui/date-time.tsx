@@ -1,8 +1,8 @@
 // A date and time, with the seconds and the time zone in the tooltip. A narrow column breaks a long one between day and time.
 import { type DateStyle, formatDateTime } from './date-format.ts';
 
-/** The width of a column of dates: each fits in one line where there is room, else in two. */
-export const dateWidth = 'minmax(10.5rem, 15.5rem)';
+/** The width of a column of dates: a short one fits in one line, a long one in two. */
+export const dateWidth = 'minmax(10.5rem, 1fr)';
 
 export function DateTime({ at, style = 'long' }: { readonly at: string; readonly style?: DateStyle }) {
   const { text, title } = formatDateTime(at, style);

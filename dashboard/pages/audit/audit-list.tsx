@@ -43,7 +43,7 @@ export function AuditList({ first, ask }: AuditListProps) {
 }
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { key: 'at', header: 'When', width: dateWidth, cell: ({ at }) => <DateTime at={at} /> },
+  { key: 'at', header: 'When', width: dateWidth, cell: ({ at }) => <DateTime at={at} style="short" /> },
   { key: 'actor', header: 'Who', width: 'minmax(0, 1fr)', cell: ({ actor }) => <Breakable text={actor} /> },
   { key: 'action', header: 'Action', cell: ({ action }) => <span className="font-mono text-sm">{action}</span> },
   { key: 'target', header: 'What', width: 'minmax(0, 1.6fr)', cell: (entry) => <What entry={entry} /> },
