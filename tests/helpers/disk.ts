@@ -1,6 +1,6 @@
 // A small disk that a test fills. Needs root.
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, open, rm, rmdir } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -19,9 +19,10 @@ export async function mountSmallDisk(t: TestContext, mebibytes: number): Promise
   const path = await mkdtemp(join(tmpdir(), 'underpass-disk-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=700`, 'underpass-test', path]);
   t.after(async () => {
-    // Lazy: a process of this test may still be exiting.
+    // Lazy: the processes of this test end after this, and may write into the folder below the mount meanwhile. If this hook
+    // failed, Node would skip the hooks that end them.
     execFileSync('umount', ['--lazy', path]);
-    await rmdir(path);
+    await rm(path, { recursive: true, force: true, maxRetries: 3 });
   });
   const ballast = join(path, 'ballast');
   return { path, fill: () => fillWith(ballast), free: () => rm(ballast) };
