@@ -313,6 +313,7 @@ test('a thousand requests stay light, and the list stays in its place', async (t
   t.diagnostic(`${nodes} elements`);
   assert.ok(nodes < MOST_NODES, `${nodes} elements`);
   await page.getByRole('button', { name: 'Back to the list' }).click();
+  await expect(row(page, /\/item\/990\b/)).toBeFocused();
   await page.keyboard.press('End');
   await expect(row(page, /\/item\/1\b/)).toBeFocused();
   const before = await row(page, /\/item\/3\b/).boundingBox();
