@@ -10,7 +10,7 @@ import { WriteQueue } from './socket/write-queue.ts';
 /** What control frames (RESET, PONG, OPENED, CREDIT) may add when the peer does not read. Beyond it the session ends. */
 const controlReserveBytes = 1_048_576;
 
-/** Nobody misses TIMES for so long. On their own they would cost a write here and a read there. */
+/** TIMES may be this late. Sent alone, each would cost a write here and a read at the receiver. */
 const lateMs = 20;
 const maxLate = 256;
 

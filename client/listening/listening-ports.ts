@@ -55,7 +55,7 @@ async function findOnLinux(): Promise<readonly Found[]> {
   return sockets.map((socket) => ({ ...socket, ...owners.get(socket.inode) }));
 }
 
-/** A quarter of a second; a developer's machine has some 20,000. What comes after it stays without a name. */
+/** Reading this many takes a quarter of a second, and a developer's machine has about 20,000. Ports found later show no program. */
 const maxOpenFiles = 50_000;
 
 function ownersOf(inodes: ReadonlySet<string>): ReadonlyMap<string, Owner> {

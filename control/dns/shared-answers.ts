@@ -3,7 +3,7 @@
 export interface SharedAnswers<T> {
   /** A kept answer, if it is recent. */
   readonly recent: (name: string) => T | undefined;
-  /** Asks, or joins whoever asks for the same name now. */
+  /** Asks, or shares the question if one for this name is already open. */
   readonly ask: (name: string) => Promise<T>;
 }
 

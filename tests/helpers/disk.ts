@@ -19,8 +19,8 @@ export async function mountSmallDisk(t: TestContext, mebibytes: number): Promise
   const path = await mkdtemp(join(tmpdir(), 'underpass-disk-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=700`, 'underpass-test', path]);
   t.after(async () => {
-    // Lazy: the processes of this test end after this, and may write into the folder below the mount meanwhile. If this hook
-    // failed, Node would skip the hooks that end them.
+    // Lazy, because this test's processes still run: later hooks end them. They may write into the folder after the unmount, so
+    // remove it with its content: if this hook failed, Node would skip those hooks.
     execFileSync('umount', ['--lazy', path]);
     await rm(path, { recursive: true, force: true, maxRetries: 3 });
   });

@@ -19,7 +19,7 @@ export interface DomainChecks {
   readonly stateOf: (domain: IngressDomain) => DomainState;
   /** A check that the person asked for, or the first one, is under way. */
   readonly busy: boolean;
-  /** Asks the name servers anew. */
+  /** Asks the name servers again, without the kept answers. */
   readonly reload: () => void;
 }
 
