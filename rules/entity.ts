@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { roles } from './permission.ts';
 import { proxyProtocolOptions } from './proxy-protocol.ts';
-import { array, boolean, count, type Described, email, entity, hostname, maybe, rate, string, time } from './schema.ts';
+import { array, boolean, count, type Described, email, entity, hostname, maybe, rate, secret, string, time } from './schema.ts';
 import { tunnelStatuses } from './tunnel-status.ts';
 import { tunnelTypeNames } from './tunnel-type.ts';
 
@@ -86,7 +86,7 @@ export const Tunnel = entity({
   /** It is deleted then, connected or not. */
   endsAt: maybe(time()),
   /** Absent if the caller's role may not read it. */
-  token: maybe(string()),
+  token: maybe(secret()),
   /** What a client dials: https://host[:port][#ca=<sha256 of the CA certificate, hex>]. */
   url: z.url(),
   underpassVersion: string(),

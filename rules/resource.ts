@@ -18,6 +18,7 @@ import {
   nullable,
   path,
   rate,
+  secret,
   string,
   time,
 } from './schema.ts';
@@ -113,7 +114,7 @@ export const PasskeyOptions = z.looseObject({ challenge: string() });
 export type PasskeyOptions = Described<typeof PasskeyOptions>;
 
 /** Answered once, when they are made: afterwards only hashes exist. */
-export const RecoveryCodes = entity({ codes: array(string()) });
+export const RecoveryCodes = entity({ codes: array(secret()) });
 export type RecoveryCodes = Described<typeof RecoveryCodes>;
 
 export const ApiToken = entity({
@@ -134,7 +135,7 @@ export const OwnToken = entity({ ...ApiToken.omit({ createdBy: true }).shape, pr
 export type OwnToken = Described<typeof OwnToken>;
 
 /** Answered once, at creation: afterwards only a hash of the token exists. */
-export const NewApiToken = entity({ ...ApiToken.shape, token: string() });
+export const NewApiToken = entity({ ...ApiToken.shape, token: secret() });
 export type NewApiToken = Described<typeof NewApiToken>;
 
 export const AuditEntry = entity({
@@ -226,7 +227,7 @@ export interface TunnelEvent {
 }
 
 export const DeviceStart = entity({
-  deviceCode: string(),
+  deviceCode: secret(),
   userCode: string().regex(userCodePattern),
   verificationUrl: z.url(),
   /** Seconds. */
@@ -236,7 +237,7 @@ export const DeviceStart = entity({
 });
 export type DeviceStart = Described<typeof DeviceStart>;
 
-export const DeviceToken = entity({ token: string(), email: email(), projects: array(Project) });
+export const DeviceToken = entity({ token: secret(), email: email(), projects: array(Project) });
 export type DeviceToken = Described<typeof DeviceToken>;
 
 export const Device = entity({ name: string(), address: string(), createdAt: time() });
@@ -344,7 +345,7 @@ export const OperatorRegion = entity({
 export type OperatorRegion = Described<typeof OperatorRegion>;
 
 /** Answered once, when a region's key is made. */
-export const RegionKey = entity({ key: string() });
+export const RegionKey = entity({ key: secret() });
 export type RegionKey = Described<typeof RegionKey>;
 
 export const EdgeHealth = entity({

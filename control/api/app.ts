@@ -1,12 +1,14 @@
 // The Hono application: a route for every row of the table of calls, the site around them, one catch for all errors.
 
 import { randomUUID } from 'node:crypto';
+import type { Call } from '@underpass/rules/api/call.ts';
 import { type CallName, calls } from '@underpass/rules/api/calls.ts';
 import { errorHeader } from '@underpass/rules/api/refusal-code.ts';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Handlers } from '../access/call.ts';
 import { createAddressReader } from '../http/address.ts';
+import { compressed } from '../http/compress.ts';
 import { loggedPath } from '../http/logged-path.ts';
 import { answerMethod } from '../http/method.ts';
 import { namedRefusals, Refusal } from '../http/refusal.ts';
@@ -70,11 +72,13 @@ export type App = Hono<{ Bindings: Trace }>;
 
 const addCalls = (app: App, deps: AppDeps): void => {
   for (const name of Object.keys(calls) as CallName[]) {
-    app.on(calls[name].method, calls[name].path, async (c) => {
+    const call: Call = calls[name];
+    app.on(call.method, call.path, async (c) => {
       c.env.call = name;
-      const query = readQuery(new URL(c.req.url).searchParams, calls[name]);
+      const query = readQuery(new URL(c.req.url).searchParams, call);
       const incoming = { name, request: c.req.raw, segments: c.req.param(), query, address: c.env.address };
-      const response = await dispatch(deps, deps.handlers, incoming);
+      const answer = await dispatch(deps, deps.handlers, incoming);
+      const response = call.compress ? await compressed(c.req.raw, answer) : answer;
       // For HEAD, Hono drops the body of GET without cancelling it: an event stream would stay open unread.
       if (c.req.raw.method === 'HEAD') await response.body?.cancel();
       return response;
@@ -113,7 +117,7 @@ export const createApp = (deps: AppDeps) => {
   const readAddress = createAddressReader(deps.trustedProxies);
   addErrors(app, log);
   addCalls(app, deps);
-  app.get('/openapi.json', () => Response.json(openApi));
+  app.get('/openapi.json', (c) => compressed(c.req.raw, Response.json(openApi)));
   deps.addPages(app);
 
   return async (request: Request, connection?: Connection): Promise<Response> => {

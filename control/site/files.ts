@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { acceptsCoding } from '../http/compress.ts';
 import { decideDelivery } from './conditional.ts';
 
 const types: Readonly<Record<string, string>> = {
@@ -46,17 +47,10 @@ const findFile = async (path: string): Promise<Found | undefined> => {
     : undefined;
 };
 
-/** `br;q=0` refuses brotli (RFC 9110 12.5.3). */
-const accepts = (accepted: string, encoding: string): boolean =>
-  accepted.split(',').some((each) => {
-    const [name = '', quality = ''] = each.split(';');
-    return name.trim().toLowerCase() === encoding && !/^\s*q=0(\.0*)?\s*$/i.test(quality);
-  });
-
 /** The smallest compressed form that the build left beside the file and the browser accepts. */
 const findEncoded = async (path: string, accepted: string): Promise<{ file: Found; encoding: string } | undefined> => {
   for (const [encoding, suffix] of encodings) {
-    if (!accepts(accepted, encoding)) continue;
+    if (!acceptsCoding(accepted, encoding)) continue;
     const file = await findFile(path + suffix);
     if (file) return { file, encoding };
   }

@@ -35,6 +35,8 @@ export interface Call {
   readonly needs?: 'session' | 'fresh';
   /** The answer may be one page of a list: headers say how many rows there are, and link the next page. */
   readonly paged?: true;
+  /** The answer is compressed: it may be long, and has no secret of schema.ts. Never a stream. */
+  readonly compress?: true;
   /** The caller may send `If-Match` with the `updatedAt` that it read, in quotes, to refuse a change of anything newer. */
   readonly ifMatch?: true;
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { z } from 'zod';
 import { permissions } from '../permission.ts';
 import { eachCase } from '../test-kit.ts';
-import type { Call } from './call.ts';
+import type { AnswerName, Call } from './call.ts';
 import { calls } from './calls.ts';
-import { payloadSchemaOf, queryShapeOf } from './schemas.ts';
+import { answerSchemas, payloadSchemaOf, queryShapeOf } from './schemas.ts';
 
 /** Method and path of each row of spec section 7, in its order, written by hand. */
 const specRows = [
@@ -84,4 +85,43 @@ test('no query parameter has the name of a path segment or of another part of th
 
 test('everything under operator is for operators, and nothing else is', () => {
   for (const [name, { who, path }] of all) assert.equal(who === 'operator', path.startsWith('/api/operator/'), name);
+});
+
+/** The answer's schema as JSON Schema text; empty for an answer that is no JSON. */
+const answerText = ({ answer }: Call): string => {
+  const name = answer?.replace('[]', '') ?? '';
+  return name in answerSchemas ? JSON.stringify(z.toJSONSchema(answerSchemas[name as AnswerName])) : '';
+};
+const secretText = '"format":"password"';
+
+test('only answers in JSON without a secret are compressed', () => {
+  assert.ok(answerText(calls.listTunnels).includes(secretText));
+  for (const [name, call] of all) {
+    if (!call.compress) continue;
+    assert.equal(call.method, 'GET', name);
+    assert.notEqual(answerText(call), '', name);
+    assert.ok(!answerText(call).includes(secretText), name);
+  }
+});
+
+/** Texts that sound secret and are not. */
+const publicTexts = new Set([
+  'Domain.challenge: published in DNS',
+  'BotCheck.siteKey: part of the sign-in page',
+  'PasskeyOptions.challenge: useless without the key that signs it',
+  'DeviceStart.userCode: shown on the screen, and of use to signed-in people only',
+]);
+
+test('a text of an answer that sounds secret is marked as one', () => {
+  const known = new Set([...publicTexts].map((each) => each.split(':')[0]));
+  for (const [name, schema] of Object.entries(answerSchemas)) {
+    const texts = JSON.stringify(z.toJSONSchema(schema)).matchAll(
+      /"(\w*(?:token|secret|code|key|password|challenge))":(\{[^{}]*)/gi,
+    );
+    for (const [, field, facts] of texts) {
+      const isWord = !facts!.includes('"string"') || /"(enum|const)"/.test(facts!);
+      if (isWord || facts!.includes(secretText)) continue;
+      assert.ok(known.has(`${name}.${field}`), `${name}.${field}`);
+    }
+  }
 });

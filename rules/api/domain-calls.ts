@@ -10,6 +10,7 @@ export const domainCalls = {
     answer: 'Domain[]',
     who: 'domain.read',
     paged: true,
+    compress: true,
   },
   getDomain: { method: 'GET', path: '/api/domains/:apexName', query: 'InProject', answer: 'Domain', who: 'domain.read' },
   createDomain: {

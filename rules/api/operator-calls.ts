@@ -10,6 +10,7 @@ export const operatorCalls = {
     answer: 'OperatorRegistration[]',
     who: 'operator',
     needs: 'session',
+    compress: true,
   },
   approveRegistration: {
     method: 'POST',
@@ -32,6 +33,7 @@ export const operatorCalls = {
     answer: 'Subscription[]',
     who: 'operator',
     needs: 'session',
+    compress: true,
   },
   /** Gives no access by itself: an operator still approves the registration. */
   createSubscription: {
@@ -58,6 +60,7 @@ export const operatorCalls = {
     answer: 'OperatorUser[]',
     who: 'operator',
     needs: 'session',
+    compress: true,
   },
   changeUser: {
     method: 'PATCH',
@@ -86,6 +89,7 @@ export const operatorCalls = {
     answer: 'OperatorProject[]',
     who: 'operator',
     needs: 'session',
+    compress: true,
   },
   changeProject: {
     method: 'PATCH',
@@ -102,6 +106,7 @@ export const operatorCalls = {
     answer: 'OperatorTunnel[]',
     who: 'operator',
     needs: 'session',
+    compress: true,
   },
   changeTunnel: {
     method: 'PATCH',
@@ -142,7 +147,14 @@ export const operatorCalls = {
     who: 'operator',
     needs: 'fresh',
   },
-  listEdges: { method: 'GET', path: '/api/operator/edges', answer: 'EdgeHealth[]', who: 'operator', needs: 'session' },
+  listEdges: {
+    method: 'GET',
+    path: '/api/operator/edges',
+    answer: 'EdgeHealth[]',
+    who: 'operator',
+    needs: 'session',
+    compress: true,
+  },
   listAbuseReports: {
     method: 'GET',
     path: '/api/operator/abuse-reports',
@@ -150,6 +162,7 @@ export const operatorCalls = {
     answer: 'AbuseReport[]',
     who: 'operator',
     needs: 'session',
+    compress: true,
   },
   /** Events that concern no project: sessions, people, subscriptions, regions. */
   listServiceAudit: {
@@ -159,6 +172,7 @@ export const operatorCalls = {
     answer: 'AuditPage',
     who: 'operator',
     needs: 'session',
+    compress: true,
   },
   changeAbuseReport: {
     method: 'PATCH',

@@ -16,7 +16,14 @@ export const projectCalls = {
   },
   /** With its tunnels, domains, groups, members and tokens. The caller types `name` again to confirm. */
   deleteProject: { method: 'DELETE', path: '/api/projects/:id', json: 'ProjectName', who: 'project.delete', needs: 'session' },
-  listMembers: { method: 'GET', path: '/api/members', query: 'InProject', answer: 'Member[]', who: 'member.read' },
+  listMembers: {
+    method: 'GET',
+    path: '/api/members',
+    query: 'InProject',
+    answer: 'Member[]',
+    who: 'member.read',
+    compress: true,
+  },
   changeMember: {
     method: 'PATCH',
     path: '/api/members/:id',
@@ -33,6 +40,7 @@ export const projectCalls = {
     query: 'InProject',
     answer: 'Invitation[]',
     who: 'invitation.read',
+    compress: true,
   },
   createInvitation: {
     method: 'POST',
@@ -61,7 +69,14 @@ export const projectCalls = {
     who: 'user',
     needs: 'session',
   },
-  listApiTokens: { method: 'GET', path: '/api/tokens', query: 'InProject', answer: 'ApiToken[]', who: 'api-token.read' },
+  listApiTokens: {
+    method: 'GET',
+    path: '/api/tokens',
+    query: 'InProject',
+    answer: 'ApiToken[]',
+    who: 'api-token.read',
+    compress: true,
+  },
   createApiToken: {
     method: 'POST',
     path: '/api/tokens',
@@ -72,6 +87,6 @@ export const projectCalls = {
     needs: 'fresh',
   },
   deleteApiToken: { method: 'DELETE', path: '/api/tokens/:id', query: 'InProject', who: 'api-token.delete', needs: 'session' },
-  listAudit: { method: 'GET', path: '/api/audit', query: 'AuditQuery', answer: 'AuditPage', who: 'audit.read' },
+  listAudit: { method: 'GET', path: '/api/audit', query: 'AuditQuery', answer: 'AuditPage', who: 'audit.read', compress: true },
   exportAudit: { method: 'GET', path: '/api/audit/export', query: 'InProject', answer: 'text/csv', who: 'audit.read' },
 } as const satisfies Readonly<Record<string, Call>>;

@@ -10,6 +10,7 @@ export const securityGroupCalls = {
     answer: 'SecurityGroup[]',
     who: 'security-group.read',
     paged: true,
+    compress: true,
   },
   getSecurityGroup: {
     method: 'GET',
@@ -17,6 +18,7 @@ export const securityGroupCalls = {
     query: 'InProject',
     answer: 'SecurityGroup',
     who: 'security-group.read',
+    compress: true,
   },
   createSecurityGroup: {
     method: 'POST',

@@ -69,6 +69,7 @@ export const tunnelCalls = {
     query: 'DomainsQuery',
     answer: 'TunnelDomains',
     who: 'tunnel.read',
+    compress: true,
   },
   /** When a client was last connected, and what last kept one from working. */
   getLastClient: {
@@ -84,6 +85,7 @@ export const tunnelCalls = {
     query: 'HistoryQuery',
     answer: 'TunnelHistory',
     who: 'tunnel.read',
+    compress: true,
   },
   streamEvents: { method: 'GET', path: '/api/events', query: 'InProject', answer: 'text/event-stream', who: 'tunnel.read' },
   listRegions: { method: 'GET', path: '/api/regions', answer: 'Region[]', who: 'user' },
