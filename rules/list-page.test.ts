@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ListQuery, type ListRow, parseListQuery, readPage, renderCounts, selectPage } from './list-page.ts';
+import { type ListQuery, type ListRow, parseListQuery, readPage, renderCounts, renderNumbers, selectPage } from './list-page.ts';
 
 const rules = { statuses: ['Connected', 'Pending'], sorts: ['name', 'status'] };
 const all: ListQuery = { words: [], status: undefined, sort: 'name', descending: false, after: undefined, limit: undefined };
@@ -85,9 +85,9 @@ test('reads a query, and refuses what the list does not know', () => {
 });
 
 test('an answer carries its numbers and cursor in headers; one without them is the whole list', () => {
-  const page = { rows: ['a'], next: '01~a b&c', total: 3, counts: { Connected: 2, Pending: 1 } };
+  const page = { rows: ['a'], next: '01~a b&c', total: 3, counts: { Connected: 2, Pending: 1 }, sums: { clients: 7 } };
   const link = `</api/tunnels?after=${encodeURIComponent(page.next)}&limit=1>; rel="next"`;
-  const headers = new Headers({ 'Underpass-Counts': renderCounts(page), Link: link });
+  const headers = new Headers({ 'Underpass-Counts': renderCounts(page), 'Underpass-Sums': renderNumbers(page.sums), Link: link });
   assert.deepEqual(readPage(['a'], headers), page);
-  assert.deepEqual(readPage(['a', 'b'], new Headers()), { rows: ['a', 'b'], next: null, total: 2, counts: {} });
+  assert.deepEqual(readPage(['a', 'b'], new Headers()), { rows: ['a', 'b'], next: null, total: 2, counts: {}, sums: {} });
 });

@@ -89,6 +89,8 @@ export interface ListPage<Row> {
   readonly total: number;
   /** Rows of each status, without the filter by status. */
   readonly counts: Readonly<Record<string, number>>;
+  /** Over the same rows: what else the list adds up. */
+  readonly sums?: Readonly<Record<string, number>>;
 }
 
 /** `rows`: what the search found. */
@@ -146,14 +148,28 @@ function naturalKey(value: string | number = ''): string | number {
 export const countsHeader = 'Underpass-Counts';
 
 export const renderCounts = ({ total, counts }: Pick<ListPage<unknown>, 'total' | 'counts'>): string =>
-  Object.entries({ total, ...counts })
-    .map(([name, count]) => `${name}=${count}`)
+  renderNumbers({ total, ...counts });
+
+/** The header with the sums of a page: `ingressDomains=20, connectedClients=11`. */
+export const sumsHeader = 'Underpass-Sums';
+
+export const renderNumbers = (numbers: Readonly<Record<string, number>>): string =>
+  Object.entries(numbers)
+    .map(([name, number]) => `${name}=${number}`)
     .join(', ');
+
+const readNumbers = (header: string | null): Record<string, number> =>
+  Object.fromEntries([...(header ?? '').matchAll(/(\w+)=(\d+)/g)].map(([, name, number]) => [name, Number(number)]));
 
 /** The page that an answer with these headers is. */
 export function readPage<Row>(rows: readonly Row[], headers: { get(name: string): string | null }): ListPage<Row> {
-  const numbers = (headers.get(countsHeader) ?? '').matchAll(/(\w+)=(\d+)/g);
-  const { total = rows.length, ...counts } = Object.fromEntries([...numbers].map(([, name, count]) => [name, Number(count)]));
+  const { total = rows.length, ...counts } = readNumbers(headers.get(countsHeader));
   const cursor = /[?&](?:after|before)=([^&>]*)[^>]*>; rel="next"/.exec(headers.get('Link') ?? '')?.[1];
-  return { rows, next: cursor === undefined ? null : decodeURIComponent(cursor), total, counts };
+  return {
+    rows,
+    next: cursor === undefined ? null : decodeURIComponent(cursor),
+    total,
+    counts,
+    sums: readNumbers(headers.get(sumsHeader)),
+  };
 }

@@ -1,6 +1,7 @@
 // The figures of a tunnel and of the dashboard, and how they are written (spec 3, Metrics; spec 7, notes).
 
-import type { Domain, Tunnel } from './entity.ts';
+import type { Tunnel } from './entity.ts';
+import type { ListPage } from './list-page.ts';
 
 export interface Metric {
   readonly label: string;
@@ -30,16 +31,15 @@ export interface DashboardSums {
   readonly connectedClients: number;
 }
 
-export function sumDashboard(
-  tunnels: readonly Pick<Tunnel, 'ingressDomains' | 'connectedClients'>[],
-  domains: readonly Pick<Domain, 'verified'>[],
-): DashboardSums {
-  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+type ListNumbers = Pick<ListPage<unknown>, 'total' | 'counts' | 'sums'>;
+
+/** The lists add up all their rows, so one page of each is enough. */
+export function sumDashboard(tunnels: ListNumbers, domains: ListNumbers): DashboardSums {
   return {
-    tunnels: tunnels.length,
-    verifiedDomains: domains.filter((domain) => domain.verified).length,
-    upstreamDomains: sum(tunnels.map((tunnel) => tunnel.ingressDomains.length)),
-    connectedClients: sum(tunnels.map((tunnel) => tunnel.connectedClients ?? 0)),
+    tunnels: tunnels.total,
+    verifiedDomains: domains.counts.Verified ?? 0,
+    upstreamDomains: tunnels.sums?.ingressDomains ?? 0,
+    connectedClients: tunnels.sums?.connectedClients ?? 0,
   };
 }
 

@@ -6,7 +6,7 @@ import { failures } from '@underpass/rules/api/failures.ts';
 import { proofNeededCode } from '@underpass/rules/api/refusal-code.ts';
 import { answerSchemas, payloadSchemas, querySchemas } from '@underpass/rules/api/schemas.ts';
 import { durations } from '@underpass/rules/limits.ts';
-import { countsHeader } from '@underpass/rules/list-page.ts';
+import { countsHeader, sumsHeader } from '@underpass/rules/list-page.ts';
 import { z } from 'zod';
 
 const namedSchemas = { ...answerSchemas, ...payloadSchemas };
@@ -44,6 +44,7 @@ const answerContent = (answer: string): object => {
 const pageHeaders = {
   Link: { ...text, description: 'The next page, `rel="next"`; absent on the last' },
   [countsHeader]: { ...text, description: 'Rows on all pages as `total`, and with each status' },
+  [sumsHeader]: { ...text, description: 'Of tunnels: `ingressDomains` and `connectedClients`, each added up over all pages' },
 };
 
 const success = ({ answer, paged }: Call): object => {

@@ -76,6 +76,12 @@ for (const sort of ['name', '-domains', 'status', '-type']) {
   });
 }
 
+it('adds up ingress domains and clients of all tunnels that a search finds, on every page', async () => {
+  assert.deepEqual((await list('limit=1')).sums, { ingressDomains: 7, connectedClients: 1 });
+  assert.deepEqual((await list('q=shop')).sums, { ingressDomains: 4, connectedClients: 0 });
+  assert.deepEqual((await list('q=nothing')).sums, { ingressDomains: 0, connectedClients: 0 });
+});
+
 it('keeps the token from viewers, and refuses what it does not know', async () => {
   const viewer = await test.signUp('viewer@example.com');
   await test.addMember(ann.projectId, viewer.userId, 'viewer');

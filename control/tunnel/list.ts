@@ -15,6 +15,8 @@ type SortName = (typeof tunnelList.sorts)[number];
 
 const firstHost = sql<string>`(select h.host from tunnel_hosts h where h.tunnel_id = t.id order by h.position limit 1)`;
 
+const hostCount = sql<number | string>`(select count(*) from tunnel_hosts h where h.tunnel_id = t.id)`;
+
 /** What sorts, in the database; null: it does not know. */
 const sortColumns: Readonly<Record<SortName, RawBuilder<string> | null>> = {
   name: sql`t.name`,
@@ -55,23 +57,32 @@ const statuses = tunnelList.statuses.map((status) => ({ status, lower: status.to
 const statusesOf = (word: string): readonly string[] =>
   word.length < statusWordChars ? [] : statuses.filter(({ lower }) => lower.startsWith(word)).map(({ status }) => status);
 
-type Found = ListRow & { readonly status: string };
+type Found = ListRow & { readonly status: string; readonly ingressDomains: number; readonly connectedClients: number };
 
-type FoundRow = { readonly id: string; readonly sorts_by: string } & Readonly<Record<string, unknown>>;
+/** Postgres gives a count as text. */
+type FoundRow = { readonly id: string; readonly sorts_by: string; readonly hosts: number | string } & Readonly<
+  Record<string, unknown>
+>;
 
 const findRows = async (deps: TunnelReadDeps, project: Reader, { words, sort }: ListQuery): Promise<Found[]> => {
   const { db } = deps.store;
   const either = words.filter((word) => statusesOf(word).length > 0);
   const column = (sort !== undefined && sortColumns[sort as SortName]) || sql<string>`''`;
-  let query = nameRows(db, project.id).select(column.as('sorts_by'));
+  let query = nameRows(db, project.id).select([column.as('sorts_by'), hostCount.as('hosts')]);
   for (const word of words) if (!either.includes(word)) query = query.where(hasWord(word));
   // The database does not know the status: it tells whether the texts match.
   const rows: FoundRow[] = await query.select(either.map((word, at) => hasWord(word).as(`match${at}`))).execute();
   const waiting = await readWaiting(db, project.id);
-  const found = rows.map((row) => ({ row, id: row.id, status: decideDisplayStatus(liveOf(deps, row.id, waiting)) }));
+  const found = rows.map((row) => {
+    const live = liveOf(deps, row.id, waiting);
+    return { row, status: decideDisplayStatus(live), connectedClients: live.connectedClients };
+  });
   return found
     .filter(({ row, status }) => either.every((word, at) => row[`match${at}`] || statusesOf(word).includes(status)))
-    .map(({ row, id, status }) => ({ id, status, ...sortOf(sort, row.sorts_by, status) }));
+    .map(({ row: { id, hosts, sorts_by }, status, connectedClients }) => ({
+      ...{ id, status, connectedClients, ingressDomains: Number(hosts) },
+      ...sortOf(sort, sorts_by, status),
+    }));
 };
 
 const sortOf = (sort: string | undefined, value: string, status: string) => {
@@ -79,10 +90,17 @@ const sortOf = (sort: string | undefined, value: string, status: string) => {
   return { sortsBy: sort === 'status' ? status : value };
 };
 
+/** For the dashboard, which must not read every tunnel. */
+const sumsOf = (found: readonly Found[]) => {
+  const sum = (name: 'ingressDomains' | 'connectedClients') => found.reduce((total, row) => total + row[name], 0);
+  return { ingressDomains: sum('ingressDomains'), connectedClients: sum('connectedClients') };
+};
+
 export const listTunnels = async (deps: TunnelReadDeps, project: Reader, query: ListQuery): Promise<ListPage<Tunnel>> => {
-  const page = selectPage(await findRows(deps, project, query), query, tunnelList.statuses);
+  const found = await findRows(deps, project, query);
+  const page = selectPage(found, query, tunnelList.statuses);
   const ids = page.rows.map(({ id }) => id);
-  return { ...page, rows: await readTunnels(deps, project, ids) };
+  return { ...page, sums: sumsOf(found), rows: await readTunnels(deps, project, ids) };
 };
 
 /** The live part of the project's tunnels, or of some of them. */

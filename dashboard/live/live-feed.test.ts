@@ -33,6 +33,8 @@ let caughtUp = 0;
 /** Of a poll; 0 is no answer. */
 let status = 200;
 let listChanges = 0;
+/** Of a poll. */
+let names = ['web'];
 
 beforeEach(() => {
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: START_MS });
@@ -42,12 +44,13 @@ beforeEach(() => {
   got = [];
   caughtUp = 0;
   listChanges = 0;
+  names = ['web'];
   calls = [];
   globalThis.fetch = async (url) => {
     calls.push(String(url));
     if (status === 0) throw new TypeError('Failed to fetch');
     if (status !== 200) return new Response('', { status });
-    return Response.json([{ name: 'web', status: 'Created' }]);
+    return Response.json(names.map((name) => ({ name, status: 'Created' })));
   };
   Object.assign(globalThis, { EventSource: FakeEventSource, document: page });
   stop = followTunnels('p 1', {
@@ -115,6 +118,22 @@ test('polls immediately when the connection is refused', async () => {
   fail(1);
   await settle();
   assert.equal(calls.length, 1);
+});
+
+test('while it polls, a tunnel that was made or deleted changes the list', async () => {
+  fail(3);
+  await settle();
+  assert.equal(listChanges, 0);
+  for (const [now, changes] of [
+    [['web', 'blog'], 1],
+    [['web', 'blog'], 1],
+    [['blog'], 2],
+  ] as const) {
+    names = [...now];
+    mock.timers.tick(5000);
+    await settle();
+    assert.equal(listChanges, changes);
+  }
 });
 
 test('a hidden tab follows nothing; when shown again it catches up', () => {

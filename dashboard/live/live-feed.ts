@@ -93,8 +93,13 @@ function openEvents({ projectId, watch, onTunnel, onListChanged, onCaughtUp }: F
 /** Ends after EVENTS_RETRY_MS, when the server is back, or when aborted. */
 async function pollTunnels(feed: Feed): Promise<void> {
   let before: Poll = 'worked';
+  let listed: string | undefined;
+  const onNames = (names: string) => {
+    if (listed !== undefined && names !== listed) feed.onListChanged();
+    listed = names;
+  };
   for (let waited = 0; waited < EVENTS_RETRY_MS && !feed.signal.aborted; ) {
-    const poll = await pollOnce(feed);
+    const poll = await pollOnce(feed, onNames);
     // An ended session is told once, in a notice: an open form stays.
     const isNews = poll === 'worked' ? feed.watch.hear() : poll === 'signed-out' && before !== poll;
     if (isNews) feed.onCaughtUp();
@@ -108,9 +113,11 @@ async function pollTunnels(feed: Feed): Promise<void> {
 
 type Poll = 'worked' | 'signed-out' | 'failed';
 
-async function pollOnce({ projectId, onTunnel, signal }: Feed): Promise<Poll> {
+async function pollOnce({ projectId, onTunnel, signal }: Feed, onNames: (names: string) => void): Promise<Poll> {
   try {
-    for (const tunnel of await listTunnels(projectId, signal, true)) onTunnel(tunnel);
+    const tunnels = await listTunnels(projectId, signal, true);
+    for (const tunnel of tunnels) onTunnel(tunnel);
+    onNames(tunnels.map(({ name }) => name).join(' '));
     return 'worked';
   } catch (error) {
     return isApiError(error) && error.status === 401 ? 'signed-out' : 'failed';

@@ -83,36 +83,37 @@ export function useLiveTunnel(tunnel: Tunnel): Tunnel {
   return withLive(tunnel, known.get(tunnel.name));
 }
 
-/** Calls `reload` when the feed names tunnels that were made after the list was loaded: by the CLI, or by another person. */
-export function useNewTunnels(tunnels: readonly Tunnel[], reload: () => void): void {
-  const known = useContext(LiveContext);
-  const asked = useRef<ReadonlySet<string>>(new Set());
-  useEffect(() => {
-    const listed = new Set(tunnels.map(({ name }) => name));
-    const unlisted = [...known.keys()].filter((name) => !listed.has(name) && !asked.current.has(name));
-    if (unlisted.length === 0) return;
-    // Once for each name: a deleted tunnel stays known and is never listed again.
-    asked.current = new Set([...asked.current, ...unlisted]);
-    reload();
-  }, [tunnels, known, reload]);
-}
-
 /** A list of thousands costs the server some 20 ms. */
 const RELOAD_EVERY_MS = 2000;
 
 /** Calls `reload` when other rows may belong to a list, or other counts. */
 export function useListChanges(reload: () => void): void {
-  const changes = useContext(ChangesContext);
-  const done = useRef({ changes, at: Number.NEGATIVE_INFINITY });
+  useReload(useContext(ChangesContext), reload);
+}
+
+/** Calls `reload` when the feed counts other tunnels or clients than were loaded. It goes on counting a deleted tunnel. */
+export function useCountChanges(tunnels: number, clients: number, reload: () => void): void {
+  const known = useContext(LiveContext);
+  const loaded = `${tunnels} ${clients}`;
+  const counted = useMemo(
+    () => `${known.size} ${[...known.values()].reduce((sum, { tunnel }) => sum + (tunnel.connectedClients ?? 0), 0)}`,
+    [known],
+  );
+  useReload(known.size === 0 ? loaded : counted, reload, loaded);
+}
+
+/** Calls `reload` for every state after the first. */
+function useReload<State>(state: State, reload: () => void, first = state): void {
+  const done = useRef({ state: first, at: Number.NEGATIVE_INFINITY });
   useEffect(() => {
-    if (changes === done.current.changes) return;
+    if (state === done.current.state) return;
     const waitMs = done.current.at + RELOAD_EVERY_MS - performance.now();
     const timer = setTimeout(() => {
-      done.current = { changes, at: performance.now() };
+      done.current = { state, at: performance.now() };
       reload();
     }, waitMs);
     return () => clearTimeout(timer);
-  }, [changes, reload]);
+  }, [state, reload]);
 }
 
 const applied = new WeakMap<Tunnel, { readonly event: LiveEvent; readonly result: Tunnel }>();

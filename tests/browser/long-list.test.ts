@@ -45,7 +45,22 @@ test('a long list', async (t) => {
   const stage = await openStage(t);
   await fillStore(stage);
   await t.test('5,000 tunnels', (t) => listTests(t, stage));
+  await t.test('the dashboard adds up 5,000 tunnels and reads only a few', (t) => sumTest(t, stage));
 });
+
+async function sumTest(t: TestContext, stage: Stage): Promise<void> {
+  const page = await stage.open(t, 'security-groups');
+  const answers: Promise<Buffer>[] = [];
+  page.on('response', (response) => {
+    if (/\/api\/(tunnels|domains)\?/.test(response.url())) answers.push(response.body());
+  });
+  await page.getByRole('link', { name: 'Dashboard' }).click();
+  const metrics = page.getByRole('region', { name: 'Metrics' });
+  await expect(metrics.getByRole('definition')).toHaveText(['5000', '0', '5000', '0']);
+  const bytes = (await Promise.all(answers)).reduce((sum, { length }) => sum + length, 0);
+  t.diagnostic(`${bytes} bytes`);
+  assert.ok(bytes > 100 && bytes < 10_000, `${bytes}`);
+}
 
 async function listTests(t: TestContext, stage: Stage): Promise<void> {
   const page = await stage.open(t, 'tunnels');

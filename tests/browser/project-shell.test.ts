@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from '@playwright/test';
 import type { Project } from '@underpass/rules/entity.ts';
 import { expect, visit } from '../helpers/browser.ts';
-import { makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
+import { connectClient, makeTunnel, makeVerifiedDomain, openStage, projectUrl, type Stage } from '../helpers/dashboard.ts';
 import { createPerson } from '../helpers/people.ts';
 
 const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main' });
@@ -276,7 +276,7 @@ async function selectorTests(t: TestContext, stage: Stage, other: Project): Prom
 async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
   await t.test('it shows project, role, the four counts and six tips', async (t) => {
     await makeVerifiedDomain(stage, 'example.com');
-    await makeTunnel(stage.account, 'counted', { ingressDomains: ['a.example.com', 'b.example.com'] });
+    const tunnel = await makeTunnel(stage.account, 'counted', { ingressDomains: ['a.example.com', 'b.example.com'] });
     const page = await stage.open(t, 'dashboard');
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^(Dashboard|Welcome .+)$/);
     await expect(page.getByText(/^Project: /)).toBeVisible();
@@ -284,6 +284,8 @@ async function dashboardTests(t: TestContext, stage: Stage): Promise<void> {
     const metrics = page.getByRole('region', { name: 'Metrics' });
     await expect(metrics.getByRole('term')).toHaveText(['Tunnels', 'Verified domains', 'Upstream domains', 'Connected clients']);
     await expect(metrics.getByRole('definition')).toHaveText(['2', '1', '3', '0']);
+    await connectClient(t, tunnel, 'http://127.0.0.1:9');
+    await expect(metrics.getByRole('definition')).toHaveText(['2', '1', '3', '1']);
     const tips = page.getByRole('region', { name: 'Tips' }).getByRole('link');
     await expect(tips).toHaveCount(6);
     for (const tip of await tips.all()) assert.match((await tip.getAttribute('href')) ?? '', /^https:\/\//);

@@ -1,6 +1,5 @@
 // The first page of a project: its counts, the first steps of a new one, and tips (spec 2, Dashboard).
 import { domainCalls } from '@underpass/rules/api/domain-calls.ts';
-import type { Tunnel } from '@underpass/rules/entity.ts';
 import { type DashboardSums, dashboardLabels, sumDashboard } from '@underpass/rules/metrics.ts';
 import { may, roleLabels } from '@underpass/rules/permission.ts';
 import { text } from '@underpass/rules/text.ts';
@@ -8,9 +7,9 @@ import { type Tip, tips } from '@underpass/rules/tips.ts';
 import { ArrowUpRight, Plus } from 'lucide-react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
 import { later } from '../../api/later.ts';
-import { callApi } from '../../api/request.ts';
-import { listTunnels } from '../../api/tunnels.ts';
-import { useLiveTunnels } from '../../live/live-tunnels.tsx';
+import { callPage } from '../../api/request.ts';
+import { listTunnelPage } from '../../api/tunnels.ts';
+import { useCountChanges, useListChanges } from '../../live/live-tunnels.tsx';
 import { newTunnelParam, paths } from '../../routing/paths.ts';
 import { useProject, useShell } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -19,24 +18,25 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { Load } from '../../ui/load.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { newProjectTunnels } from './first-steps.ts';
 import { FirstSteps, loadFirstSteps } from './first-steps-card.tsx';
 
 export function loader({ params, request }: LoaderFunctionArgs) {
   const project = params.projectID!;
   const { signal } = request;
-  const tunnels = listTunnels(project, signal);
+  const tunnels = listTunnelPage(project, { limit: String(newProjectTunnels) }, signal);
+  const domains = callPage(domainCalls.listDomains, { project, limit: '1' }, { signal });
   return {
-    lists: later(Promise.all([tunnels, callApi(domainCalls.listDomains, { project }, { signal })])),
+    sums: later(Promise.all([tunnels, domains]).then((lists) => sumDashboard(...lists))),
     steps: later(loadFirstSteps(project, tunnels, signal)),
   };
 }
 
-type Lists = Awaited<ReturnType<typeof loader>['lists']>;
-
 export function Component() {
-  const { lists, steps } = useLoaderData<typeof loader>();
+  const { sums, steps } = useLoaderData<typeof loader>();
   const { user } = useShell();
   const project = useProject();
+  useListChanges(useRevalidator().revalidate);
   return (
     <>
       <PageHeader
@@ -60,8 +60,8 @@ export function Component() {
         }
       />
       <section aria-label="Metrics" className="mb-8">
-        <Load promise={lists} fallback={<SumsView sums={undefined} />} failed={<MetricsFailed />}>
-          {(loaded) => <LiveSums lists={loaded} />}
+        <Load promise={sums} fallback={<SumsView sums={undefined} />} failed={<MetricsFailed />}>
+          {(loaded) => <LiveSums sums={loaded} />}
         </Load>
       </section>
       {/* Nothing until it is known whether the steps stand above the tips, so that the tips do not move. */}
@@ -77,9 +77,9 @@ export function Component() {
   );
 }
 
-function LiveSums({ lists: [tunnels, domains] }: { readonly lists: Lists }) {
-  const live: readonly Tunnel[] = useLiveTunnels(tunnels);
-  return <SumsView sums={sumDashboard(live, domains)} />;
+function LiveSums({ sums }: { readonly sums: DashboardSums }) {
+  useCountChanges(sums.tunnels, sums.connectedClients, useRevalidator().revalidate);
+  return <SumsView sums={sums} />;
 }
 
 const ORDER = [

@@ -2,11 +2,12 @@
 import { accountCalls } from '@underpass/rules/api/account-calls.ts';
 import { tunnelCalls } from '@underpass/rules/api/tunnel-calls.ts';
 import type { Tunnel } from '@underpass/rules/entity.ts';
+import type { ListPage } from '@underpass/rules/list-page.ts';
 import { ArrowUpRight, CircleCheck, X } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import { Link, useRevalidator } from 'react-router';
+import { Link } from 'react-router';
 import { callApi } from '../../api/request.ts';
-import { useLiveTunnels, useNewTunnels } from '../../live/live-tunnels.tsx';
+import { useLiveTunnels } from '../../live/live-tunnels.tsx';
 import { newTunnelParam, paths } from '../../routing/paths.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -29,13 +30,13 @@ export interface FirstStepsData {
 /** undefined: the project is past its first steps. */
 export async function loadFirstSteps(
   project: string,
-  listed: Promise<readonly Tunnel[]>,
+  listed: Promise<ListPage<Tunnel>>,
   signal: AbortSignal,
 ): Promise<FirstStepsData | undefined> {
   const known = rememberedSteps(project);
   if (areComplete(known)) return undefined;
-  const [tunnels, tokens] = await Promise.all([listed, callApi(accountCalls.listOwnTokens, {}, { signal })]);
-  if (tunnels.length > newProjectTunnels) return undefined;
+  const [{ rows: tunnels, total }, tokens] = await Promise.all([listed, callApi(accountCalls.listOwnTokens, {}, { signal })]);
+  if (total > newProjectTunnels) return undefined;
   const histories = await Promise.all(
     tunnels.map(({ name }) => callApi(tunnelCalls.getHistory, { project, name, range: 'week' }, { signal })),
   );
@@ -44,9 +45,7 @@ export async function loadFirstSteps(
 }
 
 export function FirstSteps({ project, data }: { readonly project: string; readonly data: FirstStepsData }) {
-  const { revalidate } = useRevalidator();
   const tunnels = useLiveTunnels(data.tunnels);
-  useNewTunnels(data.tunnels, revalidate);
   const [isDismissed, setDismissed] = useState(false);
   const taken = takenSteps(tunnels, data.past, rememberedSteps(project));
   const dismiss = () => {
