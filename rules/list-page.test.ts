@@ -3,10 +3,13 @@ import { test } from 'node:test';
 import { type ListQuery, type ListRow, parseListQuery, readPage, renderCounts, renderNumbers, selectPage } from './list-page.ts';
 
 const rules = { statuses: ['Connected', 'Pending'], sorts: ['name', 'status'] };
-const all: ListQuery = { words: [], status: undefined, sort: 'name', descending: false, after: undefined, limit: undefined };
+const whole = { after: undefined, before: undefined, limit: undefined };
+const all: ListQuery = { words: [], status: undefined, sort: 'name', descending: false, ...whole };
 const row = (id: string, sortsBy: string | number, status = 'Connected'): ListRow => ({ id, sortsBy, status });
 const values = (rows: readonly ListRow[], query: Partial<ListQuery> = {}) =>
   selectPage(rows, { ...all, ...query }).rows.map(({ sortsBy }) => sortsBy);
+
+const cursorTo = ({ id, sortsBy }: ListRow) => `${id}~${sortsBy}`;
 
 /** Follows the cursor to the end. */
 function walk(rows: readonly ListRow[], query: Partial<ListQuery>, between: (rows: readonly ListRow[]) => readonly ListRow[]) {
@@ -48,6 +51,24 @@ test('the pages together are the whole list, in both directions and with many eq
   );
 });
 
+test('the pages backwards are the same pages, and full ones', () => {
+  const rows = ['a', 'b', 'b', 'c', 'd', 'e', 'f'].map((value, at) => row(`${at}`, value));
+  const page = (query: Partial<ListQuery>) => selectPage(rows, { ...all, limit: 3, ...query });
+  const ids = ({ rows: shown }: { rows: readonly ListRow[] }) => shown.map(({ id }) => id).join('');
+  const first = page({});
+  const second = page({ after: first.next! });
+  const third = page({ after: second.next! });
+  assert.deepEqual([first, second, third].map(ids), ['012', '345', '6']);
+  assert.deepEqual([first.previous, second.previous], [null, '']);
+  const back = page({ before: third.previous! });
+  assert.deepEqual(back, second);
+  // From the middle of the first page, or if rows before it are gone, it is the whole first page.
+  assert.deepEqual(page({ before: cursorTo(rows[1]!) }), first);
+  // A page that has lost its rows still leads back.
+  const gone = selectPage(rows.slice(0, 6), { ...all, limit: 3, after: second.next! });
+  assert.deepEqual([ids(gone), ids(page({ before: gone.previous! }))], ['', '234']);
+});
+
 test('if the last row of a page goes, the next page has no gap; a row that sorts elsewhere by then comes again there', () => {
   const rows = ['a', 'b', 'c', 'd'].map((value) => row(value, value));
   assert.deepEqual(
@@ -70,7 +91,7 @@ test('reads a query, and refuses what the list does not know', () => {
   const parsed = parseListQuery({ q: ' Shop  SHOP x', status: 'Pending', sort: '-name', limit: '200' }, rules);
   assert.deepEqual(parsed.ok && parsed.value, {
     ...{ words: ['shop', 'x'], status: 'Pending', sort: 'name', descending: true },
-    ...{ after: undefined, limit: 200 },
+    ...{ after: undefined, before: undefined, limit: 200 },
   });
   for (const [asked, message] of [
     [{ q: 'x'.repeat(101) }, 'The search must be at most 100 characters long.'],
@@ -85,9 +106,24 @@ test('reads a query, and refuses what the list does not know', () => {
 });
 
 test('an answer carries its numbers and cursor in headers; one without them is the whole list', () => {
-  const page = { rows: ['a'], next: '01~a b&c', total: 3, counts: { Connected: 2, Pending: 1 }, sums: { clients: 7 } };
-  const link = `</api/tunnels?after=${encodeURIComponent(page.next)}&limit=1>; rel="next"`;
+  const page = {
+    rows: ['a'],
+    next: '01~a b&c',
+    previous: '00~"<a>+',
+    total: 3,
+    counts: { Connected: 2, Pending: 1 },
+    sums: { clients: 7 },
+  };
+  const query = (cursor: object) => new URLSearchParams({ ...cursor, limit: '1' });
+  const link = `</t?${query({ before: page.previous })}>; rel="prev", </t?${query({ after: page.next })}>; rel="next"`;
   const headers = new Headers({ 'Underpass-Counts': renderCounts(page), 'Underpass-Sums': renderNumbers(page.sums), Link: link });
   assert.deepEqual(readPage(['a'], headers), page);
-  assert.deepEqual(readPage(['a', 'b'], new Headers()), { rows: ['a', 'b'], next: null, total: 2, counts: {}, sums: {} });
+  assert.deepEqual(readPage(['a', 'b'], new Headers()), {
+    rows: ['a', 'b'],
+    next: null,
+    previous: null,
+    total: 2,
+    counts: {},
+    sums: {},
+  });
 });

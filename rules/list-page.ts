@@ -28,6 +28,7 @@ export interface AskedList {
   /** A name of the sorts; descending with `-` before it. */
   readonly sort?: string | undefined;
   readonly after?: string | undefined;
+  readonly before?: string | undefined;
   readonly limit?: string | undefined;
 }
 
@@ -39,11 +40,13 @@ export interface ListQuery {
   readonly sort: string | undefined;
   readonly descending: boolean;
   readonly after: string | undefined;
+  /** The page ends before this row; without enough rows there it is the first page. Ignored beside `after`. */
+  readonly before: string | undefined;
   /** Undefined: all rows. */
   readonly limit: number | undefined;
 }
 
-export function parseListQuery({ q = '', status, sort, after, limit }: AskedList, rules: ListRules): Parsed<ListQuery> {
+export function parseListQuery({ q = '', status, sort, after, before, limit }: AskedList, rules: ListRules): Parsed<ListQuery> {
   if (q.length > searchMostChars) return refuse(`The search must be at most ${searchMostChars} characters long.`);
   if (status !== undefined && !rules.statuses.includes(status)) return refuse(`Status must be ${either(rules.statuses)}.`);
   const key = sort?.replace(/^-/, '');
@@ -56,6 +59,7 @@ export function parseListQuery({ q = '', status, sort, after, limit }: AskedList
     sort: key,
     descending: sort?.startsWith('-') === true,
     after,
+    before,
     limit: limit === undefined ? undefined : Number(limit),
   });
 }
@@ -85,6 +89,8 @@ export interface ListPage<Row> {
   readonly rows: readonly Row[];
   /** The next page's `after`; null on the last. */
   readonly next: string | null;
+  /** The previous page's `before`; empty if that is the first page, and null on the first. */
+  readonly previous: string | null;
   /** Rows on all pages. */
   readonly total: number;
   /** Rows of each status, without the filter by status. */
@@ -96,19 +102,25 @@ export interface ListPage<Row> {
 /** `rows`: what the search found. */
 export function selectPage<Row extends ListRow>(
   rows: readonly Row[],
-  { status, descending, after, limit }: Omit<ListQuery, 'words' | 'sort'>,
+  { status, descending, after, before, limit = Number.POSITIVE_INFINITY }: Omit<ListQuery, 'words' | 'sort'>,
   statuses: readonly string[] = [],
 ): ListPage<Row> {
   const counts = Object.fromEntries(statuses.map((each) => [each, 0]));
   for (const row of rows) if (row.status !== undefined) counts[row.status] = (counts[row.status] ?? 0) + 1;
   const found = status === undefined ? rows : rows.filter((row) => row.status === status);
   const order = orderOf(descending);
-  const places = found.map((row) => ({ id: row.id, value: naturalKey(row.sortsBy), row }));
-  const from = after === undefined ? undefined : placeOf(after, found[0]);
-  const behind = (from ? places.filter((place) => order(from, place) < 0) : places).sort(order);
-  const page = behind.slice(0, limit).map(({ row }) => row);
-  const next = behind.length > page.length ? cursorOf(page.at(-1)!) : null;
-  return { rows: page, next, total: found.length, counts };
+  const places = found.map((row) => ({ id: row.id, value: naturalKey(row.sortsBy), row })).sort(order);
+  const rowsBefore = (cursor: string, isIncluded: boolean) => {
+    const at = placeOf(cursor, found[0]);
+    return places.filter((place) => order(place, at) < Number(isIncluded)).length;
+  };
+  let start = 0;
+  if (after !== undefined) start = rowsBefore(after, true);
+  else if (before !== undefined) start = Math.max(0, rowsBefore(before, false) - limit);
+  const page = places.slice(start, start + limit).map(({ row }) => row);
+  const next = places.length > start + limit ? cursorOf(page.at(-1)!) : null;
+  const previous = start === 0 ? null : start <= limit ? '' : page[0] ? cursorOf(page[0]) : after!;
+  return { rows: page, next, previous, total: found.length, counts };
 }
 
 interface Place {
@@ -164,12 +176,19 @@ const readNumbers = (header: string | null): Record<string, number> =>
 /** The page that an answer with these headers is. */
 export function readPage<Row>(rows: readonly Row[], headers: { get(name: string): string | null }): ListPage<Row> {
   const { total = rows.length, ...counts } = readNumbers(headers.get(countsHeader));
-  const cursor = /[?&](?:after|before)=([^&>]*)[^>]*>; rel="next"/.exec(headers.get('Link') ?? '')?.[1];
+  const link = headers.get('Link') ?? '';
   return {
     rows,
-    next: cursor === undefined ? null : decodeURIComponent(cursor),
+    next: cursorIn(link, 'next', 'after'),
+    previous: cursorIn(link, 'prev', 'before'),
     total,
     counts,
     sums: readNumbers(headers.get(sumsHeader)),
   };
+}
+
+/** Empty if the link has none; null without the link. */
+function cursorIn(header: string, relation: 'next' | 'prev', name: string): string | null {
+  const url = new RegExp(`<([^>]*)>; rel="${relation}"`).exec(header)?.[1];
+  return url === undefined ? null : (new URLSearchParams(url.split('?')[1]).get(name) ?? '');
 }

@@ -42,7 +42,7 @@ const answerContent = (answer: string): object => {
 };
 
 const pageHeaders = {
-  Link: { ...text, description: 'The next page, `rel="next"`; absent on the last' },
+  Link: { ...text, description: 'The pages beside it, `rel="prev"` and `rel="next"`, as far as there are any' },
   [countsHeader]: { ...text, description: 'Rows on all pages as `total`, and with each status' },
   [sumsHeader]: { ...text, description: 'Of tunnels: `ingressDomains` and `connectedClients`, each added up over all pages' },
 };

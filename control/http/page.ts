@@ -1,17 +1,18 @@
-// The answer of a call with pages: the rows as JSON, how many there are, and a link to the next page (RFC 8288).
+// The answer of a call with pages: the rows as JSON, how many there are, and links to the pages beside it (RFC 8288).
 
 import { countsHeader, type ListPage, renderCounts, renderNumbers, sumsHeader } from '@underpass/rules/list-page.ts';
 
-const nextUrl = ({ url }: Request, cursorName: string, next: string): string => {
+const linkTo = ({ url }: Request, relation: 'next' | 'prev', name: 'after' | 'before', cursor: string): string => {
   const { pathname, searchParams } = new URL(url);
-  searchParams.set(cursorName, next);
-  return `${pathname}?${searchParams}`;
+  for (const each of ['after', 'before']) searchParams.delete(each);
+  if (cursor !== '') searchParams.set(name, cursor);
+  return `<${pathname}?${searchParams}>; rel="${relation}"`;
 };
 
-/** `cursorName`: the query parameter that takes `next`. */
-export const answerPage = (request: Request, page: ListPage<unknown>, cursorName = 'after'): Response => {
+export const answerPage = (request: Request, page: ListPage<unknown>): Response => {
   const headers = new Headers({ [countsHeader]: renderCounts(page) });
   if (page.sums !== undefined) headers.set(sumsHeader, renderNumbers(page.sums));
-  if (page.next !== null) headers.set('link', `<${nextUrl(request, cursorName, page.next)}>; rel="next"`);
+  if (page.previous !== null) headers.append('link', linkTo(request, 'prev', 'before', page.previous));
+  if (page.next !== null) headers.append('link', linkTo(request, 'next', 'after', page.next));
   return Response.json(page.rows, { headers });
 };

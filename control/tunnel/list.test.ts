@@ -1,93 +1,108 @@
 // The list of tunnels by search, status and order, whole and in pages (spec 7, GET /api/tunnels).
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import type { Tunnel } from '@underpass/rules/entity.ts';
 import { readPage } from '@underpass/rules/list-page.ts';
+import type { Store } from '../store/store.ts';
 import { createTestControl, type SignedUp, type TestControl } from '../test-kit.ts';
+import { onBothDatabases, type StoreSuite } from '../test-kit-databases.ts';
 
-let test: TestControl;
-let ann: SignedUp;
+const suite: StoreSuite = (name, skip, open) =>
+  describe(`list of tunnels on ${name}`, { skip }, () => {
+    let test: TestControl;
+    let ann: SignedUp;
+    let store: Store;
 
-const client = { id: 'c', address: '', version: '', since: '', edge: '', rttMs: null, healthy: true };
+    const client = { id: 'c', address: '', version: '', since: '', edge: '', rttMs: null, healthy: true };
 
-const make = async (who: SignedUp, name: string, ingressDomains: readonly string[] = []): Promise<string> => {
-  await who.call('POST', `/api/tunnels?project=${who.projectId}`, { name, region: 'local', ingressDomains });
-  const { id } = await test.store.db.selectFrom('tunnels').select('id').where('name', '=', name).executeTakeFirstOrThrow();
-  return id;
-};
+    const make = async (who: SignedUp, name: string, ingressDomains: readonly string[] = []): Promise<string> => {
+      await who.call('POST', `/api/tunnels?project=${who.projectId}`, { name, region: 'local', ingressDomains });
+      const { id } = await test.store.db.selectFrom('tunnels').select('id').where('name', '=', name).executeTakeFirstOrThrow();
+      return id;
+    };
 
-before(async () => {
-  test = await createTestControl();
-  ann = await test.signUp('ann@example.com');
-  await make(await test.signUp('bob@example.com'), 'shop-of-bob');
-  for (const name of ['shop-10', 'shop-9', 'connected-cars', 'wiki']) test.feed.serving.add(await make(ann, name));
-  test.feed.connected.set([...test.feed.serving].at(-1) ?? '', [client]);
-  await make(ann, 'blog', ['shop.example.com', 'blog.example.com']);
-  await make(ann, 'new');
-});
-after(() => test.close());
+    before(async () => {
+      store = await open();
+      test = await createTestControl({ store });
+      ann = await test.signUp('ann@example.com');
+      await make(await test.signUp('bob@example.com'), 'shop-of-bob');
+      for (const name of ['shop-10', 'shop-9', 'connected-cars', 'wiki']) test.feed.serving.add(await make(ann, name));
+      test.feed.connected.set([...test.feed.serving].at(-1) ?? '', [client]);
+      await make(ann, 'blog', ['shop.example.com', 'blog.example.com']);
+      await make(ann, 'new');
+    });
+    after(async () => {
+      await test.close();
+      await store.close();
+    });
 
-const list = async (query: string) => {
-  const response = await ann.send('GET', `/api/tunnels?project=${ann.projectId}&${query}`);
-  assert.equal(response.status, 200, query);
-  const page = readPage((await response.json()) as Tunnel[], response.headers);
-  return { ...page, names: page.rows.map(({ name }) => name) };
-};
+    const list = async (query: string) => {
+      const response = await ann.send('GET', `/api/tunnels?project=${ann.projectId}&${query}`);
+      assert.equal(response.status, 200, query);
+      const page = readPage((await response.json()) as Tunnel[], response.headers);
+      return { ...page, names: page.rows.map(({ name }) => name) };
+    };
 
-it('without a query is the whole list in the order of creation, as it always was', async () => {
-  const { names, next, total, counts } = await list('');
-  assert.deepEqual(names, ['shop-10', 'shop-9', 'connected-cars', 'wiki', 'blog', 'new']);
-  assert.deepEqual([next, total, counts], [null, 6, { Connected: 1, Disconnected: 3, Pending: 1, Unknown: 1 }]);
-});
+    it('without a query is the whole list in the order of creation, as it always was', async () => {
+      const { names, next, total, counts } = await list('');
+      assert.deepEqual(names, ['shop-10', 'shop-9', 'connected-cars', 'wiki', 'blog', 'new']);
+      assert.deepEqual([next, total, counts], [null, 6, { Connected: 1, Disconnected: 3, Pending: 1, Unknown: 1 }]);
+    });
 
-for (const [query, names] of [
-  ['sort=name', ['blog', 'connected-cars', 'new', 'shop-9', 'shop-10', 'wiki']],
-  ['sort=-name', ['wiki', 'shop-10', 'shop-9', 'new', 'connected-cars', 'blog']],
-  ['sort=status', ['wiki', 'shop-10', 'shop-9', 'connected-cars', 'blog', 'new']],
-  ['status=Disconnected&sort=name', ['connected-cars', 'shop-9', 'shop-10']],
-  ['q=shop&sort=name', ['blog', 'shop-9', 'shop-10']],
-  ['q=SHOP%20HTTP%20machine&sort=name', ['blog', 'shop-9', 'shop-10']],
-  // A status is found by its beginning, a name by any part.
-  ['q=connected&sort=name', ['connected-cars', 'wiki']],
-  ['q=disconn%20shop&sort=name', ['shop-9', 'shop-10']],
-  ['q=nected-c', ['connected-cars']],
-  // The wildcards of LIKE are letters.
-  ['q=%25', []],
-  ['q=shop_9', []],
-  ['q=%5C', []],
-  ['q=of-bob', []],
-] as const) {
-  it(`${query}: ${names.join(', ') || 'nothing'}`, async () => assert.deepEqual((await list(query)).names, names));
-}
-
-for (const sort of ['name', '-domains', 'status', '-type']) {
-  it(`pages by ${sort} make up the whole list, by the links of the answers`, async () => {
-    const whole = await list(`sort=${sort}`);
-    const names: string[] = [];
-    for (let after = ''; ; ) {
-      const page = await list(`sort=${sort}&limit=4&after=${encodeURIComponent(after)}`);
-      names.push(...page.names);
-      assert.equal(page.total, 6);
-      if (page.next === null) break;
-      after = page.next;
+    for (const [query, names] of [
+      ['sort=name', ['blog', 'connected-cars', 'new', 'shop-9', 'shop-10', 'wiki']],
+      ['sort=-name', ['wiki', 'shop-10', 'shop-9', 'new', 'connected-cars', 'blog']],
+      ['sort=status', ['wiki', 'shop-10', 'shop-9', 'connected-cars', 'blog', 'new']],
+      ['status=Disconnected&sort=name', ['connected-cars', 'shop-9', 'shop-10']],
+      ['q=shop&sort=name', ['blog', 'shop-9', 'shop-10']],
+      ['q=SHOP%20HTTP%20machine&sort=name', ['blog', 'shop-9', 'shop-10']],
+      // A status is found by its beginning, a name by any part.
+      ['q=connected&sort=name', ['connected-cars', 'wiki']],
+      ['q=disconn%20shop&sort=name', ['shop-9', 'shop-10']],
+      ['q=nected-c', ['connected-cars']],
+      // The wildcards of LIKE are letters.
+      ['q=%25', []],
+      ['q=shop_9', []],
+      ['q=%5C', []],
+      ['q=of-bob', []],
+    ] as const) {
+      it(`${query}: ${names.join(', ') || 'nothing'}`, async () => assert.deepEqual((await list(query)).names, names));
     }
-    assert.deepEqual(names, whole.names);
+
+    for (const sort of ['name', '-domains', 'status', '-type']) {
+      it(`pages by ${sort} make up the whole list by the links of the answers, and lead back`, async () => {
+        const whole = await list(`sort=${sort}`);
+        const names: string[] = [];
+        let page = await list(`sort=${sort}&limit=2`);
+        const first = page;
+        for (; ; page = await list(`sort=${sort}&limit=2&after=${encodeURIComponent(page.next)}`)) {
+          names.push(...page.names);
+          assert.equal(page.total, 6);
+          if (page.next === null) break;
+        }
+        assert.deepEqual(names, whole.names);
+        assert.equal(first.previous, null);
+        page = await list(`sort=${sort}&limit=2&before=${encodeURIComponent(page.previous ?? '')}`);
+        assert.deepEqual([page.names, page.previous], [names.slice(2, 4), '']);
+      });
+    }
+
+    it('adds up ingress domains and clients of all tunnels that a search finds, on every page', async () => {
+      assert.deepEqual((await list('limit=1')).sums, { ingressDomains: 7, connectedClients: 1 });
+      assert.deepEqual((await list('q=shop')).sums, { ingressDomains: 4, connectedClients: 0 });
+      assert.deepEqual((await list('q=nothing')).sums, { ingressDomains: 0, connectedClients: 0 });
+    });
+
+    it('keeps the token from viewers, and refuses what it does not know', async () => {
+      const viewer = await test.signUp('viewer@example.com');
+      await test.addMember(ann.projectId, viewer.userId, 'viewer');
+      const path = `/api/tunnels?project=${ann.projectId}&limit=2`;
+      assert.ok((await viewer.call<Tunnel[]>('GET', path)).every(({ token }) => token === undefined));
+      for (const query of ['limit=0', 'limit=x', 'sort=token', 'status=connected', `q=${'x'.repeat(101)}`]) {
+        assert.equal((await ann.send('GET', `/api/tunnels?project=${ann.projectId}&${query}`)).status, 400, query);
+      }
+    });
   });
-}
 
-it('adds up ingress domains and clients of all tunnels that a search finds, on every page', async () => {
-  assert.deepEqual((await list('limit=1')).sums, { ingressDomains: 7, connectedClients: 1 });
-  assert.deepEqual((await list('q=shop')).sums, { ingressDomains: 4, connectedClients: 0 });
-  assert.deepEqual((await list('q=nothing')).sums, { ingressDomains: 0, connectedClients: 0 });
-});
-
-it('keeps the token from viewers, and refuses what it does not know', async () => {
-  const viewer = await test.signUp('viewer@example.com');
-  await test.addMember(ann.projectId, viewer.userId, 'viewer');
-  const path = `/api/tunnels?project=${ann.projectId}&limit=2`;
-  assert.ok((await viewer.call<Tunnel[]>('GET', path)).every(({ token }) => token === undefined));
-  for (const query of ['limit=0', 'limit=x', 'sort=token', 'status=connected', `q=${'x'.repeat(101)}`]) {
-    assert.equal((await ann.send('GET', `/api/tunnels?project=${ann.projectId}&${query}`)).status, 400, query);
-  }
-});
+onBothDatabases(suite);

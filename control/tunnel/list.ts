@@ -15,7 +15,7 @@ type SortName = (typeof tunnelList.sorts)[number];
 
 const firstHost = sql<string>`(select h.host from tunnel_hosts h where h.tunnel_id = t.id order by h.position limit 1)`;
 
-const hostCount = sql<number | string>`(select count(*) from tunnel_hosts h where h.tunnel_id = t.id)`;
+const hostCount = sql<number>`(select count(*) from tunnel_hosts h where h.tunnel_id = t.id)`;
 
 /** What sorts, in the database; null: it does not know. */
 const sortColumns: Readonly<Record<SortName, RawBuilder<string> | null>> = {
@@ -59,8 +59,7 @@ const statusesOf = (word: string): readonly string[] =>
 
 type Found = ListRow & { readonly status: string; readonly ingressDomains: number; readonly connectedClients: number };
 
-/** Postgres gives a count as text. */
-type FoundRow = { readonly id: string; readonly sorts_by: string; readonly hosts: number | string } & Readonly<
+type FoundRow = { readonly id: string; readonly sorts_by: string; readonly hosts: number } & Readonly<
   Record<string, unknown>
 >;
 
@@ -80,7 +79,7 @@ const findRows = async (deps: TunnelReadDeps, project: Reader, { words, sort }: 
   return found
     .filter(({ row, status }) => either.every((word, at) => row[`match${at}`] || statusesOf(word).includes(status)))
     .map(({ row: { id, hosts, sorts_by }, status, connectedClients }) => ({
-      ...{ id, status, connectedClients, ingressDomains: Number(hosts) },
+      ...{ id, status, connectedClients, ingressDomains: hosts },
       ...sortOf(sort, sorts_by, status),
     }));
 };

@@ -12,6 +12,7 @@ export function askedOf(search: URLSearchParams, { statuses, sorts }: ListRules)
     status: known('status', statuses),
     sort: known('sort', directions) ?? sorts[0],
     after: search.get('after') || undefined,
+    before: search.get('before') || undefined,
     limit: String(pageRows),
   } satisfies AskedList;
 }
@@ -22,25 +23,26 @@ export interface ListAddress {
   readonly sort: Sort;
   /** The address asks for less than the whole list, so that no rows need not mean an empty list. */
   readonly isNarrowed: boolean;
-  readonly isFirst: boolean;
   /** Each goes back to the first page. */
   readonly setQ: (q: string) => void;
   readonly setStatus: (status: string | undefined) => void;
   readonly sortBy: (key: string) => void;
   readonly clear: () => void;
-  /** The address of another page; undefined: the first. */
-  readonly pageSearch: (after?: string) => string;
+  /** The address of another page; without a cursor: the first. */
+  readonly pageSearch: (cursor?: { readonly after: string } | { readonly before: string }) => string;
 }
 
 /** Marks a change of the address by typing: the search field already shows it. */
 export const TYPED = 'typed';
 
+const FIRST = { after: undefined, before: undefined };
+
 export function useListAddress(rules: ListRules): ListAddress {
   const [search, setSearch] = useSearchParams();
-  const { q = '', status, sort: asked = '', after } = askedOf(search, rules);
+  const { q = '', status, sort: asked = '', after, before } = askedOf(search, rules);
   const sort: Sort = { key: asked.replace('-', ''), direction: asked.startsWith('-') ? 'descending' : 'ascending' };
   const change = (changes: Readonly<Record<string, string | undefined>>, state?: string) =>
-    setSearch(changed(search, { ...changes, after: undefined }), { replace: true, preventScrollReset: true, state });
+    setSearch(changed(search, { ...changes, ...FIRST }), { replace: true, preventScrollReset: true, state });
   const sortBy = (key: string) => {
     const next = nextSort(sort, key);
     change({ sort: next.direction === 'descending' ? `-${key}` : key });
@@ -49,13 +51,12 @@ export function useListAddress(rules: ListRules): ListAddress {
     q,
     status,
     sort,
-    isFirst: after === undefined,
-    isNarrowed: q !== '' || status !== undefined || after !== undefined,
+    isNarrowed: q !== '' || status !== undefined || after !== undefined || before !== undefined,
     setQ: (next) => change({ q: next }, TYPED),
     setStatus: (next) => change({ status: next }),
     sortBy,
     clear: () => change({ q: undefined, status: undefined }),
-    pageSearch: (cursor) => `?${changed(search, { after: cursor })}`,
+    pageSearch: (cursor) => `?${changed(search, { ...FIRST, ...cursor })}`,
   };
 }
 

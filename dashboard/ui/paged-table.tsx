@@ -27,7 +27,7 @@ export function PagedTable<Row>({ page, rules, ...table }: PagedTableProps<Row>)
         toolbar={<PagedToolbar page={page} address={address} noun={noun} />}
         nothing={<Nothing address={address} noun={noun} />}
       />
-      <PageLinks address={address} next={page.next} />
+      <PageLinks address={address} next={page.next} previous={page.previous} />
     </>
   );
 }
@@ -63,16 +63,18 @@ function Nothing({ address: { q, status, clear }, noun }: { readonly address: Li
   );
 }
 
+interface PageLinksProps extends Pick<ListPage<unknown>, 'next' | 'previous'> {
+  readonly address: ListAddress;
+}
+
 /** Shows nothing if one page has all rows. */
-function PageLinks({
-  address: { isFirst, pageSearch },
-  next,
-}: Pick<PagedToolbarProps, 'address'> & { readonly next: string | null }) {
-  if (isFirst && next === null) return null;
+function PageLinks({ address: { pageSearch }, next, previous }: PageLinksProps) {
+  if (previous === null && next === null) return null;
   return (
-    <nav aria-label="Pages" className="mt-4 flex justify-center gap-2">
-      {!isFirst && <ButtonLink to={pageSearch()}>First page</ButtonLink>}
-      {next !== null && <ButtonLink to={pageSearch(next)}>Next page</ButtonLink>}
+    <nav aria-label="Pages" className="mt-4 flex flex-wrap justify-center gap-2">
+      {previous && <ButtonLink to={pageSearch()}>First page</ButtonLink>}
+      {previous !== null && <ButtonLink to={pageSearch({ before: previous })}>Previous page</ButtonLink>}
+      {next !== null && <ButtonLink to={pageSearch({ after: next })}>Next page</ButtonLink>}
     </nav>
   );
 }

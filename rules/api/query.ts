@@ -18,12 +18,13 @@ const auditFilter = {
   to: textField(time).optional(),
 };
 
-/** `after` is in the `Link` of the page before; without `limit` the answer is the whole list, by default in the order of creation. */
+/** `after` and `before` are in the `Link` of another page; without `limit` the answer is the whole list, by default in the order of creation. */
 const listQuery = ({ sorts }: ListRules) => ({
   project,
   q: textField({ description: 'Words that a row must contain.', maxLength: searchMostChars }).optional(),
   sort: textField({ enum: sorts.flatMap((name) => [name, `-${name}`]) }).optional(),
   after: textField({ description: 'The answer begins behind this entry.' }).optional(),
+  before: textField({ description: 'The answer ends before this entry, or is the first page.' }).optional(),
   limit: textField({ description: `The most rows: 1 to ${pageMostRows}.`, pattern: '^([1-9][0-9]?|1[0-9]{2}|200)$' }).optional(),
 });
 const status = ({ statuses }: ListRules) => textField({ enum: statuses }).optional();

@@ -115,6 +115,16 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     await expect(rows.first()).toContainText('tunnel-4949');
     await expect(search).toHaveValue('tunnel');
     assert.equal(await page.evaluate<number>('scrollY'), scrolled);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await expect(rows.first()).toContainText('tunnel-4899');
+    await page.getByRole('link', { name: 'Previous page' }).click();
+    await expect(rows.first()).toContainText('tunnel-4949');
+    await page.getByRole('link', { name: 'Previous page' }).click();
+    await expect(rows.first()).toContainText('tunnel-4999');
+    await expect(page.getByRole('navigation', { name: 'Pages' }).getByRole('link')).toHaveText(['Next page']);
+    await page.goBack();
+    await expect(rows.first()).toContainText('tunnel-4949');
+    await page.goBack();
     await page.getByRole('link', { name: 'First page' }).click();
     await expect(rows.first()).toContainText('tunnel-4999');
   });
@@ -127,5 +137,10 @@ async function listTests(t: TestContext, stage: Stage): Promise<void> {
     );
     assert.ok(name && status && card && Math.abs(name.y + name.height / 2 - status.y - status.height / 2) < 4);
     assert.ok(card.height < 80, `${card.height}`);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await expect(rows.first()).toContainText('tunnel-4949');
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await expect(page.getByRole('link', { name: 'First page' })).toBeVisible();
+    await assertNoSidewaysScroll(page);
   });
 }
